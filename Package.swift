@@ -1,0 +1,112 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+/// A C library of Debian's, found through pkg-config.
+func library(_ name: String, pkgConfig: String, debian: String) -> Target {
+    .systemLibrary(
+        name: name, path: "Sources/Libraries/\(name)", pkgConfig: pkgConfig, providers: [.apt([debian])])
+}
+
+func layer(_ folder: String, _ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource] = [])
+    -> Target
+{
+    .target(
+        name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", resources: resources,
+        swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, path: "Tests/\(name)", resources: resources, swiftSettings: settings)
+}
+
+let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
+let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
+let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
+let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "share",
+    products: [.executable(name: "share", targets: ["share"])],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+    ],
+    targets: [
+        // L0
+        library("CNice", pkgConfig: "nice", debian: "libnice-dev"),
+        library("COpenSSL", pkgConfig: "openssl", debian: "libssl-dev"),
+        library("CSRTP", pkgConfig: "libsrtp2", debian: "libsrtp2-dev"),
+        library("CVPX", pkgConfig: "vpx", debian: "libvpx-dev"),
+        library("COpus", pkgConfig: "opus", debian: "libopus-dev"),
+        .systemLibrary(name: "CYUV", path: "Sources/Libraries/CYUV", providers: [.apt(["libyuv-dev"])]),
+        library("CXCB", pkgConfig: "xcb-shm xcb-damage xcb-xfixes xcb-randr xcb", debian: "libxcb-damage0-dev"),
+        library("CPulse", pkgConfig: "libpulse", debian: "libpulse-dev"),
+        library("CSDL", pkgConfig: "sdl2", debian: "libsdl2-dev"),
+        library("CPNG", pkgConfig: "libpng", debian: "libpng-dev"),
+        // L1
+        layer("Core", "MediaCore"),
+        layer("Core", "RTPWire", ["MediaCore"]),
+        layer("Core", "SessionDescription", ["MediaCore"]),
+        layer("Core", "MediaEngine", ["MediaCore", "RTPWire"]),
+        // L2
+        layer("Adapters", "ICETransport", ["MediaCore", "CNice"]),
+        layer("Adapters", "DTLSTransport", ["MediaCore", "COpenSSL"]),
+        layer("Adapters", "SRTPTransport", ["MediaCore", "CSRTP"]),
+        layer("Adapters", "VPXCodec", ["MediaCore", "CVPX"]),
+        layer("Adapters", "OpusCodec", ["MediaCore", "COpus"]),
+        layer("Adapters", "PixelConversion", ["MediaCore", "CYUV"]),
+        layer("Adapters", "X11Capture", ["MediaCore", "CXCB"]),
+        layer("Adapters", "PulseAudio", ["MediaCore", "CPulse"]),
+        layer("Adapters", "WindowPlayout", ["MediaCore", "CSDL"]),
+        layer("Adapters", "PictureFile", ["MediaCore", "CPNG"]),
+        layer("Adapters", "TestSource", ["MediaCore"]),
+        // L3
+        layer(
+            "Peer", "Signaling",
+            [
+                "MediaCore", "SessionDescription", crypto, x509, asn1, logging, hummingbird, hummingbirdTLS, nioSSL,
+                nioCore,
+                nioPosix, nioHTTP1, httpTypes,
+            ]),
+        layer(
+            "Peer", "PeerRuntime",
+            [
+                "MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "ICETransport", "DTLSTransport",
+                "SRTPTransport",
+                "Signaling", crypto,
+            ]),
+        // L4
+        .executableTarget(
+            name: "share",
+            dependencies: [
+                "MediaCore", "Signaling", "PeerRuntime", "VPXCodec", "OpusCodec", "PixelConversion", "X11Capture",
+                "PulseAudio", "WindowPlayout", "PictureFile", "TestSource", arguments, logging,
+            ], path: "Sources/share", swiftSettings: settings),
+        // Tests
+        tests("MediaCoreTests", ["MediaCore"]),
+    ]
+)

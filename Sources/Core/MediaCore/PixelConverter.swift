@@ -1,0 +1,19 @@
+/// Turns pixels of one form into another. BGRA means bytes B, G, R, X in memory (X11's 24-bit depth, libyuv's "ARGB").
+public protocol PixelConverter: Sendable {
+    /// Converts a rectangle of BGRA pixels and writes it into the canvas.
+    /// - Parameters:
+    ///   - bgra: the pixel that belongs at the rectangle's upper left corner.
+    ///   - stride: bytes from one row to the next.
+    ///   - rect: where it goes; all four numbers even, inside the canvas.
+    func convert(bgra: UnsafeRawPointer, stride: Int, to rect: PixelRect, of canvas: I420Canvas)
+
+    /// Converts a rectangle of the picture to BGRA (X = 255).
+    /// - Parameter rect: `x` and `y` even, inside the picture.
+    func convert(_ picture: I420Picture, rect: PixelRect, toBGRA bgra: UnsafeMutableRawPointer, stride: Int)
+
+    /// Scales the whole picture into the canvas.
+    func scale(_ picture: I420Picture, to canvas: I420Canvas)
+
+    /// Copies a rectangle between pictures of the same size; all four numbers even.
+    func copy(_ rect: PixelRect, of picture: I420Picture, to canvas: I420Canvas)
+}

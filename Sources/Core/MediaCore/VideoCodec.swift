@@ -1,0 +1,72 @@
+/// How one picture is to be encoded.
+public struct VideoEncodeRequest: Equatable, Sendable {
+    /// What the encoder may spend on average.
+    public var bitrate: Bitrate
+    public var isKeyframeRequested: Bool
+    /// Sharpen what is already there: spend up to `byteBudget` on the given blocks, at the best quality.
+    public var isRefinement: Bool
+    /// What this frame may cost; nil leaves it to the rate control.
+    public var byteBudget: Int?
+
+    public init(
+        bitrate: Bitrate, isKeyframeRequested: Bool = false, isRefinement: Bool = false, byteBudget: Int? = nil
+    ) {
+        self.bitrate = bitrate
+        self.isKeyframeRequested = isKeyframeRequested
+        self.isRefinement = isRefinement
+        self.byteBudget = byteBudget
+    }
+}
+
+/// One encoded frame; `bytes` are the encoder's and valid until its next call.
+public struct EncodedFrame {
+    public var bytes: UnsafeRawBufferPointer
+    public var isKeyframe: Bool
+    /// 0 (best) ... 63 (worst), as libvpx reports it.
+    public var quantizer: Int
+    /// Temporal layer; 0 is the base.
+    public var layer: UInt8
+
+    public init(bytes: UnsafeRawBufferPointer, isKeyframe: Bool, quantizer: Int, layer: UInt8 = 0) {
+        self.bytes = bytes
+        self.isKeyframe = isKeyframe
+        self.quantizer = quantizer
+        self.layer = layer
+    }
+}
+
+public struct CodecFailure: Error, Equatable, Sendable {
+    public var code: Int
+    public var message: String
+
+    public init(code: Int, message: String) {
+        self.code = code
+        self.message = message
+    }
+}
+
+/// Sharp first (frames are dropped before sharpness), or smooth first.
+public enum VideoMood: Equatable, Sendable { case text, motion }
+
+/// Confined to one thread. Makes a new encoder inside when the canvas has another size.
+public protocol VideoEncoder: AnyObject {
+    var mood: VideoMood { get set }
+
+    /// Encodes the blocks that changed since the last call; all others repeat the last frame.
+    /// - Parameters:
+    ///   - changed: of the canvas's size. The first frame and key frames take everything.
+    ///   - instant: later than at the last call.
+    /// - Returns: nil if the rate control dropped the frame: its blocks must be given again.
+    func encode(_ canvas: I420Canvas, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest)
+        throws(CodecFailure) -> EncodedFrame?
+
+    /// The blocks that `encode` with `isRefinement` would make sharper now; empty when the picture is as sharp as the source.
+    var unrefined: BlockMap? { get }
+}
+
+/// Confined to one thread. Input is hostile.
+public protocol VideoDecoder: AnyObject {
+    /// - Returns: the picture, borrowed until the next call; nil if the frame shows none.
+    /// - Throws: on a corrupt frame; the decoder then waits for a key frame.
+    func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Picture?
+}

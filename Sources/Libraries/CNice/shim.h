@@ -1,0 +1,3 @@
+#include <nice/agent.h>
+#include <gio/gio.h>
+#include <glib-unix.h>

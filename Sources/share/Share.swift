@@ -1,0 +1,3 @@
+import ArgumentParser
+
+@main struct Share: ParsableCommand { func run() throws {} }
