@@ -2,3 +2,31 @@
 #include <vpx/vp8cx.h>
 #include <vpx/vpx_decoder.h>
 #include <vpx/vp8dx.h>
+
+// Swift sees neither the ABI version macros nor variadic functions.
+
+static inline vpx_codec_err_t cvpx_open_encoder(vpx_codec_ctx_t *context, const vpx_codec_enc_cfg_t *configuration) {
+    return vpx_codec_enc_init(context, vpx_codec_vp8_cx(), configuration, 0);
+}
+
+static inline vpx_codec_err_t cvpx_open_decoder(vpx_codec_ctx_t *context, const vpx_codec_dec_cfg_t *configuration) {
+    return vpx_codec_dec_init(context, vpx_codec_vp8_dx(), configuration, 0);
+}
+
+static inline vpx_codec_err_t cvpx_control(vpx_codec_ctx_t *context, int control, int value) {
+    return vpx_codec_control_(context, control, value);
+}
+
+static inline vpx_codec_err_t cvpx_set_active_map(vpx_codec_ctx_t *context, vpx_active_map_t *map) {
+    return vpx_codec_control_(context, VP8E_SET_ACTIVEMAP, map);
+}
+
+static inline int cvpx_last_quantizer(vpx_codec_ctx_t *context) {
+    int quantizer = -1;
+    vpx_codec_control_(context, VP8E_GET_LAST_QUANTIZER_64, &quantizer);
+    return quantizer;
+}
+
+static inline vpx_codec_flags_t cvpx_flag_no_golden(void) {
+    return VP8_EFLAG_NO_REF_GF | VP8_EFLAG_NO_REF_ARF | VP8_EFLAG_NO_UPD_GF | VP8_EFLAG_NO_UPD_ARF;
+}

@@ -1,0 +1,100 @@
+internal import CVPX
+public import MediaCore
+
+/// VP8 by libvpx on one thread, for bytes from strangers: the frame's header is checked before libvpx sees it, and a decoder
+/// that met a corrupt frame is thrown away. It then waits for a key frame.
+///
+/// Confined to one thread.
+public final class VP8Decoder: VideoDecoder {
+    /// The largest picture taken, by side and by area: 64 Mpx cost about 100 MB of memory for each of libvpx's four.
+    public static let maximumSide = 8_192
+    public static let maximumPixels = 64 << 20
+
+    public struct Statistics: Equatable, Sendable {
+        public var frames = 0
+        public var keyframes = 0
+        /// Frames that could not be decoded, for whatever reason.
+        public var corrupt = 0
+        /// Inter frames that came while waiting for a key frame.
+        public var unusable = 0
+        /// Key frames that changed the picture's size.
+        public var resizes = 0
+    }
+
+    public private(set) var statistics = Statistics()
+    /// Only a key frame can be decoded now.
+    public private(set) var needsKeyframe = true
+    /// Of the last key frame.
+    public private(set) var size: PixelSize?
+    private var context: UnsafeMutablePointer<vpx_codec_ctx_t>?
+
+    public init() {}
+
+    deinit { closeLibrary() }
+
+    public func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Picture? {
+        do {
+            return try decodeChecked(frame)
+        } catch {
+            statistics.corrupt += 1
+            needsKeyframe = true
+            closeLibrary()
+            throw error
+        }
+    }
+
+    private func decodeChecked(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Picture? {
+        let header = try VP8FrameTag(frame)
+        if let newSize = header.size {
+            guard newSize.width <= Self.maximumSide, newSize.height <= Self.maximumSide,
+                newSize.width * newSize.height <= Self.maximumPixels
+            else {
+                throw CodecFailure(code: -1, message: "a picture of \(newSize.width) x \(newSize.height) is too large")
+            }
+            if let size, size != newSize { statistics.resizes += 1 }
+            size = newSize
+        } else if needsKeyframe {
+            statistics.unusable += 1
+            throw CodecFailure(code: -1, message: "a frame came before its key frame")
+        }
+
+        let context = try openLibrary()
+        let code = vpx_codec_decode(
+            context, frame.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(frame.count), nil, 0)
+        guard code == VPX_CODEC_OK else { throw .vpx(code, context, "decode a frame") }
+        needsKeyframe = false
+        statistics.frames += 1
+        if header.size != nil { statistics.keyframes += 1 }
+
+        var iterator: vpx_codec_iter_t?
+        guard let image = vpx_codec_get_frame(context, &iterator) else { return nil }
+        let shown = image.pointee
+        guard shown.fmt == VPX_IMG_FMT_I420, let y = shown.planes.0, let u = shown.planes.1, let v = shown.planes.2,
+            shown.stride.1 == shown.stride.2, PixelSize(width: Int(shown.d_w), height: Int(shown.d_h)) == size
+        else { throw CodecFailure(code: -1, message: "libvpx gave a picture of another shape than announced") }
+        return I420Picture(
+            size: PixelSize(width: Int(shown.d_w), height: Int(shown.d_h)), y: UnsafePointer(y), u: UnsafePointer(u),
+            v: UnsafePointer(v), strideY: Int(shown.stride.0), strideC: Int(shown.stride.1))
+    }
+
+    private func openLibrary() throws(CodecFailure) -> UnsafeMutablePointer<vpx_codec_ctx_t> {
+        if let context { return context }
+        let context = UnsafeMutablePointer<vpx_codec_ctx_t>.allocate(capacity: 1)
+        context.initialize(to: vpx_codec_ctx_t())
+        var configuration = vpx_codec_dec_cfg_t(threads: 1, w: 0, h: 0)
+        let code = cvpx_open_decoder(context, &configuration)
+        guard code == VPX_CODEC_OK else {
+            context.deallocate()
+            throw .vpx(code, nil, "open a VP8 decoder")
+        }
+        self.context = context
+        return context
+    }
+
+    private func closeLibrary() {
+        guard let context else { return }
+        vpx_codec_destroy(context)
+        context.deallocate()
+        self.context = nil
+    }
+}

@@ -1,0 +1,132 @@
+internal import CVPX
+internal import MediaCore
+
+/// How one frame is to be coded.
+struct VP8FrameSettings: Equatable {
+    /// 0 (best) ... 63 (worst); the whole frame has this one.
+    var quantizer: Int
+    var isKeyframe: Bool
+    var mood: VideoMood
+}
+
+/// One libvpx encoder for one picture size. The quantizer is given, not searched: libvpx's own rate control knows nothing of
+/// how much of the picture is active.
+final class VP8EncoderCore {
+    let size: PixelSize
+    private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
+    private var configuration: vpx_codec_enc_cfg_t
+    private var map: [UInt8]
+    private let columns: Int
+    private let rows: Int
+    private var lastPTS: Int64 = -1
+    /// No frame yet, or the last attempt failed: the next has to be a key frame.
+    private(set) var isFresh = true
+
+    init(_ size: PixelSize, threads: Int) throws(CodecFailure) {
+        guard size.width >= 2, size.height >= 2, size.width <= 16_382, size.height <= 16_382 else {
+            throw CodecFailure(code: -1, message: "VP8 cannot code a picture of \(size.width) x \(size.height)")
+        }
+        self.size = size
+        columns = (size.width + 15) / 16
+        rows = (size.height + 15) / 16
+        map = [UInt8](repeating: 1, count: columns * rows)
+        configuration = vpx_codec_enc_cfg_t()
+        let code = vpx_codec_enc_config_default(vpx_codec_vp8_cx(), &configuration, 0)
+        guard code == VPX_CODEC_OK else { throw .vpx(code, nil, "describe its VP8 encoder") }
+        configuration.g_w = UInt32(size.width)
+        configuration.g_h = UInt32(size.height)
+        configuration.g_threads = UInt32(threads)
+        configuration.g_profile = 2
+        configuration.g_timebase = vpx_rational_t(num: 1, den: 1_000_000)
+        configuration.g_lag_in_frames = 0
+        configuration.g_error_resilient = 0
+        configuration.kf_mode = VPX_KF_DISABLED
+        configuration.rc_end_usage = VPX_CBR
+        configuration.rc_target_bitrate = 20_000
+        configuration.rc_dropframe_thresh = 0
+        configuration.rc_resize_allowed = 0
+        configuration.rc_min_quantizer = 20
+        configuration.rc_max_quantizer = 20
+        context = .allocate(capacity: 1)
+        context.initialize(to: vpx_codec_ctx_t())
+        let opened = cvpx_open_encoder(context, &configuration)
+        guard opened == VPX_CODEC_OK else {
+            context.deallocate()
+            throw .vpx(opened, nil, "open a VP8 encoder for \(size.width) x \(size.height)")
+        }
+        // Without these it still encodes, only slower or softer.
+        _ = cvpx_control(context, Int32(VP8E_SET_CPUUSED.rawValue), -8)
+        _ = cvpx_control(context, Int32(VP8E_SET_SCREEN_CONTENT_MODE.rawValue), 1)
+        _ = cvpx_control(context, Int32(VP8E_SET_STATIC_THRESHOLD.rawValue), 1)
+        _ = cvpx_control(context, Int32(VP8E_SET_NOISE_SENSITIVITY.rawValue), 0)
+        _ = cvpx_control(context, Int32(VP8E_SET_TOKEN_PARTITIONS.rawValue), 0)
+        _ = cvpx_control(context, Int32(VP8E_SET_ENABLEAUTOALTREF.rawValue), 0)
+    }
+
+    deinit {
+        vpx_codec_destroy(context)
+        context.deallocate()
+    }
+
+    /// - Parameter active: the blocks to code; nil for all.
+    /// - Returns: nil if libvpx gave no frame out.
+    func encode(
+        _ picture: I420Picture, active: BlockMap?, at instant: MediaInstant, _ settings: VP8FrameSettings
+    ) throws(CodecFailure) -> EncodedFrame? {
+        precondition(picture.size == size, "encoder of \(size) got a picture of \(picture.size)")
+        precondition(active == nil || active?.size == size, "the map is of another size than the picture")
+        try apply(settings)
+        let code = setActive(active)
+        guard code == VPX_CODEC_OK else { throw .vpx(code, context, "take the map of changed blocks") }
+
+        var image = vpx_image_t()
+        vpx_img_wrap(
+            &image, VPX_IMG_FMT_I420, UInt32(size.width), UInt32(size.height), 1,
+            UnsafeMutablePointer(mutating: picture.y))
+        image.planes.0 = UnsafeMutablePointer(mutating: picture.y)
+        image.planes.1 = UnsafeMutablePointer(mutating: picture.u)
+        image.planes.2 = UnsafeMutablePointer(mutating: picture.v)
+        image.stride.0 = Int32(picture.strideY)
+        image.stride.1 = Int32(picture.strideC)
+        image.stride.2 = Int32(picture.strideC)
+
+        let pts = max(instant.nanoseconds / 1_000, lastPTS + 1)
+        lastPTS = pts
+        let flags =
+            settings.isKeyframe
+            ? vpx_enc_frame_flags_t(VPX_EFLAG_FORCE_KF) : vpx_enc_frame_flags_t(cvpx_flag_no_golden())
+        let encoded = vpx_codec_encode(context, &image, pts, 33_333, flags, UInt(VPX_DL_REALTIME))
+        guard encoded == VPX_CODEC_OK else {
+            isFresh = true
+            throw .vpx(encoded, context, "encode a frame")
+        }
+        var iterator: vpx_codec_iter_t?
+        while let packet = vpx_codec_get_cx_data(context, &iterator) {
+            guard packet.pointee.kind == VPX_CODEC_CX_FRAME_PKT else { continue }
+            let frame = packet.pointee.data.frame
+            isFresh = false
+            return EncodedFrame(
+                bytes: UnsafeRawBufferPointer(start: frame.buf, count: frame.sz),
+                isKeyframe: frame.flags & UInt32(VPX_FRAME_IS_KEY) != 0, quantizer: Int(cvpx_last_quantizer(context)))
+        }
+        return nil
+    }
+
+    private func apply(_ settings: VP8FrameSettings) throws(CodecFailure) {
+        let quantizer = UInt32(min(max(settings.quantizer, 0), 63))
+        guard configuration.rc_min_quantizer != quantizer else { return }
+        configuration.rc_min_quantizer = quantizer
+        configuration.rc_max_quantizer = quantizer
+        let code = vpx_codec_enc_config_set(context, &configuration)
+        guard code == VPX_CODEC_OK else { throw .vpx(code, context, "set the quantizer to \(quantizer)") }
+    }
+
+    private func setActive(_ active: BlockMap?) -> vpx_codec_err_t {
+        for i in map.indices { map[i] = active.map { $0.blocks[i] } ?? 1 }
+        let (columns, rows) = (self.columns, self.rows)
+        return map.withUnsafeMutableBufferPointer { blocks in
+            var map = vpx_active_map_t(active_map: blocks.baseAddress, rows: UInt32(rows), cols: UInt32(columns))
+            return cvpx_set_active_map(context, &map)
+        }
+    }
+}
