@@ -1,0 +1,228 @@
+import Foundation
+import MediaCore
+import OpusCodec
+import Testing
+
+/// Ten milliseconds at a time of a tone that goes on without a step.
+struct Tone {
+    var hertz = 440.0
+    var level = 8_000.0
+    private var frame = 0
+
+    init(hertz: Double = 440, level: Double = 8_000) {
+        self.hertz = hertz
+        self.level = level
+    }
+
+    mutating func next(frames: Int = 480) -> [Int16] {
+        defer { frame += frames }
+        return (0..<frames).flatMap { i in
+            let value = Int16(level * sin(2 * .pi * hertz * Double(frame + i) / 48_000))
+            return [value, value]
+        }
+    }
+}
+
+struct Link {
+    let encoder: OpusFrameEncoder
+    let decoder: OpusFrameDecoder
+
+    init(_ content: OpusFrameEncoder.Content, bitrate: Bitrate? = nil, usesDTX: Bool? = nil) throws {
+        encoder = try OpusFrameEncoder(content, bitrate: bitrate, usesDTX: usesDTX)
+        decoder = try OpusFrameDecoder()
+    }
+
+    func encode(_ samples: [Int16]) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: OpusFrameEncoder.maximumPacketBytes)
+        let count = try samples.withUnsafeBufferPointer { samples in
+            try bytes.withUnsafeMutableBytes { try encoder.encode(samples, into: $0) }
+        }
+        return Array(bytes[..<count])
+    }
+
+    func decode(_ packet: [UInt8]?, useFEC: Bool = false, frames: Int = 480) throws -> [Int16] {
+        var samples = [Int16](repeating: 0, count: OpusFrameDecoder.maximumFrames * 2)
+        let count = try samples.withUnsafeMutableBufferPointer { samples in
+            if let packet {
+                return try packet.withUnsafeBytes {
+                    try decoder.decode($0, useFEC: useFEC, frames: frames, into: samples)
+                }
+            }
+            return try decoder.decode(nil, useFEC: useFEC, frames: frames, into: samples)
+        }
+        return Array(samples[..<(count * 2)])
+    }
+}
+
+func level(_ samples: [Int16]) -> Double {
+    (samples.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(max(samples.count, 1))).squareRoot()
+}
+
+/// How much of the samples' energy lies at one frequency, 0...1.
+func share(of hertz: Double, in samples: [Int16]) -> Double {
+    var (real, imaginary, energy) = (0.0, 0.0, 0.0)
+    let frames = samples.count / 2
+    for i in 0..<frames {
+        let value = Double(samples[2 * i])
+        real += value * cos(2 * .pi * hertz * Double(i) / 48_000)
+        imaginary += value * sin(2 * .pi * hertz * Double(i) / 48_000)
+        energy += value * value
+    }
+    return energy == 0 ? 0 : 2 * (real * real + imaginary * imaginary) / (energy * Double(frames))
+}
+
+@Suite struct OpusTests {
+    @Test(arguments: [OpusFrameEncoder.Content.systemSound, .microphone], [480, 960])
+    func toneSurvives(content: OpusFrameEncoder.Content, frames: Int) throws {
+        let link = try Link(content, usesDTX: false)
+        var tone = Tone()
+        var heard: [Int16] = []
+        for i in 0..<50 {
+            let packet = try link.encode(tone.next(frames: frames))
+            #expect(!packet.isEmpty)
+            let samples = try link.decode(packet)
+            #expect(samples.count == frames * 2)
+            if i >= 20 { heard += samples }
+        }
+        #expect(abs(level(heard) / (8_000 / 2.squareRoot()) - 1) < 0.15)
+        #expect(share(of: 440, in: heard) > 0.95)
+    }
+
+    @Test func digitalSilenceIsNotSent() throws {
+        let link = try Link(.systemSound)
+        let silence = [Int16](repeating: 0, count: 960)
+        #expect(try link.encode(silence).isEmpty)
+        var tone = Tone()
+        for _ in 0..<5 { #expect(try !link.encode(tone.next()).isEmpty) }
+        // The fading end of the tone still has to get through.
+        #expect(try !link.encode(silence).isEmpty)
+        #expect(try !link.encode(silence).isEmpty)
+        for _ in 0..<5 { #expect(try link.encode(silence).isEmpty) }
+        #expect(try !link.encode(tone.next()).isEmpty)
+    }
+
+    @Test func oneLoudSampleAtTheEndIsNotSilence() throws {
+        let link = try Link(.systemSound)
+        var samples = [Int16](repeating: 0, count: 960)
+        samples[959] = 1_000
+        #expect(try !link.encode(samples).isEmpty)
+    }
+
+    @Test func discontinuousTransmissionFallsSilentOnFaintNoise() throws {
+        let link = try Link(.microphone, usesDTX: true)
+        var sent = 0
+        for i in 0..<200 {
+            let faint = (0..<960).map { Int16(($0 * 7 + i) % 3 - 1) }
+            if try !link.encode(faint).isEmpty { sent += 1 }
+        }
+        #expect(sent < 150)
+    }
+
+    @Test func lostPacketIsConcealedAtTheSameLevel() throws {
+        let link = try Link(.systemSound)
+        var tone = Tone()
+        var before: [Int16] = []
+        for _ in 0..<30 { before = try link.decode(try link.encode(tone.next())) }
+        _ = try link.encode(tone.next())
+        let concealed = try link.decode(nil)
+        #expect(concealed.count == 960)
+        #expect(level(concealed) > level(before) / 2)
+    }
+
+    @Test func redundancyBringsALostPacketBack() throws {
+        // A tone that starts in the lost packet: concealment cannot know of it, redundancy does.
+        func levelOfLostPacket(useFEC: Bool) throws -> Double {
+            let link = try Link(.microphone, bitrate: .kilobits(40), usesDTX: false)
+            link.encoder.setExpectedLoss(0.2)
+            var faint = Tone(hertz: 300, level: 60)
+            var loud = Tone(hertz: 300, level: 12_000)
+            for _ in 0..<30 { _ = try link.decode(try link.encode(faint.next(frames: 960))) }
+            _ = try link.encode(loud.next(frames: 960))
+            let following = try link.encode(loud.next(frames: 960))
+            return level(try link.decode(useFEC ? following : nil, useFEC: useFEC, frames: 960))
+        }
+        let concealed = try levelOfLostPacket(useFEC: false)
+        let restored = try levelOfLostPacket(useFEC: true)
+        #expect(restored > 2_000)
+        #expect(restored > 4 * concealed)
+    }
+
+    @Test func redundancyCostsNothingWithoutLoss() throws {
+        func bytes(loss: Double) throws -> Int {
+            let link = try Link(.microphone, bitrate: .kilobits(40), usesDTX: false)
+            link.encoder.setExpectedLoss(loss)
+            link.encoder.setExpectedLoss(.nan)
+            var tone = Tone()
+            return try (0..<20).reduce(0) { sum, _ in sum + (try link.encode(tone.next()).count) }
+        }
+        #expect(try bytes(loss: 0) == (try bytes(loss: -3)))
+    }
+
+    @Test func bitrateIsFollowedAndClamped() throws {
+        func bytes(_ bitrate: Bitrate) throws -> Int {
+            let link = try Link(.systemSound)
+            link.encoder.setBitrate(bitrate)
+            var random = SystemRandomNumberGenerator()
+            return try (0..<50).reduce(0) { sum, _ in
+                sum + (try link.encode((0..<960).map { _ in Int16.random(in: -9_000...9_000, using: &random) }).count)
+            }
+        }
+        let low = try bytes(.kilobits(32))
+        let high = try bytes(.kilobits(160))
+        #expect(high > 3 * low)
+        #expect(try bytes(Bitrate(bitsPerSecond: -5)) > 0)
+        #expect(try bytes(.kilobits(1_000_000)) <= 50 * OpusFrameEncoder.maximumPacketBytes)
+    }
+
+    @Test func wrongLengthsAreRefused() throws {
+        let link = try Link(.systemSound)
+        for count in [0, 1, 2, 958, 961, 1_440, 3_840] {
+            #expect(throws: CodecFailure.self) { try link.encode([Int16](repeating: 1, count: count)) }
+        }
+        #expect(throws: CodecFailure.self) { try link.decode([]) }
+        #expect(throws: CodecFailure.self) { try link.decode(nil, frames: 0) }
+        #expect(throws: CodecFailure.self) { try link.decode(nil, frames: -480) }
+        #expect(try link.decode(nil, frames: 100_000).count <= OpusFrameDecoder.maximumFrames * 2)
+    }
+
+    @Test(arguments: [1, 2, 3, 4] as [UInt64])
+    func garbageNeverEndsTheProcess(seed: UInt64) throws {
+        var random = Seeded(state: seed)
+        let link = try Link(.systemSound)
+        var tone = Tone()
+        for _ in 0..<1_500 {
+            var packet = try link.encode(tone.next())
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0:
+                packet = (0..<Int.random(in: 0..<400, using: &random)).map { _ in
+                    UInt8.random(in: 0...255, using: &random)
+                }
+            case 1: packet = Array(packet.prefix(Int.random(in: 0...packet.count, using: &random)))
+            case 2:
+                for _ in 0..<Int.random(in: 1..<8, using: &random) where !packet.isEmpty {
+                    packet[Int.random(in: packet.indices, using: &random)] ^=
+                        1 << UInt8.random(in: 0..<8, using: &random)
+                }
+            default: break
+            }
+            let samples = try? link.decode(packet, useFEC: Bool.random(using: &random))
+            #expect((samples?.count ?? 0) <= OpusFrameDecoder.maximumFrames * 2)
+        }
+        // And afterwards all is as before.
+        var heard: [Int16] = []
+        for i in 0..<40 {
+            let samples = try link.decode(try link.encode(tone.next()))
+            if i >= 20 { heard += samples }
+        }
+        #expect(share(of: 440, in: heard) > 0.9)
+    }
+}
+
+struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return (state ^ state >> 33) &* 0xFF51_AFD7_ED55_8CCD
+    }
+}
