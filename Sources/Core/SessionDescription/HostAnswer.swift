@@ -1,0 +1,123 @@
+/// The video section of a host's answer.
+public struct AnsweredVideo: Hashable, Sendable {
+    public let mid: String
+    /// Of VP8.
+    public let payloadType: UInt8
+    public let rtxPayloadType: UInt8?
+    /// Nil if the host did not announce it: take the first that arrives with the payload type.
+    public let ssrc: UInt32?
+    public let rtxSSRC: UInt32?
+    public let feedback: VideoFeedback
+    public let extensions: ExtensionMap
+}
+
+/// One audio section of a host's answer.
+public struct AnsweredAudio: Hashable, Sendable {
+    public let mid: String
+    /// Of Opus.
+    public let payloadType: UInt8
+    public let ssrc: UInt32?
+    /// The track's id: `system` or `microphone` from a host of ours.
+    public let label: String?
+    public let extensions: ExtensionMap
+}
+
+/// Why an answer cannot be used.
+public enum AnswerError: Error, Hashable, Sendable {
+    case notSDP
+    case tooLarge
+    /// Every section was refused, or none holds VP8 or Opus that is sent to us.
+    case nothingSent
+    case noCredentials
+    /// No SHA-256 fingerprint.
+    case noFingerprint
+    /// Neither `active` nor `passive`.
+    case noDTLSRole
+}
+
+/// A host's answer, as the viewer reads it. RFC 9429.
+public struct HostAnswer: Hashable, Sendable {
+    public let credentials: ICECredentials
+    /// SHA-256. The viewer compares it with the link's before anything else.
+    public let fingerprint: Fingerprint
+    /// The host's role: `passive` is the DTLS server, `active` the client.
+    public let setup: DTLSSetup
+    public let candidates: CandidateList
+    public let endsCandidates: Bool
+    public let video: AnsweredVideo?
+    public let audio: [AnsweredAudio]
+
+    public init(parsing text: String) throws(AnswerError) {
+        let answer: SessionDescription
+        do {
+            answer = try SessionDescription.parse(text)
+        } catch .tooLarge {
+            throw .tooLarge
+        } catch {
+            throw .notSDP
+        }
+        let bundle = BundleGroup(of: answer)
+        var video: AnsweredVideo?
+        var audio: [AnsweredAudio] = []
+        var first: SDPMedia?
+        for media in answer.media where media.port != 0 && media.isRTPOverDTLS && media.direction.sends {
+            guard bundle.isTogether(media, first) else { continue }
+            let extensions = ExtensionMap(attributes: media.attributes + answer.attributes, authorReceives: false)
+            let sources = media.sources
+            if media.kind == "video", video == nil, let vp8 = media.vp8 {
+                video = AnsweredVideo(
+                    mid: media.mid ?? "0", payloadType: vp8.payloadType, rtxPayloadType: vp8.rtx, ssrc: sources.primary,
+                    rtxSSRC: sources.retransmission,
+                    feedback: VideoFeedback(attributes: media.attributes, payloadType: vp8.payloadType),
+                    extensions: extensions)
+            } else if media.kind == "audio", audio.count < ViewerOffer.audioSections, let opus = media.opus {
+                audio.append(
+                    AnsweredAudio(
+                        mid: media.mid ?? "0", payloadType: opus, ssrc: sources.primary, label: media.trackLabel,
+                        extensions: extensions))
+            } else {
+                continue
+            }
+            first = first ?? media
+        }
+        guard let first else { throw .nothingSent }
+        let transport = SectionTransport(of: first, bundle: bundle, in: answer)
+        guard let credentials = transport.credentials else { throw .noCredentials }
+        guard let fingerprint = transport.fingerprint else { throw .noFingerprint }
+        guard let setup = transport.setup, setup == .active || setup == .passive else { throw .noDTLSRole }
+        self.credentials = credentials
+        self.fingerprint = fingerprint
+        self.setup = setup
+        candidates = transport.candidates
+        endsCandidates = transport.endsCandidates
+        self.video = video
+        self.audio = audio
+    }
+}
+
+extension SDPMedia {
+    /// The SSRCs of the media and of its retransmissions. RFC 5576.
+    fileprivate var sources: (primary: UInt32?, retransmission: UInt32?) {
+        func number(_ field: Substring) -> UInt32? {
+            field.decimal(upTo: 0xFFFF_FFFF).map { UInt32(truncatingIfNeeded: $0) }
+        }
+        for line in attributes.values(of: "ssrc-group") {
+            let fields = line.text.fields(limit: 4)
+            guard fields.count == 3, fields[0] == "FID", let media = number(fields[1]), let rtx = number(fields[2]),
+                media != rtx
+            else { continue }
+            return (media, rtx)
+        }
+        let first = attributes.values(of: "ssrc").lazy.compactMap { number($0.text.cut(at: UInt8(ascii: " ")).head) }
+            .first
+        return (first, nil)
+    }
+
+    /// The second word of `msid`. RFC 8830.
+    fileprivate var trackLabel: String? {
+        guard let fields = self["msid"]?.text.fields(limit: 3), fields.count >= 2, fields[1].isVisibleASCII,
+            fields[1].utf8.count <= 64
+        else { return nil }
+        return String(fields[1])
+    }
+}

@@ -1,0 +1,79 @@
+/// An IP address in its text form, without zone.
+public enum IPAddress: Hashable, Sendable {
+    case v4([UInt8])
+    case v6([UInt8])
+
+    /// Reads dotted decimal or RFC 4291 section 2.2; nil for anything else.
+    public init?(_ text: String) {
+        self.init(text.text)
+    }
+
+    init?(_ text: Substring) {
+        guard text.utf8.count <= 45 else { return nil }
+        if text.utf8.contains(UInt8(ascii: ":")) {
+            guard let bytes = Self.version6(text) else { return nil }
+            self = .v6(bytes)
+        } else {
+            guard let bytes = Self.version4(text) else { return nil }
+            self = .v4(bytes)
+        }
+    }
+
+    /// Somebody's own address: not the unspecified one, not multicast, not broadcast.
+    public var isUnicast: Bool {
+        switch self {
+        case .v4(let bytes): bytes != [0, 0, 0, 0] && bytes[0] < 224
+        case .v6(let bytes): bytes[0] != 0xFF && bytes.contains { $0 != 0 }
+        }
+    }
+
+    private static func version4(_ text: Substring) -> [UInt8]? {
+        let parts = text.fields(separatedBy: UInt8(ascii: "."), keepsEmpty: true)
+        guard parts.count == 4 else { return nil }
+        var bytes: [UInt8] = []
+        for part in parts {
+            guard part.utf8.count <= 3, let value = part.decimal(upTo: 255) else { return nil }
+            bytes.append(UInt8(truncatingIfNeeded: value))
+        }
+        return bytes
+    }
+
+    private static func version6(_ text: Substring) -> [UInt8]? {
+        let groups = text.fields(separatedBy: UInt8(ascii: ":"), keepsEmpty: true)
+        guard groups.count >= 3, groups.count <= 9 else { return nil }
+        var head: [UInt8] = []
+        var tail: [UInt8]?
+        for (index, group) in groups.enumerated() {
+            var part: [UInt8]
+            if group.isEmpty {
+                // Empty at either end belongs to a `::` there.
+                if index == 0 {
+                    guard groups[1].isEmpty else { return nil }
+                    continue
+                }
+                if index == groups.count - 1 {
+                    guard groups[index - 1].isEmpty else { return nil }
+                    continue
+                }
+                guard tail == nil else { return nil }
+                tail = []
+                continue
+            } else if index == groups.count - 1, group.utf8.contains(UInt8(ascii: ".")) {
+                guard let bytes = version4(group) else { return nil }
+                part = bytes
+            } else {
+                guard group.utf8.count <= 4 else { return nil }
+                var value: UInt16 = 0
+                for byte in group.utf8 {
+                    guard let digit = byte.hexValue else { return nil }
+                    value = value << 4 | UInt16(digit)
+                }
+                part = [UInt8(value >> 8), UInt8(value & 255)]
+            }
+            if tail == nil { head += part } else { tail?.append(contentsOf: part) }
+        }
+        guard let tail else { return head.count == 16 ? head : nil }
+        guard head.count + tail.count <= 14 else { return nil }
+        return head + [UInt8](repeating: 0, count: 16 - head.count - tail.count) + tail
+    }
+}

@@ -1,0 +1,96 @@
+/// The RTCP feedback that a section's author takes or gives for video. RFC 4585, RFC 5104.
+public struct VideoFeedback: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    public static let nack = VideoFeedback(rawValue: 1)
+    public static let pictureLoss = VideoFeedback(rawValue: 2)
+    public static let fullIntraRequest = VideoFeedback(rawValue: 4)
+    public static let transportWide = VideoFeedback(rawValue: 8)
+    /// `goog-remb`: read from peers without transport-wide feedback, never offered.
+    public static let estimatedBitrate = VideoFeedback(rawValue: 16)
+
+    static let names: [(feedback: VideoFeedback, name: String)] = [
+        (.nack, "nack"), (.pictureLoss, "nack pli"), (.fullIntraRequest, "ccm fir"), (.transportWide, "transport-cc"),
+        (.estimatedBitrate, "goog-remb"),
+    ]
+
+    /// What the lines `rtcp-fb:PT ...` and `rtcp-fb:* ...` name.
+    init(attributes: [SDPAttribute], payloadType: UInt8) {
+        self = []
+        for line in attributes.values(of: "rtcp-fb") {
+            let (head, tail) = line.text.cut(at: UInt8(ascii: " "))
+            guard let tail, head == "*" || head.decimal(upTo: 127) == UInt64(payloadType) else { continue }
+            if let known = Self.names.first(where: { $0.name == tail.trimmed }) { insert(known.feedback) }
+        }
+    }
+
+    func attributes(payloadType: UInt8) -> [SDPAttribute] {
+        Self.names.compactMap { contains($0.feedback) ? SDPAttribute("rtcp-fb", "\(payloadType) \($0.name)") : nil }
+    }
+}
+
+/// One `rtpmap` line. RFC 8866 section 6.6.
+struct RTPMapping {
+    let payloadType: UInt8
+    let encoding: Substring
+    let clockRate: UInt64
+    let channels: UInt64
+
+    /// The section's mappings in the order of its formats, with payload types that RTP and RTCP on one port allow
+    /// (RFC 5761 section 4: not 64...95).
+    static func all(in media: SDPMedia) -> [RTPMapping] {
+        var byType: [UInt8: RTPMapping] = [:]
+        for line in media.attributes.values(of: "rtpmap") {
+            let fields = line.text.fields()
+            guard fields.count == 2, let type = fields[0].decimal(upTo: 127).map({ UInt8(truncatingIfNeeded: $0) }),
+                !(64...95).contains(type), byType[type] == nil
+            else { continue }
+            let parts = fields[1].fields(separatedBy: UInt8(ascii: "/"))
+            guard parts.count >= 2, let clock = parts[1].decimal(upTo: 1_000_000) else { continue }
+            let channels = parts.count > 2 ? parts[2].decimal(upTo: 255) : 1
+            guard let channels else { continue }
+            byType[type] = RTPMapping(payloadType: type, encoding: parts[0], clockRate: clock, channels: channels)
+        }
+        return media.formats.prefix(128).compactMap { format in
+            format.text.decimal(upTo: 127).flatMap { byType[UInt8(truncatingIfNeeded: $0)] }
+        }
+    }
+
+    func matches(_ name: String, _ clockRate: UInt64) -> Bool {
+        self.clockRate == clockRate && encoding.equalsIgnoringCase(name)
+    }
+}
+
+extension SDPMedia {
+    /// The format parameters of a payload type, as they stand; empty if there are none.
+    func formatParameters(_ payloadType: UInt8) -> [(name: Substring, value: Substring)] {
+        for line in attributes.values(of: "fmtp") {
+            let (head, tail) = line.text.cut(at: UInt8(ascii: " "))
+            guard let tail, head.decimal(upTo: 127) == UInt64(payloadType) else { continue }
+            return tail.fields(separatedBy: UInt8(ascii: ";"), limit: 64).map { field in
+                let (name, value) = field.cut(at: UInt8(ascii: "="))
+                return (name.trimmed, (value ?? "").trimmed)
+            }
+        }
+        return []
+    }
+
+    /// The payload types of VP8 and of its retransmissions (RFC 4588); nil without VP8.
+    var vp8: (payloadType: UInt8, rtx: UInt8?)? {
+        let mappings = RTPMapping.all(in: self)
+        guard let vp8 = mappings.first(where: { $0.matches("VP8", 90_000) })?.payloadType else { return nil }
+        let rtx = mappings.first { mapping in
+            mapping.matches("rtx", 90_000) && mapping.payloadType != vp8
+                && formatParameters(mapping.payloadType).contains {
+                    $0.name.equalsIgnoringCase("apt") && $0.value.decimal(upTo: 127) == UInt64(vp8)
+                }
+        }
+        return (vp8, rtx?.payloadType)
+    }
+
+    /// The payload type of Opus; nil without. RFC 7587 section 7.
+    var opus: UInt8? {
+        RTPMapping.all(in: self).first { $0.matches("opus", 48_000) && $0.channels == 2 }?.payloadType
+    }
+}

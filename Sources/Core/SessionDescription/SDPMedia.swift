@@ -1,0 +1,61 @@
+/// An `m=` line and what belongs to it. RFC 8866 section 5.14.
+public struct SDPMedia: Hashable, Sendable {
+    /// `audio`, `video`, `application`, ...
+    public var kind: String
+    /// 0 refuses or disables the section, unless it is `bundle-only`.
+    public var port: UInt16
+    /// E.g. `UDP/TLS/RTP/SAVPF`.
+    public var transport: String
+    /// Payload types for RTP, at least one.
+    public var formats: [String]
+    /// The `c=` line without its type.
+    public var connection: String?
+    public var attributes: [SDPAttribute]
+
+    public init(
+        kind: String, port: UInt16, transport: String, formats: [String], connection: String? = nil,
+        attributes: [SDPAttribute] = []
+    ) {
+        self.kind = kind
+        self.port = port
+        self.transport = transport
+        self.formats = formats
+        self.connection = connection
+        self.attributes = attributes
+    }
+
+    /// The first value of an attribute.
+    public subscript(name: String) -> String? { attributes.firstValue(of: name) }
+
+    public var mid: String? { self["mid"] }
+
+    /// What the section's author wants to do; `sendrecv` if it does not say.
+    public var direction: MediaDirection {
+        attributes.lazy.compactMap { $0.value == nil ? MediaDirection(rawValue: $0.name) : nil }.first
+            ?? .sendAndReceive
+    }
+}
+
+/// RFC 8866 section 6.7.
+public enum MediaDirection: String, Hashable, Sendable {
+    case sendAndReceive = "sendrecv"
+    case sendOnly = "sendonly"
+    case receiveOnly = "recvonly"
+    case inactive
+
+    var receives: Bool { self == .receiveOnly || self == .sendAndReceive }
+    var sends: Bool { self == .sendOnly || self == .sendAndReceive }
+}
+
+extension SDPMedia {
+    /// Reads `video 9 UDP/TLS/RTP/SAVPF 96 97`; nil if it is not that.
+    init?(line: Substring) {
+        let fields = line.fields()
+        guard fields.count >= 4, fields.allSatisfy(\.isVisibleASCII),
+            let port = fields[1].cut(at: UInt8(ascii: "/")).head.decimal(upTo: 65_535)
+        else { return nil }
+        self.init(
+            kind: String(fields[0]), port: UInt16(truncatingIfNeeded: port), transport: String(fields[2]),
+            formats: fields[3...].map { String($0) })
+    }
+}

@@ -1,0 +1,70 @@
+import Testing
+
+@testable import SessionDescription
+
+@Suite struct HostAnswerTests {
+    @Test(arguments: RecordedOffers.all + [Fixture.offer()])
+    func theAnswerMirrorsTheOffer(text: String) throws {
+        let offer = try ViewerOffer(text)
+        let description = try SessionDescription.parse(answer(to: offer, Fixture.host))
+        let offered = try SessionDescription.parse(text)
+        #expect(description.media.map(\.kind) == offered.media.map(\.kind))
+        #expect(description.media.map(\.mid) == offered.media.map(\.mid))
+        #expect(description["group"] == offered["group"])
+
+        let read = try HostAnswer(parsing: answer(to: offer, Fixture.host))
+        #expect(read.credentials == Fixture.credentials && read.fingerprint == Fixture.fingerprint)
+        #expect(read.setup == .passive && read.endsCandidates)
+        #expect(read.candidates.usable == [Fixture.candidate])
+        let video = try #require(read.video)
+        #expect(video.payloadType == offer.video?.payloadType && video.ssrc == 1)
+        #expect(video.rtxPayloadType == offer.video?.rtxPayloadType)
+        #expect(video.rtxSSRC == (offer.video?.rtxPayloadType == nil ? nil : 2))
+        #expect(video.extensions == offer.video?.extensions)
+        #expect(read.audio.map(\.payloadType) == offer.audio.map(\.payloadType))
+        #expect(read.audio.map(\.label) == Array(["system", "microphone"].prefix(offer.audio.count)))
+        #expect(read.audio.map(\.ssrc) == Array([3, 4].prefix(offer.audio.count)))
+    }
+
+    @Test func unusedSectionsAreRefusedAndLeftOutOfTheBundle() throws {
+        var host = Fixture.host
+        host.audio.removeLast()
+        let offer = try ViewerOffer(
+            RecordedOffers.chromium.replacing("BUNDLE 0 1 2", with: "BUNDLE 0 1 2 3")
+                + "\nm=application 9 UDP/DTLS/SCTP webrtc-datachannel\na=mid:3\n")
+        let description = try SessionDescription.parse(answer(to: offer, host))
+        #expect(description.media.map(\.port) == [9, 9, 0, 0])
+        #expect(description["group"] == "BUNDLE 0 1")
+        #expect(description.media[2].direction == .inactive && description.media[2].mid == "2")
+        #expect(description.media[3].formats == ["webrtc-datachannel"])
+    }
+
+    @Test func rembIsAskedForOnlyWithoutTransportFeedback() throws {
+        #expect(try answer(to: ViewerOffer(RecordedOffers.aiortc), Fixture.host).contains("goog-remb"))
+        #expect(try !answer(to: ViewerOffer(RecordedOffers.chromium), Fixture.host).contains("goog-remb"))
+    }
+
+    @Test func onlyTheMicrophoneLeavesSilenceOut() throws {
+        let lines = answer(to: try ViewerOffer(RecordedOffers.chromium), Fixture.host).split(separator: "\r\n")
+        #expect(lines.filter { $0.contains("useinbandfec=1") }.map { $0.contains("usedtx=1") } == [false, true])
+    }
+
+    @Test func namesCannotAddLines() throws {
+        var host = Fixture.host
+        host.cname = "x\r\na=evil"
+        host.streamID = "y z\n"
+        host.audio[0].label = ""
+        let text = answer(to: try ViewerOffer(RecordedOffers.chromium), host)
+        #expect(!text.contains("\na=evil") && text.contains("msid:y_z_ -"))
+    }
+
+    @Test(arguments: [
+        ("v=0", "w=0", AnswerError.notSDP), ("sendonly", "inactive", .nothingSent),
+        ("a=ice-ufrag", "a=x", .noCredentials), ("a=fingerprint:sha-256", "a=fingerprint:sha-512", .noFingerprint),
+        ("setup:passive", "setup:actpass", .noDTLSRole),
+    ])
+    func whatIsMissingIsNamed(part: String, instead: String, error: AnswerError) throws {
+        let text = answer(to: try ViewerOffer(Fixture.offer()), Fixture.host).replacing(part, with: instead)
+        #expect(throws: error) { try HostAnswer(parsing: text) }
+    }
+}

@@ -1,0 +1,135 @@
+import Testing
+
+@testable import SessionDescription
+
+@Suite struct ViewerOfferTests {
+    @Test func chromium() throws {
+        let offer = try ViewerOffer(RecordedOffers.chromium)
+        #expect(offer.credentials.usernameFragment == "Kl0y")
+        #expect(offer.fingerprint.bytes.prefix(2) == [0x21, 0xB3])
+        #expect(offer.setup == .actpass && offer.isTrickling)
+        #expect(offer.candidates.usable.isEmpty && offer.candidates.named.count == 2)
+        let video = try #require(offer.video)
+        #expect(video.mid == "0" && video.payloadType == 96 && video.rtxPayloadType == 97)
+        #expect(video.feedback == [.nack, .pictureLoss, .fullIntraRequest, .transportWide, .estimatedBitrate])
+        #expect(video.extensions == ExtensionMap(transportSequence: 4, playoutDelay: 5, absSendTime: 2, mid: 9))
+        #expect(offer.audio.map(\.mid) == ["1", "2"])
+        #expect(offer.audio.map(\.payloadType) == [111, 111])
+        #expect(offer.audio[0].extensions == ExtensionMap(transportSequence: 4, absSendTime: 2, mid: 9))
+        #expect(offer.audio[0].hasTransportFeedback && offer.others.isEmpty)
+    }
+
+    @Test func firefoxHasItsFingerprintAboveAndItsAudioBundled() throws {
+        let offer = try ViewerOffer(RecordedOffers.firefox)
+        #expect(offer.fingerprint.bytes.prefix(2) == [0xEB, 0x72])
+        #expect(offer.credentials.usernameFragment == "e38b4ee0")
+        #expect(!offer.isTrickling)
+        #expect(offer.candidates.named.count == 2 && offer.candidates.dropped == 6)
+        let video = try #require(offer.video)
+        #expect(video.payloadType == 120 && video.rtxPayloadType == 124)
+        #expect(video.extensions == ExtensionMap(transportSequence: 7, playoutDelay: 6, absSendTime: 4, mid: 3))
+        #expect(offer.audio.map(\.payloadType) == [109, 109])
+        #expect(offer.audio.map(\.prefersStereo) == [true, true])
+    }
+
+    @Test func gstreamerHasOneAudioAndNoExtensions() throws {
+        let offer = try ViewerOffer(RecordedOffers.gstreamer)
+        #expect(offer.video?.mid == "video0" && offer.video?.rtxPayloadType == nil)
+        #expect(offer.video?.extensions == ExtensionMap())
+        #expect(offer.audio.map(\.mid) == ["audio1"])
+        #expect(offer.candidates == CandidateList())
+    }
+
+    @Test func aiortcHasThreeFingerprintsAndOnlyREMB() throws {
+        let offer = try ViewerOffer(RecordedOffers.aiortc)
+        #expect(offer.fingerprint.algorithm == "sha-256")
+        #expect(offer.video?.feedback == [.nack, .pictureLoss, .estimatedBitrate])
+        #expect(offer.video?.payloadType == 97 && offer.audio.first?.payloadType == 96)
+        #expect(offer.candidates.usable.count == 2, "the ports of the bundled section are not used")
+        #expect(offer.audio.first?.extensions.mid == 1)
+    }
+
+    @Test func ourOwn() throws {
+        let offer = try ViewerOffer(Fixture.offer())
+        #expect(offer.credentials == Fixture.credentials && offer.fingerprint == Fixture.fingerprint)
+        #expect(offer.video?.rtxPayloadType == 97 && offer.audio.count == 2)
+        #expect(offer.audio[1].extensions == ExtensionMap(transportSequence: 1, absSendTime: 3, mid: 4))
+    }
+
+    @Test func aDataChannelIsRefused() throws {
+        let offer = try ViewerOffer(
+            Fixture.offer().replacing("BUNDLE 0 1 2", with: "BUNDLE 0 1 2 d")
+                + "m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\na=mid:d\r\na=sctp-port:5000\r\n")
+        #expect(offer.others == ["d"])
+    }
+
+    @Test(arguments: [
+        ("VP8/90000", "AV1/90000", OfferError.noVP8),
+        ("a=rtcp-mux\r\n", "", .noRTCPMux),
+        ("a=group:BUNDLE 0 1 2\r\n", "", .noBundle),
+        ("a=ice-pwd:", "a=ice-no:", .noCredentials),
+        ("a=fingerprint:sha-256", "a=fingerprint:sha-1", .noFingerprint),
+        ("a=setup:actpass", "a=setup:passive", .wrongDTLSRole),
+        ("a=setup:actpass\r\n", "", .wrongDTLSRole),
+        ("a=recvonly", "a=sendonly", .nothingToReceive),
+        ("UDP/TLS/RTP/SAVPF", "RTP/AVP", .nothingToReceive),
+        ("v=0", "v=1", .notSDP),
+    ])
+    func whatIsMissingIsNamed(part: String, instead: String, error: OfferError) {
+        let text = Fixture.offer().replacing(part, with: instead)
+        #expect(throws: error) { try ViewerOffer(text) }
+    }
+
+    @Test func audioWithoutAMappingIsRefusedAndTheVideoStays() throws {
+        let offer = try ViewerOffer(Fixture.offer().replacing("rtpmap:111", with: "rtpmap:96"))
+        #expect(offer.audio.isEmpty && offer.others == ["1", "2"])
+    }
+
+    @Test func sixtyFourKibibytesAreTooMuch() {
+        let text = Fixture.offer() + String(repeating: "a=x\r\n", count: 13_107)
+        #expect(throws: OfferError.tooLarge) { try ViewerOffer(text) }
+    }
+
+    @Test func extensionIdsAreUsedOnceAndFitOneByte() throws {
+        let text = Fixture.offer()
+            .replacing("a=extmap:2 ", with: "a=extmap:1 ").replacing("a=extmap:3 ", with: "a=extmap:15 ")
+            .replacing("a=extmap:4 ", with: "a=extmap:0 ")
+        #expect(try ViewerOffer(text).video?.extensions == ExtensionMap(transportSequence: 1))
+    }
+
+    @Test func audioMayNotNumberExtensionsDifferently() throws {
+        let sections = Fixture.offer().split(separator: "m=audio")
+        let text = sections.enumerated().map { index, part in
+            index == 0 ? String(part) : "m=audio" + String(part).replacing("a=extmap:1 ", with: "a=extmap:7 ")
+        }.joined()
+        #expect(try ViewerOffer(text).audio.first?.extensions == ExtensionMap(absSendTime: 3, mid: 4))
+    }
+
+    @Test func payloadTypesThatLookLikeRTCPAreNotUsed() {
+        let text = Fixture.offer().replacing("rtpmap:96 VP8", with: "rtpmap:72 VP8").replacing(
+            "SAVPF 96", with: "SAVPF 72")
+        #expect(throws: OfferError.noVP8) { try ViewerOffer(text) }
+    }
+
+    /// Every prefix, every single damaged byte and many shuffles of real offers end in an offer or a typed error.
+    @Test(arguments: RecordedOffers.all)
+    func damagedOffersNeverTrap(text: String) {
+        let bytes = Array(text.utf8)
+        var random = SplitMix(seed: 7)
+        for length in stride(from: 0, to: bytes.count, by: 61) { read(Array(bytes[..<length])) }
+        for _ in 0..<150 {
+            var damaged = bytes
+            for _ in 0...random.below(6) { damaged[random.below(damaged.count)] = UInt8(random.below(256)) }
+            read(damaged)
+        }
+        let lines = text.split(separator: "\n")
+        for _ in 0..<50 { read(Array(lines.shuffled(using: &random).joined(separator: "\n").utf8)) }
+    }
+
+    private func read(_ bytes: [UInt8]) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        if let offer = try? ViewerOffer(text) { _ = answer(to: offer, Fixture.host) }
+        _ = try? HostAnswer(parsing: text)
+        _ = try? TrickleFragment.parse(text)
+    }
+}
