@@ -26,17 +26,18 @@ import Testing
         #expect(read.audio.map(\.ssrc) == Array([3, 4].prefix(offer.audio.count)))
     }
 
-    @Test func unusedSectionsAreRefusedAndLeftOutOfTheBundle() throws {
+    @Test func audioWithoutATrackIsInactiveAndOtherSectionsAreRefused() throws {
         var host = Fixture.host
         host.audio.removeLast()
         let offer = try ViewerOffer(
             RecordedOffers.chromium.replacing("BUNDLE 0 1 2", with: "BUNDLE 0 1 2 3")
                 + "\nm=application 9 UDP/DTLS/SCTP webrtc-datachannel\na=mid:3\n")
         let description = try SessionDescription.parse(answer(to: offer, host))
-        #expect(description.media.map(\.port) == [9, 9, 0, 0])
-        #expect(description["group"] == "BUNDLE 0 1")
+        #expect(description.media.map(\.port) == [9, 9, 9, 0])
+        #expect(description["group"] == "BUNDLE 0 1 2")
         #expect(description.media[2].direction == .inactive && description.media[2].mid == "2")
         #expect(description.media[3].formats == ["webrtc-datachannel"])
+        #expect(try HostAnswer(parsing: description.serialised).audio.map(\.label) == ["system"])
     }
 
     @Test func rembIsAskedForOnlyWithoutTransportFeedback() throws {

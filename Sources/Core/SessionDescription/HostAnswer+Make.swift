@@ -1,5 +1,5 @@
-/// The host's answer: sendonly, VP8 and Opus with the viewer's payload types and extension ids, everything else refused with
-/// port 0, one transport, DTLS server (`setup:passive`). RFC 9429 section 5.3, RFC 8843.
+/// The host's answer: sendonly, VP8 and Opus with the viewer's payload types and extension ids, audio that the host has not
+/// inactive, everything else refused with port 0, one transport, DTLS server (`setup:passive`). RFC 9429 section 5.3, RFC 8843.
 public func answer(to offer: ViewerOffer, _ host: HostMedia) -> String {
     var result = SessionDescription(origin: "- \(host.sessionID & 0x7FFF_FFFF_FFFF_FFFF) 2 IN IP4 127.0.0.1")
     var bundled: [String] = []
@@ -7,6 +7,7 @@ public func answer(to offer: ViewerOffer, _ host: HostMedia) -> String {
         var media = SDPMedia(
             kind: section.kind, port: 9, transport: section.transport, formats: [section.format],
             connection: "IN IP4 0.0.0.0")
+        var direction = MediaDirection.sendOnly
         let body: [SDPAttribute]?
         switch section.role {
         case .video:
@@ -17,19 +18,20 @@ public func answer(to offer: ViewerOffer, _ host: HostMedia) -> String {
                 return videoAttributes(video, host)
             }
         case .audio(let index):
+            // Without a track it stays in the bundle: Chromium rejects an answer that refuses the section which
+            // carries the transport.
             let track = host.audio.indices.contains(index) ? host.audio[index] : nil
-            body = track.flatMap { track in
-                guard offer.audio.indices.contains(index) else { return nil }
-                media.formats = ["\(offer.audio[index].payloadType)"]
-                return audioAttributes(offer.audio[index], track, host)
-            }
+            direction = track == nil ? .inactive : .sendOnly
+            guard offer.audio.indices.contains(index) else { continue }
+            media.formats = ["\(offer.audio[index].payloadType)"]
+            body = audioAttributes(offer.audio[index], track, host)
         case .refused:
             body = nil
         }
         if let body {
             let isFirst = bundled.isEmpty
             bundled.append(section.mid ?? "0")
-            media.attributes = transportAttributes(host, mid: section.mid, carriesCandidates: isFirst) + body
+            media.attributes = transportAttributes(host, section.mid, direction, carriesCandidates: isFirst) + body
         } else {
             media.port = 0
             if let mid = section.mid { media.attributes.append(SDPAttribute("mid", mid)) }
@@ -37,20 +39,22 @@ public func answer(to offer: ViewerOffer, _ host: HostMedia) -> String {
         }
         result.media.append(media)
     }
-    if offer.sections.contains(where: { $0.mid != nil }) {
+    if offer.isBundled {
         result.attributes.append(SDPAttribute("group", (["BUNDLE"] + bundled).joined(separator: " ")))
     }
     result.attributes.append(SDPAttribute("msid-semantic", " WMS *"))
     return result.serialised
 }
 
-private func transportAttributes(_ host: HostMedia, mid: String?, carriesCandidates: Bool) -> [SDPAttribute] {
+private func transportAttributes(
+    _ host: HostMedia, _ mid: String?, _ direction: MediaDirection, carriesCandidates: Bool
+) -> [SDPAttribute] {
     var attributes = host.credentials.attributes
     attributes.append(SDPAttribute("ice-options", "trickle"))
     attributes.append(SDPAttribute("fingerprint", host.fingerprint.text))
     attributes.append(SDPAttribute("setup", DTLSSetup.passive.rawValue))
     if let mid { attributes.append(SDPAttribute("mid", mid)) }
-    attributes += [SDPAttribute("sendonly"), SDPAttribute("rtcp-mux"), SDPAttribute("rtcp-rsize")]
+    attributes += [SDPAttribute(direction.rawValue), SDPAttribute("rtcp-mux"), SDPAttribute("rtcp-rsize")]
     if carriesCandidates {
         attributes += host.candidates.map(\.attribute)
         if host.endsCandidates { attributes.append(SDPAttribute("end-of-candidates")) }
@@ -79,13 +83,14 @@ private func videoAttributes(_ video: OfferedVideo, _ host: HostMedia) -> [SDPAt
     return attributes + sources.map { SDPAttribute("ssrc", "\($0) cname:\(host.cname.asToken)") }
 }
 
-private func audioAttributes(_ audio: OfferedAudio, _ track: HostAudioTrack, _ host: HostMedia) -> [SDPAttribute] {
+private func audioAttributes(_ audio: OfferedAudio, _ track: HostAudioTrack?, _ host: HostMedia) -> [SDPAttribute] {
     let type = audio.payloadType
     var attributes = audio.extensions.attributes
     attributes.append(SDPAttribute("rtpmap", "\(type) opus/48000/2"))
     if audio.hasTransportFeedback { attributes.append(SDPAttribute("rtcp-fb", "\(type) transport-cc")) }
-    let silence = track.hasSilenceSuppression ? ";usedtx=1" : ""
+    let silence = track?.hasSilenceSuppression == true ? ";usedtx=1" : ""
     attributes.append(SDPAttribute("fmtp", "\(type) minptime=10;useinbandfec=1;stereo=1;sprop-stereo=1\(silence)"))
+    guard let track else { return attributes }
     attributes.append(SDPAttribute("msid", "\(host.streamID.asToken) \(track.label.asToken)"))
     attributes.append(SDPAttribute("ssrc", "\(track.ssrc) cname:\(host.cname.asToken)"))
     return attributes

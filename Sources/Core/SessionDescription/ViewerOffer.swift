@@ -55,6 +55,8 @@ public struct ViewerOffer: Hashable, Sendable {
     public let audio: [OfferedAudio]
     /// The mids of sections that are answered with port 0 in any case.
     public let others: [String]
+    /// The sections share one transport, and the answer has to say so.
+    let isBundled: Bool
     /// One for each m-line, for the answer has to have as many.
     let sections: [Section]
 
@@ -161,6 +163,7 @@ public struct ViewerOffer: Hashable, Sendable {
         self.video = video
         self.audio = audio
         self.sections = sections
+        isBundled = bundle.exists
         others = sections.compactMap { $0.role == .refused ? $0.mid : nil }
     }
 }
