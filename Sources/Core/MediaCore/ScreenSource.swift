@@ -55,5 +55,17 @@ public protocol ScreenSource: AnyObject {
     /// Ends a `wait` at once; if there is none, the next. From any thread.
     func wake()
 
+    /// Nobody watches: stop listening for damage, so that nothing wakes or queues up. `wait` and `read` are not called until
+    /// `resume`.
+    func suspend()
+
+    /// Listen again; everything counts as damaged.
+    func resume()
+
     func close()
+}
+
+extension ScreenSource {
+    public func suspend() {}
+    public func resume() {}
 }
