@@ -1,0 +1,52 @@
+/// Retransmission as a stream of its own: RFC 4588.
+///
+///      0                   1                   2                   3
+///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+///     +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+///     |             RTP header, with the extensions of the original   |
+///     +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+///     | original sequence number (OSN)|     original payload          |
+///     +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+public enum RTX {
+    /// Bytes that wrapping adds to a packet.
+    public static let overhead = 2
+
+    /// Copies a packet as a retransmission of it. The original's layout holds for the copy too.
+    /// - Parameters:
+    ///   - original: one whole RTP packet; its padding is left away.
+    ///   - buffer: must not overlap it.
+    /// - Returns: the copy's length in bytes.
+    /// - Throws: `BufferFull`; the buffer's bytes are then unspecified.
+    public static func wrap(
+        _ original: RTPPacketView, of bytes: UnsafeRawBufferPointer, ssrc: UInt32, payloadType: UInt8,
+        sequenceNumber: SequenceNumber, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(BufferFull) -> Int {
+        var writer = ByteWriter(buffer)
+        try writer.require(original.headerLength &+ Self.overhead &+ original.payload.count)
+        try writer.write(bytes.part(0, original.headerLength))
+        writer.patch(uint8: buffer[0] & ~0x20, at: 0)
+        writer.patch(uint8: buffer[1] & 0x80 | payloadType & 0x7F, at: 1)
+        writer.patch(uint16: sequenceNumber.rawValue, at: 2)
+        writer.patch(uint16: UInt16(truncatingIfNeeded: ssrc >> 16), at: 8)
+        writer.patch(uint16: UInt16(truncatingIfNeeded: ssrc), at: 10)
+        try writer.write(uint16: original.sequenceNumber.rawValue)
+        try writer.write(original.payload)
+        return writer.position
+    }
+
+    /// Sees a retransmission as the packet that it repeats, without copying.
+    /// - Returns: nil if its payload is empty, as senders that probe with padding do.
+    /// - Throws: `.rtx` if the payload has one byte.
+    public static func unwrap(
+        _ packet: RTPPacketView, ssrc: UInt32, payloadType: UInt8
+    ) throws(RTPMalformed) -> RTPPacketView? {
+        if packet.payload.isEmpty { return nil }
+        guard packet.payload.count >= Self.overhead else { throw RTPMalformed(.rtx) }
+        var reader = ByteReader(packet.payload)
+        var header = packet.header
+        header.sequenceNumber = SequenceNumber(try reader.uint16())
+        header.ssrc = ssrc
+        header.payloadType = payloadType
+        return packet.replacing(header: header, payload: reader.rest())
+    }
+}

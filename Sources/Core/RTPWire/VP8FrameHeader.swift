@@ -1,0 +1,49 @@
+public import MediaCore
+
+/// The uncompressed data chunk at the start of each VP8 frame: RFC 6386 section 9.1.
+public struct VP8FrameHeader: Hashable, Sendable {
+    public let isKeyframe: Bool
+    /// Profile, 0...3.
+    public let version: UInt8
+    public let isShown: Bool
+    /// Bytes of the first partition, 0...524287, as the frame says.
+    public let firstPartitionLength: Int
+    /// In pixels, 1...16383 each; key frames only.
+    public let size: PixelSize?
+
+    //   byte 0             byte 1        byte 2
+    //  +-+-+-+-+-+-+-+-+  +----------+  +-----------+
+    //  |size0|H| VER |P|  |  size1   |  |   size2   |   P = 0: key frame; first partition = size0 + 8 size1 + 2048 size2
+    //  +-+-+-+-+-+-+-+-+  +----------+  +-----------+
+    //  key frames: 9d 01 2a, then width and height, little-endian, 14 bits each and 2 of scale
+
+    /// Parses the first bytes of a frame; the rest of it need not be there.
+    /// - Parameter data: at least 3 bytes, for a key frame 10.
+    /// - Throws: `.vp8Frame` if they are too few, the version is not one of the four, the start code is another or a side is 0.
+    public init(_ data: UnsafeRawBufferPointer) throws(RTPMalformed) {
+        guard data.count >= 3 else { throw RTPMalformed(.vp8Frame) }
+        let tag = UInt32(data[0]) | UInt32(data[1]) << 8 | UInt32(data[2]) << 16
+        isKeyframe = tag & 1 == 0
+        version = UInt8(truncatingIfNeeded: tag >> 1 & 7)
+        isShown = tag >> 4 & 1 != 0
+        firstPartitionLength = Int(tag >> 5)
+        guard version <= 3 else { throw RTPMalformed(.vp8Frame) }
+        guard isKeyframe else {
+            size = nil
+            return
+        }
+        guard data.count >= 10, data[3] == 0x9D, data[4] == 0x01, data[5] == 0x2A else {
+            throw RTPMalformed(.vp8Frame)
+        }
+        let width = (Int(data[7]) << 8 | Int(data[6])) & 0x3FFF
+        let height = (Int(data[9]) << 8 | Int(data[8])) & 0x3FFF
+        guard width > 0, height > 0 else { throw RTPMalformed(.vp8Frame) }
+        size = PixelSize(width: width, height: height)
+    }
+
+    /// Bytes before the first partition.
+    public var length: Int { isKeyframe ? 10 : 3 }
+
+    /// Whether a frame of so many bytes has room for its first partition; check it before any decoder sees the frame.
+    public func fits(frameLength: Int) -> Bool { frameLength &- length >= firstPartitionLength }
+}
