@@ -1,0 +1,39 @@
+/// The public name of a broadcast: 8 random bytes as 13 characters of Crockford's base32, most significant first.
+public struct BroadcastID: Hashable, Sendable, CustomStringConvertible {
+    /// Upper case, 13 characters.
+    public let text: String
+    public var description: String { text }
+
+    static let length = 13
+    private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+
+    public init(_ value: UInt64) {
+        text = String(
+            decoding: (0..<Self.length).reversed().map {
+                Self.alphabet[Int(truncatingIfNeeded: value >> (5 * UInt64($0))) & 31]
+            },
+            as: UTF8.self)
+    }
+
+    public static func random() -> BroadcastID { BroadcastID(UInt64.random(in: .min ... .max)) }
+
+    /// Reads lower case, and O for 0, I and L for 1; nil for anything else, or a value over 64 bits.
+    public init?(_ text: some StringProtocol) {
+        guard text.utf8.count == Self.length else { return nil }
+        var value: UInt64 = 0
+        for (index, digit) in text.utf8.enumerated() {
+            guard let bits = Self.value(of: digit), index > 0 || bits < 16 else { return nil }
+            value = value << 5 | UInt64(bits)
+        }
+        self.init(value)
+    }
+
+    static func value(of digit: UInt8) -> Int? {
+        let upper = (97...122).contains(digit) ? digit - 32 : digit
+        switch upper {
+        case UInt8(ascii: "O"): return 0
+        case UInt8(ascii: "I"), UInt8(ascii: "L"): return 1
+        default: return alphabet.firstIndex(of: upper)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Glibc
+
+extension Identity {
+    /// Where identities live: `$XDG_DATA_HOME/share`, else `~/.local/share/share`.
+    public static var defaultDirectory: String {
+        if let data = getenv("XDG_DATA_HOME").map({ String(cString: $0) }), data.hasPrefix("/") {
+            return data + "/share"
+        }
+        let home =
+            getenv("HOME").map { String(cString: $0) } ?? getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) }
+        return (home ?? "/") + "/.local/share/share"
+    }
+
+    /// Reads `identity.pem` (mode 0600) of `directory`, or makes both; the directory gets mode 0700.
+    ///
+    /// Two processes that start at once end with the same identity: the file appears whole, by link(2), and the slower one
+    /// reads what the faster one wrote.
+    /// - Throws: `.permissions` if others could read or replace the file, `.damaged` if it does not parse, `.directory`, `.file`.
+    public static func loadOrCreate(in directory: String = defaultDirectory) throws(IdentityError) -> Identity {
+        try IdentityFile.prepare(directory)
+        let path = directory + "/identity.pem"
+        if let identity = try IdentityFile.read(path) { return identity }
+        let identity = try ephemeral()
+        if try IdentityFile.publish(identity, at: path) { return identity }
+        guard let other = try IdentityFile.read(path) else {
+            throw IdentityError(.file, "\(path) appears and disappears; is something cleaning \(directory)?")
+        }
+        return other
+    }
+}
+
+/// The file of an identity: a certificate and a PKCS#8 key, PEM.
+private enum IdentityFile {
+    static func prepare(_ directory: String) throws(IdentityError) {
+        var built = ""
+        for part in directory.split(separator: "/") {
+            built += "/" + part
+            let path = directory.hasPrefix("/") ? built : String(built.dropFirst())
+            if mkdir(path, 0o700) != 0, errno != EEXIST, access(path, X_OK) != 0 {
+                throw IdentityError(.directory, "cannot make \(path) for this machine's identity: \(reason())")
+            }
+        }
+        var status = stat()
+        guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw IdentityError(.directory, "\(directory) is not a directory")
+        }
+        guard status.st_uid == geteuid() else {
+            throw IdentityError(
+                .permissions, "\(directory) belongs to somebody else; set XDG_DATA_HOME to a place of your own")
+        }
+        guard status.st_mode & 0o022 == 0 else {
+            throw IdentityError(.permissions, "others may write to \(directory); run: chmod 700 \(directory)")
+        }
+    }
+
+    /// Nil if there is no such file.
+    static func read(_ path: String) throws(IdentityError) -> Identity? {
+        let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else {
+            if errno == ENOENT { return nil }
+            throw IdentityError(.file, "cannot open \(path): \(reason())")
+        }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw IdentityError(.file, "\(path) is not a plain file")
+        }
+        guard status.st_uid == geteuid() else {
+            throw IdentityError(.permissions, "\(path) belongs to somebody else")
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            throw IdentityError(
+                .permissions,
+                "others may read the key in \(path); if nobody did, run: chmod 600 \(path), else remove it to get a new one"
+            )
+        }
+        guard status.st_size <= 16_384 else { throw IdentityError.damaged(path, "it is far too long") }
+        var bytes = [UInt8](repeating: 0, count: 16_384)
+        var count = 0
+        while count < bytes.count {
+            let got = bytes.withUnsafeMutableBytes {
+                Glibc.read(file, $0.baseAddress?.advanced(by: count), $0.count - count)
+            }
+            if got < 0, errno == EINTR { continue }
+            guard got >= 0 else { throw IdentityError(.file, "cannot read \(path): \(reason())") }
+            if got == 0 { break }
+            count += got
+        }
+        return try Identity(pem: String(decoding: bytes[..<count], as: UTF8.self), path: path)
+    }
+
+    /// - Returns: false if another process was faster.
+    static func publish(_ identity: Identity, at path: String) throws(IdentityError) -> Bool {
+        var template = Array((path + ".XXXXXX").utf8CString)
+        let file = template.withUnsafeMutableBufferPointer { $0.baseAddress.map { mkstemp($0) } ?? -1 }
+        guard file >= 0 else { throw IdentityError(.file, "cannot write next to \(path): \(reason())") }
+        let temporary = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        defer {
+            close(file)
+            unlink(temporary)
+        }
+        let text = Array((identity.certificatePEM + "\n" + identity.privateKeyPEM + "\n").utf8)
+        var written = 0
+        while written < text.count {
+            let count = text[written...].withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw IdentityError(.file, "cannot write \(path): \(reason())") }
+            written += count
+        }
+        guard fchmod(file, 0o600) == 0, fsync(file) == 0 else {
+            throw IdentityError(.file, "cannot write \(path): \(reason())")
+        }
+        if link(temporary, path) == 0 { return true }
+        if errno == EEXIST { return false }
+        throw IdentityError(.file, "cannot write \(path): \(reason())")
+    }
+
+    private static func reason() -> String { String(cString: strerror(errno)) }
+}

@@ -1,0 +1,166 @@
+/// An invitation: `https://HOST:PORT/ID#FRAGMENT`, where FRAGMENT is base64url of
+/// `0x01 | secret (16 bytes) | SHA-256 of the host's certificate (32 bytes)`.
+///
+/// Whoever has it may knock. `description` leaves the secret out; only `text` has it.
+public struct Link: Sendable, Hashable {
+    /// A name or an address; IPv6 without brackets.
+    public let host: String
+    public let port: Int
+    public let id: BroadcastID
+    /// 16 bytes.
+    public let secret: [UInt8]
+    /// SHA-256 of the host's certificate, 32 bytes.
+    public let fingerprint: [UInt8]
+
+    static let version: UInt8 = 1
+    static let fragmentLength = 66
+
+    /// - Precondition: 16 bytes of secret, 32 of fingerprint, a port in 1...65535.
+    public init(host: String, port: Int, id: BroadcastID, secret: [UInt8], fingerprint: [UInt8]) {
+        precondition(secret.count == 16 && fingerprint.count == 32 && (1...65_535).contains(port))
+        self.host = host
+        self.port = port
+        self.id = id
+        self.secret = secret
+        self.fingerprint = fingerprint
+    }
+
+    public static func randomSecret() -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+
+    /// The same broadcast under another address.
+    public func at(host: String, port: Int) -> Link {
+        Link(host: host, port: port, id: id, secret: secret, fingerprint: fingerprint)
+    }
+
+    /// `HOST:PORT` with IPv6 in brackets.
+    public var authority: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
+
+    /// The whole link, secret included.
+    public var text: String {
+        "https://\(authority)/\(id.text)#" + Base64URL.encode([Self.version] + secret + fingerprint)
+    }
+}
+
+extension Link: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// For logs.
+    public var redacted: String { "https://\(authority)/\(id.text)#..." }
+    public var description: String { redacted }
+    public var debugDescription: String { redacted }
+    public var customMirror: Mirror { Mirror(self, children: ["link": redacted]) }
+}
+
+/// What is wrong with a link; `description` is a sentence for people and never repeats the link.
+public enum LinkError: Error, Equatable, CustomStringConvertible {
+    case notALink
+    /// Characters that are missing at its end.
+    case cutOff(missing: Int)
+    /// What looks wrong.
+    case mistyped(String)
+    case unknownVersion(UInt8)
+
+    public var description: String {
+        switch self {
+        case .notALink: "this is not a link of share: one looks like https://HOST:PORT/ID#SECRET"
+        case .cutOff(let count):
+            "the link is \(count) character\(count == 1 ? "" : "s") short: copy it again, to its very end "
+                + "(in a shell, put it in quotes)"
+        case .mistyped(let what): "the link is mistyped: \(what); copy it again"
+        case .unknownVersion(let version):
+            "the link is of version \(version), which this share does not know: update share, or copy the link again"
+        }
+    }
+}
+
+extension Link {
+    /// Reads a link as people paste it: white space around or inside (a wrapped line), quotes or angle brackets around it,
+    /// the ID in lower case.
+    public init(parsing text: String) throws(LinkError) {
+        guard text.utf8.count <= 4_096 else { throw .notALink }
+        var rest = Substring(text.filter { !$0.isWhitespace })
+        for (open, close) in [("<", ">"), ("\"", "\""), ("'", "'")] where rest.hasPrefix(open) {
+            rest = rest.dropFirst()
+            if rest.hasSuffix(close) { rest = rest.dropLast() }
+        }
+        guard rest.lowercased().hasPrefix("https://") else { throw .notALink }
+        rest = rest.dropFirst("https://".count)
+        let slash = rest.firstIndex(of: "/") ?? rest.endIndex
+        let (host, port) = try Self.authority(rest[..<slash])
+        let path = rest[slash...].dropFirst()
+        let hash = path.firstIndex(of: "#") ?? path.endIndex
+        let name = path[..<hash]
+        let fragment = path[hash...].dropFirst()
+        guard hash < path.endIndex else {
+            let missing = BroadcastID.length - name.utf8.count + 1 + Self.fragmentLength
+            guard name.utf8.count <= BroadcastID.length, name.utf8.allSatisfy({ BroadcastID.value(of: $0) != nil })
+            else {
+                throw .notALink
+            }
+            throw .cutOff(missing: missing)
+        }
+        guard let id = BroadcastID(name) else {
+            throw .mistyped("the \(BroadcastID.length) characters between the address and # are not right")
+        }
+        let bytes = try Self.payload(fragment)
+        self.init(host: host, port: port, id: id, secret: Array(bytes[1..<17]), fingerprint: Array(bytes[17...]))
+    }
+
+    private static func payload(_ fragment: Substring) throws(LinkError) -> [UInt8] {
+        if let odd = fragment.utf8.firstIndex(where: { Base64URL.value(of: $0) == nil }) {
+            let place = fragment.utf8.distance(from: fragment.startIndex, to: odd) + 1
+            throw .mistyped("character \(place) after # cannot be there")
+        }
+        if let version = Base64URL.decode(fragment.prefix(4))?.first, version != Self.version {
+            throw .unknownVersion(version)
+        }
+        let count = fragment.utf8.count
+        guard count >= fragmentLength else { throw .cutOff(missing: fragmentLength - count) }
+        guard count == fragmentLength else {
+            throw .mistyped("it is \(count - fragmentLength) characters too long")
+        }
+        guard let bytes = Base64URL.decode(fragment), bytes.count == 49 else {
+            throw .mistyped("its last character cannot be there")
+        }
+        return bytes
+    }
+
+    private static func authority(_ text: Substring) throws(LinkError) -> (String, Int) {
+        var host = text
+        var port: Substring?
+        if text.hasPrefix("[") {
+            guard let end = text.firstIndex(of: "]") else { throw .notALink }
+            host = text[text.index(after: text.startIndex)..<end]
+            let after = text[text.index(after: end)...]
+            guard after.isEmpty || after.hasPrefix(":") else { throw .notALink }
+            port = after.isEmpty ? nil : after.dropFirst()
+            guard host.contains(":"), host.utf8.allSatisfy({ isAddressCharacter($0) }) else { throw .notALink }
+        } else {
+            if let colon = text.firstIndex(of: ":") {
+                host = text[..<colon]
+                port = text[text.index(after: colon)...]
+            }
+            guard host.utf8.allSatisfy({ isNameCharacter($0) }) else { throw .notALink }
+        }
+        guard (1...255).contains(host.utf8.count) else { throw .notALink }
+        guard let port else { return (String(host), 443) }
+        guard port.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(port), (1...65_535).contains(number)
+        else {
+            throw .mistyped("its port is not a number from 1 to 65535")
+        }
+        return (String(host), number)
+    }
+
+    private static func isNameCharacter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 48...57, 65...90, 97...122, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+
+    /// `%` and a name, for the zone of a link-local address.
+    private static func isAddressCharacter(_ byte: UInt8) -> Bool {
+        isNameCharacter(byte) || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "%")
+    }
+}

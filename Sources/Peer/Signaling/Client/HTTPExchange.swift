@@ -1,0 +1,113 @@
+import NIOCore
+import NIOHTTP1
+
+/// One answer, whole.
+struct HTTPAnswer: Sendable {
+    var status: Int
+    var headers: HTTPHeaders
+    var body: ByteBuffer
+
+    var text: String { String(buffer: body) }
+}
+
+/// One request at a time over one connection: writes it, collects the answer.
+///
+/// Event-loop confined.
+final class HTTPExchange: ChannelDuplexHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundIn = Request
+    typealias OutboundOut = HTTPClientRequestPart
+
+    enum Kind: Sendable {
+        case whole(EventLoopPromise<HTTPAnswer>)
+        /// A body without end: `head` when the status is there, then each piece.
+        case stream(
+            head: EventLoopPromise<HTTPResponseHead>, piece: @Sendable (ByteBuffer) -> Void,
+            end: @Sendable ((any Error)?) -> Void)
+    }
+
+    struct Request: Sendable {
+        var head: HTTPRequestHead
+        var body: ByteBuffer?
+        var kind: Kind
+    }
+
+    struct TooLong: Error {}
+    struct Closed: Error {}
+
+    private let limit = 262_144
+    private var current: Kind?
+    private var head: HTTPResponseHead?
+    private var body = ByteBuffer()
+    private var failure: (any Error)?
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let request = unwrapOutboundIn(data)
+        guard current == nil, failure == nil, context.channel.isActive else {
+            fail(request.kind, failure ?? Closed())
+            promise?.fail(Closed())
+            return
+        }
+        current = request.kind
+        context.write(wrapOutboundOut(.head(request.head)), promise: nil)
+        if let body = request.body { context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
+        context.write(wrapOutboundOut(.end(nil)), promise: promise)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard let kind = current else {
+            context.close(promise: nil)
+            return
+        }
+        switch (unwrapInboundIn(data), kind) {
+        case (.head(let head), .whole):
+            self.head = head
+            body.clear()
+        case (.head(let head), .stream(let promise, _, _)):
+            self.head = head
+            promise.succeed(head)
+        case (.body(var part), .whole):
+            guard body.readableBytes + part.readableBytes <= limit else {
+                errorCaught(context: context, error: TooLong())
+                return
+            }
+            body.writeBuffer(&part)
+        case (.body(let part), .stream(_, let piece, _)): piece(part)
+        case (.end, .whole(let promise)):
+            current = nil
+            guard let head else { return }
+            promise.succeed(HTTPAnswer(status: Int(head.status.code), headers: head.headers, body: body))
+            if !head.isKeepAlive { context.close(promise: nil) }
+        case (.end, .stream(_, _, let end)):
+            current = nil
+            end(nil)
+            context.close(promise: nil)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        finish(error)
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        finish(Closed())
+        context.fireChannelInactive()
+    }
+
+    private func finish(_ error: any Error) {
+        failure = failure ?? error
+        guard let kind = current else { return }
+        current = nil
+        fail(kind, failure ?? error)
+    }
+
+    private func fail(_ kind: Kind, _ error: any Error) {
+        switch kind {
+        case .whole(let promise): promise.fail(error)
+        case .stream(let promise, _, let end):
+            promise.fail(error)
+            end(error)
+        }
+    }
+}

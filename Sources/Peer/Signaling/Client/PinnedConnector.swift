@@ -1,0 +1,138 @@
+internal import Crypto
+import Glibc
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// Opens TLS 1.3 connections to the host of a link, and only to the one whose certificate the link names.
+struct PinnedConnector: Sendable {
+    let link: Link
+    let group: any EventLoopGroup
+    let timeout: Duration
+    private let context: NIOSSLContext
+
+    init(link: Link, group: any EventLoopGroup, timeout: Duration) throws(SignalingError) {
+        self.link = link
+        self.group = group
+        self.timeout = timeout
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv13
+        // Nothing but the pin decides, see `verify`; no roots saves reading the system's.
+        tls.trustRoots = .certificates([])
+        tls.certificateVerification = .noHostnameVerification
+        do {
+            context = try NIOSSLContext(configuration: tls)
+        } catch {
+            throw SignalingError(.unreachable, "TLS cannot be set up: \(error)")
+        }
+    }
+
+    /// What the handshake found, set from the event loop.
+    private final class Finding: Sendable {
+        private let state = Mutex(false)
+        func mismatch() { state.withLock { $0 = true } }
+        var isMismatch: Bool { state.withLock { $0 } }
+    }
+
+    /// Sees a handshake that ends before the certificate came. What is written earlier than its end waits in the TLS handler.
+    private final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler {
+        typealias InboundIn = ByteBuffer
+        private let promise: EventLoopPromise<Void>
+        init(_ promise: EventLoopPromise<Void>) { self.promise = promise }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            promise.fail(error)
+            context.fireErrorCaught(error)
+        }
+        func channelInactive(context: ChannelHandlerContext) {
+            promise.fail(HTTPExchange.Closed())
+            context.fireChannelInactive()
+        }
+        func handlerRemoved(context: ChannelHandlerContext) { promise.fail(HTTPExchange.Closed()) }
+    }
+
+    func connect() async throws(SignalingError) -> any Channel {
+        let finding = Finding()
+        let expected = link.fingerprint
+        let context = context
+        let serverName = isAddress(link.host) ? nil : link.host
+        let loop = group.next()
+        let ready = loop.makePromise(of: Void.self)
+        let deadline = loop.scheduleTask(in: TimeAmount(timeout)) { ready.fail(ChannelError.connectTimeout(.zero)) }
+        defer { deadline.cancel() }
+        let bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(timeout)).channelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let tls = try NIOSSLClientHandler(context: context, serverHostname: serverName) { chain, verdict in
+                    let bytes = (try? chain.first?.toDERBytes()) ?? []
+                    let isExpected = !bytes.isEmpty && Array(SHA256.hash(data: bytes)) == expected
+                    if isExpected {
+                        ready.succeed(())
+                    } else {
+                        finding.mismatch()
+                        ready.fail(HTTPExchange.Closed())
+                    }
+                    verdict.succeed(isExpected ? .certificateVerified : .failed)
+                }
+                let pipeline = channel.pipeline.syncOperations
+                try pipeline.addHandler(tls)
+                try pipeline.addHandler(HandshakeWatch(ready))
+                try pipeline.addHTTPClientHandlers()
+                try pipeline.addHandler(HTTPExchange())
+            }
+        }
+        do {
+            let channel: any Channel
+            if let address = try? SocketAddress(ipAddress: link.host, port: link.port) {
+                channel = try await bootstrap.connect(to: address).get()
+            } else {
+                channel = try await bootstrap.connect(host: link.host, port: link.port).get()
+            }
+            do {
+                try await ready.futureResult.get()
+                return channel
+            } catch {
+                channel.close(promise: nil)
+                throw error
+            }
+        } catch {
+            ready.fail(error)
+            throw finding.isMismatch ? .mismatch(link) : explain(error)
+        }
+    }
+
+    private func isAddress(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 1)) != nil }
+
+    func explain(_ error: any Error) -> SignalingError {
+        let place = link.authority
+        switch error {
+        case let error as SignalingError: return error
+        case let error as NIOConnectionError:
+            if let failure = error.connectionErrors.first { return explain(failure.error) }
+            return SignalingError(.unknownHost, "no computer is known as \(link.host): check the link and your network")
+        case let error as IOError:
+            switch error.errnoCode {
+            case ECONNREFUSED:
+                return SignalingError(
+                    .connectionRefused, "nothing listens at \(place): the host has stopped, or the link is old")
+            case ENETUNREACH, EHOSTUNREACH, EHOSTDOWN, ENETDOWN, EADDRNOTAVAIL:
+                return SignalingError(
+                    .unreachable,
+                    "there is no route to \(place): are you on the same network, or does a firewall block it?")
+            case ETIMEDOUT: return timedOut
+            default: return .lost(link)
+            }
+        case ChannelError.connectTimeout: return timedOut
+        case is NIOSSLError, is BoringSSLError, is HTTPParserError, is HTTPExchange.TooLong:
+            return .stranger(link, "it does not speak HTTPS as one does")
+        default: return .lost(link)
+        }
+    }
+
+    private var timedOut: SignalingError {
+        SignalingError(
+            .timedOut,
+            "\(link.authority) does not answer: is the host still running, and does a firewall let its port through?")
+    }
+}

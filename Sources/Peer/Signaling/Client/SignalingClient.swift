@@ -1,0 +1,260 @@
+import FoundationEssentials
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// A knock that waits for its answer.
+public struct KnockTicket: Sendable {
+    let path: String
+}
+
+/// What the host's owner said.
+public enum KnockAnswer: Sendable, Equatable {
+    case accepted(token: String, iceServers: [ICEServer])
+    case refused(String)
+    case unanswered
+}
+
+/// The host's answer to an offer, proven to come from whom the link names.
+public struct OfferAnswer: Sendable {
+    public let sdp: String
+    /// Path of the session's resource; holds 128 secret bits.
+    public let resource: String
+    public let etag: String
+}
+
+/// A viewer's way in: knock, wait, offer, trickle, listen, leave.
+///
+/// Keeps its connections for the next request; event streams have their own. Call `close` at the end.
+public actor SignalingClient {
+    public struct Configuration: Sendable {
+        public var connectTimeout: Duration = .seconds(5)
+        /// For the answer to a request that is not a poll.
+        public var answerTimeout: Duration = .seconds(10)
+        /// For the answer to a poll, which a host holds for 20 s.
+        public var pollTimeout: Duration = .seconds(30)
+        /// Unread events that an event stream keeps; one more ends it with `.connectionLost`.
+        public var eventCapacity = 64
+        public init() {}
+    }
+
+    private let link: Link
+    private let proof: Proof
+    private let configuration: Configuration
+    private let group: MultiThreadedEventLoopGroup
+    private let connector: PinnedConnector
+    private var idle: [any Channel] = []
+    private var streams: [any Channel] = []
+    private var fingerprint: [UInt8]?
+    private var token: String?
+    private var session: OfferAnswer?
+    private var isClosed = false
+
+    public init(link: Link, configuration: Configuration = Configuration()) throws(SignalingError) {
+        self.link = link
+        self.configuration = configuration
+        proof = Proof(link: link)
+        group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        connector = try PinnedConnector(link: link, group: group, timeout: configuration.connectTimeout)
+    }
+
+    /// Asks to come in, for the DTLS certificate with this SHA-256 fingerprint (32 bytes) alone.
+    public func knock(name: String, fingerprint: [UInt8]) async throws(SignalingError) -> KnockTicket {
+        self.fingerprint = fingerprint
+        let request = KnockRequest(
+            name: name, fingerprint: FingerprintText.colons(fingerprint),
+            proof: Base64URL.encode(proof.viewer(fingerprint: fingerprint)))
+        guard let body = try? JSONEncoder().encode(request) else {
+            throw SignalingError(.offerRefused, "the name cannot be sent")
+        }
+        let answer = try await ask(.POST, "/knock", type: "application/json", body: ByteBuffer(bytes: body))
+        guard answer.status == 202, let path = answer.headers.first(name: "Location"),
+            path.hasPrefix("/\(link.id.text)/knock/")
+        else { throw failure(answer) }
+        return KnockTicket(path: path)
+    }
+
+    /// Waits until somebody answers; the host gives up after 60 s.
+    public func waitForAnswer(_ ticket: KnockTicket) async throws(SignalingError) -> KnockAnswer {
+        while true {
+            let answer = try await ask(.GET, path: ticket.path, timeout: configuration.pollTimeout)
+            switch answer.status {
+            case 202: continue
+            case 200:
+                guard
+                    let document = try? JSONDecoder().decode(
+                        AdmissionDocument.self, from: Data(answer.body.readableBytesView))
+                else { throw SignalingError.stranger(link, "its answer makes no sense") }
+                token = document.token
+                return .accepted(token: document.token, iceServers: document.iceServers)
+            default:
+                let failure = failure(answer)
+                switch failure.code {
+                case .refused: return .refused(failure.description)
+                case .unanswered: return .unanswered
+                default: throw failure
+                }
+            }
+        }
+    }
+
+    /// The viewer does not want to wait any more.
+    public func withdraw(_ ticket: KnockTicket) async { _ = try? await ask(.DELETE, path: ticket.path) }
+
+    /// Sends an offer and checks who answers: the answer's certificate has to be the link's, and its proof has to match.
+    public func offer(_ sdp: String, token: String) async throws(SignalingError) -> OfferAnswer {
+        self.token = token
+        let answer = try await ask(.POST, "/whep", type: "application/sdp", body: ByteBuffer(string: sdp))
+        guard answer.status == 201, let resource = answer.headers.first(name: "Location"),
+            resource.hasPrefix("/\(link.id.text)/whep/")
+        else { throw failure(answer) }
+        guard FingerprintText.only(in: answer.text) == link.fingerprint else {
+            throw SignalingError(
+                .hostNotProven, "the answer names another certificate than the link: somebody in between wants to watch"
+            )
+        }
+        let etag = (answer.headers.first(name: "ETag") ?? "").filter { $0 != "\"" }
+        let viewer = fingerprint ?? FingerprintText.only(in: sdp) ?? []
+        guard let proof = answer.headers.first(name: "Share-Proof").flatMap({ Base64URL.decode($0) }),
+            self.proof.isHost(proof, viewer: viewer, host: link.fingerprint)
+        else {
+            throw SignalingError(.hostNotProven, "the host could not prove that it knows the link's secret")
+        }
+        let result = OfferAnswer(sdp: answer.text, resource: resource, etag: etag)
+        session = result
+        return result
+    }
+
+    /// Sends a fragment (RFC 8840) for the session that `offer` opened.
+    public func trickle(_ fragment: String) async throws(SignalingError) {
+        guard let session else { throw SignalingError(.gone, "there is no session yet") }
+        let answer = try await ask(
+            .PATCH, path: session.resource, type: "application/trickle-ice-sdpfrag", body: ByteBuffer(string: fragment),
+            extra: [("If-Match", "\"\(session.etag)\"")])
+        guard (200..<300).contains(answer.status) else { throw failure(answer) }
+    }
+
+    /// What the host tells while this viewer watches. Ends after `.ended`; throws `.connectionLost` when the connection breaks.
+    public func events() async throws(SignalingError) -> AsyncThrowingStream<HostEvent, any Error> {
+        let channel = try await connector.connect()
+        let (events, feed) = AsyncThrowingStream.makeStream(
+            of: HostEvent.self, bufferingPolicy: .bufferingOldest(configuration.eventCapacity))
+        let reader = EventStreamReader(feed, lost: SignalingError.lost(link)) { channel.close(promise: nil) }
+        let head = channel.eventLoop.makePromise(of: HTTPResponseHead.self)
+        let request = HTTPExchange.Request(
+            head: requestHead(.GET, "/\(link.id.text)/events", nil, 0, [("Accept", "text/event-stream")]), body: nil,
+            kind: .stream(head: head, piece: { reader.read($0) }, end: { reader.end($0) }))
+        feed.onTermination = { _ in channel.close(promise: nil) }
+        let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(configuration.answerTimeout)) {
+            channel.close(promise: nil)
+        }
+        defer { deadline.cancel() }
+        channel.writeAndFlush(request, promise: nil)
+        do {
+            let status = try await head.futureResult.get().status
+            guard status == .ok else {
+                channel.close(promise: nil)
+                throw SignalingError(.gone, "the host does not tell its events (\(status.code))")
+            }
+        } catch {
+            throw connector.explain(error)
+        }
+        streams = streams.filter(\.isActive) + [channel]
+        return events
+    }
+
+    /// Ends the session at the host. Never fails: a host that has gone needs no goodbye.
+    public func leave() async {
+        guard let session else { return }
+        self.session = nil
+        _ = try? await ask(.DELETE, path: session.resource, timeout: .seconds(2))
+    }
+
+    /// Closes every connection. May be called twice.
+    public func close() async {
+        guard !isClosed else { return }
+        isClosed = true
+        for channel in idle + streams { channel.close(promise: nil) }
+        idle = []
+        streams = []
+        try? await group.shutdownGracefully()
+    }
+}
+
+extension SignalingClient {
+    private func ask(
+        _ method: HTTPMethod, _ item: String, type: String, body: ByteBuffer
+    ) async throws(SignalingError) -> HTTPAnswer {
+        try await ask(method, path: "/\(link.id.text)\(item)", type: type, body: body)
+    }
+
+    /// One request, over an idle connection if there is one. An idle connection that the host closed meanwhile is replaced once.
+    private func ask(
+        _ method: HTTPMethod, path: String, type: String? = nil, body: ByteBuffer? = nil,
+        extra: [(String, String)] = [],
+        timeout: Duration? = nil
+    ) async throws(SignalingError) -> HTTPAnswer {
+        guard !isClosed else { throw .lost(link) }
+        let head = requestHead(method, path, type, body?.readableBytes, extra)
+        while let channel = idle.popLast() {
+            guard channel.isActive else { continue }
+            if let answer = try? await exchange(head, body, on: channel, timeout) { return answer }
+            break
+        }
+        let channel = try await connector.connect()
+        do {
+            return try await exchange(head, body, on: channel, timeout)
+        } catch {
+            channel.close(promise: nil)
+            throw connector.explain(error)
+        }
+    }
+
+    private func exchange(
+        _ head: HTTPRequestHead, _ body: ByteBuffer?, on channel: any Channel, _ timeout: Duration?
+    ) async throws -> HTTPAnswer {
+        let promise = channel.eventLoop.makePromise(of: HTTPAnswer.self)
+        let limit = TimeAmount(timeout ?? configuration.answerTimeout)
+        let deadline = channel.eventLoop.scheduleTask(in: limit) {
+            promise.fail(ChannelError.connectTimeout(limit))
+            channel.close(promise: nil)
+        }
+        defer { deadline.cancel() }
+        channel.writeAndFlush(HTTPExchange.Request(head: head, body: body, kind: .whole(promise)), promise: nil)
+        let answer = try await withTaskCancellationHandler {
+            try await promise.futureResult.get()
+        } onCancel: {
+            channel.close(promise: nil)
+        }
+        if channel.isActive, !isClosed { idle.append(channel) } else { channel.close(promise: nil) }
+        return answer
+    }
+
+    private func requestHead(
+        _ method: HTTPMethod, _ path: String, _ type: String?, _ length: Int?, _ extra: [(String, String)]
+    ) -> HTTPRequestHead {
+        var headers = HTTPHeaders([("Host", link.authority), ("User-Agent", "share/1")] + extra)
+        if let type { headers.add(name: "Content-Type", value: type) }
+        if let length, length > 0 || method == .POST { headers.add(name: "Content-Length", value: String(length)) }
+        if let token { headers.add(name: "Authorization", value: "Bearer \(token)") }
+        return HTTPRequestHead(version: .http1_1, method: method, uri: path, headers: headers)
+    }
+
+    /// A sentence for an answer that is not the one hoped for.
+    private func failure(_ answer: HTTPAnswer) -> SignalingError {
+        guard answer.headers.first(name: "Content-Type") == "application/problem+json",
+            let document = try? JSONDecoder().decode(Problem.Document.self, from: Data(answer.body.readableBytesView))
+        else { return .stranger(link, "it answered with status \(answer.status)") }
+        let detail = PeerText.clean(document.detail, limit: 256, fallback: "no reason given")
+        let code: SignalingError.Code =
+            switch Problem(rawValue: document.type) {
+            case .wrongProof: .wrongSecret
+            case .refused: .refused
+            case .unanswered: .unanswered
+            case .ended, .notFound: .gone
+            case .limited: .tooMany
+            default: .offerRefused
+            }
+        return SignalingError(code, detail)
+    }
+}

@@ -1,0 +1,105 @@
+import FoundationEssentials
+
+/// What a host tells its viewers while they watch.
+public enum HostEvent: Sendable, Equatable {
+    /// The broadcast is over; nothing follows.
+    case ended(reason: String)
+    case viewerCount(Int)
+    /// Any other event: its name and its JSON.
+    case other(name: String, json: String)
+
+    public var name: String {
+        switch self {
+        case .ended: "ended"
+        case .viewerCount: "viewercount"
+        case .other(let name, _): name
+        }
+    }
+
+    private struct Ended: Codable {
+        var type = "ended"
+        var reason: String
+    }
+    private struct Count: Codable {
+        var type = "viewercount"
+        var viewercount: Int
+    }
+
+    /// One server-sent event: its name, and one `data:` line of JSON.
+    var serialized: String {
+        let encoder = JSONEncoder()
+        let json: String
+        switch self {
+        case .ended(let reason):
+            json = (try? encoder.encode(Ended(reason: reason))).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+        case .viewerCount(let count): json = "{\"type\":\"viewercount\",\"viewercount\":\(count)}"
+        case .other(_, let text): json = text
+        }
+        return "event: \(Self.line(name))\ndata: \(Self.line(json))\n\n"
+    }
+
+    /// Nil if it is an event of ours that is not as it should be.
+    init?(name: String, data: String) {
+        let decoder = JSONDecoder()
+        switch name {
+        case "ended":
+            guard let ended = try? decoder.decode(Ended.self, from: Data(data.utf8)) else { return nil }
+            self = .ended(reason: PeerText.clean(ended.reason, limit: 256, fallback: "the host ended the broadcast"))
+        case "viewercount":
+            guard let count = try? decoder.decode(Count.self, from: Data(data.utf8)) else { return nil }
+            self = .viewerCount(count.viewercount)
+        default: self = .other(name: name, json: data)
+        }
+    }
+
+    private static func line(_ text: String) -> String {
+        String(decoding: text.utf8.filter { $0 != 10 && $0 != 13 }, as: UTF8.self)
+    }
+}
+
+/// Takes server-sent events out of a byte stream.
+///
+/// A line over 64 KiB ends the stream with an error; a field other than `event` and `data` is skipped.
+struct EventStreamParser {
+    private var line: [UInt8] = []
+    private var name = ""
+    private var data = ""
+    private var wasCarriageReturn = false
+
+    struct TooLong: Error {}
+
+    mutating func feed(_ bytes: some Sequence<UInt8>, _ found: (String, String) -> Void) throws(TooLong) {
+        for byte in bytes {
+            if byte == 10, wasCarriageReturn {
+                wasCarriageReturn = false
+                continue
+            }
+            wasCarriageReturn = byte == 13
+            guard byte == 10 || byte == 13 else {
+                guard line.count + data.utf8.count < 65_536 else { throw TooLong() }
+                line.append(byte)
+                continue
+            }
+            take(found)
+        }
+    }
+
+    private mutating func take(_ found: (String, String) -> Void) {
+        defer { line.removeAll(keepingCapacity: true) }
+        guard !line.isEmpty else {
+            if !data.isEmpty { found(name.isEmpty ? "message" : name, data) }
+            name = ""
+            data = ""
+            return
+        }
+        let text = String(decoding: line, as: UTF8.self)
+        let colon = text.firstIndex(of: ":") ?? text.endIndex
+        var value = text[colon...].dropFirst()
+        if value.hasPrefix(" ") { value = value.dropFirst() }
+        switch text[..<colon] {
+        case "event": name = String(value)
+        case "data": data += (data.isEmpty ? "" : "\n") + value
+        default: break
+        }
+    }
+}

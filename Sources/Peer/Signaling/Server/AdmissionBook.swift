@@ -1,0 +1,74 @@
+internal import Crypto
+import Synchronization
+
+/// Who was let in: tokens, each for one certificate, and the sessions opened with them.
+///
+/// Holds only hashes of tokens. At most `capacity` admissions; the oldest without a session goes first.
+final class AdmissionBook: Sendable {
+    typealias TokenHash = SHA256.Digest
+
+    struct Admission: Sendable {
+        var viewer: Viewer?
+        var name: String { viewer?.name ?? "" }
+        /// True for the host's fixed token, which is for any certificate.
+        var isFixed: Bool { viewer == nil }
+    }
+
+    struct Session: Sendable {
+        let owner: TokenHash
+        var etag: String
+    }
+
+    private struct State {
+        var admissions: [TokenHash: Admission] = [:]
+        var order: [TokenHash] = []
+        var sessions: [SessionID: Session] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let fixed: TokenHash?
+    private let capacity: Int
+
+    init(fixedToken: String?, capacity: Int) {
+        fixed = fixedToken.map(Self.hash)
+        self.capacity = capacity
+    }
+
+    static func hash(_ token: String) -> TokenHash { SHA256.hash(data: Array(token.utf8)) }
+
+    /// A new token for the certificate of `viewer`.
+    func admit(_ viewer: Viewer) -> String {
+        let token = Base64URL.encode(randomBytes(32))
+        let key = Self.hash(token)
+        state.withLock { state in
+            if state.order.count >= capacity {
+                let busy = Set(state.sessions.values.map(\.owner))
+                if let index = state.order.firstIndex(where: { !busy.contains($0) }) {
+                    state.admissions[state.order.remove(at: index)] = nil
+                }
+            }
+            state.admissions[key] = Admission(viewer: viewer)
+            state.order.append(key)
+        }
+        return token
+    }
+
+    /// Compares hashes, so that time tells nothing about the token.
+    func admission(token: String) -> (key: TokenHash, Admission)? {
+        let key = Self.hash(token)
+        if let fixed, fixed == key { return (key, Admission(viewer: nil)) }
+        return state.withLock { state in state.admissions[key].map { (key, $0) } }
+    }
+
+    func add(_ session: OpenedSession, owner: TokenHash) {
+        state.withLock { $0.sessions[session.id] = Session(owner: owner, etag: session.etag) }
+    }
+
+    func session(_ id: SessionID) -> Session? { state.withLock { $0.sessions[id] } }
+    func sessionCount(of owner: TokenHash) -> Int { state.withLock { $0.sessions.values.count { $0.owner == owner } } }
+    var sessionCount: Int { state.withLock { $0.sessions.count } }
+
+    /// - Returns: false if there is none.
+    @discardableResult
+    func remove(_ id: SessionID) -> Bool { state.withLock { $0.sessions.removeValue(forKey: id) != nil } }
+}

@@ -1,0 +1,99 @@
+import Synchronization
+
+/// The open server-sent-events streams of a broadcast.
+///
+/// Each queues at most 64 events; a viewer that reads slower loses its stream, and may open it again.
+final class EventHub: Sendable {
+    struct Stream: Sendable {
+        let id: Int
+        let events: AsyncStream<String>
+        let finish: @Sendable () -> Void
+        let beat: @Sendable () -> Void
+    }
+
+    private struct State {
+        var streams: [Int: (owner: AdmissionBook.TokenHash, continuation: AsyncStream<String>.Continuation)] = [:]
+        var next = 0
+        var count: HostEvent?
+        var ended: HostEvent?
+        var onEmpty: OneShot<Void>?
+    }
+
+    private let state = Mutex(State())
+    private let capacity: Int
+    private let capacityPerViewer = 4
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    func hasRoom(for owner: AdmissionBook.TokenHash) -> Bool {
+        state.withLock { state in
+            state.streams.count < capacity && state.streams.values.count { $0.owner == owner } < capacityPerViewer
+        }
+    }
+
+    /// Starts with what a newcomer has to know; after the end, with the end alone.
+    func open(_ owner: AdmissionBook.TokenHash) -> Stream {
+        let (events, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(64))
+        let id = state.withLock { state in
+            state.next += 1
+            continuation.yield(":\n\n")
+            if let count = state.count { continuation.yield(count.serialized) }
+            if let ended = state.ended {
+                continuation.yield(ended.serialized)
+                continuation.finish()
+            }
+            state.streams[state.next] = (owner, continuation)
+            return state.next
+        }
+        return Stream(
+            id: id, events: events, finish: { continuation.finish() },
+            beat: { if case .dropped = continuation.yield(":\n\n") { continuation.finish() } })
+    }
+
+    func close(_ id: Int) {
+        let onEmpty = state.withLock { state in
+            state.streams.removeValue(forKey: id)?.continuation.finish()
+            return state.streams.isEmpty ? state.onEmpty : nil
+        }
+        onEmpty?.fulfil(())
+    }
+
+    /// - Returns: how many streams were too slow for it.
+    func send(_ event: HostEvent) -> Int {
+        let text = event.serialized
+        return state.withLock { state in
+            if case .viewerCount = event { state.count = event }
+            var dropped = 0
+            for stream in state.streams.values {
+                guard case .dropped = stream.continuation.yield(text) else { continue }
+                stream.continuation.finish()
+                dropped += 1
+            }
+            return dropped
+        }
+    }
+
+    /// Says goodbye on every stream, and waits until all have written it, or `limit` is over.
+    func end(reason: String, limit: Duration) async {
+        let event = HostEvent.ended(reason: reason)
+        let text = event.serialized
+        let empty = OneShot<Void>()
+        state.withLock { state in
+            guard state.ended == nil else { return }
+            state.ended = event
+            for stream in state.streams.values {
+                stream.continuation.yield(text)
+                stream.continuation.finish()
+            }
+            if state.streams.isEmpty { empty.fulfil(()) } else { state.onEmpty = empty }
+        }
+        let deadline = Task {
+            if (try? await Task.sleep(for: limit)) != nil { empty.fulfil(()) }
+        }
+        await empty.value
+        deadline.cancel()
+    }
+
+    var hasEnded: Bool { state.withLock { $0.ended != nil } }
+    var count: Int { state.withLock { $0.streams.count } }
+}

@@ -1,0 +1,39 @@
+import Synchronization
+
+/// A value that arrives once, and whoever waits for it.
+final class OneShot<Value: Sendable>: Sendable {
+    private enum State {
+        case empty([CheckedContinuation<Value, Never>])
+        case full(Value)
+    }
+    private let state = Mutex<State>(.empty([]))
+
+    /// - Returns: false if there was a value already; it stays.
+    @discardableResult
+    func fulfil(_ value: Value) -> Bool {
+        let waiting: [CheckedContinuation<Value, Never>]? = state.withLock { state in
+            guard case .empty(let waiting) = state else { return nil }
+            state = .full(value)
+            return waiting
+        }
+        guard let waiting else { return false }
+        for continuation in waiting { continuation.resume(returning: value) }
+        return true
+    }
+
+    var value: Value {
+        get async {
+            await withCheckedContinuation { continuation in
+                let ready: Value? = state.withLock { state in
+                    switch state {
+                    case .full(let value): return value
+                    case .empty(let waiting):
+                        state = .empty(waiting + [continuation])
+                        return nil
+                    }
+                }
+                if let ready { continuation.resume(returning: ready) }
+            }
+        }
+    }
+}

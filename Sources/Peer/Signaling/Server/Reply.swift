@@ -1,0 +1,97 @@
+import FoundationEssentials
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+
+/// What a route answers.
+struct Reply: Sendable {
+    var status: HTTPResponse.Status
+    var headers: HTTPFields
+    var body = ResponseBody()
+
+    /// Every answer: not stored, not sniffed, no referrer.
+    init(_ status: HTTPResponse.Status, _ headers: HTTPFields = [:]) {
+        self.status = status
+        self.headers = headers
+        self.headers[.cacheControl] = "no-store"
+        self.headers[.xContentTypeOptions] = "nosniff"
+        self.headers[Header.referrerPolicy] = "no-referrer"
+    }
+
+    init(_ status: HTTPResponse.Status, type: String, _ text: String) {
+        self.init(status, [.contentType: type])
+        body = ResponseBody(byteBuffer: ByteBuffer(string: text))
+    }
+
+    init(_ status: HTTPResponse.Status, json value: some Encodable) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let data = (try? encoder.encode(value)) ?? Data("{}".utf8)
+        self.init(status, type: "application/json", String(decoding: data, as: UTF8.self))
+    }
+
+    /// RFC 9457.
+    init(problem: Problem, _ status: HTTPResponse.Status, _ detail: String, retryAfter: Int? = nil) {
+        self.init(
+            status,
+            json: Problem.Document(
+                type: problem.rawValue, title: status.reasonPhrase, status: status.code, detail: detail))
+        headers[.contentType] = "application/problem+json"
+        if let retryAfter { headers[.retryAfter] = String(retryAfter) }
+    }
+
+    func with(_ name: HTTPField.Name, _ value: String) -> Reply {
+        var copy = self
+        copy.headers[name] = value
+        return copy
+    }
+
+    /// For HEAD.
+    var withoutBody: Reply {
+        var copy = self
+        copy.body = ResponseBody()
+        return copy
+    }
+
+    var response: Response { Response(status: status, headers: headers, body: body) }
+}
+
+/// The kinds of refusal, as the `type` of a problem document.
+enum Problem: String, Sendable {
+    case notFound = "urn:share:problem:not-found"
+    case method = "urn:share:problem:method"
+    case tooLarge = "urn:share:problem:too-large"
+    case mediaType = "urn:share:problem:media-type"
+    case malformed = "urn:share:problem:malformed"
+    case wrongProof = "urn:share:problem:wrong-proof"
+    case limited = "urn:share:problem:limited"
+    case refused = "urn:share:problem:refused"
+    case unanswered = "urn:share:problem:unanswered"
+    case ended = "urn:share:problem:ended"
+    case unauthorized = "urn:share:problem:unauthorized"
+    case fingerprint = "urn:share:problem:fingerprint"
+    case offer = "urn:share:problem:offer"
+    case precondition = "urn:share:problem:precondition"
+    case reserved = "urn:share:problem:reserved"
+
+    struct Document: Codable, Sendable {
+        var type: String
+        var title: String
+        var status: Int
+        var detail: String
+    }
+}
+
+enum Header {
+    static let referrerPolicy = name("Referrer-Policy")
+    static let shareProof = name("Share-Proof")
+    static let acceptPost = name("Accept-Post")
+    static let acceptPatch = name("Accept-Patch")
+    static let link = name("Link")
+    static let openerPolicy = name("Cross-Origin-Opener-Policy")
+
+    private static func name(_ text: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is not a header's name") }
+        return name
+    }
+}

@@ -1,0 +1,198 @@
+import FoundationEssentials
+import Glibc
+import HummingbirdCore
+import HummingbirdTLS
+public import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// The host's own HTTPS server: the viewer's page, knocking, WHEP and events, on one event-loop thread.
+///
+/// `start` once, `stop` once or more.
+public actor SignalingServer {
+    public struct Configuration: Sendable {
+        /// Where to listen; a name, or an address without brackets.
+        public var host: String
+        /// 0 takes a free one.
+        public var port: Int
+        public var id: BroadcastID
+        /// 16 bytes, the link's.
+        public var secret: [UInt8]
+        /// Lets players in that have it, without a knock. Nil unless the person asked for it.
+        public var fixedToken: String?
+        public var iceServers: [ICEServer] = []
+        /// Knocks that wait at a time.
+        public var pendingKnocks = 8
+        public var sessionCapacity = 64
+        /// Until a knock counts as unanswered, how long a poll is held, until an unpolled knock is withdrawn.
+        public var knockTimeout: Duration = .seconds(60)
+        public var pollTimeout: Duration = .seconds(20)
+        public var abandonTimeout: Duration = .seconds(10)
+        /// For the desk to answer an offer.
+        public var answerTimeout: Duration = .seconds(6)
+        /// For a request's body to arrive.
+        public var readTimeout: Duration = .seconds(10)
+        /// For a request's head to arrive, and between requests.
+        public var idleTimeout: Duration = .seconds(15)
+        /// How long the answer to a wrong proof or token is held.
+        public var failureDelay: Duration = .milliseconds(500)
+        public var heartbeat: Duration = .seconds(15)
+        var limits = Doorman.Limits()
+        var bodyLimit = 65_536
+        var admissionCapacity = 1_024
+        var eventStreamCapacity = 256
+        var knockTimeouts: KnockRegister.Timeouts {
+            KnockRegister.Timeouts(answer: knockTimeout, poll: pollTimeout, abandoned: abandonTimeout)
+        }
+
+        public init(
+            host: String, port: Int = 0, id: BroadcastID = .random(), secret: [UInt8] = Link.randomSecret(),
+            fixedToken: String? = nil
+        ) {
+            self.host = host
+            self.port = port
+            self.id = id
+            self.secret = secret
+            self.fixedToken = fixedToken
+        }
+    }
+
+    private enum State {
+        case idle
+        case running(Server<GuardedChannel>, Task<Void, Never>, MultiThreadedEventLoopGroup)
+        case stopped
+    }
+
+    private let service: SignalingService
+    private let configuration: Configuration
+    private var state = State.idle
+
+    public init(identity: Identity, configuration: Configuration, desk: any BroadcastDesk, logger: Logger) {
+        self.configuration = configuration
+        service = SignalingService(identity: identity, configuration: configuration, desk: desk, logger: logger)
+    }
+
+    /// Binds and serves.
+    /// - Returns: the port.
+    public func start() async throws(SignalingServerError) -> Int {
+        guard case .idle = state else {
+            throw SignalingServerError(.alreadyStarted, "the server has been started before")
+        }
+        state = .stopped
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let server: Server<GuardedChannel>
+        let bound = OneShot<Result<Int, any Error>>()
+        do {
+            server = try makeServer(group) { bound.fulfil(.success($0)) }
+        } catch {
+            try? await group.shutdownGracefully()
+            throw SignalingServerError(.tls, "the certificate cannot be used for HTTPS: \(error)")
+        }
+        let running = Task {
+            do { try await server.run() } catch { bound.fulfil(.failure(error)) }
+        }
+        switch await bound.value {
+        case .success(let port):
+            state = .running(server, running, group)
+            return port
+        case .failure(let error):
+            await running.value
+            try? await group.shutdownGracefully()
+            throw SignalingServerError(error, host: configuration.host, port: configuration.port)
+        }
+    }
+
+    private func makeServer(
+        _ group: MultiThreadedEventLoopGroup, _ onBound: @escaping @Sendable (Int) -> Void
+    ) throws -> Server<GuardedChannel> {
+        let identity = service.identity
+        var tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: [.certificate(try NIOSSLCertificate(bytes: identity.certificateDER, format: .der))],
+            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: identity.privateKeyDER, format: .der)))
+        tls.minimumTLSVersion = .tlsv12
+        tls.applicationProtocols = ["http/1.1"]
+        let service = service
+        let http = HTTP1Channel(
+            responder: { request, writer, channel in try await service.respond(to: request, writer, on: channel) },
+            configuration: .init(
+                idleTimeout: TimeAmount(configuration.idleTimeout),
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: 8_192, maxHeaderListSize: 16_384, maxHeaderFieldCount: 100)))
+        var quiet = service.logger
+        quiet.logLevel = max(quiet.logLevel, .warning)
+        return Server(
+            childChannelSetup: GuardedChannel(
+                inner: try TLSChannel(http, tlsConfiguration: tls), connections: service.connections),
+            configuration: ServerConfiguration(
+                address: .hostname(configuration.host, port: configuration.port), backlog: 128),
+            onServerRunning: { channel in onBound(channel.localAddress?.port ?? 0) },
+            eventLoopGroup: group, logger: quiet)
+    }
+
+    /// What the host has just done, to every viewer's event stream. Never waits; a stream with 64 unread events is closed.
+    public nonisolated func broadcastEvent(_ event: HostEvent) {
+        let dropped = service.hub.send(event)
+        if dropped > 0 { service.count { $0.eventsDropped += dropped } }
+    }
+
+    /// Tells every viewer that and why the broadcast is over, and waits until they have it, 1 s at most. Knocks are withdrawn;
+    /// nobody can come in any more.
+    public nonisolated func endAll(reason: String) async {
+        await service.knocks.end()
+        await service.hub.end(reason: reason, limit: .seconds(1))
+    }
+
+    /// The session is over for a reason of the host's: its resource is gone.
+    public nonisolated func forget(_ session: SessionID) { service.admissions.remove(session) }
+
+    public nonisolated var statistics: SignalingStatistics { service.statistics }
+
+    /// Answers what is being asked, for 1 s at most, then closes all. Takes 2 s at most.
+    public func stop() async {
+        guard case .running(let server, let running, let group) = state else { return }
+        state = .stopped
+        await endAll(reason: "the host has stopped")
+        let connections = service.connections
+        let forced = Task {
+            guard (try? await Task.sleep(for: .milliseconds(800))) != nil else { return }
+            connections.closeAll()
+        }
+        try? await server.shutdownGracefully()
+        forced.cancel()
+        await running.value
+        try? await group.shutdownGracefully()
+    }
+}
+
+/// Why there is no server; `description` is a sentence for people.
+public struct SignalingServerError: Error, CustomStringConvertible {
+    public enum Code: Sendable { case portInUse, notPermitted, addressNotHere, unknownHost, tls, alreadyStarted, other }
+    public let code: Code
+    public let description: String
+
+    init(_ code: Code, _ description: String) {
+        self.code = code
+        self.description = description
+    }
+
+    init(_ error: any Error, host: String, port: Int) {
+        let place = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        switch (error as? IOError)?.errnoCode {
+        case EADDRINUSE:
+            self.init(
+                .portInUse, "port \(port) is in use on \(host): choose another with --listen, or 0 for any free one")
+        case EACCES, EPERM:
+            self.init(
+                .notPermitted, "not permitted to listen on \(place): ports below 1024 need root; choose a higher one")
+        case EADDRNOTAVAIL:
+            self.init(.addressNotHere, "\(host) is not an address of this machine: see them with: ip address")
+        default:
+            if error is SocketAddressError {
+                self.init(.unknownHost, "\(host) is not known as an address or name to listen on")
+            } else {
+                self.init(.other, "cannot listen on \(place): \(error)")
+            }
+        }
+    }
+}

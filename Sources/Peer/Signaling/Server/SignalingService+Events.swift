@@ -1,0 +1,45 @@
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+
+extension SignalingService {
+    /// /ID/events: GET opens the stream of server-sent events; POST (WHEP's extension) tells where it is.
+    func events(_ call: Call) async -> Reply {
+        if call.method == .options {
+            return crossOrigin(
+                Reply(.ok, [.allow: "GET, POST, OPTIONS", .accessControlAllowMethods: "GET, POST, OPTIONS"]))
+        }
+        let owner: AdmissionBook.TokenHash
+        switch await authorize(call) {
+        case .failure(let refusal): return crossOrigin(refusal.reply)
+        case .success(let (key, _)): owner = key
+        }
+        switch call.method {
+        case .post:
+            return crossOrigin(Reply(.created, [.location: "/\(configuration.id.text)/events"]))
+        case .get: break
+        default: return crossOrigin(methodNotAllowed("GET, POST, OPTIONS"))
+        }
+        guard hub.hasRoom(for: owner) else { return crossOrigin(limited("too many event streams are open", 5)) }
+        var reply = Reply(.ok, [.contentType: "text/event-stream"])
+        reply.body = stream(owner, call.channel)
+        return crossOrigin(reply)
+    }
+
+    private func stream(_ owner: AdmissionBook.TokenHash, _ channel: any Channel) -> ResponseBody {
+        let hub = hub
+        let beat = TimeAmount(configuration.heartbeat)
+        count { $0.eventStreams += 1 }
+        return ResponseBody { writer in
+            let stream = hub.open(owner)
+            channel.closeFuture.whenComplete { _ in stream.finish() }
+            let heart = channel.eventLoop.scheduleRepeatedTask(initialDelay: beat, delay: beat) { _ in stream.beat() }
+            defer {
+                heart.cancel()
+                hub.close(stream.id)
+            }
+            for await text in stream.events { try await writer.write(ByteBuffer(string: text)) }
+            try await writer.finish(nil)
+        }
+    }
+}

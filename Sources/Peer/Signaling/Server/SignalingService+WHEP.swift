@@ -1,0 +1,187 @@
+import HTTPTypes
+
+extension SignalingService {
+    /// /ID/whep: the WHEP endpoint.
+    func whep(_ call: Call) async -> Reply {
+        let reply: Reply
+        switch call.method {
+        case .post: reply = await offer(call)
+        case .options:
+            reply = Reply(
+                .ok,
+                [
+                    Header.acceptPost: "application/sdp", .allow: "POST, OPTIONS, GET, HEAD",
+                    .accessControlAllowMethods: "POST, GET, HEAD, OPTIONS",
+                ])
+        case .head: reply = Reply(.ok, [.contentType: "application/sdp"])
+        case .get: reply = Reply(.noContent)
+        default: reply = methodNotAllowed("POST, OPTIONS, GET, HEAD")
+        }
+        return crossOrigin(reply)
+    }
+
+    /// Players live on pages of other origins; without the bearer there is nothing for them here.
+    func crossOrigin(_ reply: Reply) -> Reply {
+        reply.with(.accessControlAllowOrigin, "*")
+            .with(.accessControlAllowHeaders, "Authorization, Content-Type, If-Match")
+            .with(.accessControlExposeHeaders, "Location, ETag, Link, Accept-Patch, Retry-After, Share-Proof")
+    }
+
+    private func offer(_ call: Call) async -> Reply {
+        let owner: AdmissionBook.TokenHash
+        let admission: AdmissionBook.Admission
+        switch await authorize(call) {
+        case .success(let found): (owner, admission) = found
+        case .failure(let refusal): return refusal.reply
+        }
+        if hub.hasEnded { return hasEnded }
+        guard call.mediaType == "application/sdp" else {
+            return Reply(problem: .mediaType, .unsupportedMediaType, "an offer is application/sdp")
+                .with(Header.acceptPost, "application/sdp")
+        }
+        count { $0.offers += 1 }
+        let sdp = call.bodyText
+        guard sdp.hasPrefix("v=0"), let fingerprint = FingerprintText.only(in: sdp) else {
+            count { $0.malformed += 1 }
+            return Reply(problem: .malformed, .badRequest, "this is not an SDP offer with one SHA-256 fingerprint")
+        }
+        let viewer: Viewer
+        if let known = admission.viewer {
+            guard known.fingerprint == fingerprint else {
+                count { $0.wrongFingerprints += 1 }
+                return Reply(problem: .fingerprint, .forbidden, "this token is for another certificate")
+            }
+            viewer = known
+        } else {
+            viewer = Viewer(
+                knock: nil, name: "player with the token", kind: PeerText.kind(userAgent: call.headers[.userAgent]),
+                address: call.address.text, fingerprint: fingerprint)
+        }
+        guard admissions.sessionCount(of: owner) < (admission.isFixed ? configuration.sessionCapacity : 4),
+            admissions.sessionCount < configuration.sessionCapacity
+        else {
+            return refusal(OfferRefusal(.busy, "there are too many viewers"))
+        }
+        switch await open(sdp, viewer) {
+        case .failure(let reason): return refusal(reason)
+        case .success(let session):
+            admissions.add(session, owner: owner)
+            count { $0.sessions += 1 }
+            return created(session, viewer)
+        }
+    }
+
+    /// Never longer than the limit; what comes later is closed.
+    private func open(_ sdp: String, _ viewer: Viewer) async -> Result<OpenedSession, OfferRefusal> {
+        let result = OneShot<Result<OpenedSession, OfferRefusal>>()
+        let desk = desk
+        Task {
+            do throws(OfferRefusal) {
+                let session = try await desk.open(offer: sdp, viewer: viewer)
+                if !result.fulfil(.success(session)) { await desk.close(session.id) }
+            } catch {
+                result.fulfil(.failure(error))
+            }
+        }
+        let limit = configuration.answerTimeout
+        let deadline = Task {
+            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            result.fulfil(.failure(OfferRefusal(.busy, "the host is too slow to answer")))
+        }
+        defer { deadline.cancel() }
+        return await result.value
+    }
+
+    private func created(_ session: OpenedSession, _ viewer: Viewer) -> Reply {
+        let base = "/\(configuration.id.text)"
+        var reply = Reply(.created, type: "application/sdp", session.answer)
+            .with(.location, "\(base)/whep/\(session.id.text)").with(.eTag, "\"\(session.etag)\"")
+            .with(Header.acceptPatch, "application/trickle-ice-sdpfrag")
+        if viewer.knock != nil {
+            let proof = proof.host(viewer: viewer.fingerprint, host: identity.fingerprint)
+            reply.headers[Header.shareProof] = Base64URL.encode(proof)
+        }
+        reply.headers.append(
+            HTTPField(
+                name: Header.link,
+                value: "<\(base)/events>; rel=\"urn:ietf:params:whep:ext:core:server-sent-events\"; "
+                    + "events=\"viewercount,ended\""))
+        for server in configuration.iceServers {
+            for url in server.urls {
+                var value = "<\(url)>; rel=\"ice-server\""
+                if let username = server.username { value += "; username=\"\(username)\"" }
+                if let credential = server.credential {
+                    value += "; credential=\"\(credential)\"; credential-type=\"password\""
+                }
+                reply.headers.append(HTTPField(name: Header.link, value: value))
+            }
+        }
+        return reply
+    }
+
+    private func refusal(_ refusal: OfferRefusal) -> Reply {
+        count { $0.offersRefused += 1 }
+        switch refusal.code {
+        case .malformed: return Reply(problem: .offer, .badRequest, refusal.detail)
+        case .notAcceptable: return Reply(problem: .offer, .notAcceptable, refusal.detail)
+        case .unprocessable: return Reply(problem: .offer, .unprocessableContent, refusal.detail)
+        case .notLive: return Reply(problem: .offer, .conflict, refusal.detail, retryAfter: 2)
+        case .busy: return Reply(problem: .offer, .serviceUnavailable, refusal.detail, retryAfter: 5)
+        case .unknownSession: return Reply(problem: .notFound, .notFound, refusal.detail)
+        }
+    }
+
+    /// /ID/whep/SESSION
+    func session(_ call: Call, _ name: Substring?) async -> Reply {
+        if call.method == .options {
+            return crossOrigin(
+                Reply(
+                    .ok,
+                    [
+                        Header.acceptPatch: "application/trickle-ice-sdpfrag",
+                        .allow: "PATCH, DELETE, GET, HEAD, OPTIONS",
+                        .accessControlAllowMethods: "PATCH, DELETE, GET, HEAD, OPTIONS",
+                    ]))
+        }
+        switch await authorize(call) {
+        case .failure(let refusal): return crossOrigin(refusal.reply)
+        case .success(let (owner, _)):
+            // Somebody else's session looks like none.
+            guard let id = name.flatMap({ SessionID($0) }), let session = admissions.session(id), session.owner == owner
+            else {
+                return crossOrigin(Reply(problem: .notFound, .notFound, "there is no such session (any more)"))
+            }
+            return crossOrigin(await act(call, id, session))
+        }
+    }
+
+    private func act(_ call: Call, _ id: SessionID, _ session: AdmissionBook.Session) async -> Reply {
+        switch call.method {
+        case .get, .head: return Reply(.noContent)
+        case .delete:
+            admissions.remove(id)
+            await desk.close(id)
+            return Reply(.ok)
+        case .patch: break
+        default: return methodNotAllowed("PATCH, DELETE, GET, HEAD, OPTIONS")
+        }
+        guard call.mediaType == "application/trickle-ice-sdpfrag" else {
+            return Reply(problem: .mediaType, .unsupportedMediaType, "a PATCH is application/trickle-ice-sdpfrag")
+                .with(Header.acceptPatch, "application/trickle-ice-sdpfrag")
+        }
+        guard let match = call.headers[.ifMatch] else {
+            return Reply(
+                problem: .precondition, .preconditionRequired, "a PATCH needs If-Match with the session's ETag")
+        }
+        guard match == "\"\(session.etag)\"" || match == "*" || match == "\"*\"" else {
+            return Reply(problem: .precondition, .preconditionFailed, "If-Match names another ICE session")
+        }
+        do {
+            try await desk.addCandidates(call.bodyText, to: id)
+            return Reply(.noContent)
+        } catch {
+            if case .unknownSession = error.code { admissions.remove(id) }
+            return refusal(error)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import HTTPTypes
+import HummingbirdCore
+import Logging
+import NIOCore
+import Synchronization
+
+/// What the routes of one broadcast share. Safe from any thread.
+final class SignalingService: Sendable {
+    let configuration: SignalingServer.Configuration
+    let identity: Identity
+    let proof: Proof
+    let desk: any BroadcastDesk
+    let logger: Logger
+    let admissions: AdmissionBook
+    let knocks: KnockRegister
+    let hub: EventHub
+    let connections: ConnectionRegister
+    private let counters: Mutex<SignalingStatistics>
+    private let slowed = Mutex(0)
+
+    init(identity: Identity, configuration: SignalingServer.Configuration, desk: any BroadcastDesk, logger: Logger) {
+        self.configuration = configuration
+        self.identity = identity
+        self.desk = desk
+        self.logger = logger
+        proof = Proof(id: configuration.id, secret: configuration.secret)
+        admissions = AdmissionBook(fixedToken: configuration.fixedToken, capacity: configuration.admissionCapacity)
+        hub = EventHub(capacity: configuration.eventStreamCapacity)
+        let counter = CounterBox()
+        counters = Mutex(SignalingStatistics())
+        knocks = KnockRegister(
+            desk: desk, admissions: admissions, capacity: configuration.pendingKnocks,
+            timeouts: configuration.knockTimeouts
+        ) { outcome in counter.count(outcome) }
+        connections = ConnectionRegister(doorman: Doorman(limits: configuration.limits, now: .now)) { isAccepted in
+            counter.service?.count { if isAccepted { $0.connections += 1 } else { $0.connectionsRefused += 1 } }
+        }
+        counter.set(self)
+    }
+
+    func count(_ change: @Sendable (inout SignalingStatistics) -> Void) { counters.withLock { change(&$0) } }
+    var statistics: SignalingStatistics { counters.withLock { $0 } }
+
+    /// Holds an answer to somebody who was wrong, but never many at a time.
+    func slowDown() async {
+        let mayWait = slowed.withLock { count in
+            guard count < 16 else { return false }
+            count += 1
+            return true
+        }
+        guard mayWait else { return }
+        try? await Task.sleep(for: configuration.failureDelay)
+        slowed.withLock { $0 -= 1 }
+    }
+}
+
+/// Lets closures that the service's own parts hold reach its counters.
+private final class CounterBox: Sendable {
+    private struct Weak: Sendable { weak var service: SignalingService? }
+    private let box = Mutex(Weak())
+
+    var service: SignalingService? { box.withLock { $0.service } }
+    func set(_ service: SignalingService) { box.withLock { $0.service = service } }
+
+    func count(_ outcome: KnockRegister.Outcome) {
+        service?.count { statistics in
+            switch outcome {
+            case .accepted: statistics.knocksAccepted += 1
+            case .refused: statistics.knocksRefused += 1
+            case .unanswered: statistics.knocksUnanswered += 1
+            case .withdrawn, .ended: statistics.knocksWithdrawn += 1
+            }
+        }
+    }
+}
+
+/// One request, its body read.
+struct Call: Sendable {
+    let method: HTTPRequest.Method
+    /// The path without its query, split at slashes.
+    let path: [Substring]
+    let headers: HTTPFields
+    let body: ByteBuffer
+    let address: PeerAddress
+    let channel: any Channel
+
+    var bodyText: String { String(buffer: body) }
+
+    /// The media type without parameters, lower case.
+    var mediaType: String {
+        let text = headers[.contentType] ?? ""
+        return text.prefix(while: { $0 != ";" }).lowercased().filter { !$0.isWhitespace }
+    }
+
+    var bearer: String? {
+        guard let text = headers[.authorization], text.lowercased().hasPrefix("bearer ") else { return nil }
+        let token = text.dropFirst("bearer ".count).drop(while: { $0 == " " })
+        return token.isEmpty || token.utf8.count > 512 ? nil : String(token)
+    }
+}

@@ -1,0 +1,26 @@
+/// What a signalling server has seen since it started; every refusal has its counter.
+public struct SignalingStatistics: Sendable, Equatable {
+    public var requests = 0
+    public var connections = 0
+    public var connectionsRefused = 0
+    public var knocks = 0
+    public var knocksAccepted = 0
+    public var knocksRefused = 0
+    public var knocksUnanswered = 0
+    public var knocksWithdrawn = 0
+    /// Too many, or too fast (429).
+    public var knocksLimited = 0
+    public var wrongProofs = 0
+    public var wrongTokens = 0
+    /// Offers with a certificate that the token is not for.
+    public var wrongFingerprints = 0
+    public var malformed = 0
+    public var tooLarge = 0
+    public var offers = 0
+    public var offersRefused = 0
+    public var sessions = 0
+    public var eventStreams = 0
+    public var eventsDropped = 0
+
+    public init() {}
+}

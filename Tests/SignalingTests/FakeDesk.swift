@@ -1,0 +1,127 @@
+import Logging
+import Synchronization
+import Testing
+
+@testable import Signaling
+
+/// A host without media: answers as the test says and remembers what reached it.
+final class FakeDesk: BroadcastDesk {
+    struct Seen {
+        var knocks: [Knock] = []
+        var withdrawn: [KnockWithdrawal] = []
+        var offers: [Viewer] = []
+        var fragments: [String] = []
+        var closed: [SessionID] = []
+    }
+
+    private let seenState = Mutex(Seen())
+    private let decision: @Sendable (Knock) async -> KnockDecision
+    private let answer: @Sendable (Viewer) async throws(OfferRefusal) -> String
+    let onWithdrawal = OneShot<KnockWithdrawal>()
+    let onClose = OneShot<SessionID>()
+
+    init(
+        decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
+        answer: @escaping @Sendable (Viewer) async throws(OfferRefusal) -> String
+    ) {
+        self.decision = decision
+        self.answer = answer
+    }
+
+    var seen: Seen { seenState.withLock { $0 } }
+
+    func decide(_ knock: Knock) async -> KnockDecision {
+        seenState.withLock { $0.knocks.append(knock) }
+        return await decision(knock)
+    }
+
+    func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async {
+        seenState.withLock { $0.withdrawn.append(reason) }
+        onWithdrawal.fulfil(reason)
+    }
+
+    func open(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
+        seenState.withLock { $0.offers.append(viewer) }
+        return OpenedSession(id: .random(), answer: try await answer(viewer), etag: "one")
+    }
+
+    func addCandidates(_ fragment: String, to session: SessionID) async throws(OfferRefusal) {
+        seenState.withLock { $0.fragments.append(fragment) }
+    }
+
+    func close(_ session: SessionID) async {
+        seenState.withLock { $0.closed.append(session) }
+        onClose.fulfil(session)
+    }
+}
+
+/// An SDP that is just enough for signalling.
+func description(_ fingerprint: [UInt8], padding: Int = 0) -> String {
+    "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 96\r\n"
+        + "a=fingerprint:sha-256 \(FingerprintText.colons(fingerprint))\r\n"
+        + String(repeating: "a=x\r\n", count: padding / 5)
+}
+
+/// A server on a free port of 127.0.0.1, its desk, and the link to it.
+struct Stage {
+    let identity: Identity
+    let desk: FakeDesk
+    let server: SignalingServer
+    let link: Link
+
+    static func with(
+        decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
+        answerFingerprint: [UInt8]? = nil, refusal: OfferRefusal? = nil,
+        configure: (inout SignalingServer.Configuration) -> Void = { _ in },
+        _ body: (Stage) async throws -> Void
+    ) async throws {
+        let identity = try Identity.ephemeral()
+        let fingerprint = answerFingerprint ?? identity.fingerprint
+        let desk = FakeDesk(decision: decision) { _ throws(OfferRefusal) in
+            if let refusal { throw refusal }
+            return description(fingerprint)
+        }
+        var configuration = SignalingServer.Configuration(host: "127.0.0.1")
+        configuration.failureDelay = .zero
+        configure(&configuration)
+        let server = SignalingServer(
+            identity: identity, configuration: configuration, desk: desk, logger: Logger(label: "test"))
+        let port = try await server.start()
+        let link = Link(
+            host: "127.0.0.1", port: port, id: configuration.id, secret: configuration.secret,
+            fingerprint: identity.fingerprint)
+        do {
+            try await body(Stage(identity: identity, desk: desk, server: server, link: link))
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    func client(_ link: Link? = nil, _ body: (SignalingClient) async throws -> Void) async throws {
+        let client = try SignalingClient(link: link ?? self.link)
+        do {
+            try await body(client)
+        } catch {
+            await client.close()
+            throw error
+        }
+        await client.close()
+    }
+}
+
+func randomFingerprint() -> [UInt8] { randomBytes(32) }
+
+/// The error's code, or nil if nothing was thrown.
+func code(_ body: () async throws -> Void) async -> SignalingError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch let error as SignalingError {
+        return error.code
+    } catch {
+        Issue.record(error)
+        return nil
+    }
+}
