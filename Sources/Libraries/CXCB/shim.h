@@ -3,3 +3,66 @@
 #include <xcb/damage.h>
 #include <xcb/xfixes.h>
 #include <xcb/randr.h>
+#include <xcb/xinput.h>
+
+// The ids of extensions are global variables, which Swift 6 does not let anybody touch.
+// Each returns NULL when the connection is broken; `present` is 0 if the server lacks the extension.
+
+static inline const xcb_query_extension_reply_t *cxcb_shm(xcb_connection_t *c) {
+    return xcb_get_extension_data(c, &xcb_shm_id);
+}
+
+static inline const xcb_query_extension_reply_t *cxcb_damage(xcb_connection_t *c) {
+    return xcb_get_extension_data(c, &xcb_damage_id);
+}
+
+static inline const xcb_query_extension_reply_t *cxcb_xfixes(xcb_connection_t *c) {
+    return xcb_get_extension_data(c, &xcb_xfixes_id);
+}
+
+static inline const xcb_query_extension_reply_t *cxcb_randr(xcb_connection_t *c) {
+    return xcb_get_extension_data(c, &xcb_randr_id);
+}
+
+static inline const xcb_query_extension_reply_t *cxcb_xinput(xcb_connection_t *c) {
+    return xcb_get_extension_data(c, &xcb_input_id);
+}
+
+/// Sends all the questions at once, so that the answers cost one round trip.
+static inline void cxcb_prefetch_extensions(xcb_connection_t *c) {
+    xcb_prefetch_extension_data(c, &xcb_shm_id);
+    xcb_prefetch_extension_data(c, &xcb_damage_id);
+    xcb_prefetch_extension_data(c, &xcb_xfixes_id);
+    xcb_prefetch_extension_data(c, &xcb_randr_id);
+    xcb_prefetch_extension_data(c, &xcb_input_id);
+}
+
+/// Raw motion of all master devices on the root window, or nothing. The request ends in a list of variable length.
+static inline void cxcb_select_raw_motion(xcb_connection_t *c, xcb_window_t root, int on) {
+    struct {
+        xcb_input_event_mask_t head;
+        uint32_t mask;
+    } selection = {{XCB_INPUT_DEVICE_ALL_MASTER, 1}, on ? XCB_INPUT_XI_EVENT_MASK_RAW_MOTION : 0};
+    xcb_input_xi_select_events(c, root, 1, &selection.head);
+}
+
+// What Swift's Glibc module leaves out and waiting on a connection needs.
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+
+static inline int cxcb_open_bell(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+extern int cxcb_ppoll(struct pollfd *, nfds_t, const struct timespec *, const void *) __asm__("ppoll");
+
+/// Sleeps until one of the two has something to read or the time has passed; NULL: as long as it takes.
+static inline void cxcb_sleep(int a, int b, const struct timespec *time) {
+    struct pollfd descriptors[2] = {{a, POLLIN, 0}, {b, POLLIN, 0}};
+    cxcb_ppoll(descriptors, 2, time, NULL);
+}
+
+extern int cxcb_memfd_create(const char *, unsigned) __asm__("memfd_create");
+
+/// A file in memory, closed on exec (MFD_CLOEXEC is 1).
+static inline int cxcb_open_memory(const char *name) { return cxcb_memfd_create(name, 1); }

@@ -1,0 +1,274 @@
+internal import CXCB
+internal import Glibc
+public import MediaCore
+
+/// A whole X11 screen. The server tells what was drawn (DAMAGE); only that is read, through shared memory (MIT-SHM), and only
+/// blocks that really differ are converted. The cursor (XFixes) is drawn in; raw motion (XInput 2) tells when it moves.
+///
+/// Nothing here polls, except on a server without DAMAGE. One thread at a time; `wake` from any.
+public final class X11Screen: ScreenSource {
+    private let converter: any PixelConverter
+    private let bell: WakeDescriptor
+    /// nil after `close`.
+    private var connection: X11Connection?
+    private let name: String
+    private let hasDamage: Bool
+    private let hasCursor: Bool
+    private let hasMotion: Bool
+
+    let reader: ImageReader
+    private var shadow: ScreenShadow
+    private let cursor = CursorLayer()
+    private var damageID: xcb_damage_damage_t = 0
+    private var scans = ScanClock()
+
+    /// What was drawn on since the last read.
+    private var damaged: BlockMap
+    private var isDamaged = true
+    /// The canvas holds nothing of this screen.
+    private var isForced = true
+    private var isPointerMoved = false
+    private var isCursorImageStale = true
+    private var isGeometryStale = false
+    private var isResizeUntold = false
+    private var rects: [PixelRect] = []
+
+    public private(set) var size: PixelSize
+
+    /// - Parameter display: such as ":0"; nil takes `$DISPLAY`.
+    /// - Throws: `.noDisplay`, `.unsupported` (pixels that are not 24-bit colour in 32 bits).
+    public init(display: String?, converter: any PixelConverter) throws(SourceFailure) {
+        let connection = try X11Connection(display)
+        bell = try WakeDescriptor()
+        self.connection = connection
+        self.converter = converter
+        name = connection.name
+        hasDamage = connection.damage != nil
+        hasCursor = connection.xfixes != nil
+        hasMotion = connection.xinput != nil
+        size = connection.initialSize.even
+        guard size.width > 0, size.height > 0 else { throw connection.gone }
+        reader = ImageReader(connection, size: size)
+        shadow = ScreenShadow(size)
+        damaged = BlockMap(size, filled: true)
+        var mask = UInt32(XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue)
+        xcb_change_window_attributes(connection.raw, connection.root, UInt32(XCB_CW_EVENT_MASK.rawValue), &mask)
+        if connection.randr != nil {
+            xcb_randr_select_input(
+                connection.raw, connection.root, UInt16(XCB_RANDR_NOTIFY_MASK_SCREEN_CHANGE.rawValue))
+        }
+        // The size may have changed before anybody listened.
+        isGeometryStale = true
+        listen(connection, true)
+    }
+
+    deinit { close() }
+
+    public var summary: String { "display \(name), \(size.width) x \(size.height)" }
+
+    public var limitations: [String] {
+        var sentences: [String] = []
+        if !hasDamage {
+            sentences.append(
+                "Display \(name) does not tell what changes (no DAMAGE extension): the whole screen is compared up to ten "
+                    + "times a second, which costs processor time.")
+        }
+        if !reader.usesSharedMemory {
+            sentences.append(
+                "Display \(name) shares no memory (no MIT-SHM 1.2, or on another machine): pictures come over its socket, "
+                    + "which is slower.")
+        }
+        if !hasCursor {
+            sentences.append("Display \(name) does not tell the cursor's shape (no XFIXES extension): it is not shown.")
+        } else if !hasMotion {
+            sentences.append(
+                "Display \(name) does not tell when the mouse moves (no XInput 2): the cursor moves only when "
+                    + "something else changes.")
+        }
+        return sentences
+    }
+
+    public func wait(until deadline: MediaInstant?) throws(SourceFailure) -> ScreenEvent {
+        while true {
+            let connection = try takeEvents()
+            if isResizeUntold {
+                isResizeUntold = false
+                return .resized(size)
+            }
+            if isDamaged || isForced || hasCursor && (isPointerMoved || isCursorImageStale) { return .damaged }
+            let now = MediaInstant.now
+            if !hasDamage && now >= scans.next {
+                damageAll()
+                return .damaged
+            }
+            if bell.consume() { return .woken }
+            if let deadline, now >= deadline { return .woken }
+            let scan = hasDamage ? nil : scans.next
+            bell.sleep(or: connection.descriptor, until: scan.map { min($0, deadline ?? $0) } ?? deadline)
+        }
+    }
+
+    public func read(into canvas: I420Canvas, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant {
+        let connection = try takeEvents()
+        if isResizeUntold && canvas.size != size { return .now }
+        precondition(canvas.size == size && changed.size == size, "canvas of \(canvas.size), screen of \(size)")
+        isResizeUntold = false
+        let instant = MediaInstant.now
+        if hasDamage && isDamaged {
+            // What is drawn from here on is told again; what was drawn before is in the pixels that are asked for next.
+            xcb_damage_subtract(connection.raw, damageID, 0, 0)
+        }
+        if isForced { damageAll() }
+        let pointer = hasCursor ? xcb_query_pointer(connection.raw, connection.root) : nil
+        let image = hasCursor && isCursorImageStale ? xcb_xfixes_get_cursor_image(connection.raw) : nil
+        if isDamaged { ReadPlan.make(damaged, into: &rects) } else { rects.removeAll(keepingCapacity: true) }
+
+        let before = hasDamage ? 0 : changed.count
+        let isComplete = try reader.read(rects) { rect, pixels, stride in
+            shadow.absorb(
+                pixels, stride: stride, rect: rect, isForced: isForced, canvas: canvas, converter: converter,
+                changed: &changed)
+        }
+        takeCursor(connection, pointer, image)
+        guard isComplete else {
+            // The server refused: the screen shrank, and the event that says so is on its way.
+            isGeometryStale = true
+            isForced = true
+            _ = try takeEvents()
+            return instant
+        }
+        if isForced { cursor.forget() }
+        isForced = false
+        isDamaged = false
+        damaged.clear()
+        cursor.draw(on: canvas, over: shadow, converter: converter, changed: &changed)
+        if !hasDamage { scans.looked(at: instant, foundChange: changed.count != before) }
+        return instant
+    }
+
+    public func damageEverything() { isForced = true }
+
+    public func wake() { bell.ring() }
+
+    public func suspend() { if let connection { listen(connection, false) } }
+
+    public func resume() {
+        guard let connection else { return }
+        damageAll()
+        isPointerMoved = true
+        isCursorImageStale = true
+        isGeometryStale = true
+        listen(connection, true)
+    }
+
+    public func close() {
+        guard let connection else { return }
+        listen(connection, false)
+        reader.close()
+        connection.close()
+        self.connection = nil
+    }
+
+    // MARK: - What the server says
+
+    private func listen(_ connection: X11Connection, _ isOn: Bool) {
+        if hasDamage {
+            if isOn && damageID == 0 {
+                // Only what was not told yet since the last subtraction comes as an event, as separate rectangles: no
+                // bounding box over half the screen, no flood, and no round trip to fetch a region.
+                damageID = xcb_generate_id(connection.raw)
+                xcb_damage_create(
+                    connection.raw, damageID, connection.root, UInt8(XCB_DAMAGE_REPORT_LEVEL_DELTA_RECTANGLES.rawValue))
+            } else if !isOn && damageID != 0 {
+                xcb_damage_destroy(connection.raw, damageID)
+                damageID = 0
+            }
+        }
+        if hasCursor {
+            let mask = isOn ? XCB_XFIXES_CURSOR_NOTIFY_MASK_DISPLAY_CURSOR.rawValue : 0
+            xcb_xfixes_select_cursor_input(connection.raw, connection.root, mask)
+            if hasMotion { cxcb_select_raw_motion(connection.raw, connection.root, isOn ? 1 : 0) }
+        }
+        xcb_flush(connection.raw)
+    }
+
+    /// Takes in all that the server said, without waiting, and follows a change of size (one round trip).
+    private func takeEvents() throws(SourceFailure) -> X11Connection {
+        guard let connection else {
+            throw SourceFailure(.displayGone, "display \(name) was closed", remedy: "Open it again.")
+        }
+        while let event = xcb_poll_for_event(connection.raw) {
+            take(event, connection)
+            free(event)
+        }
+        try connection.checkAlive()
+        guard isGeometryStale else { return connection }
+        isGeometryStale = false
+        let now = try connection.rootSize().even
+        guard now != size, now.width > 0, now.height > 0 else { return connection }
+        size = now
+        reader.resize(now)
+        shadow = ScreenShadow(now)
+        damaged = BlockMap(now, filled: true)
+        isDamaged = true
+        isForced = true
+        isResizeUntold = true
+        return connection
+    }
+
+    private func take(_ event: UnsafeMutablePointer<xcb_generic_event_t>, _ connection: X11Connection) {
+        let raw = UnsafeRawPointer(event)
+        let type = event.pointee.response_type & 0x7f
+        if let damage = connection.damage, type == damage.firstEvent &+ UInt8(XCB_DAMAGE_NOTIFY) {
+            let area = raw.load(as: xcb_damage_notify_event_t.self).area
+            damaged.insert(
+                PixelRect(x: Int(area.x), y: Int(area.y), width: Int(area.width), height: Int(area.height)))
+            isDamaged = true
+        } else if let xfixes = connection.xfixes, type == xfixes.firstEvent &+ UInt8(XCB_XFIXES_CURSOR_NOTIFY) {
+            isCursorImageStale = true
+        } else if let randr = connection.randr, type == randr.firstEvent &+ UInt8(XCB_RANDR_SCREEN_CHANGE_NOTIFY) {
+            isGeometryStale = true
+        } else if type == UInt8(XCB_CONFIGURE_NOTIFY) {
+            if raw.load(as: xcb_configure_notify_event_t.self).window == connection.root { isGeometryStale = true }
+        } else if type == UInt8(XCB_GE_GENERIC), let xinput = connection.xinput {
+            let generic = raw.load(as: xcb_ge_generic_event_t.self)
+            if generic.extension == xinput.opcode && generic.event_type == UInt16(XCB_INPUT_RAW_MOTION) {
+                isPointerMoved = true
+                scans.hurry()
+            }
+        }
+    }
+
+    private func damageAll() {
+        damaged.fill()
+        isDamaged = true
+    }
+
+    private func takeCursor(
+        _ connection: X11Connection, _ pointer: xcb_query_pointer_cookie_t?,
+        _ image: xcb_xfixes_get_cursor_image_cookie_t?
+    ) {
+        isPointerMoved = false
+        if let pointer, let reply = xcb_query_pointer_reply(connection.raw, pointer, nil) {
+            defer { free(reply) }
+            cursor.setPosition(
+                x: Int(reply.pointee.root_x), y: Int(reply.pointee.root_y), isVisible: reply.pointee.same_screen != 0)
+        }
+        guard let image else { return }
+        isCursorImageStale = false
+        guard let reply = xcb_xfixes_get_cursor_image_reply(connection.raw, image, nil) else {
+            cursor.setImage(CursorLayer.Image())
+            return
+        }
+        defer { free(reply) }
+        let width = Int(reply.pointee.width)
+        let height = Int(reply.pointee.height)
+        guard let pixels = xcb_xfixes_get_cursor_image_cursor_image(reply),
+            Int(xcb_xfixes_get_cursor_image_cursor_image_length(reply)) >= width * height
+        else { return }
+        cursor.setImage(
+            CursorLayer.Image(
+                width: width, height: height, hotX: Int(reply.pointee.xhot), hotY: Int(reply.pointee.yhot),
+                pixels: Array(UnsafeBufferPointer(start: pixels, count: width * height))))
+    }
+}
