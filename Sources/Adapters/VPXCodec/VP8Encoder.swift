@@ -3,28 +3,136 @@ public import MediaCore
 
 /// VP8 by libvpx for screens: one-pass real-time, no lag, key frames only on request, only the changed blocks.
 ///
-/// Confined to one thread.
+/// The first encoding of a change is made to fit its budget; what is soft afterwards is sharpened when it rests, by refinement frames,
+/// and by the way with other frames that have room. Confined to one thread.
 public final class VP8Encoder: VideoEncoder {
+    /// Takes effect with the next frame.
     public var mood = VideoMood.text
-    public private(set) var unrefined: BlockMap?
 
     private let threads: Int
     private var core: VP8EncoderCore?
+    private var sharpness: SharpnessMap?
+    private var model = ByteModel()
+    private var bucket = ByteBucket()
 
     /// - Parameter threads: 1...4; more than one shortens a full picture's time, not its cost.
     public init(threads: Int = 1) { self.threads = min(max(threads, 1), 4) }
 
+    /// Nil when the picture is as sharp as the source, and before the first frame.
+    public var unrefined: BlockMap? {
+        guard let sharpness, sharpness.softCount > 0, core?.isFresh == false else { return nil }
+        return sharpness.soft
+    }
+
     public func encode(
         _ canvas: I420Canvas, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
     ) throws(CodecFailure) -> EncodedFrame? {
+        precondition(changed.size == canvas.size, "a map of \(changed.size) for a canvas of \(canvas.size)")
         if core?.size != canvas.size {
+            // The old one's memory goes before the new one's comes.
             core = nil
             core = try VP8EncoderCore(canvas.size, threads: threads)
+            sharpness = SharpnessMap(canvas.size, sharpQuantizer: Self.sharpQuantizer)
         }
         guard let core else { return nil }
-        let isKeyframe = request.isKeyframeRequested || core.isFresh
-        return try core.encode(
-            canvas.picture, active: isKeyframe ? nil : changed, at: instant,
-            VP8FrameSettings(quantizer: 20, isKeyframe: isKeyframe, mood: mood))
+        let budget = Budget(request, mood)
+        bucket.fill(at: instant, bitrate: request.bitrate, capacity: budget.burst)
+        sharpness?.noteChange(changed, at: instant)
+        if request.isKeyframeRequested || core.isFresh {
+            return try encodeKeyframe(core, canvas.picture, at: instant, budget)
+        }
+        // In debt: a frame now would only wait in front of the network.
+        guard bucket.credit > -budget.debt else { return nil }
+        if request.isRefinement, changed.isEmpty {
+            return try refine(core, canvas.picture, at: instant, budget)
+        }
+        return try encodeChange(core, canvas.picture, changed, at: instant, budget)
     }
+
+    /// From here on a block cannot be told from its source: about 45 dB on small text.
+    static let sharpQuantizer = 8
+    /// What refinement uses: about 51 dB.
+    static let refiningQuantizer = 4
+
+    private struct Budget {
+        /// What a frame may cost when nothing was sent for a while.
+        var burst: Int
+        /// What it may always cost: a thirtieth of a second.
+        var share: Int
+        /// How far ahead of the bitrate frames may be before one is dropped.
+        var debt: Int
+        var range: ClosedRange<Int>
+
+        init(_ request: VideoEncodeRequest, _ mood: VideoMood) {
+            let rate = min(max(request.bitrate.bitsPerSecond, 8_000), 1_000_000_000) / 8
+            burst = max(request.byteBudget ?? rate / 4, 500)
+            share = min(rate / 30, burst)
+            // Sharp first: large frames, and then none for a while. Smooth first: never far ahead.
+            debt = mood == .text ? rate / 3 : rate / 8
+            range = sharpQuantizer...(mood == .text ? 44 : 58)
+        }
+    }
+
+    private func encodeKeyframe(
+        _ core: VP8EncoderCore, _ picture: I420Picture, at instant: MediaInstant, _ budget: Budget
+    ) throws(CodecFailure) -> EncodedFrame? {
+        let content = ContentMeter(picture, nil)
+        let quantizer = model.quantizer(
+            for: content, of: content.blocks, isKeyframe: true, budget: budget.burst, in: budget.range, at: instant)
+        let settings = VP8FrameSettings(quantizer: quantizer, isKeyframe: true, isDrawn: content.isDrawn)
+        guard let frame = try core.encode(picture, active: nil, at: instant, settings) else { return nil }
+        bucket.spend(frame.bytes.count)
+        sharpness?.noteKeyframe(quantizer: quantizer)
+        model.learn(
+            from: content, of: content.blocks, isKeyframe: true, quantizer: quantizer, bytes: frame.bytes.count,
+            at: instant)
+        return frame
+    }
+
+    private func encodeChange(
+        _ core: VP8EncoderCore, _ picture: I420Picture, _ changed: BlockMap, at instant: MediaInstant, _ budget: Budget
+    ) throws(CodecFailure) -> EncodedFrame? {
+        let content = ContentMeter(picture, changed)
+        let total = changed.blocks.count
+        let bytes = min(max(bucket.credit, budget.share), budget.burst)
+        let quantizer = model.quantizer(
+            for: content, of: total, isKeyframe: false, budget: bytes, in: budget.range, at: instant)
+        var active = changed
+        var added = 0
+        if quantizer <= Self.sharpQuantizer, let sharpness, sharpness.softCount > 0 {
+            // There is room: take along what is soft elsewhere.
+            added = sharpness.addBatch(to: &active, byteBudget: bytes / 4, at: instant)
+        }
+        let settings = VP8FrameSettings(quantizer: quantizer, isKeyframe: false, isDrawn: content.isDrawn)
+        guard let frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
+        bucket.spend(frame.bytes.count)
+        sharpness?.noteEncoded(active, quantizer: quantizer)
+        if added == 0 {
+            model.learn(
+                from: content, of: total, isKeyframe: false, quantizer: quantizer, bytes: frame.bytes.count, at: instant
+            )
+        }
+        return frame
+    }
+
+    private func refine(
+        _ core: VP8EncoderCore, _ picture: I420Picture, at instant: MediaInstant, _ budget: Budget
+    ) throws(CodecFailure) -> EncodedFrame? {
+        guard let sharpness, sharpness.softCount > 0 else { return nil }
+        // Wait for a worthwhile amount; each frame has a cost of its own.
+        guard bucket.credit >= min(budget.burst, 3 * budget.share) else { return nil }
+        var active = BlockMap(picture.size)
+        let added = sharpness.addBatch(
+            to: &active, byteBudget: max(bucket.credit, Self.smallestBatchBytes), at: instant)
+        guard added > 0 else { return nil }
+        let settings = VP8FrameSettings(quantizer: Self.refiningQuantizer, isKeyframe: false, isDrawn: true)
+        guard let frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
+        bucket.spend(frame.bytes.count)
+        self.sharpness?.noteEncoded(active, quantizer: Self.refiningQuantizer)
+        self.sharpness?.noteCost(blocks: added, bytes: frame.bytes.count)
+        return frame
+    }
+
+    /// The costliest block there is fits in.
+    private static let smallestBatchBytes = 1_600
 }

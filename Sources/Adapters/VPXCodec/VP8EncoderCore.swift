@@ -6,7 +6,8 @@ struct VP8FrameSettings: Equatable {
     /// 0 (best) ... 63 (worst); the whole frame has this one.
     var quantizer: Int
     var isKeyframe: Bool
-    var mood: VideoMood
+    /// Text and drawings rather than film: search for motion far and wide, because scrolling is exact.
+    var isDrawn: Bool
 }
 
 /// One libvpx encoder for one picture size. The quantizer is given, not searched: libvpx's own rate control knows nothing of
@@ -15,10 +16,11 @@ final class VP8EncoderCore {
     let size: PixelSize
     private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
     private var configuration: vpx_codec_enc_cfg_t
-    private var map: [UInt8]
+    private let all: [UInt8]
     private let columns: Int
     private let rows: Int
     private var lastPTS: Int64 = -1
+    private var speed: Int32 = -4
     /// No frame yet, or the last attempt failed: the next has to be a key frame.
     private(set) var isFresh = true
 
@@ -29,7 +31,7 @@ final class VP8EncoderCore {
         self.size = size
         columns = (size.width + 15) / 16
         rows = (size.height + 15) / 16
-        map = [UInt8](repeating: 1, count: columns * rows)
+        all = [UInt8](repeating: 1, count: columns * rows)
         configuration = vpx_codec_enc_cfg_t()
         let code = vpx_codec_enc_config_default(vpx_codec_vp8_cx(), &configuration, 0)
         guard code == VPX_CODEC_OK else { throw .vpx(code, nil, "describe its VP8 encoder") }
@@ -55,7 +57,7 @@ final class VP8EncoderCore {
             throw .vpx(opened, nil, "open a VP8 encoder for \(size.width) x \(size.height)")
         }
         // Without these it still encodes, only slower or softer.
-        _ = cvpx_control(context, Int32(VP8E_SET_CPUUSED.rawValue), -8)
+        _ = cvpx_control(context, Int32(VP8E_SET_CPUUSED.rawValue), speed)
         _ = cvpx_control(context, Int32(VP8E_SET_SCREEN_CONTENT_MODE.rawValue), 1)
         _ = cvpx_control(context, Int32(VP8E_SET_STATIC_THRESHOLD.rawValue), 1)
         _ = cvpx_control(context, Int32(VP8E_SET_NOISE_SENSITIVITY.rawValue), 0)
@@ -113,6 +115,11 @@ final class VP8EncoderCore {
     }
 
     private func apply(_ settings: VP8FrameSettings) throws(CodecFailure) {
+        let speed: Int32 = settings.isDrawn ? -4 : -8
+        if speed != self.speed {
+            self.speed = speed
+            _ = cvpx_control(context, Int32(VP8E_SET_CPUUSED.rawValue), speed)
+        }
         let quantizer = UInt32(min(max(settings.quantizer, 0), 63))
         guard configuration.rc_min_quantizer != quantizer else { return }
         configuration.rc_min_quantizer = quantizer
@@ -122,10 +129,12 @@ final class VP8EncoderCore {
     }
 
     private func setActive(_ active: BlockMap?) -> vpx_codec_err_t {
-        for i in map.indices { map[i] = active.map { $0.blocks[i] } ?? 1 }
         let (columns, rows) = (self.columns, self.rows)
-        return map.withUnsafeMutableBufferPointer { blocks in
-            var map = vpx_active_map_t(active_map: blocks.baseAddress, rows: UInt32(rows), cols: UInt32(columns))
+        return (active?.blocks ?? all).withUnsafeBufferPointer { blocks in
+            // libvpx copies it, and changes nothing.
+            var map = vpx_active_map_t(
+                active_map: UnsafeMutablePointer(mutating: blocks.baseAddress), rows: UInt32(rows),
+                cols: UInt32(columns))
             return cvpx_set_active_map(context, &map)
         }
     }

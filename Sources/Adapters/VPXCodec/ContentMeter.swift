@@ -1,0 +1,40 @@
+internal import MediaCore
+
+/// What kind of pixels a frame's changed blocks hold, from four lines of each.
+struct ContentMeter: Equatable {
+    private(set) var blocks = 0
+    /// The sum of differences between neighbours in a line, per block about 0...15,000.
+    private(set) var activity = 0
+    /// Neighbours that are exactly equal.
+    private(set) var flat = 0
+
+    /// Text and drawings have mostly equal neighbours; film has not.
+    var isDrawn: Bool { blocks == 0 || flat * 2 > blocks * 4 * 16 }
+
+    /// - Parameter map: nil for all blocks.
+    init(_ picture: I420Picture, _ map: BlockMap?) {
+        let columns = (picture.size.width + 15) / 16
+        let rows = (picture.size.height + 15) / 16
+        for row in 0..<rows {
+            let lines = min(16, picture.size.height - row * 16)
+            for column in 0..<columns {
+                if let map, map.blocks[row * columns + column] == 0 { continue }
+                blocks += 1
+                // The last column would read one pixel past its own; shift it left by one.
+                let left = min(column * 16, picture.size.width - 17)
+                guard left >= 0 else { continue }
+                var line = 1
+                while line < lines {
+                    let start = UnsafeRawPointer(picture.y + (row * 16 + line) * picture.strideY + left)
+                    let here = start.loadUnaligned(as: SIMD16<UInt8>.self)
+                    let next = start.loadUnaligned(fromByteOffset: 1, as: SIMD16<UInt8>.self)
+                    let difference = pointwiseMax(here, next) &- pointwiseMin(here, next)
+                    activity &+= Int(SIMD16<UInt16>(truncatingIfNeeded: difference).wrappedSum())
+                    let equal = SIMD16<UInt8>(repeating: 0).replacing(with: 1, where: here .== next)
+                    flat &+= Int(equal.wrappedSum())
+                    line += 4
+                }
+            }
+        }
+    }
+}
