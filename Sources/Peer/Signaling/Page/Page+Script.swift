@@ -102,13 +102,15 @@ extension ViewerPage {
 
         let link = null, visit = null;
 
-        async function reasonOf(answer) {
+        // RFC 9457, or a plain {reason}; empty if the body is neither.
+        async function problemOf(answer) {
             try {
                 const body = JSON.parse(await answer.text());
                 const reason = body.reason || body.detail || body.title;
-                return typeof reason === 'string' ? reason : '';
-            } catch { return ''; }
+                return { reason: typeof reason === 'string' ? reason : '', type: String(body.type || '').split(':').pop() };
+            } catch { return { reason: '', type: '' }; }
         }
+        async function reasonOf(answer) { return (await problemOf(answer)).reason; }
 
         function sentence(words, fallback) {
             const plain = (words || '').trim();
@@ -202,10 +204,15 @@ extension ViewerPage {
                 if (answer.status === 401) throw new Stop('refused', 'This link is not right.', 'A character may be wrong: copy it once more.');
                 if (answer.status === 410) throw new Stop('ended', sentence(await reasonOf(answer), 'The host has stopped sharing.'));
                 if (answer.status === 429 || answer.status === 503) throw new Stop('error', 'The host has too many visitors at the moment.', wait);
-                if (answer.status === 403) throw new Stop('refused', sentence(await reasonOf(answer), 'The host has refused.'), 'If you were not refused by a person, the link may be mistyped: copy it once more.');
+                if (answer.status === 403) {
+                    const problem = await problemOf(answer);
+                    if (problem.type === 'wrong-proof') throw new Stop('refused', 'This link is not right.', 'A character of it is wrong, or it is an old one: copy it once more.');
+                    throw new Stop('refused', sentence(problem.reason, 'The host has refused.'));
+                }
                 if (answer.status !== 202 && answer.status !== 200) throw new Stop('error', `The host answered in an unknown way (${answer.status}).`, sentence(await reasonOf(answer), ''));
                 const location = answer.headers.get('Location');
                 if (!location) throw new Stop('error', 'The host answered in an unknown way (no place to wait).');
+                this.place = location;
                 $('four').textContent = four;
                 root.dataset.words = four;
                 show('waiting', 'Waiting for the host to let you in ...', 'The host sees your name, and the same four words.');
@@ -222,6 +229,7 @@ extension ViewerPage {
                     }
                     if (look.status === 202) { await sleep(50); continue; }
                     if (look.status === 429 || look.status === 503) { await sleep(2000); continue; }
+                    if (look.status !== 202) this.place = null;
                     if (look.status === 200) return await look.json();
                     if (look.status === 403) throw new Stop('refused', sentence(await reasonOf(look), 'The host has refused.'));
                     const reason = await reasonOf(look);
@@ -381,6 +389,10 @@ extension ViewerPage {
             }
 
             leave() {
+                if (this.place) {
+                    fetch(this.place, { method: 'DELETE', keepalive: true }).catch(() => {});
+                    this.place = null;
+                }
                 if (this.resource) {
                     fetch(this.resource, { method: 'DELETE', headers: this.bearer, keepalive: true }).catch(() => {});
                     this.resource = null;
