@@ -1,0 +1,57 @@
+import MediaCore
+
+/// Turns a map of blocks into few rectangles that cover it.
+struct BlockRectangles {
+    /// Clean blocks between two runs that are cheaper to take along than to split for.
+    static let gap = 2
+
+    /// Kept between calls, so that the steady state allocates nothing.
+    private(set) var rectangles: [PixelRect] = []
+
+    init() { rectangles.reserveCapacity(256) }
+
+    /// Fills `rectangles`; they do not overlap and are clipped to the picture.
+    mutating func cover(_ map: borrowing BlockMap) {
+        rectangles.removeAll(keepingCapacity: true)
+        let columns = map.columns
+        let size = map.size
+        map.blocks.withUnsafeBufferPointer { blocks in
+            // The rectangles that end at the upper edge of the row at hand.
+            var open = 0..<0
+            for row in 0..<map.rows {
+                let first = rectangles.count
+                var extended = 0
+                var column = 0
+                let base = row * columns
+                while column < columns {
+                    guard blocks[base + column] != 0 else {
+                        column += 1
+                        continue
+                    }
+                    let start = column
+                    var end = column + 1
+                    column = end
+                    while column < columns, column - end <= Self.gap {
+                        if blocks[base + column] != 0 { end = column + 1 }
+                        column += 1
+                    }
+                    column = end
+                    let y = row * 16
+                    let rect = PixelRect(
+                        x: start * 16, y: y, width: min(end * 16, size.width) - start * 16,
+                        height: min(16, size.height - y))
+                    if let above = open.first(where: {
+                        rectangles[$0].x == rect.x && rectangles[$0].width == rect.width && rectangles[$0].maxY == y
+                    }) {
+                        rectangles[above].height += rect.height
+                        extended += 1
+                    } else {
+                        rectangles.append(rect)
+                    }
+                }
+                // A row that only extends keeps its rectangles open; otherwise look at the new ones and those just extended.
+                open = extended > 0 ? open.lowerBound..<rectangles.count : first..<rectangles.count
+            }
+        }
+    }
+}

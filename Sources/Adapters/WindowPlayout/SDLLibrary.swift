@@ -1,0 +1,57 @@
+import CSDL
+import Glibc
+import MediaCore
+import Synchronization
+
+/// SDL as a whole: what has to be said to it once, and the counting of its parts, which it does without a lock.
+enum SDLLibrary {
+    private static let lock = Mutex<Void>(())
+    /// Set when the connection to the X server broke; SDL must not be asked for anything about windows then.
+    static let isDisplayGone = Atomic<Bool>(false)
+
+    static var lastError: String { String(cString: SDL_GetError()) }
+
+    /// - Parameter part: SDL_INIT_VIDEO or SDL_INIT_AUDIO.
+    /// - Returns: false if it failed; `lastError` says why.
+    static func open(_ part: UInt32) -> Bool {
+        lock.withLock { _ in
+            SDL_SetMainReady()
+            // SIGINT and SIGTERM belong to the program.
+            SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1")
+            SDL_SetHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0")
+            SDL_SetHint(SDL_HINT_VIDEO_X11_NET_WM_BYPASS_COMPOSITOR, "0")
+            SDL_SetHint(SDL_HINT_APP_NAME, "share")
+            SDL_SetHint(SDL_HINT_AUDIO_DEVICE_APP_NAME, "share")
+            return SDL_InitSubSystem(part) == 0
+        }
+    }
+
+    static func close(_ part: UInt32) {
+        lock.withLock { _ in
+            if part == UInt32(SDL_INIT_VIDEO), isDisplayGone.load(ordering: .acquiring) { return }
+            SDL_QuitSubSystem(part)
+        }
+    }
+
+    /// Xlib ends the process when its connection breaks, unless it is told otherwise.
+    /// - Parameter display: the window's connection.
+    static func keepAliveWithoutDisplay(_ display: UnsafeMutableRawPointer) {
+        typealias Handler = @convention(c) (UnsafeMutableRawPointer?) -> Int32
+        typealias SetHandler = @convention(c) (Handler?) -> UnsafeMutableRawPointer?
+        typealias ExitHandler = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void
+        typealias SetExitHandler =
+            @convention(c) (UnsafeMutableRawPointer?, ExitHandler?, UnsafeMutableRawPointer?) -> Void
+        guard let library = dlopen("libX11.so.6", RTLD_NOW | RTLD_NOLOAD) else { return }
+        defer { dlclose(library) }
+        guard let setHandler = dlsym(library, "XSetIOErrorHandler"),
+            let setExitHandler = dlsym(library, "XSetIOErrorExitHandler")
+        else { return }
+        _ = unsafeBitCast(setHandler, to: SetHandler.self)({ _ in
+            SDLLibrary.isDisplayGone.store(true, ordering: .releasing)
+            return 0
+        })
+        // The default one calls exit(1). After this one, every call on the connection does nothing.
+        unsafeBitCast(setExitHandler, to: SetExitHandler.self)(
+            display, { _, _ in SDLLibrary.isDisplayGone.store(true, ordering: .releasing) }, nil)
+    }
+}

@@ -1,0 +1,109 @@
+import CSDL
+import Glibc
+import MediaCore
+
+/// Presents without a GPU: converts what changed straight into the memory that the X server reads, and tells it which
+/// rectangles to show. Main thread.
+final class SurfacePresenter {
+    private let window: OpaquePointer
+    private let converter: any PixelConverter
+    private var rectangles = BlockRectangles()
+    private var updates: [SDL_Rect] = []
+    private var letterbox: Letterbox?
+    /// The picture in the window's size, if that is another.
+    private var scaled: I420Canvas?
+    private var shownStatus: String?
+
+    /// - Throws: when the window's pixels are not BGRA; another presenter must be used then.
+    init(window: OpaquePointer, converter: any PixelConverter) throws(SourceFailure) {
+        self.window = window
+        self.converter = converter
+        updates.reserveCapacity(256)
+        guard let surface = SDL_GetWindowSurface(window) else {
+            throw SourceFailure(.unsupported, "The window has no pixels: \(SDLLibrary.lastError).")
+        }
+        let format = surface.pointee.format.pointee.format
+        guard format == SDL_PIXELFORMAT_RGB888.rawValue || format == SDL_PIXELFORMAT_ARGB8888.rawValue else {
+            throw SourceFailure(.unsupported, "The display does not have 32 bits per pixel.")
+        }
+    }
+
+    /// Brings the window up to date.
+    /// - Parameter everything: what the window showed is lost, as after a change of its size.
+    func present(_ shadow: PictureShadow, status: String?, everything: Bool) {
+        guard let surface = SDL_GetWindowSurface(window), let pixels = surface.pointee.pixels else { return }
+        let stride = Int(surface.pointee.pitch)
+        let size = PixelSize(width: Int(surface.pointee.w), height: Int(surface.pointee.h))
+        updates.removeAll(keepingCapacity: true)
+        let target = PixelSurface(pixels: pixels, stride: stride, size: size)
+        var everything = everything || status != shownStatus
+        let isPictureWhole = shadow.withPicture { picture, pending in draw(picture, &pending, target, everything) }
+        if isPictureWhole == true { everything = true }
+        if everything {
+            if isPictureWhole == nil { target.fill(StatusText.field) }
+            if let status { StatusText(status, in: size).draw(into: pixels, stride: stride) }
+            shownStatus = status
+            SDL_UpdateWindowSurface(window)
+        } else if !updates.isEmpty {
+            SDL_UpdateWindowSurfaceRects(window, updates, Int32(updates.count))
+        }
+    }
+
+    /// - Returns: true if all of the window was drawn, false if only `updates`.
+    private func draw(
+        _ picture: I420Picture, _ pending: inout BlockMap, _ surface: PixelSurface, _ everything: Bool
+    ) -> Bool {
+        var everything = everything
+        let box: Letterbox
+        if let letterbox, letterbox.window == surface.size, letterbox.picture == picture.size {
+            box = letterbox
+        } else {
+            box = Letterbox(picture: picture.size, window: surface.size)
+            letterbox = box
+            everything = true
+        }
+        if everything {
+            surface.fill(0xFF00_0000)
+            pending.fill()
+        }
+        guard !pending.isEmpty else { return false }
+        rectangles.cover(pending)
+        pending.clear()
+        let place = box.place
+        var source = picture
+        if box.isUnscaled {
+            scaled = nil
+        } else {
+            let size = PixelSize(width: place.width, height: place.height)
+            if scaled?.size != size { scaled = I420Canvas(size) }
+            guard let scaled else { return everything }
+            converter.scale(picture, to: scaled)
+            source = scaled.picture
+        }
+        for rectangle in rectangles.rectangles {
+            let rect = box.target(of: rectangle)
+            guard !rect.isEmpty, place.x + rect.maxX <= surface.size.width, place.y + rect.maxY <= surface.size.height
+            else { continue }
+            let x = place.x + rect.x
+            let y = place.y + rect.y
+            converter.convert(
+                source, rect: rect, toBGRA: surface.pixels + y * surface.stride + x * 4, stride: surface.stride)
+            updates.append(SDL_Rect(x: Int32(x), y: Int32(y), w: Int32(rect.width), h: Int32(rect.height)))
+        }
+        return everything
+    }
+}
+
+/// BGRA pixels of a window.
+struct PixelSurface {
+    let pixels: UnsafeMutableRawPointer
+    /// In bytes.
+    let stride: Int
+    let size: PixelSize
+
+    func fill(_ colour: UInt32) {
+        for y in 0..<size.height {
+            (pixels + y * stride).assumingMemoryBound(to: UInt32.self).update(repeating: colour, count: size.width)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import CSDL
+import MediaCore
+
+/// How large the window is and where it stands. Main thread.
+struct WindowGeometry {
+    private var picture: PixelSize?
+    /// The size that we asked for; a window of another size was resized by the person and is left alone.
+    private var requested: PixelSize?
+    private var isSizedByPerson = false
+    private(set) var isFullscreen = false
+
+    init() {}
+
+    func makeWindow(title: String) throws(SourceFailure) -> OpaquePointer {
+        let room = Self.screen(usable: true)
+        let centered = Int32(bitPattern: SDL_WINDOWPOS_CENTERED_MASK)
+        let window = SDL_CreateWindow(
+            title, centered, centered, Int32(min(960, room.width)), Int32(min(540, room.height)),
+            SDL_WINDOW_SHOWN.rawValue | SDL_WINDOW_RESIZABLE.rawValue)
+        guard let window else {
+            throw SourceFailure(.noDisplay, "No window can be opened: \(SDLLibrary.lastError).")
+        }
+        SDL_SetWindowMinimumSize(window, 64, 36)
+        return window
+    }
+
+    /// Gives the window the size of a new picture, unless the person chose one.
+    /// - Returns: true if it was changed.
+    mutating func adopt(_ size: PixelSize, _ window: OpaquePointer) -> Bool {
+        guard size != picture else { return false }
+        picture = size
+        guard !isFullscreen, !isSizedByPerson else { return false }
+        let screen = Self.screen(usable: false)
+        if size == screen {
+            SDL_SetWindowBordered(window, SDL_FALSE)
+            requested = size
+            SDL_SetWindowSize(window, Int32(size.width), Int32(size.height))
+            SDL_SetWindowPosition(window, 0, 0)
+            return true
+        }
+        SDL_SetWindowBordered(window, SDL_TRUE)
+        var room = Self.screen(usable: true)
+        var top = Int32(0)
+        var left = Int32(0)
+        var bottom = Int32(0)
+        var right = Int32(0)
+        if SDL_GetWindowBordersSize(window, &top, &left, &bottom, &right) == 0 {
+            room.width -= Int(left + right)
+            room.height -= Int(top + bottom)
+        }
+        var fitting = size
+        if size.width > room.width || size.height > room.height {
+            let place = Letterbox(picture: size, window: room).place
+            fitting = PixelSize(width: place.width, height: place.height)
+        }
+        requested = fitting
+        let centered = Int32(bitPattern: SDL_WINDOWPOS_CENTERED_MASK)
+        SDL_SetWindowSize(window, Int32(fitting.width), Int32(fitting.height))
+        SDL_SetWindowPosition(window, centered, centered)
+        return true
+    }
+
+    mutating func sizeChanged(to size: PixelSize) {
+        if let requested, size != requested, !isFullscreen { isSizedByPerson = true }
+    }
+
+    mutating func toggleFullscreen(_ window: OpaquePointer) {
+        isFullscreen.toggle()
+        SDL_SetWindowFullscreen(window, isFullscreen ? SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue : 0)
+    }
+
+    private static func screen(usable: Bool) -> PixelSize {
+        var bounds = SDL_Rect(x: 0, y: 0, w: 960, h: 540)
+        _ = usable ? SDL_GetDisplayUsableBounds(0, &bounds) : SDL_GetDisplayBounds(0, &bounds)
+        return PixelSize(width: Int(bounds.w), height: Int(bounds.h))
+    }
+}
