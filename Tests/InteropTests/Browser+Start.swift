@@ -1,0 +1,61 @@
+import Foundation
+
+extension Browser {
+    /// - Returns: the process and the address of its DevTools socket, which it tells on standard error.
+    static func startChromium(_ profile: URL) async throws -> (Child, String) {
+        let process = try Child([
+            try program(["chromium", "chromium-browser", "google-chrome"]), "--headless=new", "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions", "--disable-background-networking",
+            "--disable-component-update", "--window-size=1280,720", "--ignore-certificate-errors",
+            "--autoplay-policy=no-user-gesture-required", "--allow-loopback-in-peer-connection",
+            "--disable-features=WebRtcHideLocalIpsWithMdns", "--user-data-dir=\(profile.path)",
+            "--remote-debugging-port=0", "about:blank",
+        ])
+        return (process, try await address(process, after: "DevTools listening on "))
+    }
+
+    static func openChromiumTab(_ socket: DebugSocket) async throws -> String {
+        let target = try await socket.call("Target.createTarget", ["url": "about:blank"])
+        let attached = try await socket.call(
+            "Target.attachToTarget", ["targetId": target["targetId"], "flatten": true])
+        guard let session = attached["sessionId"].string else { throw Failure(description: "Chromium gave no tab") }
+        _ = try await socket.call("Page.enable", session: session)
+        return session
+    }
+
+    /// - Returns: the process and the address of its BiDi socket, which it tells on standard error.
+    static func startFirefox(_ profile: URL) async throws -> (Child, String) {
+        let preferences = [
+            "media.autoplay.default": "0", "media.peerconnection.ice.loopback": "true",
+            "media.peerconnection.ice.obfuscate_host_addresses": "false", "browser.shell.checkDefaultBrowser": "false",
+            "datareporting.policy.dataSubmissionEnabled": "false", "toolkit.telemetry.enabled": "false",
+            "browser.aboutwelcome.enabled": "false", "app.update.enabled": "false",
+            "network.captive-portal-service.enabled": "false", "network.connectivity-service.enabled": "false",
+        ]
+        let lines = preferences.map { "user_pref(\"\($0)\", \($1));\n" }.sorted().joined()
+        try lines.write(to: profile.appendingPathComponent("user.js"), atomically: true, encoding: .utf8)
+        let process = try Child(
+            [
+                try program(["firefox-esr", "firefox"]), "--headless", "--no-remote", "--profile", profile.path,
+                "--remote-debugging-port", "0", "about:blank",
+            ],
+            environment: ["MOZ_HEADLESS_WIDTH": "1280", "MOZ_HEADLESS_HEIGHT": "720", "MOZ_CRASHREPORTER_DISABLE": "1"])
+        return (process, try await address(process, after: "WebDriver BiDi listening on ") + "/session")
+    }
+
+    static func openFirefoxTab(_ socket: DebugSocket) async throws -> String {
+        _ = try await socket.call("session.new", ["capabilities": ["alwaysMatch": ["acceptInsecureCerts": true]]])
+        let tree = try await socket.call("browsingContext.getTree")
+        guard let context = tree["contexts"][0]["context"].string else {
+            throw Failure(description: "Firefox gave no tab")
+        }
+        return context
+    }
+
+    private static func address(_ process: Child, after words: String) async throws -> String {
+        let line = try await process.line(.error, within: .seconds(45)) { $0.contains(words) }
+        guard let range = line.range(of: words) else { throw Failure(description: line) }
+        return line[range.upperBound...].trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A headless browser with a profile of its own and one tab, driven over its debugging port.
+///
+/// It takes any certificate, finds loopback candidates and plays sound without a click.
+final class Browser: Sendable {
+    enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+        case chromium, firefox
+        var testDescription: String { rawValue }
+    }
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let kind: Kind
+    private let process: Child
+    private let socket: DebugSocket
+    /// Chromium: the attached session; Firefox: the browsing context.
+    private let tab: String
+    private let profile: URL
+
+    /// Starts it and waits until it listens.
+    init(_ kind: Kind) async throws {
+        self.kind = kind
+        let profile = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "share-browser-\(UUID().uuidString)")
+        self.profile = profile
+        try FileManager.default.createDirectory(at: profile, withIntermediateDirectories: true)
+        var started: Child?
+        do {
+            let address: String
+            switch kind {
+            case .chromium: (process, address) = try await Self.startChromium(profile)
+            case .firefox: (process, address) = try await Self.startFirefox(profile)
+            }
+            started = process
+            socket = try await DebugSocket.connect(address)
+            switch kind {
+            case .chromium: tab = try await Self.openChromiumTab(socket)
+            case .firefox: tab = try await Self.openFirefoxTab(socket)
+            }
+        } catch {
+            started?.kill()
+            try? FileManager.default.removeItem(at: profile)
+            throw error
+        }
+    }
+
+    /// Loads a page and waits until it is loaded.
+    func open(_ url: String) async throws {
+        switch kind {
+        case .chromium:
+            let result = try await socket.call("Page.navigate", ["url": .string(url)], session: tab)
+            if let error = result["errorText"].string { throw Failure(description: "\(url): \(error)") }
+            _ = try await evaluate(
+                "document.readyState === 'complete' || new Promise(done => addEventListener('load', () => done(true)))")
+        case .firefox:
+            _ = try await socket.call(
+                "browsingContext.navigate", ["context": .string(tab), "url": .string(url), "wait": "complete"])
+        }
+    }
+
+    /// Evaluates an expression in the page; waits for it if it is a promise. The value goes through JSON.
+    func evaluate(_ expression: String, within limit: Duration = .seconds(30)) async throws -> JSON {
+        let code = "(async () => JSON.stringify((await (\(expression))) ?? null))()"
+        let text: String?
+        switch kind {
+        case .chromium:
+            let answer = try await socket.call(
+                "Runtime.evaluate",
+                ["expression": .string(code), "awaitPromise": true, "returnByValue": true, "userGesture": true],
+                session: tab, within: limit)
+            if answer["exceptionDetails"] != .null { throw Failure(description: answer["exceptionDetails"].text) }
+            text = answer["result"]["value"].string
+        case .firefox:
+            let answer = try await socket.call(
+                "script.evaluate",
+                ["expression": .string(code), "awaitPromise": true, "target": ["context": .string(tab)]], within: limit)
+            if answer["exceptionDetails"] != .null { throw Failure(description: answer["exceptionDetails"].text) }
+            text = answer["result"]["value"].string
+        }
+        guard let text else { throw Failure(description: "no value from: \(expression)") }
+        return try JSON(parsing: text)
+    }
+
+    /// What the window shows, as PNG.
+    func screenshot() async throws -> Data {
+        let answer =
+            switch kind {
+            case .chromium: try await socket.call("Page.captureScreenshot", ["format": "png"], session: tab)
+            case .firefox: try await socket.call("browsingContext.captureScreenshot", ["context": .string(tab)])
+            }
+        guard let data = answer["data"].string.flatMap({ Data(base64Encoded: $0) }) else {
+            throw Failure(description: "no picture")
+        }
+        return data
+    }
+
+    /// Ends it and removes its profile.
+    func close() async {
+        socket.close()
+        process.kill()
+        _ = await process.exitCode()
+        try? FileManager.default.removeItem(at: profile)
+    }
+
+    /// Runs `body` with a browser that is closed in any case.
+    static func with<Value: Sendable>(
+        _ kind: Kind, _ body: (Browser) async throws -> Value
+    ) async throws -> Value {
+        let browser = try await Browser(kind)
+        do {
+            let value = try await body(browser)
+            await browser.close()
+            return value
+        } catch {
+            await browser.close()
+            throw error
+        }
+    }
+
+    /// The first of these programs that is installed.
+    static func program(_ names: [String]) throws -> String {
+        for name in names {
+            for directory in ["/usr/bin", "/usr/local/bin"] where access("\(directory)/\(name)", X_OK) == 0 {
+                return "\(directory)/\(name)"
+            }
+        }
+        throw Failure(description: "\(names.joined(separator: ", ")): none is installed; run Scripts/setup test")
+    }
+}
