@@ -3,19 +3,118 @@ import Testing
 import VPXCodec
 
 @Suite struct RoundTripTests {
-    @Test func whatWasEncodedComesBackAlike() throws {
-        let size = PixelSize(width: 320, height: 200)
+    static let size = PixelSize(width: 336, height: 200)
+
+    func page(_ size: PixelSize = RoundTripTests.size, seed: UInt64 = 1) -> I420Canvas {
         let canvas = I420Canvas(size)
-        TextPage.draw(on: canvas, rect: PixelRect(size), seed: 1)
-        let encoder = VP8Encoder()
-        let decoder = VP8Decoder()
-        let frame = try #require(
-            try encoder.encode(
-                canvas, changed: BlockMap(size, filled: true), at: MediaInstant(nanoseconds: 0),
-                VideoEncodeRequest(bitrate: .kilobits(6_000))))
-        #expect(frame.isKeyframe)
-        let picture = try #require(try decoder.decode(frame.bytes))
-        #expect(picture.size == size)
-        #expect(lumaPSNR(picture, canvas.picture) > 30)
+        TextPage.draw(on: canvas, rect: PixelRect(size), seed: seed)
+        return canvas
+    }
+
+    @Test func firstFrameIsAKeyframeLikeItsSource() throws {
+        let canvas = page()
+        let step = try #require(try Peer().step(canvas, BlockMap(Self.size, filled: true)))
+        #expect(step.frame.isKeyframe)
+        #expect(step.picture.size == Self.size)
+        #expect(lumaPSNR(step.picture, canvas.picture) > 40)
+    }
+
+    @Test func firstFrameIsWholeWhateverTheMapSays() throws {
+        let canvas = page()
+        let step = try #require(try Peer().step(canvas, BlockMap(Self.size)))
+        #expect(lumaPSNR(step.picture, canvas.picture) > 40)
+    }
+
+    @Test(arguments: [VideoMood.text, .motion])
+    func onlyChangedBlocksChange(mood: VideoMood) throws {
+        let canvas = page()
+        let peer = Peer()
+        peer.encoder.mood = mood
+        var before = blocks(of: try #require(try peer.step(canvas, BlockMap(Self.size, filled: true))).picture)
+        for seed in 2..<12 as Range<UInt64> {
+            let rect = PixelRect(x: 30, y: 40, width: 90, height: 50)
+            TextPage.draw(on: canvas, rect: rect, seed: seed)
+            var changed = BlockMap(Self.size)
+            changed.insert(rect)
+            let step = try #require(try peer.step(canvas, changed))
+            #expect(!step.frame.isKeyframe)
+            let after = blocks(of: step.picture)
+            for index in after.indices where changed.blocks[index] == 0 { #expect(after[index] == before[index]) }
+            #expect(lumaPSNR(step.picture, canvas.picture) > 38)
+            before = after
+        }
+    }
+
+    @Test func partialBlocksAtTheEdgeAreCoded() throws {
+        // 200 is no multiple of 16.
+        let canvas = page()
+        let peer = Peer()
+        _ = try peer.step(canvas, BlockMap(Self.size, filled: true))
+        let rect = PixelRect(x: 300, y: 190, width: 36, height: 10)
+        for row in rect.y..<rect.maxY {
+            for column in rect.x..<rect.maxX {
+                canvas.y[row * canvas.strideY + column] = UInt8(40 + 5 * (row - rect.y))
+            }
+        }
+        var changed = BlockMap(Self.size)
+        changed.insert(rect)
+        let step = try #require(try peer.step(canvas, changed))
+        #expect(lumaError(step.picture, canvas.picture, in: rect) < 20 * rect.width * rect.height)
+    }
+
+    @Test(arguments: [(2, 2), (16, 16), (18, 2), (2, 34), (640, 22)])
+    func anyEvenSizeWorks(width: Int, height: Int) throws {
+        let size = PixelSize(width: width, height: height)
+        let canvas = page(size)
+        let peer = Peer()
+        #expect(try peer.step(canvas, BlockMap(size, filled: true))?.picture.size == size)
+        #expect(try peer.step(canvas, BlockMap(size, filled: true))?.picture.size == size)
+    }
+
+    @Test func keyframesComeOnRequestOnly() throws {
+        let canvas = page()
+        let peer = Peer()
+        let none = BlockMap(Self.size)
+        let kinds = try (0..<300).map { index in
+            try #require(try peer.step(canvas, none, isKeyframe: index == 77)).frame.isKeyframe
+        }
+        #expect(kinds.indices.filter { kinds[$0] } == [0, 77])
+    }
+
+    @Test func newSizeStartsWithAKeyframe() throws {
+        let peer = Peer()
+        _ = try peer.step(page(), BlockMap(Self.size, filled: true))
+        for size in [PixelSize(width: 640, height: 400), PixelSize(width: 100, height: 60), Self.size] {
+            let canvas = page(size)
+            let step = try #require(try peer.step(canvas, BlockMap(size)))
+            #expect(step.frame.isKeyframe)
+            #expect(step.picture.size == size)
+            #expect(lumaPSNR(step.picture, canvas.picture) > 35)
+            #expect(try #require(try peer.step(canvas, BlockMap(size))).frame.isKeyframe == false)
+        }
+        #expect(peer.decoder.statistics.resizes == 3)
+    }
+
+    @Test func standingClockDoesNoHarm() throws {
+        let canvas = page()
+        let peer = Peer()
+        _ = try peer.step(canvas, BlockMap(Self.size, filled: true))
+        for time in [0, 0, -50, 1] {
+            #expect(try peer.step(canvas, BlockMap(Self.size), after: .milliseconds(time)) != nil)
+        }
+    }
+
+    @Test func extremeRequestsAreClamped() throws {
+        let canvas = page()
+        for bitrate in [Int.min, -1, 0, 1, Int.max] {
+            for budget in [Int.min, -1, 0, 1, Int.max] {
+                let peer = Peer()
+                peer.bitrate = Bitrate(bitsPerSecond: bitrate)
+                peer.byteBudget = budget
+                #expect(try peer.step(canvas, BlockMap(Self.size, filled: true)) != nil)
+                _ = try peer.step(canvas, BlockMap(Self.size, filled: true))
+                _ = try peer.step(canvas, BlockMap(Self.size), isRefinement: true)
+            }
+        }
     }
 }

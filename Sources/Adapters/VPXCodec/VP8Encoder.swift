@@ -15,7 +15,7 @@ public final class VP8Encoder: VideoEncoder {
     private var model = ByteModel()
     private var bucket = ByteBucket()
 
-    /// - Parameter threads: 1...4; more than one shortens a full picture's time, not its cost.
+    /// - Parameter threads: 1...4. libvpx's threads wait for each other by spinning: with two on two busy cores a frame took 250 ms instead of 3.
     public init(threads: Int = 1) { self.threads = min(max(threads, 1), 4) }
 
     /// Nil when the picture is as sharp as the source, and before the first frame.
@@ -49,8 +49,8 @@ public final class VP8Encoder: VideoEncoder {
         return try encodeChange(core, canvas.picture, changed, at: instant, budget)
     }
 
-    /// From here on a block cannot be told from its source: about 45 dB on small text.
-    static let sharpQuantizer = 8
+    /// From here on a block cannot be told from its source: 46 dB and more on small text.
+    static let sharpQuantizer = 6
     /// What refinement uses: about 51 dB.
     static let refiningQuantizer = 4
 
@@ -61,7 +61,7 @@ public final class VP8Encoder: VideoEncoder {
         var share: Int
         /// How far ahead of the bitrate frames may be before one is dropped.
         var debt: Int
-        var range: ClosedRange<Int>
+        private let mood: VideoMood
 
         init(_ request: VideoEncodeRequest, _ mood: VideoMood) {
             let rate = min(max(request.bitrate.bitsPerSecond, 8_000), 1_000_000_000) / 8
@@ -69,7 +69,13 @@ public final class VP8Encoder: VideoEncoder {
             share = min(rate / 30, burst)
             // Sharp first: large frames, and then none for a while. Smooth first: never far ahead.
             debt = mood == .text ? rate / 3 : rate / 8
-            range = sharpQuantizer...(mood == .text ? 44 : 58)
+            self.mood = mood
+        }
+
+        /// What a frame's quantizer may be. Film is not worth its last bits: it changes again, or is refined when it stops.
+        func range(_ content: ContentMeter, isKeyframe: Bool) -> ClosedRange<Int> {
+            let best = content.isDrawn || isKeyframe ? sharpQuantizer : (mood == .text ? 14 : 20)
+            return best...(mood == .motion ? 58 : isKeyframe ? 52 : 44)
         }
     }
 
@@ -78,7 +84,8 @@ public final class VP8Encoder: VideoEncoder {
     ) throws(CodecFailure) -> EncodedFrame? {
         let content = ContentMeter(picture, nil)
         let quantizer = model.quantizer(
-            for: content, of: content.blocks, isKeyframe: true, budget: budget.burst, in: budget.range, at: instant)
+            for: content, of: content.blocks, isKeyframe: true, budget: budget.burst,
+            in: budget.range(content, isKeyframe: true), at: instant)
         let settings = VP8FrameSettings(quantizer: quantizer, isKeyframe: true, isDrawn: content.isDrawn)
         guard let frame = try core.encode(picture, active: nil, at: instant, settings) else { return nil }
         bucket.spend(frame.bytes.count)
@@ -96,7 +103,8 @@ public final class VP8Encoder: VideoEncoder {
         let total = changed.blocks.count
         let bytes = min(max(bucket.credit, budget.share), budget.burst)
         let quantizer = model.quantizer(
-            for: content, of: total, isKeyframe: false, budget: bytes, in: budget.range, at: instant)
+            for: content, of: total, isKeyframe: false, budget: bytes,
+            in: budget.range(content, isKeyframe: false), at: instant)
         var active = changed
         var added = 0
         if quantizer <= Self.sharpQuantizer, let sharpness, sharpness.softCount > 0 {

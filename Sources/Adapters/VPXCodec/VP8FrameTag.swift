@@ -40,6 +40,12 @@ struct VP8FrameTag: Equatable {
         let width = (Int(frame[6]) | Int(frame[7]) << 8) & 0x3FFF
         let height = (Int(frame[8]) | Int(frame[9]) << 8) & 0x3FFF
         guard width > 0, height > 0 else { throw Self.malformed("it is \(width) x \(height)") }
+        // A block of a key frame takes two bits at the very least (RFC 6386 section 11.2: its modes have fixed probabilities). A few
+        // bytes that claim to be an immense picture would cost us far more than whoever sent them.
+        let blocks = ((width + 15) / 16) * ((height + 15) / 16)
+        guard firstPartition >= blocks / 16 else {
+            throw Self.malformed("\(firstPartition) bytes cannot hold \(width) x \(height) pixels")
+        }
         size = PixelSize(width: width, height: height)
     }
 

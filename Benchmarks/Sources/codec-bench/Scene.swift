@@ -1,0 +1,134 @@
+import Glibc
+import MediaCore
+
+/// What happens on a 1920 x 1080 screen full of text, thirty times a second.
+enum Scene: String, CaseIterable {
+    /// Nothing changes, but a frame is made.
+    case none
+    /// A bar code of 620 x 48 pixels, new each time.
+    case stamp
+    /// One character.
+    case typing
+    /// A terminal of 720 x 480 scrolls by a line.
+    case terminal
+    /// It scrolls by three lines.
+    case terminalFast
+    /// The whole page scrolls by a line.
+    case scroll
+    /// Another page each time.
+    case page
+    /// A moving picture of 1280 x 720.
+    case video
+}
+
+/// A tall page of text and the canvas that shows a part of it.
+final class Screen {
+    static let size = PixelSize(width: 1_920, height: 1_080)
+    private static let pageHeight = 8_192
+    private static let lineHeight = 15
+
+    let canvas = I420Canvas(size)
+    private var page = [UInt8](repeating: 235, count: size.width * pageHeight)
+    private var random = UInt64(88_172_645_463_325_252)
+    private var offset = 0
+    private var frame = 0
+
+    init() {
+        for top in stride(from: 3, to: Self.pageHeight - 12, by: Self.lineHeight) {
+            let length = Int(next() % 200) + 20
+            for letter in 0..<length where 3 + letter * 8 < Self.size.width - 9 {
+                let glyph = next()
+                if glyph >> 61 == 0 { continue }
+                for dot in 0..<45 where glyph >> dot & 1 == 1 {
+                    let tone = 16 + (UInt64(dot) &* 37 &+ glyph >> 48) % 40
+                    page[(top + dot / 5) * Self.size.width + 3 + letter * 8 + dot % 5] = UInt8(tone)
+                }
+            }
+        }
+        showPage(PixelRect(Self.size))
+    }
+
+    private func next() -> UInt64 {
+        random ^= random << 13
+        random ^= random >> 7
+        random ^= random << 17
+        return random
+    }
+
+    /// Draws the next picture of the scene and says what changed.
+    func step(_ scene: Scene) -> BlockMap {
+        frame += 1
+        var changed = BlockMap(Self.size)
+        switch scene {
+        case .none: break
+        case .stamp:
+            let rect = PixelRect(x: 100, y: 100, width: 620, height: 48)
+            for bar in 0..<31 {
+                let tone: UInt8 = next() & 1 == 0 ? 16 : 235
+                fill(PixelRect(x: rect.x + bar * 20, y: rect.y, width: 20, height: rect.height), tone)
+            }
+            changed.insert(rect)
+        case .typing:
+            let rect = PixelRect(x: 8 + frame * 8 % 1_800, y: 500, width: 5, height: 9)
+            for row in rect.y..<rect.maxY {
+                for column in rect.x..<rect.maxX {
+                    canvas.y[row * canvas.strideY + column] = next() & 1 == 0 ? 16 : 235
+                }
+            }
+            changed.insert(rect)
+        case .terminal, .terminalFast:
+            let rect = PixelRect(x: 96, y: 96, width: 720, height: 480)
+            scroll(by: Self.lineHeight * (scene == .terminal ? 1 : 3))
+            showPage(rect)
+            changed.insert(rect)
+        case .scroll, .page:
+            scroll(by: scene == .scroll ? Self.lineHeight : 1_000)
+            showPage(PixelRect(Self.size))
+            changed.fill()
+        case .video:
+            let rect = PixelRect(x: 320, y: 160, width: 1_280, height: 720)
+            showFilm(rect)
+            changed.insert(rect)
+        }
+        return changed
+    }
+
+    private func scroll(by lines: Int) {
+        offset += lines
+        if offset + Self.size.height > Self.pageHeight { offset = 0 }
+    }
+
+    private func showPage(_ rect: PixelRect) {
+        page.withUnsafeBufferPointer { page in
+            guard let base = page.baseAddress else { return }
+            for row in rect.y..<rect.maxY {
+                (canvas.y + row * canvas.strideY + rect.x)
+                    .update(from: base + (row + offset) * Self.size.width + rect.x, count: rect.width)
+            }
+        }
+    }
+
+    private func fill(_ rect: PixelRect, _ tone: UInt8) {
+        for row in rect.y..<rect.maxY {
+            (canvas.y + row * canvas.strideY + rect.x).update(repeating: tone, count: rect.width)
+        }
+    }
+
+    private func showFilm(_ rect: PixelRect) {
+        for row in 0..<rect.height {
+            let line = canvas.y + (row + rect.y) * canvas.strideY + rect.x
+            let across = 50 * sinf(Float(row + frame * 2) * 0.033)
+            for column in 0..<rect.width {
+                let wave = 60 * sinf(Float(column + frame * 3) * 0.021) + across + 10 * sinf(Float(column + row) * 0.2)
+                line[column] = UInt8(125 + Int(wave) + Int(next() & 7))
+            }
+        }
+        for row in 0..<rect.height / 2 {
+            let at = (row + rect.y / 2) * canvas.strideC + rect.x / 2
+            (canvas.u + at).update(
+                repeating: UInt8(128 + Int(40 * sinf(Float(row + frame) * 0.02))), count: rect.width / 2)
+            (canvas.v + at).update(
+                repeating: UInt8(128 + Int(40 * sinf(Float(row - frame) * 0.02))), count: rect.width / 2)
+        }
+    }
+}

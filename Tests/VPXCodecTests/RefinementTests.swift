@@ -1,0 +1,148 @@
+import MediaCore
+import Testing
+import VPXCodec
+
+@Suite struct RefinementTests {
+    static let size = PixelSize(width: 640, height: 368)
+
+    /// A page, encoded for the first time over a slow line.
+    func softPeer(_ canvas: I420Canvas) throws -> (Peer, firstPSNR: Double, firstBytes: Int) {
+        let peer = Peer()
+        peer.bitrate = .kilobits(1_000)
+        peer.byteBudget = 20_000
+        let first = try #require(try peer.step(canvas, BlockMap(Self.size, filled: true)))
+        return (peer, lumaPSNR(first.picture, canvas.picture), first.bytes.count)
+    }
+
+    func page() -> I420Canvas {
+        let canvas = I420Canvas(Self.size)
+        TextPage.draw(on: canvas, rect: PixelRect(Self.size), seed: 7)
+        return canvas
+    }
+
+    @Test func textThatRestsBecomesAsSharpAsItsSourceAndThenNothingIsSent() throws {
+        let canvas = page()
+        let (peer, first, _) = try softPeer(canvas)
+        #expect(first < 40)
+        var last = first
+        var steps = 0
+        for _ in 0..<300 where peer.encoder.unrefined != nil {
+            let soft = try #require(peer.encoder.unrefined).count
+            guard let step = try peer.step(canvas, BlockMap(Self.size), isRefinement: true) else { continue }
+            steps += 1
+            let sharpness = lumaPSNR(step.picture, canvas.picture)
+            #expect(sharpness > last)
+            #expect((peer.encoder.unrefined?.count ?? 0) < soft)
+            last = sharpness
+        }
+        #expect(last > 46)
+        #expect(steps > 2)
+        #expect(peer.encoder.unrefined == nil)
+        for _ in 0..<10 { #expect(try peer.step(canvas, BlockMap(Self.size), isRefinement: true) == nil) }
+    }
+
+    @Test func refinementKeepsToTheBitrate() throws {
+        let canvas = page()
+        let (peer, _, firstBytes) = try softPeer(canvas)
+        let start = peer.now
+        var bytes = firstBytes
+        while peer.encoder.unrefined != nil, peer.now - start < .seconds(20) {
+            bytes += try peer.step(canvas, BlockMap(Self.size), isRefinement: true)?.bytes.count ?? 0
+        }
+        #expect(peer.encoder.unrefined == nil)
+        // The line's rate, and what may be ahead of it.
+        let elapsed = (peer.now - start).inSeconds
+        #expect(Double(bytes) < 125_000 * elapsed + 60_000)
+    }
+
+    @Test func onlySoftBlocksAreTouched() throws {
+        let canvas = page()
+        let peer = Peer()
+        let first = try #require(try peer.step(canvas, BlockMap(Self.size, filled: true)))
+        #expect(first.frame.quantizer <= 6)
+        #expect(peer.encoder.unrefined == nil)
+        // Half of the page changes over a line that became slow.
+        peer.bitrate = .kilobits(300)
+        peer.byteBudget = 4_000
+        let rect = PixelRect(x: 0, y: 0, width: 640, height: 160)
+        TextPage.draw(on: canvas, rect: rect, seed: 8)
+        var changed = BlockMap(Self.size)
+        changed.insert(rect)
+        let soft = try #require(try peer.step(canvas, changed))
+        #expect(soft.frame.quantizer > 20)
+        #expect(peer.encoder.unrefined == changed)
+        let before = blocks(of: soft.picture)
+        peer.bitrate = .kilobits(8_000)
+        peer.byteBudget = nil
+        var after = before
+        for _ in 0..<100 where peer.encoder.unrefined != nil {
+            guard let step = try peer.step(canvas, BlockMap(Self.size), isRefinement: true) else { continue }
+            after = blocks(of: step.picture)
+        }
+        #expect(peer.encoder.unrefined == nil)
+        for index in after.indices where changed.blocks[index] == 0 { #expect(after[index] == before[index]) }
+    }
+
+    @Test func softBackgroundIsSharpenedWhileSomethingElseMoves() throws {
+        let canvas = page()
+        let (peer, first, _) = try softPeer(canvas)
+        peer.bitrate = .kilobits(6_000)
+        peer.byteBudget = nil
+        let rect = PixelRect(x: 32, y: 32, width: 96, height: 16)
+        var changed = BlockMap(Self.size)
+        changed.insert(rect)
+        var last = first
+        for seed in 100..<250 as Range<UInt64> {
+            TextPage.draw(on: canvas, rect: rect, seed: seed)
+            if let step = try peer.step(canvas, changed) { last = lumaPSNR(step.picture, canvas.picture) }
+        }
+        #expect(last > 44)
+        #expect(peer.encoder.unrefined == nil)
+    }
+
+    @Test func droppedFramesComeLaterWithAllTheirBlocks() throws {
+        let canvas = page()
+        let peer = Peer()
+        peer.bitrate = .kilobits(500)
+        _ = try peer.step(canvas, BlockMap(Self.size, filled: true))
+        var owed = BlockMap(Self.size)
+        var dropped = 0
+        for seed in 10..<70 as Range<UInt64> {
+            // A band that walks over the page, far more than the line can take.
+            let rect = PixelRect(x: 0, y: Int(seed % 4) * 80, width: 640, height: 80)
+            TextPage.draw(on: canvas, rect: rect, seed: seed)
+            owed.insert(rect)
+            if try peer.step(canvas, owed) == nil { dropped += 1 } else { owed.clear() }
+        }
+        #expect(dropped > 10)
+        var picture: I420Picture?
+        for _ in 0..<100 {
+            if !owed.isEmpty {
+                guard let step = try peer.step(canvas, owed) else { continue }
+                owed.clear()
+                picture = step.picture
+            } else if peer.encoder.unrefined != nil {
+                picture = try peer.step(canvas, BlockMap(Self.size), isRefinement: true)?.picture ?? picture
+            }
+        }
+        #expect(owed.isEmpty)
+        #expect(lumaPSNR(try #require(picture), canvas.picture) > 28)
+    }
+
+    @Test func firstFrameFollowsItsBudget() throws {
+        let canvas = page()
+        func bytes(_ budget: Int) throws -> Int {
+            let peer = Peer()
+            peer.byteBudget = budget
+            return try #require(try peer.step(canvas, BlockMap(Self.size, filled: true))).bytes.count
+        }
+        for budget in [45_000, 60_000, 80_000] {
+            let spent = try bytes(budget)
+            #expect(spent < budget * 13 / 10)
+            #expect(spent > budget * 6 / 10)
+        }
+        // A page cannot be had for nothing.
+        #expect(try bytes(1_000) < bytes(60_000))
+        #expect(try bytes(60_000) < bytes(300_000))
+    }
+}
