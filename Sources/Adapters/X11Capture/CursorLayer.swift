@@ -3,7 +3,7 @@ internal import MediaCore
 /// The mouse cursor, drawn over the canvas; the shadow under it never holds it, so that it leaves no trail.
 final class CursorLayer {
     /// Premultiplied ARGB, row by row, as XFixes gives it.
-    struct Image {
+    struct Image: Equatable {
         var width = 0
         var height = 0
         /// The pixel that is at the pointer's position.
@@ -27,6 +27,7 @@ final class CursorLayer {
     private var scratch: [UInt32] = []
 
     func setImage(_ image: Image) {
+        guard image != self.image else { return }
         self.image = image
         wanted.image &+= 1
     }

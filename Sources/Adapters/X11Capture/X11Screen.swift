@@ -150,7 +150,16 @@ public final class X11Screen: ScreenSource {
 
     public func wake() { bell.ring() }
 
-    public func suspend() { if let connection { listen(connection, false) } }
+    public func suspend() {
+        guard let connection else { return }
+        listen(connection, false)
+        // A round trip, so that all that was told before has arrived and is forgotten here.
+        free(xcb_get_input_focus_reply(connection.raw, xcb_get_input_focus(connection.raw), nil))
+        while let event = xcb_poll_for_event(connection.raw) { free(event) }
+        isDamaged = false
+        isPointerMoved = false
+        isCursorImageStale = false
+    }
 
     public func resume() {
         guard let connection else { return }
@@ -187,7 +196,7 @@ public final class X11Screen: ScreenSource {
         if hasCursor {
             let mask = isOn ? XCB_XFIXES_CURSOR_NOTIFY_MASK_DISPLAY_CURSOR.rawValue : 0
             xcb_xfixes_select_cursor_input(connection.raw, connection.root, mask)
-            if hasMotion { cxcb_select_raw_motion(connection.raw, connection.root, isOn ? 1 : 0) }
+            if hasMotion { cxcb_select_motion(connection.raw, connection.root, isOn ? 1 : 0) }
         }
         xcb_flush(connection.raw)
     }
@@ -232,7 +241,8 @@ public final class X11Screen: ScreenSource {
             if raw.load(as: xcb_configure_notify_event_t.self).window == connection.root { isGeometryStale = true }
         } else if type == UInt8(XCB_GE_GENERIC), let xinput = connection.xinput {
             let generic = raw.load(as: xcb_ge_generic_event_t.self)
-            if generic.extension == xinput.opcode && generic.event_type == UInt16(XCB_INPUT_RAW_MOTION) {
+            // Motion or raw motion: nothing else was asked for.
+            if generic.extension == xinput.opcode {
                 isPointerMoved = true
                 scans.hurry()
             }

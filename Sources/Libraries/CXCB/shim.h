@@ -37,12 +37,13 @@ static inline void cxcb_prefetch_extensions(xcb_connection_t *c) {
     xcb_prefetch_extension_data(c, &xcb_input_id);
 }
 
-/// Raw motion of all master devices on the root window, or nothing. The request ends in a list of variable length.
-static inline void cxcb_select_raw_motion(xcb_connection_t *c, xcb_window_t root, int on) {
+/// Motion of all master devices on the root window, or nothing. Raw motion is told whatever window takes the mouse; plain
+/// motion adds jumps that a program makes (not raw), as far as no window takes them.
+static inline void cxcb_select_motion(xcb_connection_t *c, xcb_window_t root, int on) {
     struct {
         xcb_input_event_mask_t head;
         uint32_t mask;
-    } selection = {{XCB_INPUT_DEVICE_ALL_MASTER, 1}, on ? XCB_INPUT_XI_EVENT_MASK_RAW_MOTION : 0};
+    } selection = {{XCB_INPUT_DEVICE_ALL_MASTER, 1}, on ? XCB_INPUT_XI_EVENT_MASK_RAW_MOTION | XCB_INPUT_XI_EVENT_MASK_MOTION : 0};
     xcb_input_xi_select_events(c, root, 1, &selection.head);
 }
 

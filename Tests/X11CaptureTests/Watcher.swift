@@ -1,0 +1,85 @@
+import Foundation
+import MediaCore
+import PixelConversion
+import Testing
+
+@testable import X11Capture
+
+/// A screen source with a canvas: what the video thread would have.
+final class Watcher {
+    let screen: X11Screen
+    private(set) var canvas: I420Canvas
+    /// What the last `update` changed.
+    private(set) var changed: BlockMap
+    private let converter = YUVConverter()
+
+    /// Has read the whole screen when made.
+    init(_ display: XvfbDisplay) throws {
+        screen = try X11Screen(display: display.name, converter: converter)
+        canvas = I420Canvas(screen.size)
+        changed = BlockMap(screen.size)
+        #expect(try wait() == .damaged)
+        try update()
+        try settle()
+    }
+
+    func wait(milliseconds: Int = 5_000) throws -> ScreenEvent {
+        try screen.wait(until: MediaInstant.now + .milliseconds(milliseconds))
+    }
+
+    /// Reads once.
+    func update() throws {
+        changed.clear()
+        _ = try screen.read(into: canvas, changed: &changed)
+    }
+
+    /// Reads until a change shows up; what the reads before it brought counts too.
+    func updateUntilChanged() throws {
+        changed.clear()
+        while changed.isEmpty {
+            let event = try wait()
+            try #require(event == .damaged)
+            _ = try screen.read(into: canvas, changed: &changed)
+        }
+    }
+
+    /// Takes in what is left over from starting, such as the first cursor.
+    func settle() throws { while try wait(milliseconds: 30) == .damaged { try update() } }
+
+    func adoptSize() {
+        canvas = I420Canvas(screen.size)
+        changed = BlockMap(screen.size)
+    }
+
+    /// 0xRRGGBB as a viewer sees it.
+    func color(x: Int, y: Int) -> UInt32 {
+        var pixels: [UInt32] = [0, 0, 0, 0]
+        pixels.withUnsafeMutableBytes {
+            guard let base = $0.baseAddress else { return }
+            converter.convert(
+                canvas.picture, rect: PixelRect(x: x & ~1, y: y & ~1, width: 2, height: 2), toBGRA: base, stride: 8)
+        }
+        return pixels[(y & 1) * 2 + (x & 1)] & 0xffffff
+    }
+
+    /// Whether each of the three colours is within 6 of 255.
+    func shows(_ wanted: UInt32, x: Int, y: Int) -> Bool {
+        let got = color(x: x, y: y)
+        for shift: UInt32 in [0, 8, 16] where abs(Int(got >> shift & 255) - Int(wanted >> shift & 255)) > 6 {
+            return false
+        }
+        return true
+    }
+
+    var luma: [UInt8] {
+        (0..<canvas.size.height).flatMap { row in
+            UnsafeBufferPointer(start: canvas.y + row * canvas.strideY, count: canvas.size.width)
+        }
+    }
+}
+
+func map(_ size: PixelSize, _ rects: PixelRect...) -> BlockMap {
+    var map = BlockMap(size)
+    for rect in rects { map.insert(rect) }
+    return map
+}

@@ -1,0 +1,136 @@
+import CXCB
+import Foundation
+import Testing
+
+/// An X server of the test's own, without a screen, and a connection to draw on it with. Ends with the value.
+// SAFETY: used by one test, whose steps follow one another.
+final class XvfbDisplay: @unchecked Sendable {
+    let name: String
+    let connection: OpaquePointer
+    let root: xcb_window_t
+    private let process: Process
+    private var isConnected = true
+    private var context: xcb_gcontext_t = 0
+
+    struct Failure: Error {
+        var message: String
+    }
+
+    /// - Parameter arguments: more for the server, such as `-extension DAMAGE`.
+    init(width: Int = 640, height: Int = 480, depth: Int = 24, arguments: [String] = []) throws {
+        let ready = Pipe()
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/Xvfb")
+        // It writes the number of the display that it found free to its standard output.
+        process.arguments =
+            ["-displayfd", "1", "-screen", "0", "\(width)x\(height)x\(depth)", "-nolisten", "tcp", "-noreset"]
+            + arguments
+        process.standardOutput = ready
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let line = ready.fileHandleForReading.availableData
+        guard let number = Int(String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
+        else {
+            process.terminate()
+            throw Failure(message: "Xvfb did not start")
+        }
+        name = ":\(number)"
+        guard let connection = xcb_connect(name, nil), xcb_connection_has_error(connection) == 0,
+            let setup = xcb_get_setup(connection), let screen = xcb_setup_roots_iterator(setup).data
+        else {
+            process.terminate()
+            throw Failure(message: "cannot connect to Xvfb at \(name)")
+        }
+        self.connection = connection
+        root = screen.pointee.root
+        context = xcb_generate_id(connection)
+        // Draw over child windows too: there are none, but a terminal draws so.
+        var values = [UInt32(XCB_SUBWINDOW_MODE_INCLUDE_INFERIORS.rawValue)]
+        xcb_create_gc(connection, context, root, UInt32(XCB_GC_SUBWINDOW_MODE.rawValue), &values)
+    }
+
+    deinit { end() }
+
+    /// Kills the server, as a crash would.
+    func end() {
+        guard isConnected else { return }
+        isConnected = false
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        xcb_disconnect(connection)
+    }
+
+    /// Returns when the server has done it. `color` is 0xRRGGBB.
+    func fill(x: Int, y: Int, width: Int, height: Int, _ color: UInt32) {
+        var color = color
+        var rect = xcb_rectangle_t(x: Int16(x), y: Int16(y), width: UInt16(width), height: UInt16(height))
+        xcb_change_gc(connection, context, UInt32(XCB_GC_FOREGROUND.rawValue), &color)
+        xcb_poly_fill_rectangle(connection, root, context, 1, &rect)
+        sync()
+    }
+
+    /// Moves the mouse as a program does.
+    func warpMouse(x: Int, y: Int) {
+        xcb_warp_pointer(connection, 0, root, 0, 0, 0, 0, Int16(x), Int16(y))
+        sync()
+    }
+
+    /// Moves the mouse as a hand would: through the input device.
+    func moveMouse(x: Int, y: Int) throws {
+        let hand = Process()
+        hand.executableURL = URL(fileURLWithPath: "/usr/bin/xdotool")
+        guard let at = xcb_query_pointer_reply(connection, xcb_query_pointer(connection, root), nil) else {
+            throw Failure(message: "the server does not say where the pointer is")
+        }
+        defer { free(at) }
+        hand.arguments = ["mousemove_relative", "--", "\(x - Int(at.pointee.root_x))", "\(y - Int(at.pointee.root_y))"]
+        hand.environment = ["DISPLAY": name]
+        try hand.run()
+        hand.waitUntilExit()
+    }
+
+    /// Gives the root window a cursor of one solid colour, 8 x 8 with the hot spot in its middle.
+    func setCursor(_ color: UInt32) {
+        let bitmap = xcb_generate_id(connection)
+        xcb_create_pixmap(connection, 1, bitmap, root, 8, 8)
+        let bits = xcb_generate_id(connection)
+        var one: UInt32 = 1
+        xcb_create_gc(connection, bits, bitmap, UInt32(XCB_GC_FOREGROUND.rawValue), &one)
+        var all = xcb_rectangle_t(x: 0, y: 0, width: 8, height: 8)
+        xcb_poly_fill_rectangle(connection, bitmap, bits, 1, &all)
+        let red = UInt16(color >> 16 & 255) * 257
+        let green = UInt16(color >> 8 & 255) * 257
+        let blue = UInt16(color & 255) * 257
+        var cursor = xcb_generate_id(connection)
+        xcb_create_cursor(connection, cursor, bitmap, bitmap, red, green, blue, red, green, blue, 4, 4)
+        xcb_change_window_attributes(connection, root, UInt32(XCB_CW_CURSOR.rawValue), &cursor)
+        xcb_free_cursor(connection, cursor)
+        xcb_free_gc(connection, bits)
+        xcb_free_pixmap(connection, bitmap)
+        sync()
+    }
+
+    /// Never larger than it began with.
+    func resize(width: Int, height: Int) throws {
+        guard
+            let resources = xcb_randr_get_screen_resources_reply(
+                connection, xcb_randr_get_screen_resources(connection, root), nil)
+        else { throw Failure(message: "the server has no RANDR") }
+        defer { free(resources) }
+        // A monitor has to be off while the screen shrinks below it.
+        let count = Int(xcb_randr_get_screen_resources_crtcs_length(resources))
+        for crtc in UnsafeBufferPointer(start: xcb_randr_get_screen_resources_crtcs(resources), count: count) {
+            let cookie = xcb_randr_set_crtc_config(
+                connection, crtc, 0, resources.pointee.config_timestamp, 0, 0, 0,
+                UInt16(XCB_RANDR_ROTATION_ROTATE_0.rawValue), 0, nil)
+            free(xcb_randr_set_crtc_config_reply(connection, cookie, nil))
+        }
+        let cookie = xcb_randr_set_screen_size_checked(connection, root, UInt16(width), UInt16(height), 100, 100)
+        if let error = xcb_request_check(connection, cookie) {
+            defer { free(error) }
+            throw Failure(message: "the server did not change its size: error \(error.pointee.error_code)")
+        }
+    }
+
+    private func sync() { free(xcb_get_input_focus_reply(connection, xcb_get_input_focus(connection), nil)) }
+}
