@@ -1,0 +1,53 @@
+import SessionDescription
+import Testing
+
+extension InteropTests {
+    /// Offers of every shape that a browser makes, and whether it takes our answer.
+    @Suite struct AnswerTests {
+        @Test(arguments: Browser.Kind.allCases)
+        func browsersTakeTheAnswer(kind: Browser.Kind) async throws {
+            try await Browser.with(kind) { browser in
+                for kinds in [
+                    ["video", "audio", "audio"], ["audio", "video"], ["data", "video", "audio"], ["video"],
+                ] {
+                    for policy in ["max-bundle", "balanced"] {
+                        for audioTracks in [0, 1, 2] {
+                            try await exchange(browser, kinds, policy, audioTracks)
+                        }
+                    }
+                }
+            }
+        }
+
+        private func exchange(_ browser: Browser, _ kinds: [String], _ policy: String, _ audioTracks: Int) async throws
+        {
+            let offer = try await browser.evaluate(
+                """
+                (async () => {
+                    window.peer?.close();
+                    const peer = window.peer = new RTCPeerConnection({ bundlePolicy: "\(policy)" });
+                    for (const kind of \(JSON.array(kinds.map { .string($0) }).text)) {
+                        if (kind === "data") peer.createDataChannel("x");
+                        else peer.addTransceiver(kind, { direction: "recvonly" });
+                    }
+                    await peer.setLocalDescription();
+                    return peer.localDescription.sdp;
+                })()
+                """)
+            let host = try PageDesk.media(fingerprint: (0..<32).map { UInt8($0) }, audioTracks: audioTracks)
+            let text = answer(to: try ViewerOffer(offer.string ?? ""), host)
+            let directions = try await browser.evaluate(
+                """
+                (async () => {
+                    await peer.setRemoteDescription({ type: "answer", sdp: \(JSON.string(text).text) });
+                    return peer.getTransceivers().map(each => each.currentDirection);
+                })()
+                """)
+            let audio = kinds.filter { $0 == "audio" }.count
+            let expected = ["recvonly"] + (0..<audio).map { $0 < audioTracks ? "recvonly" : "inactive" }
+            #expect(
+                directions.array?.compactMap(\.string).sorted() == expected.sorted(),
+                "\(kinds) \(policy) \(audioTracks)")
+        }
+    }
+}

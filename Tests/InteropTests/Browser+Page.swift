@@ -1,0 +1,50 @@
+import Testing
+
+/// What the page under a link says about itself.
+struct PageState: Hashable, Sendable, CustomStringConvertible {
+    let state: String
+    let sentence: String
+    let hint: String
+    var description: String { "\(state): \(sentence) \(hint)" }
+}
+
+extension Browser {
+    /// Waits until the page is in one of these states.
+    /// - Throws: ``Failure`` with what the page shows instead when the time is over.
+    @discardableResult
+    func waitForState(_ states: String..., within limit: Duration = .seconds(15)) async throws -> PageState {
+        let list = JSON.array(states.map { .string($0) }).text
+        let milliseconds = limit.components.seconds * 1_000
+        let found = try await evaluate(
+            """
+            new Promise(done => {
+                const root = document.documentElement;
+                const look = isLate => {
+                    const isThere = \(list).includes(root.dataset.state);
+                    if (!isThere && !isLate) return;
+                    watcher.disconnect();
+                    clearTimeout(timer);
+                    done({
+                        isThere, state: root.dataset.state || "none",
+                        sentence: document.getElementById("status")?.textContent || "",
+                        hint: document.getElementById("hint")?.textContent || "",
+                    });
+                };
+                const watcher = new MutationObserver(() => look(false));
+                const timer = setTimeout(() => look(true), \(milliseconds));
+                watcher.observe(root, { attributes: true });
+                look(false);
+            })
+            """, within: limit + .seconds(10))
+        let page = PageState(
+            state: found["state"].string ?? "", sentence: found["sentence"].string ?? "",
+            hint: found["hint"].string ?? "")
+        guard found["isThere"] == true else { throw Failure(description: "expected \(list), the page shows \(page)") }
+        return page
+    }
+
+    /// Clicks as a person would, so that it counts as a gesture.
+    func click(_ id: String) async throws {
+        _ = try await evaluate("document.getElementById('\(id)').click()")
+    }
+}

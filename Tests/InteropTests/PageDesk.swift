@@ -1,0 +1,106 @@
+import Logging
+import SessionDescription
+import Signaling
+
+/// A host without media: lets in or refuses as the test says, and answers offers with a description that leads nowhere.
+final class PageDesk: BroadcastDesk {
+    let knocks: AsyncStream<Knock>
+    let withdrawals: AsyncStream<KnockWithdrawal>
+    let offers: AsyncStream<String>
+    let fragments: AsyncStream<String>
+    let closed: AsyncStream<SessionID>
+
+    private let onKnock: AsyncStream<Knock>.Continuation
+    private let onWithdrawal: AsyncStream<KnockWithdrawal>.Continuation
+    private let onOffer: AsyncStream<String>.Continuation
+    private let onFragment: AsyncStream<String>.Continuation
+    private let onClose: AsyncStream<SessionID>.Continuation
+    private let decision: @Sendable (Knock) async -> KnockDecision
+    private let fingerprint: [UInt8]
+
+    init(fingerprint: [UInt8], decision: @escaping @Sendable (Knock) async -> KnockDecision) {
+        self.fingerprint = fingerprint
+        self.decision = decision
+        (knocks, onKnock) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
+        (withdrawals, onWithdrawal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
+        (offers, onOffer) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
+        (fragments, onFragment) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
+        (closed, onClose) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
+    }
+
+    func decide(_ knock: Knock) async -> KnockDecision {
+        onKnock.yield(knock)
+        return await decision(knock)
+    }
+
+    func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async { onWithdrawal.yield(reason) }
+
+    func open(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
+        onOffer.yield(offer)
+        do {
+            let text = answer(to: try ViewerOffer(offer), try Self.media(fingerprint: fingerprint))
+            return OpenedSession(id: .random(), answer: text, etag: "one")
+        } catch {
+            throw OfferRefusal(.notAcceptable, "\(error)")
+        }
+    }
+
+    func addCandidates(_ fragment: String, to session: SessionID) async throws(OfferRefusal) {
+        onFragment.yield(fragment)
+    }
+
+    func close(_ session: SessionID) async { onClose.yield(session) }
+
+    struct Unmade: Error {}
+
+    /// A host whose candidate nobody answers on.
+    static func media(fingerprint: [UInt8], audioTracks: Int = 2) throws -> HostMedia {
+        guard let credentials = ICECredentials(usernameFragment: "host", password: "passwordpasswordpasswd"),
+            let fingerprint = Fingerprint(sha256: fingerprint),
+            let candidate = ICECandidate("candidate:1 1 udp 2130706431 127.0.0.1 9 typ host")
+        else { throw Unmade() }
+        let audio = [HostAudioTrack(ssrc: 3, label: "system"), HostAudioTrack(ssrc: 4, label: "microphone")]
+        return HostMedia(
+            credentials: credentials, fingerprint: fingerprint, candidates: [candidate], videoSSRC: 1, rtxSSRC: 2,
+            audio: Array(audio.prefix(audioTracks)), cname: "host", streamID: "share", sessionID: 1)
+    }
+}
+
+extension AsyncStream where Element: Sendable {
+    /// The next element; nil when the stream has ended.
+    func next() async -> Element? {
+        for await element in self { return element }
+        return nil
+    }
+}
+
+/// A signalling server on a free port of 127.0.0.1 with a ``PageDesk``, and the link to it.
+struct PageStage: Sendable {
+    let desk: PageDesk
+    let server: SignalingServer
+    let link: Link
+
+    static func with(
+        configure: (inout SignalingServer.Configuration) -> Void = { _ in },
+        decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
+        _ body: (PageStage) async throws -> Void
+    ) async throws {
+        let identity = try Identity.ephemeral()
+        let desk = PageDesk(fingerprint: identity.fingerprint, decision: decision)
+        var configuration = SignalingServer.Configuration(host: "127.0.0.1")
+        configure(&configuration)
+        let server = SignalingServer(
+            identity: identity, configuration: configuration, desk: desk, logger: Logger(label: "interop"))
+        let port = try await server.start()
+        let link = Link(
+            host: "127.0.0.1", port: port, id: configuration.id, secret: configuration.secret,
+            fingerprint: identity.fingerprint)
+        do {
+            try await body(PageStage(desk: desk, server: server, link: link))
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+}
