@@ -100,7 +100,8 @@ public struct RTCPIterator {
 
     private static func withoutPadding(_ body: RTCPBody, _ isPadded: Bool) throws(RTPMalformed) -> RTCPBody {
         guard isPadded else { return body }
-        guard let count = body.bytes.last, count > 0, count & 3 == 0, Int(count) <= body.bytes.count else {
+        // RFC 3550 wants whole words; Chromium pads transport feedback by 1 to 3 bytes.
+        guard let count = body.bytes.last, count > 0, Int(count) <= body.bytes.count else {
             throw RTPMalformed(.padding)
         }
         return RTCPBody(

@@ -1,0 +1,76 @@
+import MediaCore
+import RTPWire
+
+/// Where 16-bit arithmetic goes wrong if it does.
+let wrapPoints: [UInt16] = [0, 1, 127, 32_767, 32_768, 65_534, 65_535]
+
+/// Gives the bytes in memory of exactly their length, so that a sanitizer sees a read behind them.
+@discardableResult
+func withBytes<R>(_ bytes: some Collection<UInt8>, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+    defer { memory.deallocate() }
+    memory.copyBytes(from: bytes)
+    return try body(UnsafeRawBufferPointer(memory))
+}
+
+/// What the body writes into a buffer of that capacity.
+func written(_ capacity: Int = 1_500, _ body: (inout ByteWriter) throws -> Void) throws -> [UInt8] {
+    var bytes = [UInt8](repeating: 0xEE, count: capacity)
+    let length = try bytes.withUnsafeMutableBytes { buffer in
+        var writer = ByteWriter(buffer)
+        try body(&writer)
+        return writer.position
+    }
+    return Array(bytes[0..<length])
+}
+
+/// Goes through a whole RTCP datagram, so that everything that can be parsed is.
+/// - Returns: how many packets it found before the first error.
+@discardableResult
+func walk(_ bytes: UnsafeRawBufferPointer) -> Int {
+    var packets = RTCPIterator(bytes)
+    var found = 0
+    // An iteration of n bytes cannot take more than n / 4 + 1 steps, with one more for the end.
+    for _ in 0...(bytes.count / 4 + 2) {
+        guard let packet = try? packets.next() else { continue }
+        found += 1
+        touch(packet)
+    }
+    return found
+}
+
+/// Reads every field of a packet; the sum keeps the reads alive.
+@discardableResult
+func touch(_ packet: RTCPPacket) -> Int {
+    switch packet {
+    case .senderReport(let report): report.blocks.reduce(0) { $0 &+ Int($1.highestSequence) }
+    case .receiverReport(let report): report.blocks.reduce(0) { $0 &+ Int($1.cumulativeLost) }
+    case .sourceDescription(let description):
+        description.reduce(0) { $0 &+ Int($1.ssrc) &+ ($1.cname?.reduce(0) { $0 &+ Int($1) } ?? 0) }
+    case .goodbye(let goodbye):
+        goodbye.reduce(0) { $0 &+ Int($1) } &+ (goodbye.reason?.reduce(0) { $0 &+ Int($1) } ?? 0)
+    case .nack(let nack): nack.reduce(0) { $0 &+ Int($1.rawValue) }
+    case .pictureLoss(let loss): Int(loss.mediaSSRC)
+    case .fullIntraRequest(let request): request.reduce(0) { $0 &+ Int($1.number) }
+    case .transportFeedback(let feedback): feedback.reduce(0) { $0 &+ Int($1.arrival?.nanoseconds ?? 0) }
+    case .bitrateEstimate(let estimate): estimate.reduce(estimate.bitrate.bitsPerSecond) { $0 &+ Int($1) }
+    case .other(let type, let format): Int(type) &+ Int(format)
+    }
+}
+
+/// SplitMix64: the same numbers for the same seed, everywhere.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
+}
