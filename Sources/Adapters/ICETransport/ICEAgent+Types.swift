@@ -1,0 +1,141 @@
+extension ICEAgent {
+    /// What to gather, and as whom to check.
+    public struct Configuration: Sendable {
+        public struct STUNServer: Hashable, Sendable {
+            /// A numeric address: names are resolved by the caller.
+            public var address: String
+            public var port: UInt16
+
+            public init(address: String, port: UInt16 = 3478) {
+                self.address = address
+                self.port = port
+            }
+        }
+
+        public struct TURNServer: Hashable, Sendable {
+            public enum Transport: Sendable { case udp, tcp, tls }
+            /// A numeric address: names are resolved by the caller.
+            public var address: String
+            public var port: UInt16
+            public var username: String
+            public var password: String
+            public var transport: Transport
+
+            public init(
+                address: String, port: UInt16 = 3478, username: String, password: String, transport: Transport = .udp
+            ) {
+                self.address = address
+                self.port = port
+                self.username = username
+                self.password = password
+                self.transport = transport
+            }
+        }
+
+        /// The side that made the offer controls (RFC 8839 section 4.2.5).
+        public var isControlling: Bool
+        /// libnice asks one; the first is used.
+        public var stunServers: [STUNServer]
+        public var turnServers: [TURNServer]
+        /// Numeric addresses to listen at; nil for all of the machine.
+        public var localAddresses: [String]?
+        /// Listens at 127.0.0.1 too, for a viewer on the same machine.
+        public var includesLoopback: Bool
+
+        public init(
+            isControlling: Bool, stunServers: [STUNServer] = [], turnServers: [TURNServer] = [],
+            localAddresses: [String]? = nil, includesLoopback: Bool = false
+        ) {
+            self.isControlling = isControlling
+            self.stunServers = stunServers
+            self.turnServers = turnServers
+            self.localAddresses = localAddresses
+            self.includesLoopback = includesLoopback
+        }
+    }
+
+    public struct Credentials: Hashable, Sendable {
+        public var usernameFragment: String
+        public var password: String
+
+        public init(usernameFragment: String, password: String) {
+            self.usernameFragment = usernameFragment
+            self.password = password
+        }
+
+        /// RFC 8839 section 5.4: 4...256 and 22...256 ICE characters.
+        var isValid: Bool {
+            (4...256).contains(usernameFragment.utf8.count) && (22...256).contains(password.utf8.count)
+                && usernameFragment.utf8.allSatisfy(isICECharacter) && password.utf8.allSatisfy(isICECharacter)
+        }
+
+        /// 48 and 144 random bits.
+        static func random() -> Credentials {
+            let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+            var generator = SystemRandomNumberGenerator()
+            func text(_ length: Int) -> String {
+                String(
+                    decoding: (0..<length).map { _ in alphabet[Int.random(in: 0..<64, using: &generator)] },
+                    as: UTF8.self)
+            }
+            return Credentials(usernameFragment: text(8), password: text(24))
+        }
+    }
+
+    public enum State: Hashable, Sendable {
+        case new, gathering, connecting
+        /// A pair works: media may flow.
+        case connected
+        /// All checks are done.
+        case ready
+        /// No pair works now. Soft: libnice reports it after one lost consent answer, and may recover. Keep media for
+        /// 30 s (RFC 7675 section 5.1) before giving up.
+        case failed
+    }
+
+    /// What the agent reports, all on the loop. They may be called from within a method of the agent.
+    public struct Handlers {
+        /// A local candidate, `candidate:...` (RFC 8839 section 5.1).
+        public var onCandidate: (String) -> Void
+        public var onGatheringDone: () -> Void
+        public var onState: (State) -> Void
+        /// One datagram that is not STUN, or STUN that is not ours; borrowed for the call.
+        public var onDatagram: (UnsafeRawBufferPointer) -> Void
+
+        public init(
+            onCandidate: @escaping (String) -> Void = { _ in }, onGatheringDone: @escaping () -> Void = {},
+            onState: @escaping (State) -> Void = { _ in }, onDatagram: @escaping (UnsafeRawBufferPointer) -> Void
+        ) {
+            self.onCandidate = onCandidate
+            self.onGatheringDone = onGatheringDone
+            self.onState = onState
+            self.onDatagram = onDatagram
+        }
+    }
+
+    /// The pair in use, for people and statistics.
+    public struct SelectedPair: Hashable, Sendable, CustomStringConvertible {
+        /// `host`, `srflx`, `prflx` or `relay`.
+        public var localKind: String
+        public var remoteKind: String
+        /// `address:port`.
+        public var local: String
+        public var remote: String
+        public var isRelayed: Bool { localKind == "relay" || remoteKind == "relay" }
+        public var description: String { "\(local) (\(localKind)) - \(remote) (\(remoteKind))" }
+    }
+
+    public struct Counters: Hashable, Sendable {
+        public var packetsSent = 0
+        public var bytesSent = 0
+        /// The socket's buffer was full.
+        public var packetsDropped = 0
+        /// Refused by the kernel or by libnice for another reason.
+        public var sendErrors = 0
+        /// Sends that carried more than one packet (UDP_SEGMENT).
+        public var segmentedSends = 0
+        public var packetsReceived = 0
+        public var bytesReceived = 0
+        public var candidatesRefused = 0
+    }
+}

@@ -1,0 +1,407 @@
+internal import CNice
+internal import Glibc
+
+/// One ICE agent with one stream of one component (RFC 8445), over libnice. Confined to its loop.
+///
+/// libnice holds a reference to it from `init` until the completion of `close`; so close it explicitly.
+public final class ICEAgent {
+    /// The most candidates of the other side that are tried.
+    public static let remoteCandidateLimit = 40
+
+    public private(set) var credentials: Credentials
+    public private(set) var state = State.new
+    public private(set) var selectedPair: SelectedPair?
+    public private(set) var counters = Counters()
+
+    private let loop: NetworkLoop
+    private var handlers: Handlers
+    private let agent: OpaquePointer
+    private let stream: guint
+    private var signals: [gulong] = []
+    private var remoteCandidates = 0
+    private var hasRemoteCredentials = false
+    private var socket: SelectedSocket?
+    private var closing = Closing.open
+
+    private enum Closing {
+        case open
+        case underway([() -> Void])
+        case closed
+    }
+
+    /// - Throws: if libnice refuses the configuration.
+    public init(loop: NetworkLoop, configuration: Configuration, handlers: Handlers) throws(ICEFailure) {
+        loop.preconditionOnLoop()
+        let options = NiceAgentOption(
+            rawValue: NICE_AGENT_OPTION_ICE_TRICKLE.rawValue | NICE_AGENT_OPTION_CONSENT_FRESHNESS.rawValue)
+        guard let agent = nice_agent_new_full(loop.context, NICE_COMPATIBILITY_RFC5245, options) else {
+            throw ICEFailure("libnice made no agent")
+        }
+        cnice_set_flag(agent, "controlling-mode", configuration.isControlling ? 1 : 0)
+        cnice_set_flag(agent, "upnp", 0)
+        cnice_set_flag(agent, "ice-tcp", 0)
+        cnice_set_flag(agent, "keepalive-conncheck", 1)
+        // RFC 8445 section 14.2 allows 5 ms for a known small number of checks; the default of 20 is felt when joining.
+        cnice_set_number(agent, "stun-pacing-timer", 5)
+        let stream = nice_agent_add_stream(agent, 1)
+        let credentials = Credentials.random()
+        guard stream > 0,
+            nice_agent_set_local_credentials(agent, stream, credentials.usernameFragment, credentials.password) != 0
+        else {
+            cnice_unref(agent)
+            throw ICEFailure("libnice made no stream")
+        }
+        self.loop = loop
+        self.handlers = handlers
+        self.agent = agent
+        self.stream = stream
+        self.credentials = credentials
+        let box = Unmanaged.passRetained(self).toOpaque()
+        do {
+            try configure(configuration)
+        } catch {
+            close()
+            throw error
+        }
+        connect(box)
+    }
+
+    private func configure(_ configuration: Configuration) throws(ICEFailure) {
+        if let server = configuration.stunServers.first {
+            guard case .unicast = AddressUse(server.address) else {
+                throw ICEFailure("\(server.address) is not the address of a STUN server")
+            }
+            cnice_set_text(agent, "stun-server", server.address)
+            cnice_set_number(agent, "stun-server-port", guint(server.port))
+        }
+        for server in configuration.turnServers {
+            let kind =
+                switch server.transport {
+                case .udp: NICE_RELAY_TYPE_TURN_UDP
+                case .tcp: NICE_RELAY_TYPE_TURN_TCP
+                case .tls: NICE_RELAY_TYPE_TURN_TLS
+                }
+            guard case .unicast = AddressUse(server.address),
+                nice_agent_set_relay_info(
+                    agent, stream, 1, server.address, guint(server.port), server.username, server.password, kind) != 0
+            else { throw ICEFailure("\(server.address) is not the address of a TURN server") }
+        }
+        var addresses = configuration.localAddresses
+        if configuration.includesLoopback, addresses?.contains("127.0.0.1") != true {
+            // As soon as one address is given, libnice gathers no others by itself.
+            addresses = (addresses ?? machineAddresses()) + ["127.0.0.1"]
+        }
+        for text in addresses ?? [] {
+            var address = NiceAddress()
+            nice_address_init(&address)
+            guard case .unicast = AddressUse(text), nice_address_set_from_string(&address, text) != 0,
+                nice_agent_add_local_address(agent, &address) != 0
+            else { throw ICEFailure("\(text) is not an address to listen at") }
+        }
+    }
+
+    private func machineAddresses() -> [String] {
+        var addresses: [String] = []
+        let list = nice_interfaces_get_local_ips(0)
+        var item = list
+        while let current = item {
+            if let text = current.pointee.data {
+                let address = String(cString: text.assumingMemoryBound(to: CChar.self))
+                // Link-local IPv6 comes with a zone, which means nothing to the other side.
+                if case .unicast = AddressUse(address), !addresses.contains(address) { addresses.append(address) }
+                g_free(text)
+            }
+            item = current.pointee.next
+        }
+        g_list_free(list)
+        return addresses
+    }
+
+    /// Starts to gather; candidates come through the handler, the first of them before this returns.
+    /// - Throws: if no socket can be opened.
+    public func gather() throws(ICEFailure) {
+        loop.preconditionOnLoop()
+        guard case .open = closing else { return }
+        guard nice_agent_gather_candidates(agent, stream) != 0 else {
+            throw ICEFailure("no UDP socket can be opened on any address of this machine")
+        }
+    }
+
+    /// - Returns: false if the credentials are not RFC 8839's; nothing has then changed.
+    @discardableResult
+    public func setRemote(_ credentials: Credentials) -> Bool {
+        loop.preconditionOnLoop()
+        guard case .open = closing, credentials.isValid else { return false }
+        return nice_agent_set_remote_credentials(agent, stream, credentials.usernameFragment, credentials.password) != 0
+    }
+
+    /// Adds a candidate of the other side.
+    /// - Parameter candidate: untrusted, `candidate:...`; repeated ones are fine.
+    /// - Throws: why it is not used, which is also counted; the agent goes on.
+    public func addRemote(_ candidate: String) throws(CandidateRefusal) {
+        loop.preconditionOnLoop()
+        do throws(CandidateRefusal) {
+            guard case .open = closing else { throw .closed }
+            let parsed = try RemoteCandidate(candidate)
+            guard remoteCandidates < Self.remoteCandidateLimit else { throw .tooMany }
+            remoteCandidates += 1
+            try add(parsed)
+        } catch {
+            counters.candidatesRefused += 1
+            throw error
+        }
+    }
+
+    private func add(_ parsed: RemoteCandidate) throws(CandidateRefusal) {
+        let kind =
+            switch parsed.kind {
+            case .host: NICE_CANDIDATE_TYPE_HOST
+            case .srflx: NICE_CANDIDATE_TYPE_SERVER_REFLEXIVE
+            case .prflx: NICE_CANDIDATE_TYPE_PEER_REFLEXIVE
+            case .relay: NICE_CANDIDATE_TYPE_RELAYED
+            }
+        guard let candidate = nice_candidate_new(kind) else { throw .malformed }
+        defer { nice_candidate_free(candidate) }
+        candidate.pointee.transport = NICE_CANDIDATE_TRANSPORT_UDP
+        candidate.pointee.priority = parsed.priority
+        candidate.pointee.stream_id = stream
+        candidate.pointee.component_id = 1
+        cnice_candidate_set_foundation(candidate, parsed.foundation)
+        guard nice_address_set_from_string(cnice_candidate_address(candidate), parsed.address) != 0 else {
+            throw .hostName
+        }
+        nice_address_set_port(cnice_candidate_address(candidate), guint(parsed.port))
+        let list = g_slist_append(nil, candidate)
+        defer { g_slist_free(list) }
+        if nice_agent_set_remote_candidates(agent, stream, 1, list) < 0 { throw .malformed }
+    }
+
+    /// No more candidates come (RFC 8838 section 14), so that checks may fail early.
+    public func remoteCandidatesEnded() {
+        loop.preconditionOnLoop()
+        guard case .open = closing else { return }
+        nice_agent_peer_candidate_gathering_done(agent, stream)
+    }
+
+    /// Starts again with new credentials, over the same sockets (RFC 8445 section 2.4); media keeps flowing meanwhile.
+    /// Then tell the other side `credentials` and the candidates, and set its new ones.
+    public func restart() {
+        loop.preconditionOnLoop()
+        guard case .open = closing, nice_agent_restart_stream(agent, stream) != 0 else { return }
+        let fresh = Credentials.random()
+        if nice_agent_set_local_credentials(agent, stream, fresh.usernameFragment, fresh.password) != 0 {
+            credentials = fresh
+        }
+        remoteCandidates = 0
+    }
+
+    // MARK: Datagrams
+
+    /// Sends one datagram over the selected pair. Allocates: never when the pair is direct.
+    /// - Returns: false if there is no pair, or the socket's buffer is full, which is counted.
+    @discardableResult
+    public func send(_ datagram: UnsafeRawBufferPointer) -> Bool {
+        guard let base = datagram.baseAddress else { return false }
+        let before = counters.packetsSent
+        withUnsafePointer(to: datagram.count) { count in
+            sendBatch(base, stride: 0, lengths: UnsafeBufferPointer(start: count, count: 1))
+        }
+        return counters.packetsSent > before
+    }
+
+    /// Sends packets that lie `stride` bytes apart, in order. Runs of equal sizes, of which the last may be shorter,
+    /// leave in one system call (UDP_SEGMENT) when the pair is direct. What does not fit in the socket's buffer is
+    /// dropped and counted. Allocates: never when the pair is direct.
+    public func sendBatch(_ base: UnsafeRawPointer, stride: Int, lengths: UnsafeBufferPointer<Int>) {
+        assert(loop.isOnLoop)
+        guard case .open = closing else { return }
+        if let socket, socket.isOpen {
+            socket.send(base, stride: stride, lengths: lengths, counting: &counters)
+            return
+        }
+        for (index, length) in lengths.enumerated() {
+            let bytes = (base + index * stride).assumingMemoryBound(to: gchar.self)
+            let sent = nice_agent_send(agent, stream, 1, guint(truncatingIfNeeded: length), bytes)
+            if sent == length {
+                counters.packetsSent += 1
+                counters.bytesSent += length
+            } else if selectedPair != nil {
+                counters.packetsDropped += 1
+            } else {
+                counters.sendErrors += 1
+            }
+        }
+    }
+
+    // MARK: Closing
+
+    /// Ends the agent; handlers are not called again. `completion` runs on the loop, not from within this call, when
+    /// libnice has let go of everything. A second call only waits for the same end.
+    public func close(_ completion: @escaping () -> Void = {}) {
+        loop.preconditionOnLoop()
+        switch closing {
+        case .closed: completion()
+        case .underway(let waiting): closing = .underway(waiting + [completion])
+        case .open:
+            closing = .underway([completion])
+            handlers = Handlers { _ in }
+            socket = nil
+            for signal in signals { cnice_disconnect(agent, signal) }
+            signals = []
+            nice_agent_attach_recv(agent, stream, 1, loop.context, nil, nil)
+            // A turn of the loop: libnice may be in the middle of a callback that called us.
+            let me = LoopBound(self)
+            if !loop.perform({ me.value.removeStream() }) { removeStream() }
+        }
+    }
+
+    private func removeStream() {
+        nice_agent_remove_stream(agent, stream)
+        nice_agent_close_async(
+            agent,
+            { _, _, data in
+                if let data { Unmanaged<ICEAgent>.fromOpaque(data).takeRetainedValue().closed() }
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    private func closed() {
+        cnice_unref(agent)
+        guard case .underway(let waiting) = closing else { return }
+        closing = .closed
+        for completion in waiting { completion() }
+    }
+
+    // MARK: From libnice
+
+    private func connect(_ box: UnsafeMutableRawPointer) {
+        typealias StateChanged =
+            @convention(c) (
+                UnsafeMutableRawPointer?, guint, guint, guint, UnsafeMutableRawPointer?
+            ) -> Void
+        let stateChanged: StateChanged = { _, _, _, state, data in
+            if let data { Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().changed(to: state) }
+        }
+        typealias Gathered = @convention(c) (UnsafeMutableRawPointer?, guint, UnsafeMutableRawPointer?) -> Void
+        let gathered: Gathered = { _, _, data in
+            if let data { Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().handlers.onGatheringDone() }
+        }
+        typealias Found =
+            @convention(c) (
+                UnsafeMutableRawPointer?, UnsafeMutablePointer<NiceCandidate>?, UnsafeMutableRawPointer?
+            ) -> Void
+        let found: Found = { _, candidate, data in
+            if let data, let candidate {
+                Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().found(candidate)
+            }
+        }
+        typealias Selected =
+            @convention(c) (
+                UnsafeMutableRawPointer?, guint, guint, UnsafeMutablePointer<NiceCandidate>?,
+                UnsafeMutablePointer<NiceCandidate>?, UnsafeMutableRawPointer?
+            ) -> Void
+        let selected: Selected = { _, _, _, local, remote, data in
+            if let data, let local, let remote {
+                Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().selected(local, remote)
+            }
+        }
+        signals = [
+            cnice_connect(agent, "component-state-changed", unsafeBitCast(stateChanged, to: GCallback.self), box),
+            cnice_connect(agent, "candidate-gathering-done", unsafeBitCast(gathered, to: GCallback.self), box),
+            cnice_connect(agent, "new-candidate-full", unsafeBitCast(found, to: GCallback.self), box),
+            cnice_connect(agent, "new-selected-pair-full", unsafeBitCast(selected, to: GCallback.self), box),
+        ]
+        nice_agent_attach_recv(
+            agent, stream, 1, loop.context,
+            { _, _, _, length, bytes, data in
+                if let data, let bytes {
+                    Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue()
+                        .received(UnsafeRawBufferPointer(start: bytes, count: Int(length)))
+                }
+            }, box)
+    }
+
+    private func received(_ datagram: UnsafeRawBufferPointer) {
+        assert(loop.isOnLoop)
+        counters.packetsReceived += 1
+        counters.bytesReceived += datagram.count
+        handlers.onDatagram(datagram)
+    }
+
+    private func changed(to code: guint) {
+        let new: State
+        switch NiceComponentState(code) {
+        case NICE_COMPONENT_STATE_GATHERING: new = .gathering
+        case NICE_COMPONENT_STATE_CONNECTING: new = .connecting
+        case NICE_COMPONENT_STATE_CONNECTED: new = .connected
+        case NICE_COMPONENT_STATE_READY: new = .ready
+        case NICE_COMPONENT_STATE_FAILED: new = .failed
+        default: return
+        }
+        guard new != state else { return }
+        state = new
+        handlers.onState(new)
+    }
+
+    private func found(_ candidate: UnsafeMutablePointer<NiceCandidate>) {
+        guard candidate.pointee.transport == NICE_CANDIDATE_TRANSPORT_UDP else { return }
+        let kind = candidate.kind
+        var text =
+            "candidate:\(String(cString: cnice_candidate_foundation(candidate))) 1 udp \(candidate.pointee.priority) "
+            + "\(cnice_candidate_address(candidate).text) \(nice_address_get_port(cnice_candidate_address(candidate))) "
+            + "typ \(kind)"
+        if kind != "host" {
+            let base = cnice_candidate_base(candidate)
+            text += " raddr \(base.text) rport \(nice_address_get_port(base))"
+        }
+        handlers.onCandidate(text)
+    }
+
+    private func selected(_ local: UnsafeMutablePointer<NiceCandidate>, _ remote: UnsafeMutablePointer<NiceCandidate>) {
+        selectedPair = SelectedPair(
+            localKind: local.kind, remoteKind: remote.kind, local: cnice_candidate_address(local).endpoint,
+            remote: cnice_candidate_address(remote).endpoint)
+        socket = nice_agent_get_selected_socket(agent, stream, 1).flatMap {
+            SelectedSocket(owning: $0, remote: cnice_candidate_address(remote))
+        }
+    }
+}
+
+/// Why there is no agent, in a sentence.
+public struct ICEFailure: Error, CustomStringConvertible {
+    public let description: String
+    init(_ description: String) { self.description = description }
+}
+
+/// Carries a value of the loop through `perform`, which is called on the loop and runs there.
+struct LoopBound<Value>: @unchecked Sendable {
+    // SAFETY: made on the loop, opened on the loop.
+    let value: Value
+    init(_ value: Value) { self.value = value }
+}
+
+extension UnsafeMutablePointer<NiceCandidate> {
+    fileprivate var kind: String {
+        switch pointee.type {
+        case NICE_CANDIDATE_TYPE_HOST: "host"
+        case NICE_CANDIDATE_TYPE_SERVER_REFLEXIVE: "srflx"
+        case NICE_CANDIDATE_TYPE_PEER_REFLEXIVE: "prflx"
+        default: "relay"
+        }
+    }
+}
+
+extension UnsafeMutablePointer<NiceAddress> {
+    fileprivate var text: String {
+        withUnsafeTemporaryAllocation(of: gchar.self, capacity: 64) { buffer in
+            guard let start = buffer.baseAddress else { return "" }
+            start.initialize(repeating: 0, count: 64)
+            nice_address_to_string(self, start)
+            return String(cString: start)
+        }
+    }
+
+    fileprivate var endpoint: String {
+        let text = text
+        return (text.contains(":") ? "[\(text)]" : text) + ":\(nice_address_get_port(self))"
+    }
+}

@@ -1,0 +1,171 @@
+internal import CNice
+internal import Glibc
+public import MediaCore
+internal import Synchronization
+
+/// A thread with a GLib main loop of its own that owns everything of the network: ICE agents, DTLS, SRTP, engines, timers.
+///
+/// It is a `SerialExecutor`, so an actor can live on it; packets never cross as jobs. Close what lives on it, then
+/// `stop()` it: the thread keeps the loop alive until then.
+public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
+    // SAFETY: `context`, `clock` and `bell` are set once and point to things that lock themselves or are touched on the
+    // thread only; `thread` is written in `init` and read once in `stop()`; what crosses is in `inbox`.
+    let context: OpaquePointer
+    /// Two numbers that timers share with the loop: now, and the earliest of all deadlines; in nanoseconds.
+    let clock: UnsafeMutablePointer<Int64>
+    private let name: String
+    private let bell: UnsafeMutablePointer<GSource>
+    private let inbox = Mutex(Inbox())
+    private nonisolated(unsafe) var thread = pthread_t()
+
+    private enum Work {
+        case job(UnownedJob)
+        case body(@Sendable () -> Void)
+    }
+
+    private struct Inbox {
+        var work: [Work] = []
+        var spare: [Work] = []
+        var isStopping = false
+        var hasEnded = false
+        var isDrainedByCaller = false
+    }
+
+    /// Starts the thread.
+    /// - Parameter name: of the thread; the kernel keeps the first 15 bytes.
+    public init(name: String) {
+        self.name = String(decoding: name.utf8.prefix(15), as: UTF8.self)
+        context = g_main_context_new()
+        clock = .allocate(capacity: 2)
+        clock.initialize(repeating: 0, count: 2)
+        bell = cnice_bell_new()
+        g_source_set_callback(
+            bell,
+            { data in
+                if let data { Unmanaged<NetworkLoop>.fromOpaque(data).takeUnretainedValue().drain() }
+                return 1
+            }, Unmanaged.passUnretained(self).toOpaque(), nil)
+        g_source_attach(bell, context)
+        let result = pthread_create(
+            &thread, nil,
+            { data in
+                if let data { Unmanaged<NetworkLoop>.fromOpaque(data).takeRetainedValue().run() }
+                return nil
+            }, Unmanaged.passRetained(self).toOpaque())
+        precondition(result == 0, "no thread for the network: error \(result)")
+    }
+
+    deinit {
+        g_source_destroy(bell)
+        g_source_unref(bell)
+        g_main_context_unref(context)
+        clock.deallocate()
+    }
+
+    /// CLOCK_MONOTONIC.
+    public static func now() -> MediaInstant { MediaInstant(nanoseconds: cnice_now()) }
+
+    /// Runs `body` on the loop, never inline, in the order of the calls. From any thread. Allocates.
+    /// - Returns: false if the loop was stopped before; `body` is then dropped.
+    @discardableResult
+    public func perform(_ body: @escaping @Sendable () -> Void) -> Bool {
+        let wasEmpty: Bool? = inbox.withLock { inbox in
+            if inbox.isStopping { return nil }
+            inbox.work.append(.body(body))
+            return inbox.work.count == 1
+        }
+        guard let wasEmpty else { return false }
+        if wasEmpty { g_source_set_ready_time(bell, 0) }
+        return true
+    }
+
+    /// Jobs that come after `stop()` run on the caller's thread, one at a time, so that no task hangs.
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let (wasEmpty, isMine) = inbox.withLock { inbox in
+            inbox.work.append(.job(job))
+            let isMine = inbox.hasEnded && !inbox.isDrainedByCaller
+            if isMine { inbox.isDrainedByCaller = true }
+            return (inbox.work.count == 1, isMine)
+        }
+        if isMine {
+            drainAfterEnd()
+        } else if wasEmpty {
+            g_source_set_ready_time(bell, 0)
+        }
+    }
+
+    public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+
+    public func checkIsolated() { preconditionOnLoop() }
+
+    public func isIsolatingCurrentContext() -> Bool? { isOnLoop }
+
+    /// Whether the caller runs on the loop's thread.
+    public var isOnLoop: Bool { g_main_context_is_owner(context) != 0 }
+
+    public func preconditionOnLoop() { precondition(isOnLoop, "only on the thread of the network loop \(name)") }
+
+    /// Runs what was queued before, ends the thread and waits for it. Not on the loop. A second call does nothing.
+    public func stop() {
+        precondition(!isOnLoop, "the network loop \(name) cannot wait for itself")
+        let isFirst = inbox.withLock { inbox in
+            defer { inbox.isStopping = true }
+            return !inbox.isStopping
+        }
+        guard isFirst else { return }
+        g_source_set_ready_time(bell, 0)
+        pthread_join(thread, nil)
+    }
+
+    // MARK: The thread
+
+    private func run() {
+        cnice_name_thread(name)
+        g_main_context_acquire(context)
+        // What GIO completes (closing an agent) comes back to the context that is the thread's default.
+        g_main_context_push_thread_default(context)
+        var capacity: gint = 16
+        var descriptors = UnsafeMutablePointer<GPollFD>(OpaquePointer(g_malloc0(gsize(capacity) * 8)))
+        while !inbox.withLock({ $0.isStopping && $0.work.isEmpty }) {
+            cnice_iterate(context, &descriptors, &capacity, clock, clock + 1)
+        }
+        g_free(descriptors)
+        g_main_context_pop_thread_default(context)
+        g_main_context_release(context)
+        let hasMore = inbox.withLock { inbox in
+            inbox.hasEnded = true
+            inbox.isDrainedByCaller = !inbox.work.isEmpty
+            return inbox.isDrainedByCaller
+        }
+        if hasMore { drainAfterEnd() }
+    }
+
+    private func drain() {
+        var work = inbox.withLock { inbox in
+            var taken: [Work] = []
+            swap(&taken, &inbox.spare)
+            swap(&taken, &inbox.work)
+            return taken
+        }
+        for item in work {
+            switch item {
+            case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+            case .body(let body): body()
+            }
+        }
+        work.removeAll(keepingCapacity: true)
+        inbox.withLock { swap(&$0.spare, &work) }
+    }
+
+    private func drainAfterEnd() {
+        g_main_context_acquire(context)
+        defer { g_main_context_release(context) }
+        repeat {
+            drain()
+        } while inbox.withLock { inbox in
+            inbox.isDrainedByCaller = !inbox.work.isEmpty
+            return inbox.isDrainedByCaller
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import ICETransport
+
+/// Two agents on one loop that hand each other their candidates.
+final class AgentPair: @unchecked Sendable {
+    // SAFETY: touched on the loop, but for what `connected` does before anything runs.
+    enum Side: Sendable { case controlling, controlled }
+
+    let loop: NetworkLoop
+    var onDatagram: @Sendable (Side, [UInt8]) -> Void = { _, _ in }
+    private var agents: [Side: ICEAgent] = [:]
+    private var states: [Side: ICEAgent.State] = [:]
+    private let bothConnected = Expectation("the connection")
+
+    private init(loop: NetworkLoop) { self.loop = loop }
+
+    func agent(_ side: Side) -> ICEAgent {
+        guard let agent = agents[side] else { preconditionFailure("no agent") }
+        return agent
+    }
+
+    static func connected(on loop: NetworkLoop) async throws -> AgentPair {
+        let pair = AgentPair(loop: loop)
+        try await loop.run { try pair.open() }
+        try await pair.bothConnected.wait(on: loop)
+        return pair
+    }
+
+    private func open() throws {
+        for side in [Side.controlling, .controlled] {
+            agents[side] = try ICEAgent(
+                loop: loop,
+                configuration: .init(
+                    isControlling: side == .controlling, localAddresses: [], includesLoopback: true),
+                handlers: .init(
+                    onCandidate: { [unowned self] in
+                        try? agents[side == .controlling ? .controlled : .controlling]?.addRemote($0)
+                    },
+                    onState: { [unowned self] state in
+                        states[side] = state
+                        if [.connected, .ready].contains(states[.controlling]),
+                            [.connected, .ready].contains(states[.controlled])
+                        {
+                            bothConnected.fulfill()
+                        }
+                    },
+                    onDatagram: { [unowned self] in onDatagram(side, Array($0)) }))
+        }
+        agent(.controlling).setRemote(agent(.controlled).credentials)
+        agent(.controlled).setRemote(agent(.controlling).credentials)
+        try agent(.controlling).gather()
+        try agent(.controlled).gather()
+    }
+
+    func send(_ bytes: [UInt8], from side: Side) {
+        bytes.withUnsafeBytes { _ = agent(side).send($0) }
+    }
+
+    func close() async throws {
+        for side in [Side.controlling, .controlled] {
+            let closed = Expectation("the end")
+            loop.perform { [self] in agent(side).close { closed.fulfill() } }
+            try await closed.wait(on: loop)
+        }
+    }
+}
