@@ -25,6 +25,9 @@ public struct RTPPacketLayout: Hashable, Sendable {
     private var transportSequenceOffset: UInt16 = 0
     private var absSendTimeOffset: UInt16 = 0
 
+    /// Of no packet yet: what an empty slot of a history holds.
+    public init() {}
+
     public var hasTransportSequence: Bool { transportSequenceOffset != 0 }
     public var hasAbsSendTime: Bool { absSendTimeOffset != 0 }
 
