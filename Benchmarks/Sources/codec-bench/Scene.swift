@@ -24,7 +24,7 @@ enum Scene: String, CaseIterable {
 /// A tall page of text and the canvas that shows a part of it.
 final class Screen {
     static let size = PixelSize(width: 1_920, height: 1_080)
-    private static let pageHeight = 8_192
+    static let pageHeight = 8_192
     private static let lineHeight = 15
 
     let canvas = I420Canvas(size)
@@ -33,7 +33,13 @@ final class Screen {
     private var offset = 0
     private var frame = 0
 
-    init() {
+    /// - Parameter picture: the page, 1,920 x 8,192 bytes of luma; nil makes one of random letters.
+    init(page picture: [UInt8]? = nil) {
+        if let picture, picture.count == page.count { page = picture } else { writeLetters() }
+        showPage(PixelRect(Self.size))
+    }
+
+    private func writeLetters() {
         for top in stride(from: 3, to: Self.pageHeight - 12, by: Self.lineHeight) {
             let length = Int(next() % 200) + 20
             for letter in 0..<length where 3 + letter * 8 < Self.size.width - 9 {
@@ -45,7 +51,6 @@ final class Screen {
                 }
             }
         }
-        showPage(PixelRect(Self.size))
     }
 
     private func next() -> UInt64 {

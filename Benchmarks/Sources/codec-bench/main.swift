@@ -1,8 +1,26 @@
 // What encoding and decoding cost on one screen of 1920 x 1080: CPU milliseconds a frame, bytes, and how sharp it is.
-// usage: codec-bench [FRAMES [KBIT [SCENE]]]
+// usage: codec-bench [FRAMES [KBIT [SCENE|all [PAGE.pgm]]]]     (a page is 1920 x 8192, such as a browser's screen shot of a long text)
 import Glibc
 import MediaCore
 import VPXCodec
+
+let arguments = CommandLine.arguments
+let frames = arguments.count > 1 ? Int(arguments[1]) ?? 150 : 150
+let kilobits = arguments.count > 2 ? Int(arguments[2]) ?? 6_000 : 6_000
+let scenes =
+    arguments.count > 3 && arguments[3] != "all"
+    ? Scene.allCases.filter { $0.rawValue == arguments[3] } : Scene.allCases
+let page = arguments.count > 4 ? readPage(arguments[4]) : nil
+
+/// The pixels of a binary PGM of the right size.
+func readPage(_ path: String) -> [UInt8]? {
+    guard let file = fopen(path, "rb") else { return nil }
+    defer { fclose(file) }
+    let count = Screen.size.width * Screen.pageHeight
+    guard fseek(file, -count, SEEK_END) == 0 else { return nil }
+    var bytes = [UInt8](repeating: 0, count: count)
+    return fread(&bytes, 1, count, file) == count ? bytes : nil
+}
 
 /// CPU time of the process in milliseconds.
 func cpuMilliseconds() -> Double {
@@ -42,7 +60,7 @@ extension [Double] {
 struct Run {
     let encoder = VP8Encoder()
     let decoder = VP8Decoder()
-    let screen = Screen()
+    let screen = Screen(page: page)
     let bitrate: Bitrate
     var now = MediaInstant(nanoseconds: 1_000_000_000)
 
@@ -117,10 +135,6 @@ func run(_ scene: Scene, frames: Int, bitrate: Bitrate) throws(CodecFailure) {
     print("| " + columns.joined(separator: " | ") + " |")
 }
 
-let arguments = CommandLine.arguments
-let frames = arguments.count > 1 ? Int(arguments[1]) ?? 150 : 150
-let kilobits = arguments.count > 2 ? Int(arguments[2]) ?? 6_000 : 6_000
-let scenes = arguments.count > 3 ? Scene.allCases.filter { $0.rawValue == arguments[3] } : Scene.allCases
 print("| scene | frames | encode p50 ms | p95 | decode p50 ms | bytes | q | dB | key frame | refinement |")
 print("|---|---|---|---|---|---|---|---|---|---|")
 for scene in scenes {

@@ -1,0 +1,139 @@
+import MediaCore
+import Testing
+
+@testable import VPXCodec
+
+@Suite struct BudgetTests {
+    static let size = PixelSize(width: 320, height: 192)
+    static let start = MediaInstant(nanoseconds: 1)
+
+    func meter(_ draw: (I420Canvas) -> Void) -> ContentMeter {
+        let canvas = I420Canvas(Self.size)
+        draw(canvas)
+        return ContentMeter(canvas.picture, nil)
+    }
+
+    func text() -> ContentMeter { meter { TextPage.draw(on: $0, rect: PixelRect(Self.size), seed: 3) } }
+
+    func film() -> ContentMeter {
+        meter { canvas in
+            var random = SplitMix(state: 4)
+            for i in 0..<canvas.strideY * Self.size.height {
+                canvas.y[i] = UInt8(60 + i % 97 + Int.random(in: 0...9, using: &random))
+            }
+        }
+    }
+
+    @Test func textIsToldFromFilm() {
+        #expect(text().isDrawn)
+        #expect(!film().isDrawn)
+        #expect(meter { _ in }.isDrawn)
+        #expect(meter { _ in }.activity == 0)
+    }
+
+    @Test func meterLooksAtTheMapOnly() {
+        let canvas = I420Canvas(Self.size)
+        TextPage.draw(on: canvas, rect: PixelRect(x: 0, y: 0, width: 320, height: 96), seed: 3)
+        var lower = BlockMap(Self.size)
+        lower.insert(PixelRect(x: 0, y: 96, width: 320, height: 96))
+        let content = ContentMeter(canvas.picture, lower)
+        #expect(content.blocks == 120)
+        #expect(content.activity == 0)
+        #expect(ContentMeter(canvas.picture, BlockMap(Self.size)).blocks == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func smallerBudgetsNeverGetBetterQuantizers(isDrawn: Bool) {
+        let content = isDrawn ? text() : film()
+        var last = 0
+        for budget in [1_000_000, 100_000, 30_000, 10_000, 3_000, 1_000, 0, -5] {
+            let quantizer = ByteModel().quantizer(
+                for: content, of: 240, isKeyframe: true, budget: budget, in: 6...52, at: Self.start)
+            #expect(quantizer >= last)
+            last = quantizer
+        }
+        #expect(last == 52)
+    }
+
+    @Test(arguments: [false, true])
+    func curveFalls(isDrawn: Bool) {
+        for quantizer in 0..<63 {
+            #expect(ByteModel.scale(quantizer, isDrawn: isDrawn) > ByteModel.scale(quantizer + 1, isDrawn: isDrawn))
+        }
+        #expect(ByteModel.scale(-1, isDrawn: isDrawn) == ByteModel.scale(0, isDrawn: isDrawn))
+        #expect(ByteModel.scale(99, isDrawn: isDrawn) == ByteModel.scale(63, isDrawn: isDrawn))
+    }
+
+    @Test func whatWasCheapIsExpectedToStayCheapForAMoment() {
+        var model = ByteModel()
+        let content = text()
+        func quantizer(at instant: MediaInstant) -> Int {
+            model.quantizer(for: content, of: 240, isKeyframe: false, budget: 4_000, in: 6...52, at: instant)
+        }
+        let before = quantizer(at: Self.start)
+        var now = Self.start
+        for _ in 0..<8 {
+            now = now + .milliseconds(33)
+            model.learn(from: content, of: 240, isKeyframe: false, quantizer: 20, bytes: 700, at: now)
+        }
+        #expect(quantizer(at: now + .milliseconds(33)) < before)
+        #expect(quantizer(at: now + .seconds(2)) == before)
+    }
+
+    @Test func modelLearnsWhatKeyframesCost() {
+        var model = ByteModel()
+        let content = text()
+        for _ in 0..<8 {
+            model.learn(from: content, of: 240, isKeyframe: true, quantizer: 20, bytes: 9_000, at: Self.start)
+        }
+        let quantizer = model.quantizer(
+            for: content, of: 240, isKeyframe: true, budget: 9_100, in: 6...52, at: Self.start)
+        #expect((19...22).contains(quantizer))
+    }
+
+    @Test func bucketFillsByTimeAndNoFurtherThanItsCapacity() {
+        var bucket = ByteBucket()
+        bucket.fill(at: Self.start, bitrate: .kilobits(800), capacity: 25_000)
+        #expect(bucket.credit == 25_000)
+        bucket.spend(40_000)
+        #expect(bucket.credit == -15_000)
+        bucket.fill(at: Self.start + .milliseconds(100), bitrate: .kilobits(800), capacity: 25_000)
+        #expect(bucket.credit == -5_000)
+        bucket.fill(at: Self.start + .seconds(60), bitrate: .kilobits(800), capacity: 25_000)
+        #expect(bucket.credit == 25_000)
+        // Time that goes backwards takes nothing away.
+        bucket.fill(at: Self.start, bitrate: .kilobits(800), capacity: 25_000)
+        #expect(bucket.credit == 25_000)
+        bucket.fill(at: Self.start + .seconds(61), bitrate: .kilobits(800), capacity: 5_000)
+        #expect(bucket.credit == 5_000)
+    }
+
+    @Test func textDropsFramesWhereMotionSoftens() throws {
+        func run(_ mood: VideoMood) throws -> (dropped: Int, worst: Int) {
+            let size = PixelSize(width: 640, height: 368)
+            let canvas = I420Canvas(size)
+            let peer = Peer()
+            peer.encoder.mood = mood
+            peer.bitrate = .kilobits(2_500)
+            TextPage.draw(on: canvas, rect: PixelRect(size), seed: 0)
+            _ = try peer.step(canvas, BlockMap(size, filled: true))
+            var (dropped, worst) = (0, 0)
+            for seed in 1..<90 as Range<UInt64> {
+                TextPage.draw(on: canvas, rect: PixelRect(x: 0, y: 0, width: 640, height: 112), seed: seed)
+                var changed = BlockMap(size)
+                changed.insert(PixelRect(x: 0, y: 0, width: 640, height: 112))
+                if let step = try peer.step(canvas, changed) {
+                    worst = max(worst, step.frame.quantizer)
+                } else {
+                    dropped += 1
+                }
+            }
+            return (dropped, worst)
+        }
+        let text = try run(.text)
+        let motion = try run(.motion)
+        #expect(text.worst <= 44)
+        #expect(motion.worst > 44)
+        #expect(motion.dropped < text.dropped)
+    }
+}
