@@ -1,0 +1,94 @@
+public import MediaCore
+
+/// What `TestPicture` shows and where, so that tests recognise it after a lossy codec. Colours are BT.601, limited range.
+///
+///     +------+    # . 0 1 1 0 ... the counter     +-------+
+///     | red  |                                    | green |   64 x 64 in each corner
+///     +------+                                    +-------+
+///                ....... dots like text ......                on mid grey (128, 128, 128)
+///     +------+                                    +-------+
+///     | blue |   ======= bar, moving =======      | white |
+///     +------+                                    +-------+
+///
+/// - The corners: red (255, 0, 0), green (0, 255, 0), blue (0, 0, 255), white (255, 255, 255).
+/// - The counter: 18 square cells in a row near the top: white, black, then 16 bits of the frame's number, highest first, white is 1.
+///   A cell's side is 32, or 16 if the picture is narrower than 736.
+/// - The dots: dark on white in the middle, still, as hard to code as text.
+/// - The bar: yellow (255, 255, 0), 32 x 64, in a black track between the lower corners; 16 pixels to the right with each frame,
+///   and from the right end back to the left.
+///
+/// Everything but the corners' far sides lies on the grid of 16 x 16 blocks.
+public struct TestPattern: Equatable, Sendable {
+    public static let smallestSize = PixelSize(width: 448, height: 256)
+    public static let cornerSide = 64
+    static let bits = 16
+    static let barWidth = 32
+
+    public let size: PixelSize
+
+    /// - Parameter size: even, at least `smallestSize`.
+    public init(_ size: PixelSize) {
+        precondition(
+            size == size.even && size.width >= Self.smallestSize.width && size.height >= Self.smallestSize.height,
+            "the test picture cannot be \(size.width) x \(size.height)")
+        self.size = size
+    }
+
+    public var red: PixelRect { corner(x: 0, y: 0) }
+    public var green: PixelRect { corner(x: size.width - Self.cornerSide, y: 0) }
+    public var blue: PixelRect { corner(x: 0, y: size.height - Self.cornerSide) }
+    public var white: PixelRect { corner(x: size.width - Self.cornerSide, y: size.height - Self.cornerSide) }
+
+    /// White, black, 16 bits.
+    public var cells: [PixelRect] {
+        let side = size.width < 736 ? 16 : 32
+        let left = (size.width - (Self.bits + 2) * side) / 2 & ~15
+        return (0..<Self.bits + 2).map { PixelRect(x: left + $0 * side, y: 16, width: side, height: side) }
+    }
+
+    public var text: PixelRect {
+        let left = (size.width / 4) & ~15
+        let top = (size.height / 3) & ~15
+        return PixelRect(x: left, y: top, width: (size.width / 2) & ~15, height: (size.height / 3) & ~15)
+    }
+
+    public var track: PixelRect {
+        let left = Self.cornerSide + 32
+        return PixelRect(
+            x: left, y: (size.height - Self.cornerSide - 16) & ~15, width: (size.width - 2 * left) & ~15, height: 64)
+    }
+
+    public func bar(_ frame: Int) -> PixelRect {
+        let steps = (track.width - Self.barWidth) / 16 + 1
+        return PixelRect(
+            x: track.x + frame % steps * 16, y: track.y, width: Self.barWidth, height: track.height)
+    }
+
+    /// What differs between two frames; all of it is on the block grid.
+    func differences(_ old: Int, _ new: Int) -> [PixelRect] {
+        var rects: [PixelRect] = []
+        for (bit, cell) in cells.dropFirst(2).enumerated() where Self.bit(bit, of: old) != Self.bit(bit, of: new) {
+            rects.append(cell)
+        }
+        if bar(old) != bar(new) { rects += [bar(old), bar(new)] }
+        return rects
+    }
+
+    /// Whether cell `index` (0 is the highest of 16 bits) is white.
+    static func bit(_ index: Int, of frame: Int) -> Bool { frame >> (bits - 1 - index) & 1 == 1 }
+
+    /// Reads the counter.
+    /// - Returns: the frame's number modulo 65,536; nil if the picture shows no counter there.
+    public func frameNumber(in picture: I420Picture) -> Int? {
+        guard picture.size == size else { return nil }
+        let levels = cells.map { cell in
+            Int(picture.y[(cell.y + cell.height / 2) * picture.strideY + cell.x + cell.width / 2])
+        }
+        guard levels[0] > 180, levels[1] < 70 else { return nil }
+        return levels.dropFirst(2).reduce(0) { $0 << 1 | ($1 > 125 ? 1 : 0) }
+    }
+
+    private func corner(x: Int, y: Int) -> PixelRect {
+        PixelRect(x: x, y: y, width: Self.cornerSide, height: Self.cornerSide)
+    }
+}
