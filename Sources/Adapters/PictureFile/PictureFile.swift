@@ -1,1 +1,101 @@
-// Adapters/PictureFile
+internal import CPNG
+internal import Glibc
+public import MediaCore
+
+/// Why a picture could not be written or read. `message` is a sentence for a person.
+public struct PictureFileFailure: Error, Equatable, Sendable {
+    public enum Code: Equatable, Sendable { case cannotWrite, cannotRead, notPNG }
+    public var code: Code
+    /// The system's number; 0 if the cause is another.
+    public var underlying: Int32
+    public var message: String
+}
+
+/// A picture of 8-bit pixels R, G, B, A, row by row without gaps.
+public struct RGBAPicture: Equatable, Sendable {
+    public var size: PixelSize
+    /// `width * height * 4` bytes.
+    public var bytes: [UInt8]
+
+    public init(size: PixelSize, bytes: [UInt8]) {
+        precondition(bytes.count == size.width * size.height * 4, "\(bytes.count) bytes for \(size)")
+        self.size = size
+        self.bytes = bytes
+    }
+
+    /// Inside the picture.
+    public subscript(x: Int, y: Int) -> (red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8) {
+        let index = (y * size.width + x) * 4
+        return (bytes[index], bytes[index + 1], bytes[index + 2], bytes[index + 3])
+    }
+}
+
+/// Pictures as PNG files. Calls block on the disk; any thread.
+public enum PictureFile {
+    /// Writes the picture as 24-bit RGB. A reader of `path` sees the old file or the whole new one, never a part.
+    /// - Throws: `.cannotWrite`; what was at `path` is untouched then.
+    public static func write(
+        _ picture: I420Picture, to path: String, converter: any PixelConverter
+    ) throws(PictureFileFailure) {
+        let count = picture.size.width * picture.size.height
+        var pixels = [UInt8](repeating: 0, count: count * 4)
+        pixels.withUnsafeMutableBytes { bytes in
+            guard let base = bytes.baseAddress else { return }
+            converter.convert(
+                picture, rect: PixelRect(picture.size), toBGRA: base, stride: picture.size.width * 4)
+            // Packed to three bytes: the picture has no transparency to store.
+            for pixel in 0..<count {
+                bytes[pixel * 3] = bytes[pixel * 4]
+                bytes[pixel * 3 + 1] = bytes[pixel * 4 + 1]
+                bytes[pixel * 3 + 2] = bytes[pixel * 4 + 2]
+            }
+        }
+        let part = "\(path).\(getpid()).part"
+        guard let file = fopen(part, "wbxe") else { throw .cannotWrite(path, errno) }
+        var image = png_image()
+        image.version = png_uint_32(PNG_IMAGE_VERSION)
+        image.width = png_uint_32(picture.size.width)
+        image.height = png_uint_32(picture.size.height)
+        image.format = png_uint_32(PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_BGR)
+        let isWritten = png_image_write_to_stdio(&image, file, 0, pixels, 0, nil) != 0
+        var code = isWritten ? 0 : errno
+        if isWritten && (fflush(file) != 0 || fsync(fileno(file)) != 0) { code = errno }
+        if fclose(file) != 0 && code == 0 { code = errno }
+        if code == 0 && isWritten && rename(part, path) == 0 { return }
+        if code == 0 { code = errno }
+        unlink(part)
+        throw .cannotWrite(path, code)
+    }
+
+    /// - Throws: `.cannotRead`, `.notPNG`.
+    public static func read(_ path: String) throws(PictureFileFailure) -> RGBAPicture {
+        guard let file = fopen(path, "rbe") else {
+            let code = errno
+            throw PictureFileFailure(code: .cannotRead, underlying: code, message: "cannot read \(path): \(text(code))")
+        }
+        defer { fclose(file) }
+        var image = png_image()
+        image.version = png_uint_32(PNG_IMAGE_VERSION)
+        defer { png_image_free(&image) }
+        guard png_image_begin_read_from_stdio(&image, file) != 0 else { throw .notPNG(path, image) }
+        image.format = png_uint_32(PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA)
+        let size = PixelSize(width: Int(image.width), height: Int(image.height))
+        guard size.width <= 32_768, size.height <= 32_768 else { throw .notPNG(path, image) }
+        var bytes = [UInt8](repeating: 0, count: size.width * size.height * 4)
+        guard png_image_finish_read(&image, nil, &bytes, 0, nil) != 0 else { throw .notPNG(path, image) }
+        return RGBAPicture(size: size, bytes: bytes)
+    }
+}
+
+private func text(_ code: Int32) -> String { String(cString: strerror(code)) }
+
+extension PictureFileFailure {
+    fileprivate static func cannotWrite(_ path: String, _ code: Int32) -> Self {
+        Self(code: .cannotWrite, underlying: code, message: "cannot write \(path): \(text(code))")
+    }
+
+    fileprivate static func notPNG(_ path: String, _ image: png_image) -> Self {
+        let why = withUnsafeBytes(of: image.message) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        return Self(code: .notPNG, underlying: 0, message: "\(path) is no PNG picture that can be read: \(why)")
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import MediaCore
+import PictureFile
+import PixelConversion
+import Testing
+
+@Suite struct PictureFileTests {
+    private let size = PixelSize(width: 48, height: 34)
+
+    private func path() -> String {
+        FileManager.default.temporaryDirectory.appendingPathComponent("picture-\(UUID().uuidString).png").path
+    }
+
+    /// The upper half of one luma, the lower of another, slightly red.
+    private func picture() -> I420Canvas {
+        let canvas = I420Canvas(size)
+        for row in 0..<size.height {
+            (canvas.y + row * canvas.strideY).update(repeating: row < 16 ? 60 : 200, count: size.width)
+        }
+        for row in 0..<size.height / 2 {
+            (canvas.v + row * canvas.strideC).update(repeating: 150, count: size.width / 2)
+        }
+        return canvas
+    }
+
+    @Test func pictureComesBackAsItWasWritten() throws {
+        let path = path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let canvas = picture()
+        try PictureFile.write(canvas.picture, to: path, converter: YUVConverter())
+        let read = try PictureFile.read(path)
+        #expect(read.size == size)
+        var wanted = [UInt8](repeating: 0, count: size.width * size.height * 4)
+        wanted.withUnsafeMutableBytes {
+            guard let base = $0.baseAddress else { return }
+            YUVConverter().convert(canvas.picture, rect: PixelRect(size), toBGRA: base, stride: size.width * 4)
+        }
+        for (x, y) in [(0, 0), (47, 15), (0, 16), (47, 33), (20, 20)] {
+            let pixel = read[x, y]
+            let index = (y * size.width + x) * 4
+            #expect([pixel.blue, pixel.green, pixel.red, pixel.alpha] == Array(wanted[index..<index + 4]))
+            #expect(pixel.red > pixel.blue)
+        }
+    }
+
+    @Test func olderFileIsReplacedAndNoPartIsLeft() throws {
+        let path = path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data("old".utf8).write(to: URL(fileURLWithPath: path))
+        try PictureFile.write(picture().picture, to: path, converter: YUVConverter())
+        #expect(try PictureFile.read(path).size == size)
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let name = URL(fileURLWithPath: path).lastPathComponent
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix(name) }
+        #expect(left == [name])
+    }
+
+    @Test func missingFolderIsSaidInWords() {
+        let path = "/nonexistent/picture.png"
+        #expect {
+            try PictureFile.write(picture().picture, to: path, converter: YUVConverter())
+        } throws: { error in
+            guard let failure = error as? PictureFileFailure else { return false }
+            return failure.code == .cannotWrite && failure.underlying == ENOENT && failure.message.contains(path)
+        }
+        #expect { try PictureFile.read(path) } throws: { ($0 as? PictureFileFailure)?.code == .cannotRead }
+    }
+
+    @Test func folderInPlaceOfTheFileIsUntouched() throws {
+        let path = path()
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect { try PictureFile.write(picture().picture, to: path, converter: YUVConverter()) } throws: {
+            ($0 as? PictureFileFailure)?.code == .cannotWrite
+        }
+        #expect(!FileManager.default.fileExists(atPath: "\(path).\(getpid()).part"))
+    }
+
+    @Test func otherFilesAreRefused() throws {
+        let path = path()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data("this is no picture at all".utf8).write(to: URL(fileURLWithPath: path))
+        #expect { try PictureFile.read(path) } throws: { ($0 as? PictureFileFailure)?.code == .notPNG }
+    }
+}
