@@ -314,8 +314,8 @@ extension ViewerPage {
                         } else { failures++; }
                     } catch { failures++; }
                     if (this.isOver) return;
-                    if (failures >= 2 && !await this.isReceiving()) return this.hostIsGone('The connection to the host is lost.');
-                    await sleep(Math.min(500 * (failures + 1), 5000));
+                    if (failures && !await this.isReceiving()) return this.hostIsGone('The connection to the host is lost.');
+                    await sleep(Math.min(300 * (failures + 1), 5000));
                 }
             }
 
