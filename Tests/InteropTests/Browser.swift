@@ -86,6 +86,18 @@ final class Browser: Sendable {
         return try JSON(parsing: text)
     }
 
+    /// Runs a script in every page that is opened from now on, before the page's own.
+    func preload(_ script: String) async throws {
+        switch kind {
+        case .chromium:
+            _ = try await socket.call(
+                "Page.addScriptToEvaluateOnNewDocument", ["source": .string(script)], session: tab)
+        case .firefox:
+            _ = try await socket.call(
+                "script.addPreloadScript", ["functionDeclaration": .string("() => { \(script) }")])
+        }
+    }
+
     /// What the window shows, as PNG.
     func screenshot() async throws -> Data {
         let answer =

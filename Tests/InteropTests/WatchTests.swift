@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+extension InteropTests {
+    /// Browsers that watch a real `share host`.
+    @Suite struct WatchTests {
+        @Test(arguments: Browser.Kind.allCases)
+        func pictureAndSoundArrive(kind: Browser.Kind) async throws {
+            try await ShareHost.with { host in
+                try await Browser.with(kind) { browser in
+                    try await browser.recordPeers()
+                    try await browser.open(host.link)
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    let first = try await browser.picture()
+                    #expect(first.width > 0 && first.height > 0)
+                    #expect(first.colours >= 4, "the test picture has colours, not \(first.colours)")
+                    try await expectMovement(browser, since: first)
+                    let sound = try await browser.inbound("audio", until: "entry.totalAudioEnergy > 0.0001")
+                    #expect((sound["packetsReceived"].number ?? 0) > 10)
+                    #expect((sound["totalSamplesReceived"].number ?? 0) > 0)
+                    let video = try await browser.inbound("video", until: "entry.framesDecoded >= 20")
+                    #expect((video["keyFramesDecoded"].number ?? 1) <= 3, "\(video.text)")
+                    _ = try await host.event("connected")
+                }
+                let left = try await host.event("viewer-left", within: .seconds(8))
+                #expect(left["viewers"] == 0)
+            }
+        }
+
+        @Test(arguments: Browser.Kind.allCases)
+        func aHostThatStopsIsToldAboutWithinFiveSeconds(kind: Browser.Kind) async throws {
+            try await ShareHost.with { host in
+                try await Browser.with(kind) { browser in
+                    try await browser.open(host.link)
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    host.interrupt()
+                    let ended = try await browser.waitForState("ended", within: .seconds(5))
+                    #expect(!ended.sentence.isEmpty)
+                    #expect(await host.exitCode() == 0)
+                }
+            }
+        }
+
+        @Test(arguments: Browser.Kind.allCases)
+        func aHostThatDiesIsNoticedWithinFiveSeconds(kind: Browser.Kind) async throws {
+            try await ShareHost.with { host in
+                try await Browser.with(kind) { browser in
+                    try await browser.open(host.link)
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    host.kill()
+                    try await browser.waitForState("ended", within: .seconds(6))
+                }
+            }
+        }
+
+        @Test func twoBrowsersWatchAtOnceAndOneLeaves() async throws {
+            try await ShareHost.with { host in
+                try await Browser.with(.firefox) { firefox in
+                    try await firefox.recordPeers()
+                    try await firefox.open(host.link)
+                    try await firefox.waitForState("playing", within: .seconds(20))
+                    try await Browser.with(.chromium) { chromium in
+                        try await chromium.open(host.link)
+                        try await chromium.waitForState("playing", within: .seconds(20))
+                        try await chromium.click("leave")
+                        #expect(try await chromium.waitForState("ended").sentence == "You have left.")
+                    }
+                    let left = try await host.event("viewer-left", within: .seconds(5))
+                    #expect(left["viewers"] == 1)
+                    try await expectMovement(firefox, since: try await firefox.picture())
+                }
+            }
+        }
+
+        @Test func watchingAgainAfterLeavingWorks() async throws {
+            try await ShareHost.with { host in
+                try await Browser.with(.chromium) { browser in
+                    try await browser.open(host.link)
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    try await browser.click("leave")
+                    try await browser.waitForState("ended")
+                    try await browser.click("watch")
+                    try await browser.waitForState("playing", within: .seconds(20))
+                }
+            }
+        }
+
+        /// Up to 40 pictures later, something has moved.
+        private func expectMovement(_ browser: Browser, since first: PicturedVideo) async throws {
+            for _ in 0..<40 where try await browser.picture().difference(from: first) > 0 { return }
+            Issue.record("the picture stands still")
+        }
+    }
+}
