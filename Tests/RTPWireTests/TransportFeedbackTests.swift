@@ -170,6 +170,13 @@ private func expectSame(_ arrivals: [TransportArrival], base: Int64, _ bytes: [U
         #expect(later.count == 1 && later.nextBase == 1)
     }
 
+    @Test func anArrivalBeforeTheBaseStartsThePacket() throws {
+        let arrivals = [arrival(90, ticks: 500), arrival(100, ticks: 400), arrival(101, ticks: 410)]
+        let result = try write(arrivals, base: 101)
+        #expect(result.count == 3 && result.nextBase == 102)
+        try expectSame(arrivals, base: 90, result.bytes)
+    }
+
     @Test func withoutArrivalsThereIsNoPacket() throws {
         let result = try write([], base: 9)
         #expect(result.bytes.isEmpty && result.count == 0 && result.nextBase == 9)

@@ -36,16 +36,16 @@ public struct TransportFeedbackWriter: Sendable {
     /// 8,191 statuses: call it again with the rest.
     /// - Parameters:
     ///   - arrivals: strictly ascending by sequence number; those that are lost are simply not there.
-    ///   - base: the first number to report; from it to the first arrival all are reported lost. It may not be higher than
-    ///     the first arrival's.
+    ///   - base: the first number to report; from it to the first arrival all are reported lost. A first arrival before it,
+    ///     late, is reported all the same: what arrived between the two must then be in the list again, or counts as lost.
     /// - Returns: how many arrivals went in, 0 only if there are none, and the base for the next packet.
     /// - Throws: `BufferFull` if not even the first arrival fits; nothing was written then.
     public mutating func write(
         _ arrivals: UnsafeBufferPointer<TransportArrival>, base: Int64, into writer: inout ByteWriter
     ) throws(BufferFull) -> (written: Int, nextBase: Int64) {
         guard let first = arrivals.first else { return (0, base) }
-        precondition(base <= first.sequence, "base \(base) behind the first arrival \(first.sequence)")
-        let start = first.sequence &- base < Int64(Self.maximumStatusCount) ? base : first.sequence
+        let gap = first.sequence &- base
+        let start = gap >= 0 && gap < Int64(Self.maximumStatusCount) ? base : first.sequence
         let plan = Plan(
             arrivals, base: start, reference: reference(first),
             room: writer.remaining &- RTCPBody.headerLength &- TransportFeedback.fixedLength, epoch: epoch)
