@@ -1,62 +1,70 @@
 import Foundation
+import MediaCore
+import TestSource
 
-/// What the video element of a page holds.
-struct PicturedVideo: Sendable {
-    let width: Int
-    let height: Int
-    /// Red, green, blue of each pixel, 64 x 36, row by row.
-    let pixels: [[Int]]
+/// The test picture as a page's video shows it.
+struct ShownPattern: Sendable {
+    let size: PixelSize
+    /// Red, green, blue (0...255) in the middle of the corners: red, green, blue, white.
+    let corners: [[Int]]
+    /// The counter; nil if the picture shows none.
+    let frame: Int?
 
-    /// How many of the pixels differ clearly from those of another picture.
-    func difference(from other: PicturedVideo) -> Int {
-        zip(pixels, other.pixels).filter { a, b in zip(a, b).contains { abs($0 - $1) > 24 } }.count
+    /// How far the corners are from their colours, at most; 255 if there is no picture.
+    var colourError: Int {
+        let expected = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]]
+        guard corners.map(\.count) == [3, 3, 3, 3] else { return 255 }
+        return zip(corners, expected).flatMap { zip($0, $1).map { abs($0 - $1) } }.max() ?? 255
     }
-
-    /// The distinct colours, coarsely.
-    var colours: Int { Set(pixels.map { $0.map { $0 / 32 } }).count }
 }
 
 extension Browser {
     /// Keeps every `RTCPeerConnection` of pages that are opened from now on in `window.peers`.
     func recordPeers() async throws {
-        let code = """
+        try await preload(
+            """
             window.peers = [];
             window.RTCPeerConnection = class extends RTCPeerConnection {
                 constructor(...all) { super(...all); window.peers.push(this); }
             };
-            """
-        try await preload(code)
+            """)
     }
 
-    /// The next picture that the page's video presents.
-    func picture() async throws -> PicturedVideo {
+    /// What the next picture shows that the page's video presents.
+    func pattern(_ size: PixelSize = TestPicture.defaultSize) async throws -> ShownPattern {
+        let pattern = TestPattern(size)
+        let rects = [pattern.red, pattern.green, pattern.blue, pattern.white] + pattern.cells
+        let points = JSON.array(
+            rects.map { [.number(Double($0.x + $0.width / 2)), .number(Double($0.y + $0.height / 2))] })
         let answer = try await evaluate(
             """
             new Promise(done => {
                 const video = document.getElementById("video");
                 const look = () => {
                     const canvas = document.createElement("canvas");
-                    canvas.width = 64;
-                    canvas.height = 36;
+                    canvas.width = video.videoWidth;
+                    canvas.height = video.videoHeight;
                     const context = canvas.getContext("2d");
-                    context.drawImage(video, 0, 0, 64, 36);
-                    const data = context.getImageData(0, 0, 64, 36).data;
-                    const pixels = [];
-                    for (let at = 0; at < data.length; at += 4) pixels.push([data[at], data[at + 1], data[at + 2]]);
+                    context.drawImage(video, 0, 0);
+                    const pixels = \(points.text).map(([x, y]) => [...context.getImageData(x, y, 1, 1).data].slice(0, 3));
                     done({ width: video.videoWidth, height: video.videoHeight, pixels });
                 };
                 if (video.requestVideoFrameCallback) video.requestVideoFrameCallback(look); else look();
             })
             """)
-        guard let width = answer["width"].number, let height = answer["height"].number,
-            let pixels = answer["pixels"].array
-        else { throw Failure(description: "no picture in \(answer.text.prefix(200))") }
-        return PicturedVideo(
-            width: Int(width), height: Int(height),
-            pixels: pixels.map { ($0.array ?? []).compactMap { $0.number.map { Int($0) } } })
+        let pixels = (answer["pixels"].array ?? []).map { ($0.array ?? []).compactMap { $0.number.map { Int($0) } } }
+        guard let width = answer["width"].number, let height = answer["height"].number, pixels.count == rects.count
+        else {
+            throw Failure(description: "no picture in \(answer.text.prefix(200))")
+        }
+        let levels = pixels.dropFirst(4).map { $0.reduce(0, +) / 3 }
+        var frame: Int?
+        if levels[0] > 180, levels[1] < 70 { frame = levels.dropFirst(2).reduce(0) { $0 << 1 | ($1 > 127 ? 1 : 0) } }
+        return ShownPattern(
+            size: PixelSize(width: Int(width), height: Int(height)), corners: Array(pixels.prefix(4)), frame: frame)
     }
 
-    /// Statistics of everything that is received, of one kind (`audio` or `video`), once `condition` (of `entry`) holds.
+    /// Statistics of what is received of one kind (`audio` or `video`), once `condition` (of `entry`) holds.
     func inbound(_ kind: String, until condition: String, within limit: Duration = .seconds(10)) async throws -> JSON {
         try await evaluate(
             """

@@ -12,7 +12,7 @@ import Testing
         #expect(description.media.map(\.mid) == offered.media.map(\.mid))
         #expect(description["group"] == offered["group"])
 
-        let read = try HostAnswer(parsing: answer(to: offer, Fixture.host))
+        let read = try HostAnswer(answer(to: offer, Fixture.host))
         #expect(read.credentials == Fixture.credentials && read.fingerprint == Fixture.fingerprint)
         #expect(read.setup == .passive && read.endsCandidates)
         #expect(read.candidates.usable == [Fixture.candidate])
@@ -37,7 +37,7 @@ import Testing
         #expect(description["group"] == "BUNDLE 0 1 2")
         #expect(description.media[2].direction == .inactive && description.media[2].mid == "2")
         #expect(description.media[3].formats == ["webrtc-datachannel"])
-        #expect(try HostAnswer(parsing: description.serialised).audio.map(\.label) == ["system"])
+        #expect(try HostAnswer(description.serialised).audio.map(\.label) == ["system"])
     }
 
     @Test func rembIsAskedForOnlyWithoutTransportFeedback() throws {
@@ -66,6 +66,6 @@ import Testing
     ])
     func whatIsMissingIsNamed(part: String, instead: String, error: AnswerError) throws {
         let text = answer(to: try ViewerOffer(Fixture.offer()), Fixture.host).replacing(part, with: instead)
-        #expect(throws: error) { try HostAnswer(parsing: text) }
+        #expect(throws: error) { try HostAnswer(text) }
     }
 }

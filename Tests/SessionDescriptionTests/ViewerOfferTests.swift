@@ -129,7 +129,7 @@ import Testing
     private func read(_ bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
         if let offer = try? ViewerOffer(text) { _ = answer(to: offer, Fixture.host) }
-        _ = try? HostAnswer(parsing: text)
+        _ = try? HostAnswer(text)
         _ = try? TrickleFragment.parse(text)
     }
 }

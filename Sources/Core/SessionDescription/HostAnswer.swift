@@ -47,7 +47,7 @@ public struct HostAnswer: Hashable, Sendable {
     public let video: AnsweredVideo?
     public let audio: [AnsweredAudio]
 
-    public init(parsing text: String) throws(AnswerError) {
+    public init(_ text: String) throws(AnswerError) {
         let answer: SessionDescription
         do {
             answer = try SessionDescription.parse(text)
