@@ -1,1 +1,4 @@
+#ifndef SHARE_CSRTP_H
+#define SHARE_CSRTP_H
 #include <srtp2/srtp.h>
+#endif

@@ -1,0 +1,172 @@
+internal import CSRTP
+public import MediaCore
+
+/// Protects what we send and checks what we receive (RFC 3711, RFC 7714), in place, over libsrtp2.
+/// Confined to its thread. No method but `init` allocates, save for the first packet of an SSRC.
+///
+/// A sequence number is never protected twice for one SSRC: a second tag under the same GCM nonce would give away the
+/// authentication key. Retransmit over RTX, or send the protected bytes again.
+public final class SRTPSession {
+    /// Room that a slot needs behind the packet: the largest tag, and the SRTCP index.
+    public static let trailerRoom = 20
+    /// SSRCs that the other side may use. Each costs memory here, so that a peer with valid keys could exhaust it.
+    public static let streamLimit = 64
+    /// Packets that may come late (RFC 3711 section 3.3.2).
+    static let replayWindow = 1_024
+
+    public let profile: SRTPProfile
+    private let tagLength: Int
+    private let local: srtp_t
+    private let remote: srtp_t
+    private var remoteSSRCs: [UInt32] = []
+    private var lastSSRC: UInt32?
+
+    /// - Throws: `.keys` if their lengths are not the profile's, `.library` if libsrtp refuses.
+    public init(keys: SRTPKeys) throws(SRTPFailure) {
+        guard Self.libraryStatus == srtp_err_status_ok else { throw .library(Int32(Self.libraryStatus.rawValue)) }
+        let length = keys.profile.keyLength + keys.profile.saltLength
+        guard keys.local.count == length, keys.remote.count == length else { throw .keys }
+        profile = keys.profile
+        tagLength = keys.profile.tagLength
+        local = try Self.context(keys.profile, keys.local, ssrc_any_outbound)
+        do throws(SRTPFailure) {
+            remote = try Self.context(keys.profile, keys.remote, ssrc_any_inbound)
+        } catch {
+            srtp_dealloc(local)
+            throw error
+        }
+        remoteSSRCs.reserveCapacity(Self.streamLimit)
+    }
+
+    deinit {
+        srtp_dealloc(local)
+        srtp_dealloc(remote)
+    }
+
+    private static let libraryStatus = srtp_init()
+
+    private static func context(
+        _ profile: SRTPProfile, _ key: [UInt8], _ direction: srtp_ssrc_type_t
+    ) throws(SRTPFailure) -> srtp_t {
+        var policy = srtp_policy_t()
+        switch profile {
+        case .aes128GCM:
+            srtp_crypto_policy_set_aes_gcm_128_16_auth(&policy.rtp)
+            srtp_crypto_policy_set_aes_gcm_128_16_auth(&policy.rtcp)
+        case .aes256GCM:
+            srtp_crypto_policy_set_aes_gcm_256_16_auth(&policy.rtp)
+            srtp_crypto_policy_set_aes_gcm_256_16_auth(&policy.rtcp)
+        case .aes128CMSHA1:
+            srtp_crypto_policy_set_rtp_default(&policy.rtp)
+            srtp_crypto_policy_set_rtcp_default(&policy.rtcp)
+        }
+        policy.ssrc.type = direction
+        policy.window_size = UInt(replayWindow)
+        policy.allow_repeat_tx = 0
+        var key = key
+        var session: srtp_t?
+        // libsrtp copies the key.
+        let status = key.withUnsafeMutableBufferPointer { key in
+            policy.key = key.baseAddress
+            return srtp_create(&session, &policy)
+        }
+        guard status == srtp_err_status_ok, let session else { throw .library(Int32(status.rawValue)) }
+        return session
+    }
+
+    // MARK: RTP
+
+    /// Adds SRTP protection in place.
+    /// - Parameter slot: one packet of `length` bytes, 4-byte aligned, with `trailerRoom` behind it.
+    /// - Returns: the length with the tag (10 or 16 bytes more).
+    /// - Throws: `.malformed`, `.replay`.
+    /// RFC 3711 section 3.3; RFC 7714 section 8 for GCM.
+    public func protectRTP(_ slot: UnsafeMutableRawPointer, length: Int) throws(SRTPFailure) -> Int {
+        guard Self.hasRTPHeader(slot, length: length, behind: 0) else { throw .malformed }
+        var count = Int32(length)
+        try Self.check(srtp_protect(local, slot, &count))
+        return Int(count)
+    }
+
+    /// Removes SRTP protection in place.
+    /// - Parameter slot: one packet of `length` bytes from the network, 4-byte aligned.
+    /// - Returns: the length without the tag.
+    /// - Throws: `.replay`, `.authentication`, `.malformed`, `.tooManyStreams`; the bytes are then unspecified.
+    public func unprotectRTP(_ slot: UnsafeMutableRawPointer, length: Int) throws(SRTPFailure) -> Int {
+        guard Self.hasRTPHeader(slot, length: length, behind: tagLength) else { throw .malformed }
+        let ssrc = try admit(slot.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
+        var count = Int32(length)
+        try Self.check(srtp_unprotect(remote, slot, &count))
+        remember(ssrc)
+        return Int(count)
+    }
+
+    // MARK: RTCP
+
+    /// Adds SRTCP protection in place (RFC 3711 section 3.4), with encryption.
+    /// - Parameter slot: one compound packet of `length` bytes, 4-byte aligned, with `trailerRoom` behind it.
+    /// - Returns: the length with the index and the tag (14 or 20 bytes more).
+    public func protectRTCP(_ slot: UnsafeMutableRawPointer, length: Int) throws(SRTPFailure) -> Int {
+        guard length >= 8, length <= Self.largestPacket else { throw .malformed }
+        var count = Int32(length)
+        try Self.check(srtp_protect_rtcp(local, slot, &count))
+        return Int(count)
+    }
+
+    /// Removes SRTCP protection in place.
+    /// - Throws: as `unprotectRTP`.
+    public func unprotectRTCP(_ slot: UnsafeMutableRawPointer, length: Int) throws(SRTPFailure) -> Int {
+        guard length >= 8 + 4 + tagLength, length <= Self.largestPacket,
+            slot.load(as: UInt8.self) >> 6 == 2
+        else { throw .malformed }
+        let ssrc = try admit(slot.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+        var count = Int32(length)
+        try Self.check(srtp_unprotect_rtcp(remote, slot, &count))
+        remember(ssrc)
+        return Int(count)
+    }
+
+    // MARK: Checks before C
+
+    /// What a UDP datagram can hold.
+    private static let largestPacket = 65_535
+
+    /// Whether version, CSRCs and extension (RFC 3550 section 5.1) leave `behind` bytes for the tag.
+    private static func hasRTPHeader(_ slot: UnsafeMutableRawPointer, length: Int, behind: Int) -> Bool {
+        guard length >= 12 + behind, length <= largestPacket else { return false }
+        let first = slot.load(as: UInt8.self)
+        guard first >> 6 == 2 else { return false }
+        var header = 12 + 4 * Int(first & 0x0f)
+        if first & 0x10 != 0 {
+            guard length >= header + 4 + behind else { return false }
+            let words = UInt16(bigEndian: slot.loadUnaligned(fromByteOffset: header + 2, as: UInt16.self))
+            header += 4 + 4 * Int(words)
+        }
+        return length >= header + behind
+    }
+
+    private func admit(_ ssrc: UInt32) throws(SRTPFailure) -> UInt32 {
+        if ssrc != lastSSRC, remoteSSRCs.count >= Self.streamLimit, !remoteSSRCs.contains(ssrc) {
+            throw .tooManyStreams
+        }
+        return ssrc
+    }
+
+    /// libsrtp keeps a stream for an SSRC only after a packet of it was authentic.
+    private func remember(_ ssrc: UInt32) {
+        guard ssrc != lastSSRC else { return }
+        if !remoteSSRCs.contains(ssrc) { remoteSSRCs.append(ssrc) }
+        lastSSRC = ssrc
+    }
+
+    private static func check(_ status: srtp_err_status_t) throws(SRTPFailure) {
+        switch status {
+        case srtp_err_status_ok: return
+        case srtp_err_status_replay_fail, srtp_err_status_replay_old, srtp_err_status_pkt_idx_old: throw .replay
+        // GCM under NSS reports a wrong tag as a failed cipher.
+        case srtp_err_status_auth_fail, srtp_err_status_cipher_fail: throw .authentication
+        case srtp_err_status_parse_err, srtp_err_status_bad_param: throw .malformed
+        default: throw .library(Int32(status.rawValue))
+        }
+    }
+}
