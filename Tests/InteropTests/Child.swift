@@ -141,8 +141,9 @@ final class Child: Sendable {
     func kill() { signal(SIGKILL) }
 
     private func signal(_ number: Int32) {
-        // Reaped means that the group's id may belong to somebody else, unless children of it still run in it.
-        _ = Glibc.kill(-processID, number)
+        // Once it is reaped and nothing of it writes any more, the group's id may belong to somebody else.
+        let mayLive = state.withLock { $0.status == nil || !$0.openOutputs.isEmpty }
+        if mayLive { _ = Glibc.kill(-processID, number) }
     }
 
     private func append(_ line: String, _ output: Output) {

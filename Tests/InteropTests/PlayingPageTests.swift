@@ -1,0 +1,93 @@
+import Signaling
+import Testing
+
+extension InteropTests {
+    /// The page while it plays, with media that the browser sends to itself.
+    @Suite struct PlayingPageTests {
+        @Test(arguments: Browser.Kind.allCases)
+        func itPlaysCountsMutesAndLeaves(kind: Browser.Kind) async throws {
+            try await playing(kind) { browser, stage in
+                #expect(
+                    try await browser.evaluate("getComputedStyle(document.getElementById('panel')).display") == "none")
+                #expect(try await browser.evaluate("document.getElementById('video').videoWidth") == 320)
+                #expect(
+                    try await browser.evaluate("document.getElementById('video').srcObject.getAudioTracks().length")
+                        == 1)
+                #expect(try await browser.evaluate("document.getElementById('microphone').srcObject !== null") == true)
+
+                // The stream of events is opened after the answer; until then nobody is told.
+                try await tellCount(3, stage, browser)
+                #expect(try await browser.evaluate("document.getElementById('count').textContent") == "3 watching")
+
+                #expect(try await browser.evaluate(Self.isSilent) == [false, false])
+                try await browser.click("mute")
+                #expect(try await browser.evaluate(Self.isSilent) == [true, true])
+                _ = try await browser.evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: 'm' }))")
+
+                try await browser.click("leave")
+                #expect(try await browser.waitForState("ended").sentence == "You have left.")
+                #expect(await stage.desk.closed.next() != nil)
+                #expect(try await browser.evaluate("document.getElementById('video').srcObject") == .null)
+            }
+        }
+
+        @Test(arguments: Browser.Kind.allCases)
+        func aHostWhoseMediaEndsIsMissed(kind: Browser.Kind) async throws {
+            try await playing(kind) { browser, stage in
+                _ = try await browser.evaluate("window.host.close()")
+                await stage.server.stop()
+                try await browser.waitForState("ended", within: .seconds(6))
+            }
+        }
+
+        @Test(arguments: Browser.Kind.allCases)
+        func withoutAGestureThePictureComesFirstAndTheSoundWithAClick(kind: Browser.Kind) async throws {
+            let refusing = """
+                const play = HTMLMediaElement.prototype.play;
+                HTMLMediaElement.prototype.play = function () {
+                    return this.muted || window.mayPlay ? play.call(this) : Promise.reject(new DOMException("", "NotAllowedError"));
+                };
+                """
+            try await playing(kind, preload: refusing) { browser, _ in
+                #expect(try await browser.evaluate(Self.isSilent) == [true, true])
+                #expect(try await browser.evaluate("document.getElementById('sound').hidden") == false)
+                _ = try await browser.evaluate("window.mayPlay = true")
+                try await browser.click("sound")
+                #expect(try await browser.evaluate(Self.isSilent) == [false, false])
+                #expect(try await browser.evaluate("document.getElementById('sound').hidden") == true)
+            }
+        }
+
+        private static let isSilent = "['video', 'microphone'].map(id => document.getElementById(id).muted)"
+
+        private func playing(
+            _ kind: Browser.Kind, preload: String? = nil, _ body: (Browser, PageStage) async throws -> Void
+        ) async throws {
+            try await PageStage.with { stage in
+                try await Browser.with(kind) { browser in
+                    try await browser.loopMediaBack()
+                    if let preload { try await browser.preload(preload) }
+                    try await browser.open(stage.link.text)
+                    try await browser.waitForState("playing")
+                    try await body(browser, stage)
+                }
+            }
+        }
+
+        private func tellCount(_ count: Int, _ stage: PageStage, _ browser: Browser) async throws {
+            let seen = """
+                new Promise(done => {
+                    if (document.documentElement.dataset.viewers) return done(true);
+                    const watcher = new MutationObserver(() => { watcher.disconnect(); done(true); });
+                    watcher.observe(document.documentElement, { attributeFilter: ["data-viewers"] });
+                    setTimeout(() => done(document.documentElement.dataset.viewers !== undefined), 300);
+                })
+                """
+            for _ in 0..<20 {
+                stage.server.broadcastEvent(.viewerCount(count))
+                if try await browser.evaluate(seen) == true { return }
+            }
+            Issue.record("the page was not told how many watch")
+        }
+    }
+}
