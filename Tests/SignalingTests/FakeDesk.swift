@@ -1,4 +1,3 @@
-import Logging
 import Synchronization
 import Testing
 
@@ -85,7 +84,7 @@ struct Stage {
         configuration.failureDelay = .zero
         configure(&configuration)
         let server = SignalingServer(
-            identity: identity, configuration: configuration, desk: desk, logger: Logger(label: "test"))
+            identity: identity, configuration: configuration, desk: desk, logger: quiet)
         let port = try await server.start()
         let link = Link(
             host: "127.0.0.1", port: port, id: configuration.id, secret: configuration.secret,

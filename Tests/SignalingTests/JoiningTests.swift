@@ -2,19 +2,18 @@ import Testing
 
 @testable import Signaling
 
-@Suite struct JoiningTests {
+/// Server and client over loopback, with a host that has no media.
+@Suite(.timeLimit(.minutes(1))) struct JoiningTests {
     @Test func acceptedViewerGetsAnAnswerAndHearsTheEnd() async throws {
         try await Stage.with { stage in
             let fingerprint = randomFingerprint()
             try await stage.client { client in
-                let started = ContinuousClock.now
                 let ticket = try await client.knock(name: "Ann\u{202E}\u{7}", fingerprint: fingerprint)
                 guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
                     Issue.record("not accepted")
                     return
                 }
                 let answer = try await client.offer(description(fingerprint), token: token)
-                print("knock and offer: \(ContinuousClock.now - started)")
                 #expect(answer.sdp == description(stage.identity.fingerprint))
                 try await client.trickle("a=ice-ufrag:x\r\n")
                 let events = try await client.events()
@@ -30,9 +29,134 @@ import Testing
             #expect(seen.knocks.map(\.name) == ["Ann"])
             #expect(seen.knocks.map(\.kind) == ["share"])
             #expect(seen.knocks.map(\.address) == ["127.0.0.1"])
+            #expect(seen.knocks.map(\.words) == [FourWords(fingerprint: fingerprint)])
             #expect(seen.offers.map(\.fingerprint) == [fingerprint])
+            #expect(seen.offers.map(\.knock) == seen.knocks.map(\.id))
             #expect(seen.fragments == ["a=ice-ufrag:x\r\n"])
             #expect(seen.closed.count == 1)
+        }
+    }
+
+    @Test func lateListenerHearsTheEndAtOnce() async throws {
+        try await Stage.with { stage in
+            try await stage.client { client in
+                let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
+                _ = try await client.waitForAnswer(ticket)
+                await stage.server.endAll(reason: "over")
+                var heard: [HostEvent] = []
+                for try await event in try await client.events() { heard.append(event) }
+                #expect(heard == [.ended(reason: "over")])
+                #expect(await code { _ = try await client.knock(name: "", fingerprint: randomFingerprint()) } == .gone)
+            }
+        }
+    }
+
+    @Test func refusalComesWithItsReason() async throws {
+        try await Stage.with(decision: { _ in .refused("not today") }) { stage in
+            try await stage.client { client in
+                let fingerprint = randomFingerprint()
+                let ticket = try await client.knock(name: "", fingerprint: fingerprint)
+                #expect(try await client.waitForAnswer(ticket) == .refused("not today"))
+                #expect(await code { _ = try await client.knock(name: "", fingerprint: fingerprint) } == .refused)
+                #expect(stage.desk.seen.knocks.count == 1)
+            }
+            #expect(stage.server.statistics.knocksRefused == 1)
+        }
+    }
+
+    @Test func nobodyAnswersInTime() async throws {
+        let never = OneShot<KnockDecision>()
+        try await Stage.with(
+            decision: { _ in await never.value },
+            configure: {
+                $0.knockTimeout = .milliseconds(50)
+                $0.pollTimeout = .milliseconds(20)
+            }
+        ) { stage in
+            try await stage.client { client in
+                let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
+                #expect(try await client.waitForAnswer(ticket) == .unanswered)
+            }
+            #expect(await stage.desk.onWithdrawal.value == .unanswered)
+            never.fulfil(.accepted)
+        }
+    }
+
+    @Test func answerMayTakeSeveralPolls() async throws {
+        let decision = OneShot<KnockDecision>()
+        try await Stage.with(decision: { _ in await decision.value }, configure: { $0.pollTimeout = .milliseconds(1) })
+        { stage in
+            try await stage.client { client in
+                let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
+                async let answer = client.waitForAnswer(ticket)
+                // Enough polls to know that waiting goes on.
+                while stage.server.statistics.requests < 5 { await Task.yield() }
+                decision.fulfil(.accepted)
+                guard case .accepted = try await answer else {
+                    Issue.record("not accepted")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test func viewerWhoGoesIsWithdrawn() async throws {
+        let never = OneShot<KnockDecision>()
+        try await Stage.with(decision: { _ in await never.value }) { stage in
+            try await stage.client { client in
+                let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
+                await client.withdraw(ticket)
+                #expect(await stage.desk.onWithdrawal.value == .left)
+                #expect(await code { _ = try await client.waitForAnswer(ticket) } == .gone)
+            }
+            never.fulfil(.unanswered)
+        }
+    }
+
+    @Test func viewerWhoseConnectionBreaksIsWithdrawn() async throws {
+        let asked = OneShot<Void>()
+        let never = OneShot<KnockDecision>()
+        try await Stage.with(
+            decision: { _ in
+                asked.fulfil(())
+                return await never.value
+            }, configure: { $0.abandonTimeout = .milliseconds(20) }
+        ) { stage in
+            let client = try SignalingClient(link: stage.link)
+            let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
+            async let answer = code { _ = try await client.waitForAnswer(ticket) }
+            await asked.value
+            await client.close()
+            #expect(await answer != nil)
+            #expect(await stage.desk.onWithdrawal.value == .left)
+            never.fulfil(.unanswered)
+        }
+    }
+
+    @Test func endWithdrawsWaitingKnocks() async throws {
+        let never = OneShot<KnockDecision>()
+        try await Stage.with(decision: { _ in await never.value }) { stage in
+            try await stage.client { client in
+                let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
+                async let answer = code { _ = try await client.waitForAnswer(ticket) }
+                await stage.server.endAll(reason: "over")
+                #expect(await answer == .gone)
+                #expect(await stage.desk.onWithdrawal.value == .ended)
+            }
+            never.fulfil(.unanswered)
+        }
+    }
+
+    @Test func connectionsAreUsedAgain() async throws {
+        try await Stage.with { stage in
+            try await stage.client { client in
+                let fingerprint = randomFingerprint()
+                let ticket = try await client.knock(name: "", fingerprint: fingerprint)
+                guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else { return }
+                _ = try await client.offer(description(fingerprint), token: token)
+                await client.leave()
+            }
+            #expect(stage.server.statistics.connections == 1)
         }
     }
 }

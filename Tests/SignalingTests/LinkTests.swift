@@ -1,1 +1,110 @@
 import Testing
+
+@testable import Signaling
+
+@Suite struct LinkTests {
+    private let secret = [UInt8](0..<16)
+    private let fingerprint = [UInt8](32..<64)
+    private let fragment = "AQABAgMEBQYHCAkKCwwNDg8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0-Pw"
+
+    private func link(_ host: String = "192.168.1.5") -> Link {
+        Link(host: host, port: 8443, id: BroadcastID(0x0123_4567_89AB_CDEF), secret: secret, fingerprint: fingerprint)
+    }
+
+    private func error(_ text: String) -> LinkError? {
+        do {
+            _ = try Link(parsing: text)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func textIsAsSpecified() {
+        #expect(link().text == "https://192.168.1.5:8443/028T5CY4TQKFF#" + fragment)
+        #expect(link("fe80::1").text.hasPrefix("https://[fe80::1]:8443/"))
+    }
+
+    @Test func whatIsWrittenIsRead() throws {
+        for host in ["192.168.1.5", "my-pc.local", "::1", "fe80::1%eth0", "2001:db8::7"] {
+            for value in [UInt64.min, 1, 31, 32, .max >> 1, .max] {
+                let link = Link(
+                    host: host, port: 65_535, id: BroadcastID(value), secret: secret, fingerprint: fingerprint)
+                #expect(try Link(parsing: link.text) == link)
+            }
+        }
+    }
+
+    @Test func pastedTextIsTolerated() throws {
+        let text = link().text
+        for pasted in [
+            " \(text)\n", "\(text)\r\n", "<\(text)>", "\"\(text)\"", "'\(text)'",
+            text.replacing("028T5", with: "o28t5"),
+            text.replacing("https", with: "HTTPS"), String(text.prefix(60)) + "\n  " + text.dropFirst(60),
+        ] {
+            #expect(try Link(parsing: pasted) == link(), "\(pasted)")
+        }
+        let ones = Link(host: "h", port: 1, id: BroadcastID(33), secret: secret, fingerprint: fingerprint)
+        #expect(try Link(parsing: ones.text.replacing("0000000000011", with: "OoOoOoOoOooIl")) == ones)
+    }
+
+    @Test func everyCutTellsHowMuchIsMissing() {
+        let text = link().text
+        let start = "https://192.168.1.5:8443/".count
+        for length in start..<text.count {
+            let cut = error(String(text.prefix(length)))
+            let isInsideID = length > start && length < start + BroadcastID.length
+            #expect(cut == .cutOff(missing: text.count - length), "\(length) \(isInsideID)")
+        }
+        #expect(error(String(text.dropLast()))?.description.contains("1 character short") == true)
+    }
+
+    @Test func otherTextIsNoLink() {
+        for text in [
+            "", "hello", "http://h:1/028T5CY4TQKFF#\(fragment)", "https:///x", "https://h:1/watch/this",
+            "https://[::1/x",
+            "https://[zz]:1/x", "https://a b\u{0}c/x", String(repeating: "a", count: 10_000),
+        ] { #expect(error(text) == .notALink, "\(text.prefix(40))") }
+    }
+
+    @Test func mistypedPlacesAreNamed() {
+        func mistyped(_ text: String) -> Bool { if case .mistyped = error(text) { true } else { false } }
+        #expect(mistyped("https://h:0/028T5CY4TQKFF#" + fragment))
+        #expect(mistyped("https://h:65536/028T5CY4TQKFF#" + fragment))
+        #expect(mistyped("https://h:99999999999999999999/028T5CY4TQKFF#" + fragment))
+        #expect(mistyped("https://h:1/028T5CY4TQKF#" + fragment))
+        #expect(mistyped("https://h:1/028T5CY4TQKFU#" + fragment))
+        #expect(mistyped("https://h:1/Z28T5CY4TQKFF#" + fragment))
+        #expect(mistyped(link().text + "A"))
+        #expect(mistyped(String(link().text.dropLast()) + "x"))
+        #expect(error("https://h:1/028T5CY4TQKFF#AQ*" + fragment) == .mistyped("character 3 after # cannot be there"))
+    }
+
+    @Test func otherVersionsAreNamed() {
+        let payload = [UInt8(2)] + secret + fingerprint
+        #expect(error("https://h:1/028T5CY4TQKFF#" + Base64URL.encode(payload)) == .unknownVersion(2))
+    }
+
+    @Test func noPrintedFormHoldsTheSecret() {
+        let link = link()
+        var dumped = ""
+        dump(link, to: &dumped)
+        for text in ["\(link)", link.debugDescription, link.redacted, dumped, "\([link])"] {
+            #expect(!text.contains(fragment) && !text.contains("13, 14"))
+        }
+        for broken in [String(link.text.dropLast()), link.text + "AAAA", link.text.replacing("AQAB", with: "AwAB")] {
+            #expect(error(broken)?.description.contains("BAgMEBQ") == false)
+        }
+    }
+
+    @Test func base64RoundTripsAndRefusesLeftoverBits() {
+        for count in 0..<70 {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37) }
+            #expect(Base64URL.decode(Base64URL.encode(bytes)) == bytes)
+        }
+        #expect(Base64URL.decode("A") == nil)
+        #expect(Base64URL.decode("AB") == nil)
+        #expect(Base64URL.decode("AA==") == [0])
+        #expect(Base64URL.decode("+/-_") == Base64URL.decode("-_-_"))
+    }
+}

@@ -24,12 +24,29 @@ final class HTTPExchange: ChannelDuplexHandler {
         case stream(
             head: EventLoopPromise<HTTPResponseHead>, piece: @Sendable (ByteBuffer) -> Void,
             end: @Sendable ((any Error)?) -> Void)
+
+        /// The first outcome counts.
+        func fail(_ error: any Error) {
+            switch self {
+            case .whole(let promise): promise.fail(error)
+            case .stream(let promise, _, let end):
+                promise.fail(error)
+                end(error)
+            }
+        }
     }
 
     struct Request: Sendable {
         var head: HTTPRequestHead
         var body: ByteBuffer?
         var kind: Kind
+    }
+
+    /// Sends a request over a connection that has this handler; one that is closed already fails it too.
+    static func send(_ request: Request, on channel: any Channel) {
+        let written = channel.eventLoop.makePromise(of: Void.self)
+        written.futureResult.whenFailure { _ in request.kind.fail(Closed()) }
+        channel.writeAndFlush(request, promise: written)
     }
 
     struct TooLong: Error {}
@@ -44,7 +61,7 @@ final class HTTPExchange: ChannelDuplexHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let request = unwrapOutboundIn(data)
         guard current == nil, failure == nil, context.channel.isActive else {
-            fail(request.kind, failure ?? Closed())
+            request.kind.fail(failure ?? Closed())
             promise?.fail(Closed())
             return
         }
@@ -99,15 +116,6 @@ final class HTTPExchange: ChannelDuplexHandler {
         failure = failure ?? error
         guard let kind = current else { return }
         current = nil
-        fail(kind, failure ?? error)
-    }
-
-    private func fail(_ kind: Kind, _ error: any Error) {
-        switch kind {
-        case .whole(let promise): promise.fail(error)
-        case .stream(let promise, _, let end):
-            promise.fail(error)
-            end(error)
-        }
+        kind.fail(failure ?? error)
     }
 }

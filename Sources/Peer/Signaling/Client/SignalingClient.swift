@@ -76,8 +76,17 @@ public actor SignalingClient {
 
     /// Waits until somebody answers; the host gives up after 60 s.
     public func waitForAnswer(_ ticket: KnockTicket) async throws(SignalingError) -> KnockAnswer {
+        var losses = 0
         while true {
-            let answer = try await ask(.GET, path: ticket.path, timeout: configuration.pollTimeout)
+            let answer: HTTPAnswer
+            do {
+                answer = try await ask(.GET, path: ticket.path, timeout: configuration.pollTimeout)
+            } catch {
+                // A poll may be asked again; the host keeps the knock for some seconds.
+                losses += 1
+                guard error.code == .connectionLost, losses < 3, !Task.isCancelled else { throw error }
+                continue
+            }
             switch answer.status {
             case 202: continue
             case 200:
@@ -149,7 +158,7 @@ public actor SignalingClient {
             channel.close(promise: nil)
         }
         defer { deadline.cancel() }
-        channel.writeAndFlush(request, promise: nil)
+        HTTPExchange.send(request, on: channel)
         do {
             let status = try await head.futureResult.get().status
             guard status == .ok else {
@@ -198,7 +207,12 @@ extension SignalingClient {
         let head = requestHead(method, path, type, body?.readableBytes, extra)
         while let channel = idle.popLast() {
             guard channel.isActive else { continue }
-            if let answer = try? await exchange(head, body, on: channel, timeout) { return answer }
+            do {
+                return try await exchange(head, body, on: channel, timeout)
+            } catch {
+                // Only an idle connection that the host has closed meanwhile deserves a second try.
+                guard error is HTTPExchange.Closed, !Task.isCancelled else { throw connector.explain(error) }
+            }
             break
         }
         let channel = try await connector.connect()
@@ -220,7 +234,7 @@ extension SignalingClient {
             channel.close(promise: nil)
         }
         defer { deadline.cancel() }
-        channel.writeAndFlush(HTTPExchange.Request(head: head, body: body, kind: .whole(promise)), promise: nil)
+        HTTPExchange.send(HTTPExchange.Request(head: head, body: body, kind: .whole(promise)), on: channel)
         let answer = try await withTaskCancellationHandler {
             try await promise.futureResult.get()
         } onCancel: {

@@ -77,16 +77,20 @@ final class EventHub: Sendable {
     func end(reason: String, limit: Duration) async {
         let event = HostEvent.ended(reason: reason)
         let text = event.serialized
-        let empty = OneShot<Void>()
-        state.withLock { state in
-            guard state.ended == nil else { return }
-            state.ended = event
-            for stream in state.streams.values {
-                stream.continuation.yield(text)
-                stream.continuation.finish()
+        let empty: OneShot<Void>? = state.withLock { state in
+            if state.ended == nil {
+                state.ended = event
+                for stream in state.streams.values {
+                    stream.continuation.yield(text)
+                    stream.continuation.finish()
+                }
             }
-            if state.streams.isEmpty { empty.fulfil(()) } else { state.onEmpty = empty }
+            guard !state.streams.isEmpty else { return nil }
+            let empty = state.onEmpty ?? OneShot<Void>()
+            state.onEmpty = empty
+            return empty
         }
+        guard let empty else { return }
         let deadline = Task {
             if (try? await Task.sleep(for: limit)) != nil { empty.fulfil(()) }
         }

@@ -30,7 +30,8 @@ struct GuardedChannel: ServerChildChannel {
 final class ConnectionRegister: Sendable {
     private struct State {
         var doorman: Doorman
-        var channels: [ObjectIdentifier: any Channel] = [:]
+        /// Each closes its connection without a TLS goodbye.
+        var hangUps: [ObjectIdentifier: @Sendable () -> Void] = [:]
     }
     private let state: Mutex<State>
     private let onDecision: @Sendable (_ isAccepted: Bool) -> Void
@@ -44,10 +45,10 @@ final class ConnectionRegister: Sendable {
         state.withLock { body(&$0.doorman, .now) }
     }
 
-    func open(_ channel: any Channel, _ address: AddressKey) -> Bool {
+    func open(_ channel: any Channel, _ address: AddressKey, hangUp: @escaping @Sendable () -> Void) -> Bool {
         let isAccepted = state.withLock { state in
             guard state.doorman.mayConnect(address, now: .now) else { return false }
-            state.channels[ObjectIdentifier(channel)] = channel
+            state.hangUps[ObjectIdentifier(channel)] = hangUp
             return true
         }
         onDecision(isAccepted)
@@ -56,15 +57,15 @@ final class ConnectionRegister: Sendable {
 
     func closed(_ channel: any Channel, _ address: AddressKey) {
         state.withLock { state in
-            guard state.channels.removeValue(forKey: ObjectIdentifier(channel)) != nil else { return }
+            guard state.hangUps.removeValue(forKey: ObjectIdentifier(channel)) != nil else { return }
             state.doorman.closed(address)
         }
     }
 
     /// For the end: without waiting for anybody.
-    func closeAll() {
-        let channels = state.withLock { Array($0.channels.values) }
-        for channel in channels { channel.close(promise: nil) }
+    func hangUpAll() {
+        let hangUps = state.withLock { Array($0.hangUps.values) }
+        for hangUp in hangUps { hangUp() }
     }
 }
 
@@ -79,7 +80,11 @@ final class ConnectionGuard: ChannelInboundHandler {
 
     func channelActive(context: ChannelHandlerContext) {
         let address = PeerAddress(context.channel.remoteAddress).key
-        guard connections.open(context.channel, address) else {
+        let loop = context.eventLoop
+        let bound = NIOLoopBound(context, eventLoop: loop)
+        // From this handler's place on, which is below TLS: TLS would wait for the other side's goodbye.
+        let hangUp: @Sendable () -> Void = { loop.execute { bound.value.close(promise: nil) } }
+        guard connections.open(context.channel, address, hangUp: hangUp) else {
             context.close(promise: nil)
             return
         }

@@ -28,7 +28,7 @@ public actor SignalingServer {
         /// Until a knock counts as unanswered, how long a poll is held, until an unpolled knock is withdrawn.
         public var knockTimeout: Duration = .seconds(60)
         public var pollTimeout: Duration = .seconds(20)
-        public var abandonTimeout: Duration = .seconds(10)
+        public var abandonTimeout: Duration = .seconds(5)
         /// For the desk to answer an offer.
         public var answerTimeout: Duration = .seconds(6)
         /// For a request's body to arrive.
@@ -156,7 +156,7 @@ public actor SignalingServer {
         let connections = service.connections
         let forced = Task {
             guard (try? await Task.sleep(for: .milliseconds(800))) != nil else { return }
-            connections.closeAll()
+            connections.hangUpAll()
         }
         try? await server.shutdownGracefully()
         forced.cancel()
@@ -188,7 +188,7 @@ public struct SignalingServerError: Error, CustomStringConvertible {
         case EADDRNOTAVAIL:
             self.init(.addressNotHere, "\(host) is not an address of this machine: see them with: ip address")
         default:
-            if error is SocketAddressError {
+            if error is SocketAddressError.UnknownHost {
                 self.init(.unknownHost, "\(host) is not known as an address or name to listen on")
             } else {
                 self.init(.other, "cannot listen on \(place): \(error)")

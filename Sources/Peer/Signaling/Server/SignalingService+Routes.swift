@@ -8,6 +8,9 @@ extension SignalingService {
         count { $0.requests += 1 }
         var reply: Reply
         var isTooLarge = false
+        if request.headers[.expect]?.lowercased() == "100-continue" {
+            try await writer.writeInformationalHead(HTTPResponse(status: .continue))
+        }
         do {
             let call = Call(
                 method: request.method,

@@ -1,0 +1,177 @@
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import Signaling
+
+/// What each route answers, request by request.
+@Suite(.timeLimit(.minutes(1))) struct EndpointTests {
+    private func with(
+        _ refusal: OfferRefusal? = nil, configure: (inout SignalingServer.Configuration) -> Void = { _ in },
+        _ body: (Stage, Wire, String) async throws -> Void
+    ) async throws {
+        try await Stage.with(refusal: refusal, configure: configure) { stage in
+            try await Wire.with(stage.link) { wire in try await body(stage, wire, "/" + stage.link.id.text) }
+        }
+    }
+
+    @Test func pageIsServedWithItsGuards() async throws {
+        try await with { _, wire, base in
+            for path in [base, base + "/", base + "?x"] {
+                let page = try await wire.ask(.GET, path)
+                #expect(page.status == 200 && page.text.contains("<"))
+                #expect(page.headers.first(name: "Content-Security-Policy")?.contains("default-src 'none'") == true)
+                #expect(page.headers.first(name: "Cache-Control") == "no-store")
+                #expect(page.headers.first(name: "Referrer-Policy") == "no-referrer")
+                #expect(page.headers.first(name: "X-Content-Type-Options") == "nosniff")
+            }
+            #expect(
+                try await wire.ask(.GET, "/_/page.js").headers.first(name: "Content-Type")?.hasPrefix("text/javascript")
+                    == true)
+            #expect(try await wire.ask(.GET, "/_/page.css").status == 200)
+            #expect(try await wire.ask(.GET, "/").status == 200)
+            #expect(try await wire.ask(.HEAD, base).body.readableBytes == 0)
+            let moved = try await wire.ask(.GET, base.lowercased())
+            #expect(moved.status == (base == base.lowercased() ? 200 : 307))
+            #expect(moved.status == 200 || moved.headers.first(name: "Location") == base)
+        }
+    }
+
+    @Test func everythingElseIsAProblemDocument() async throws {
+        try await with { _, wire, base in
+            for path in [
+                "/favicon.ico", "/0000000000000", base + "/what", base + "/whep/a/b", "/../../etc/passwd", "/%00",
+                "/_/x",
+            ] {
+                let answer = try await wire.ask(.GET, path)
+                #expect(answer.status == 404, "\(path)")
+                #expect(answer.headers.first(name: "Content-Type") == "application/problem+json")
+                #expect(answer.text.contains("\"status\":404"))
+            }
+            let wrong = try await wire.ask(.PUT, base + "/knock")
+            #expect(wrong.status == 405 && wrong.headers.first(name: "Allow") == "POST")
+            #expect(try await wire.ask(.POST, base + "/messages").status == 501)
+        }
+    }
+
+    @Test func whepSpeaksAsTheDraftSays() async throws {
+        try await with { _, wire, base in
+            let options = try await wire.ask(.OPTIONS, base + "/whep")
+            #expect(options.status == 200 && options.headers.first(name: "Accept-Post") == "application/sdp")
+            #expect(options.headers.first(name: "Access-Control-Allow-Origin") == "*")
+            let head = try await wire.ask(.HEAD, base + "/whep")
+            #expect(head.status == 200 && head.headers.first(name: "Content-Type") == "application/sdp")
+            #expect(try await wire.ask(.GET, base + "/whep").status == 204)
+
+            let fingerprint = randomFingerprint()
+            let token = try await wire.token(fingerprint)
+            let offer = description(fingerprint)
+            #expect(try await wire.ask(.POST, base + "/whep", [sdpType], body: offer).status == 401)
+            #expect(try await wire.ask(.POST, base + "/whep", [sdpType, bearer("wrong")], body: offer).status == 401)
+            #expect(try await wire.ask(.POST, base + "/whep", [bearer(token)], body: offer).status == 415)
+            let created = try await wire.ask(
+                .POST, base + "/whep", [("Content-Type", "Application/SDP; charset=x"), bearer(token)], body: offer)
+            #expect(created.status == 201)
+            #expect(created.headers.first(name: "Content-Type") == "application/sdp")
+            #expect(created.headers.first(name: "ETag") == "\"one\"")
+            #expect(created.headers.first(name: "Link")?.contains("server-sent-events") == true)
+            let resource = try #require(created.headers.first(name: "Location"))
+            #expect(resource.hasPrefix(base + "/whep/") && resource.count == base.count + 6 + 22)
+            #expect(
+                try await wire.ask(.OPTIONS, resource).headers.first(name: "Accept-Patch")
+                    == "application/trickle-ice-sdpfrag")
+            #expect(try await wire.ask(.GET, resource, [bearer(token)]).status == 204)
+            #expect(try await wire.ask(.GET, resource).status == 401)
+        }
+    }
+
+    @Test func patchNeedsTheRightSession() async throws {
+        try await with { stage, wire, base in
+            let (mine, others) = (randomFingerprint(), randomFingerprint())
+            let (token, other) = (try await wire.token(mine), try await wire.token(others))
+            let created = try await wire.ask(.POST, base + "/whep", [sdpType, bearer(token)], body: description(mine))
+            let resource = try #require(created.headers.first(name: "Location"))
+            let type = ("Content-Type", "application/trickle-ice-sdpfrag")
+            func patch(_ headers: [(String, String)]) async throws -> Int {
+                try await wire.ask(.PATCH, resource, headers, body: "a=x").status
+            }
+            #expect(try await patch([type, bearer(token)]) == 428)
+            #expect(try await patch([type, bearer(token), ("If-Match", "\"two\"")]) == 412)
+            #expect(try await patch([sdpType, bearer(token), ("If-Match", "\"one\"")]) == 415)
+            #expect(try await patch([type, bearer(other), ("If-Match", "\"one\"")]) == 404)
+            #expect(try await patch([type, ("If-Match", "\"one\"")]) == 401)
+            #expect(stage.desk.seen.fragments.isEmpty)
+            #expect(try await patch([type, bearer(token), ("If-Match", "\"one\"")]) == 204)
+            #expect(try await patch([type, bearer(token), ("If-Match", "*")]) == 204)
+            #expect(try await wire.ask(.DELETE, resource, [bearer(other)]).status == 404)
+            #expect(stage.desk.seen.closed.isEmpty)
+            #expect(try await wire.ask(.DELETE, resource, [bearer(token)]).status == 200)
+            #expect(try await wire.ask(.DELETE, resource, [bearer(token)]).status == 404)
+            #expect(stage.desk.seen.closed.count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        (OfferRefusal.Code.malformed, 400), (.notAcceptable, 406), (.unprocessable, 422), (.notLive, 409), (.busy, 503),
+    ])
+    func refusedOffersSayWhy(code: OfferRefusal.Code, status: Int) async throws {
+        try await with(OfferRefusal(code, "because of the moon")) { _, wire, base in
+            let fingerprint = randomFingerprint()
+            let token = try await wire.token(fingerprint)
+            let answer = try await wire.ask(
+                .POST, base + "/whep", [sdpType, bearer(token)], body: description(fingerprint))
+            #expect(answer.status == status && answer.text.contains("because of the moon"))
+            #expect((answer.headers.first(name: "Retry-After") != nil) == [409, 503].contains(status))
+        }
+    }
+
+    @Test func slowDeskIsGivenUpAndItsSessionClosed() async throws {
+        let late = OneShot<Void>()
+        let identity = try Identity.ephemeral()
+        let desk = FakeDesk { _ throws(OfferRefusal) in
+            await late.value
+            return "v=0"
+        }
+        var configuration = SignalingServer.Configuration(host: "127.0.0.1", fixedToken: "let me in")
+        configuration.answerTimeout = .milliseconds(20)
+        let server = SignalingServer(identity: identity, configuration: configuration, desk: desk, logger: quiet)
+        let link = Link(
+            host: "127.0.0.1", port: try await server.start(), id: configuration.id, secret: configuration.secret,
+            fingerprint: identity.fingerprint)
+        try await Wire.with(link) { wire in
+            let answer = try await wire.ask(
+                .POST, "/\(link.id.text)/whep", [sdpType, bearer("let me in")], body: description(randomFingerprint()))
+            #expect(answer.status == 503)
+        }
+        late.fulfil(())
+        _ = await desk.onClose.value
+        await server.stop()
+    }
+
+    @Test func fixedTokenIsForForeignPlayersAndNeverDefault() async throws {
+        try await with(configure: { $0.fixedToken = "let me in" }) { stage, wire, base in
+            let offer = description(randomFingerprint())
+            let answer = try await wire.ask(.POST, base + "/whep", [sdpType, bearer("let me in")], body: offer)
+            #expect(answer.status == 201 && answer.headers.first(name: "Share-Proof") == nil)
+            #expect(stage.desk.seen.offers.map(\.knock) == [nil])
+            #expect(
+                try await wire.ask(.POST, base + "/whep", [sdpType, bearer("let me inn")], body: offer).status == 401)
+            try await stage.client { client in
+                #expect(await code { _ = try await client.offer(offer, token: "let me in") } == .hostNotProven)
+            }
+        }
+        try await with { _, wire, base in
+            let answer = try await wire.ask(.POST, base + "/whep", [sdpType, bearer("")], body: description([1]))
+            #expect(answer.status == 401)
+        }
+    }
+
+    @Test func eventStreamsNeedTheBearerAndAreFew() async throws {
+        try await with { _, wire, base in
+            #expect(try await wire.ask(.GET, base + "/events").status == 401)
+            let token = try await wire.token(randomFingerprint())
+            let asked = try await wire.ask(.POST, base + "/events", [bearer(token)], body: "[\"viewercount\"]")
+            #expect(asked.status == 201 && asked.headers.first(name: "Location") == base + "/events")
+        }
+    }
+}

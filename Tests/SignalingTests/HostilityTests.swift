@@ -1,0 +1,288 @@
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import Signaling
+
+let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+/// People who should not get in, and those who only want to break it.
+@Suite(.timeLimit(.minutes(2))) struct HostilityTests {
+    private func altered(_ link: Link, secret: [UInt8]? = nil, fingerprint: [UInt8]? = nil) -> Link {
+        Link(
+            host: link.host, port: link.port, id: link.id, secret: secret ?? link.secret,
+            fingerprint: fingerprint ?? link.fingerprint)
+    }
+
+    @Test func wrongSecretNeverReachesTheDesk() async throws {
+        try await Stage.with { stage in
+            try await stage.client(altered(stage.link, secret: Link.randomSecret())) { client in
+                for _ in 0..<6 {
+                    #expect(
+                        await code { _ = try await client.knock(name: "", fingerprint: randomFingerprint()) }
+                            == .wrongSecret)
+                }
+                #expect(
+                    await code { _ = try await client.knock(name: "", fingerprint: randomFingerprint()) } == .tooMany)
+            }
+            #expect(stage.desk.seen.knocks.isEmpty)
+            #expect(stage.server.statistics.wrongProofs == 6)
+        }
+    }
+
+    @Test func proofOfAnotherCertificateIsWorthNothing() async throws {
+        try await Stage.with { stage in
+            try await Wire.with(stage.link) { wire in
+                let body = wire.knockBody(randomFingerprint())
+                let swapped = body.replacing(
+                    #/"fingerprint":"[^"]*"/#, with: "\"fingerprint\":\"\(Base64URL.encode(randomFingerprint()))\"")
+                let answer = try await wire.ask(.POST, "/\(stage.link.id.text)/knock", body: swapped)
+                #expect(answer.status == 403)
+            }
+            #expect(stage.desk.seen.knocks.isEmpty)
+        }
+    }
+
+    @Test func tokenIsForItsCertificateAlone() async throws {
+        try await Stage.with { stage in
+            try await Wire.with(stage.link) { wire in
+                let (mine, thief) = (randomFingerprint(), randomFingerprint())
+                let token = try await wire.token(mine)
+                let path = "/\(stage.link.id.text)/whep"
+                #expect(
+                    try await wire.ask(.POST, path, [sdpType, bearer(token)], body: description(thief)).status == 403)
+                let both = description(mine) + "a=fingerprint:sha-256 \(FingerprintText.colons(thief))\r\n"
+                #expect(try await wire.ask(.POST, path, [sdpType, bearer(token)], body: both).status == 400)
+            }
+            #expect(stage.desk.seen.offers.isEmpty)
+            #expect(stage.server.statistics.wrongFingerprints == 1)
+        }
+    }
+
+    @Test func hostWithAnotherCertificateIsDetected() async throws {
+        try await Stage.with { stage in
+            try await stage.client(altered(stage.link, fingerprint: randomFingerprint())) { client in
+                #expect(
+                    await code { _ = try await client.knock(name: "", fingerprint: randomFingerprint()) }
+                        == .certificateMismatch)
+                #expect(await code { _ = try await client.events() } == .certificateMismatch)
+            }
+            #expect(stage.server.statistics.requests == 0)
+        }
+    }
+
+    @Test func swappedFingerprintInTheAnswerIsDetected() async throws {
+        try await Stage.with(answerFingerprint: randomFingerprint()) { stage in
+            try await stage.client { client in
+                let fingerprint = randomFingerprint()
+                let ticket = try await client.knock(name: "", fingerprint: fingerprint)
+                guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else { return }
+                #expect(
+                    await code { _ = try await client.offer(description(fingerprint), token: token) } == .hostNotProven)
+            }
+        }
+    }
+
+    @Test func garbageIsRefusedWithoutAskingAnybody() async throws {
+        try await Stage.with { stage in
+            try await Wire.with(stage.link) { wire in
+                let base = "/" + stage.link.id.text
+                let fingerprint = randomFingerprint()
+                let token = try await wire.token(fingerprint)
+                for body in [
+                    "", "hello", "v=0", "v=0\r\na=fingerprint:sha-1 AA\r\n", String(repeating: "\u{0}", count: 60_000),
+                ] {
+                    #expect(
+                        try await wire.ask(.POST, base + "/whep", [sdpType, bearer(token)], body: body).status == 400)
+                }
+                for body in [
+                    "", "{", "[]", "{\"fingerprint\":1,\"proof\":2}", "{\"fingerprint\":\"AA\",\"proof\":\"!\"}",
+                    String(repeating: "[", count: 60_000),
+                ] {
+                    #expect(try await wire.ask(.POST, base + "/knock", body: body).status == 400)
+                }
+                let full = description(fingerprint, padding: 65_536 - description(fingerprint).utf8.count)
+                #expect(try await wire.ask(.POST, base + "/whep", [sdpType, bearer(token)], body: full).status == 201)
+                let over = description(fingerprint, padding: 66_000)
+                #expect(try await wire.ask(.POST, base + "/whep", [sdpType, bearer(token)], body: over).status == 413)
+                let lie = [sdpType, bearer(token), ("Content-Length", "99999999999")]
+                #expect(try await wire.ask(.POST, base + "/whep", lie, body: "v=0").status == 413)
+            }
+            #expect(stage.desk.seen.offers.count == 1)
+            #expect(stage.server.statistics.tooLarge == 2)
+        }
+    }
+
+    @Test func thousandKnocksInABurstHurtNobody() async throws {
+        let never = OneShot<KnockDecision>()
+        try await Stage.with(decision: { _ in await never.value }) { stage in
+            try await Wire.with(stage.link) { wire in
+                let statuses = try await withThrowingTaskGroup(of: [Int].self) { group in
+                    for _ in 0..<20 {
+                        group.addTask {
+                            let connection = try await wire.connect()
+                            var statuses: [Int] = []
+                            for _ in 0..<50 {
+                                let body = wire.knockBody(randomFingerprint())
+                                let answer = try await wire.ask(
+                                    .POST, "/\(stage.link.id.text)/knock", body: body, over: connection)
+                                statuses.append(answer.status)
+                                #expect(answer.status == 202 || answer.headers.first(name: "Retry-After") != nil)
+                            }
+                            return statuses
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0 += $1 }
+                }
+                #expect(statuses.count == 1_000)
+                #expect(Set(statuses) == [202, 429])
+                #expect(statuses.count { $0 == 202 } == 8)
+                #expect(stage.desk.seen.knocks.count == 8)
+                #expect(try await wire.ask(.GET, "/").status == 200)
+            }
+            never.fulfil(.unanswered)
+        }
+    }
+
+    @Test func oneCertificateWaitsOnce() async throws {
+        let never = OneShot<KnockDecision>()
+        try await Stage.with(decision: { _ in await never.value }) { stage in
+            try await Wire.with(stage.link) { wire in
+                let body = wire.knockBody(randomFingerprint())
+                var places = Set<String>()
+                for _ in 0..<10 {
+                    let answer = try await wire.ask(.POST, "/\(stage.link.id.text)/knock", body: body)
+                    places.insert(try #require(answer.headers.first(name: "Location")))
+                }
+                #expect(places.count == 1 && stage.desk.seen.knocks.count == 1)
+            }
+            never.fulfil(.unanswered)
+        }
+    }
+
+    @Test func tooManyConnectionsAreClosedAtTheDoor() async throws {
+        try await Stage.with(configure: { $0.limits.connectionsPerAddress = 3 }) { stage in
+            try await Wire.with(stage.link) { wire in
+                var open: [any Channel] = []
+                for _ in 0..<3 { open.append(try await wire.connect()) }
+                #expect(await code { _ = try await wire.connect() } != nil)
+                #expect(try await wire.ask(.GET, "/", over: open[0]).status == 200)
+                try await open[1].close()
+                #expect(stage.server.statistics.connectionsRefused == 1)
+            }
+        }
+    }
+
+    @Test func whoSaysNothingOrNeverEndsIsClosed() async throws {
+        try await Stage.with(configure: {
+            $0.idleTimeout = .milliseconds(30)
+            $0.readTimeout = .milliseconds(30)
+        }) { stage in
+            try await Wire.with(stage.link) { wire in
+                // On a busy machine either may be closed before its handshake ends, which is as good.
+                if let silent = try? await wire.connect() { try await silent.closeFuture.get() }
+                await #expect(throws: (any Error).self) {
+                    _ = try await wire.ask(
+                        .POST, "/\(stage.link.id.text)/knock", [("Content-Length", "100")], body: "{")
+                }
+            }
+            // Before TLS even starts.
+            let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+            let plain = try await ClientBootstrap(group: group).connect(host: stage.link.host, port: stage.link.port)
+                .get()
+            try await plain.closeFuture.get()
+            try await group.shutdownGracefully()
+        }
+    }
+
+    @Test func noiseInsteadOfTLSOrHTTPDoesNoHarm() async throws {
+        try await Stage.with { stage in
+            let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+            for seed in 0..<20 {
+                let plain = try await ClientBootstrap(group: group).connect(
+                    host: stage.link.host, port: stage.link.port
+                ).get()
+                let noise = (0..<2_000).map { UInt8(truncatingIfNeeded: ($0 &* 31 &+ seed) &* 17) }
+                let start: [UInt8] = seed % 2 == 0 ? [0x16, 3, 1, 2, 0, 1] : []
+                plain.writeAndFlush(ByteBuffer(bytes: start + noise), promise: nil)
+                plain.close(promise: nil)
+                try await plain.closeFuture.get()
+            }
+            try await group.shutdownGracefully()
+            try await Wire.with(stage.link) { wire in
+                let long = [("X-Long", String(repeating: "x", count: 20_000))]
+                let answer = try? await wire.ask(.GET, "/", long)
+                #expect(answer == nil || answer?.status == 400)
+                let next = try await wire.ask(.GET, "/")
+                #expect(next.status == 200)
+            }
+        }
+    }
+
+    @Test func viewerThatDoesNotReadLosesItsStreamAndStopIsQuick() async throws {
+        try await Stage.with { stage in
+            try await Wire.with(stage.link) { wire in
+                let token = try await wire.token(randomFingerprint())
+                let channel = try await wire.connect()
+                let head = channel.eventLoop.makePromise(of: HTTPResponseHead.self)
+                let request = HTTPRequestHead(
+                    version: .http1_1, method: .GET, uri: "/\(stage.link.id.text)/events",
+                    headers: HTTPHeaders([("Host", "x"), bearer(token)]))
+                HTTPExchange.send(
+                    HTTPExchange.Request(
+                        head: request, body: nil, kind: .stream(head: head, piece: { _ in }, end: { _ in })),
+                    on: channel)
+                #expect(try await head.futureResult.get().status == .ok)
+                try await channel.setOption(.autoRead, value: false).get()
+                let big = HostEvent.other(name: "big", json: "\"" + String(repeating: "x", count: 100_000) + "\"")
+                while stage.server.statistics.eventsDropped == 0 { stage.server.broadcastEvent(big) }
+                let started = ContinuousClock.now
+                await stage.server.stop()
+                #expect(ContinuousClock.now - started < .seconds(4))
+            }
+        }
+    }
+
+    @Test func noSecretIsEverLogged() async throws {
+        let log = Mutex("")
+        let logger = Logger(label: "test") { _ in RecordingLog { line in log.withLock { $0 += line + "\n" } } }
+        var token = ""
+        let link: Link
+        do {
+            let identity = try Identity.ephemeral()
+            let desk = FakeDesk { _ throws(OfferRefusal) in description(identity.fingerprint) }
+            let configuration = SignalingServer.Configuration(host: "127.0.0.1", fixedToken: "let-me-in")
+            let server = SignalingServer(identity: identity, configuration: configuration, desk: desk, logger: logger)
+            link = Link(
+                host: "127.0.0.1", port: try await server.start(), id: configuration.id, secret: configuration.secret,
+                fingerprint: identity.fingerprint)
+            try await Wire.with(link) { wire in
+                let fingerprint = randomFingerprint()
+                token = try await wire.token(fingerprint)
+                _ = try await wire.ask(
+                    .POST, "/\(link.id.text)/whep", [sdpType, bearer(token)], body: description(fingerprint))
+                _ = try await wire.ask(.POST, "/\(link.id.text)/whep", [sdpType, bearer("wrong")], body: "x")
+                _ = try await wire.ask(.POST, "/\(link.id.text)/knock", body: "{")
+            }
+            await server.stop()
+        }
+        let text = log.withLock { $0 }
+        let fragment = String(link.text.suffix(60))
+        for secret in [token, fragment, Base64URL.encode(link.secret), "let-me-in"] { #expect(!text.contains(secret)) }
+    }
+}
+
+private struct RecordingLog: LogHandler {
+    let record: @Sendable (String) -> Void
+    var logLevel = Logger.Level.trace
+    var metadata = Logger.Metadata()
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+    init(_ record: @escaping @Sendable (String) -> Void) { self.record = record }
+    func log(event: LogEvent) { record("\(event.message) \(event.metadata ?? [:]) \(metadata)") }
+}

@@ -1,0 +1,57 @@
+import NIOCore
+import Testing
+
+@testable import Signaling
+
+@Suite struct PeerTextTests {
+    @Test func namesAreFitForATerminal() {
+        func clean(_ text: String) -> String { PeerText.clean(text, fallback: "somebody") }
+        #expect(clean("  Ann \t Lee\n") == "Ann Lee")
+        #expect(clean("\u{1B}[31mred\u{7}\u{9B}") == "[31mred")
+        #expect(clean("abc\u{202E}def\u{2066}\u{200B}\u{FEFF}") == "abcdef")
+        #expect(clean("\u{E000}\u{2028}") == "somebody")
+        #expect(clean("") == "somebody")
+        #expect(clean("Åsa 李雷 🦊") == "Åsa 李雷 🦊")
+        #expect(clean(String(repeating: "x", count: 100_000)).unicodeScalars.count == 64)
+        #expect(clean("z" + String(repeating: "\u{301}", count: 500)).unicodeScalars.count == 3)
+    }
+
+    @Test func programsAreRecognised() {
+        #expect(PeerText.kind(userAgent: "share/1") == "share")
+        #expect(PeerText.kind(userAgent: "Mozilla/5.0 (X11; Linux) Gecko/20100101 Firefox/140.0") == "Firefox")
+        #expect(PeerText.kind(userAgent: "Mozilla/5.0 AppleWebKit/537.36 Chrome/156.0 Safari/537.36") == "Chrome")
+        #expect(PeerText.kind(userAgent: "GStreamer/1.22 x") == "GStreamer")
+        #expect(PeerText.kind(userAgent: "\u{1B}[2J") == "[2J")
+        #expect(PeerText.kind(userAgent: nil) == "unknown")
+    }
+
+    @Test func addressesAreCountedByNetwork() throws {
+        func address(_ text: String) throws -> PeerAddress { PeerAddress(try SocketAddress(ipAddress: text, port: 1)) }
+        #expect(try address("::ffff:10.0.0.1").key == address("10.0.0.1").key)
+        #expect(try address("::ffff:10.0.0.1").text == "10.0.0.1")
+        #expect(try address("10.0.0.1").key != address("10.0.0.2").key)
+        #expect(try address("2001:db8::1").key == address("2001:db8::ffff").key)
+        #expect(try address("2001:db8::1").key != address("2001:db8:0:1::1").key)
+    }
+
+    @Test func eventsSurviveAnyCut() throws {
+        let text =
+            HostEvent.viewerCount(7).serialized + ":\n\n" + "event: x\r\ndata: {\r\ndata: }\r\n\r\n"
+            + HostEvent.ended(reason: "bye \"you\"\n").serialized
+        let bytes = Array(text.utf8)
+        for cut in 0...bytes.count {
+            var parser = EventStreamParser()
+            var events: [HostEvent?] = []
+            try parser.feed(bytes[..<cut]) { events.append(HostEvent(name: $0, data: $1)) }
+            try parser.feed(bytes[cut...]) { events.append(HostEvent(name: $0, data: $1)) }
+            #expect(events == [.viewerCount(7), .other(name: "x", json: "{\n}"), .ended(reason: "bye \"you\"")])
+        }
+    }
+
+    @Test func endlessLineEndsTheStream() {
+        var parser = EventStreamParser()
+        #expect(throws: EventStreamParser.TooLong.self) {
+            try parser.feed(repeatElement(UInt8(ascii: "x"), count: 70_000)) { _, _ in }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import Logging
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import Signaling
+
+/// Hosts that are not there, and ports that cannot be had: each a sentence of its own.
+@Suite(.timeLimit(.minutes(1))) struct ReachingTests {
+    private func knock(_ host: String, _ port: Int, timeout: Duration = .seconds(5)) async throws -> SignalingError
+        .Code?
+    {
+        var configuration = SignalingClient.Configuration()
+        configuration.connectTimeout = timeout
+        configuration.answerTimeout = timeout
+        let link = Link(
+            host: host, port: port, id: .random(), secret: Link.randomSecret(), fingerprint: randomFingerprint())
+        let client = try SignalingClient(link: link, configuration: configuration)
+        let code = await code { _ = try await client.knock(name: "", fingerprint: randomFingerprint()) }
+        await client.close()
+        await client.close()
+        return code
+    }
+
+    /// A TCP port of 127.0.0.1 where each connection is greeted with `greeting`, or with silence.
+    private func withListener(greeting: String?, _ body: (Int) async throws -> Void) async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let listener = try await ServerBootstrap(group: group).childChannelInitializer { channel in
+            if let greeting { channel.writeAndFlush(ByteBuffer(string: greeting), promise: nil) }
+            return channel.eventLoop.makeSucceededVoidFuture()
+        }.bind(host: "127.0.0.1", port: 0).get()
+        try await body(listener.localAddress?.port ?? 0)
+        try await listener.close()
+        try await group.shutdownGracefully()
+    }
+
+    @Test func nothingListens() async throws {
+        var free = 0
+        try await withListener(greeting: nil) { free = $0 }
+        #expect(try await knock("127.0.0.1", free) == .connectionRefused)
+        #expect(try await knock("localhost", free) == .connectionRefused)
+    }
+
+    @Test func nobodyIsKnownUnderTheName() async throws {
+        #expect(try await knock("no-such-host.invalid", 443) == .unknownHost)
+    }
+
+    @Test func somethingElseListens() async throws {
+        try await withListener(greeting: "220 mail.example ESMTP\r\n") { port in
+            let code = try await knock("127.0.0.1", port)
+            #expect(code == .notAShareHost)
+        }
+    }
+
+    @Test func somethingListensAndSaysNothing() async throws {
+        try await withListener(greeting: nil) { port in
+            let code = try await knock("127.0.0.1", port, timeout: .milliseconds(50))
+            #expect(code == .timedOut)
+        }
+    }
+
+    @Test func anotherBroadcastIsGone() async throws {
+        try await Stage.with { stage in
+            let old = Link(
+                host: stage.link.host, port: stage.link.port, id: .random(), secret: stage.link.secret,
+                fingerprint: stage.link.fingerprint)
+            try await stage.client(old) { client in
+                #expect(await code { _ = try await client.knock(name: "", fingerprint: randomFingerprint()) } == .gone)
+            }
+        }
+    }
+
+    @Test func unusablePortsAreExplained() async throws {
+        func start(_ host: String, _ port: Int) async throws -> SignalingServerError.Code? {
+            let server = SignalingServer(
+                identity: try Identity.ephemeral(), configuration: .init(host: host, port: port),
+                desk: FakeDesk { _ throws(OfferRefusal) in "" }, logger: quiet)
+            do {
+                _ = try await server.start()
+                await server.stop()
+                return nil
+            } catch {
+                await server.stop()
+                return error.code
+            }
+        }
+        try await Stage.with { stage in
+            let codes = [
+                try await start("127.0.0.1", stage.link.port), try await start("192.0.2.1", 0),
+                try await start("no-such-host.invalid", 0),
+            ]
+            #expect(codes == [.portInUse, .addressNotHere, .unknownHost])
+        }
+    }
+
+    @Test func stopComesTwiceAndFreesThePort() async throws {
+        let identity = try Identity.ephemeral()
+        let desk = FakeDesk { _ throws(OfferRefusal) in "" }
+        let first = SignalingServer(
+            identity: identity, configuration: .init(host: "127.0.0.1"), desk: desk, logger: quiet)
+        let port = try await first.start()
+        await first.stop()
+        await first.stop()
+        let second = SignalingServer(
+            identity: identity, configuration: .init(host: "127.0.0.1", port: port), desk: desk, logger: quiet)
+        #expect(try await second.start() == port)
+        await second.stop()
+    }
+}
