@@ -92,6 +92,38 @@ extension X11Tests {
             #expect(MediaInstant.now - start >= .milliseconds(20))
         }
 
+        @Test func wakeFromAnotherThreadEndsTheWait() throws {
+            let display = try XvfbDisplay()
+            let watcher = try Watcher(display)
+            let bell = Bell(screen: watcher.screen)
+            DispatchQueue.global().async { bell.ring() }
+            #expect(try watcher.screen.wait(until: nil) == .woken)
+        }
+
+        @Test func serverThatEndsDuringTheWaitEndsIt() throws {
+            let display = try XvfbDisplay()
+            let watcher = try Watcher(display)
+            DispatchQueue.global().async { display.end() }
+            #expect { try watcher.screen.wait(until: nil) } throws: { ($0 as? SourceFailure)?.code == .displayGone }
+        }
+
+        /// Without DAMAGE there is nothing to wait for but the time.
+        @Test func scansGetRarerWhileNothingChanges() {
+            var clock = ScanClock()
+            var now = MediaInstant(nanoseconds: 1_000_000_000)
+            var gaps: [Int] = []
+            for _ in 0..<4 {
+                clock.looked(at: now, foundChange: false)
+                gaps.append(Int((clock.next - now).inMilliseconds))
+                now = clock.next
+            }
+            #expect(gaps == [200, 400, 500, 500])
+            clock.hurry()
+            #expect(clock.next - now == .milliseconds(-400))
+            clock.looked(at: now, foundChange: true)
+            #expect(clock.next - now == .milliseconds(100))
+        }
+
         @Test(arguments: ["DAMAGE", "MIT-SHM", "XFIXES"])
         func poorServerIsSlowerAndSaysSo(lacking: String) throws {
             let display = try XvfbDisplay(arguments: ["-extension", lacking])
@@ -106,6 +138,13 @@ extension X11Tests {
             #expect(watcher.shows(0xff0000, x: 2, y: 2))
         }
     }
+}
+
+// SAFETY: `wake` may be called from any thread.
+private struct Bell: @unchecked Sendable {
+    let screen: X11Screen
+
+    func ring() { screen.wake() }
 }
 
 /// Each test has an X server of its own; one at a time is enough for the machine.

@@ -3,7 +3,7 @@ internal import MediaCore
 /// Which rectangles to read so that all damaged blocks are covered at the least cost: a request has a price of its own, and so
 /// has every block, damaged or not.
 enum ReadPlan {
-    /// What one more request costs, in blocks (1 KB) copied: measured 10 us against 0.2 us.
+    /// What one more request costs, in blocks copied and compared: measured about 30 us against 0.5 us.
     static let requestPrice = 40
     /// Rows of blocks in one request, so that the server copies one band while we compare the one before.
     static let bandRows = 8

@@ -32,11 +32,13 @@ public final class X11Screen: ScreenSource {
     private var isGeometryStale = false
     private var isResizeUntold = false
     private var rects: [PixelRect] = []
+    /// Reads that failed one after another though the size stayed.
+    private var refusals = 0
 
     public private(set) var size: PixelSize
 
     /// - Parameter display: such as ":0"; nil takes `$DISPLAY`.
-    /// - Throws: `.noDisplay`, `.unsupported` (pixels that are not 24-bit colour in 32 bits).
+    /// - Throws: `.noDisplay`, `.unsupported` (pixels that are not 24-bit colour in 32 bits), `.notPermitted`.
     public init(display: String?, converter: any PixelConverter) throws(SourceFailure) {
         let connection = try X11Connection(display)
         bell = try WakeDescriptor()
@@ -60,6 +62,8 @@ public final class X11Screen: ScreenSource {
         // The size may have changed before anybody listened.
         isGeometryStale = true
         listen(connection, true)
+        let probe = PixelRect(x: 0, y: 0, width: 2, height: 2)
+        guard try reader.read([probe], { _, _, _ in }) else { throw .refused(name) }
     }
 
     deinit { close() }
@@ -68,6 +72,11 @@ public final class X11Screen: ScreenSource {
 
     public var limitations: [String] {
         var sentences: [String] = []
+        if getenv("WAYLAND_DISPLAY") != nil, name == getenv("DISPLAY").map({ String(cString: $0) }) {
+            sentences.append(
+                "This is a Wayland session: display \(name) shows only the windows of X11 programs and the rest stays "
+                    + "black. Log in to an X11 (Xorg) session to share the whole screen.")
+        }
         if !hasDamage {
             sentences.append(
                 "Display \(name) does not tell what changes (no DAMAGE extension): the whole screen is compared up to ten "
@@ -135,8 +144,11 @@ public final class X11Screen: ScreenSource {
             isGeometryStale = true
             isForced = true
             _ = try takeEvents()
+            refusals = isResizeUntold ? 0 : refusals + 1
+            if refusals == 3 { throw .refused(name) }
             return instant
         }
+        refusals = 0
         if isForced { cursor.forget() }
         isForced = false
         isDamaged = false
@@ -280,5 +292,15 @@ public final class X11Screen: ScreenSource {
             CursorLayer.Image(
                 width: width, height: height, hotX: Int(reply.pointee.xhot), hotY: Int(reply.pointee.yhot),
                 pixels: Array(UnsafeBufferPointer(start: pixels, count: width * height))))
+    }
+}
+
+extension SourceFailure {
+    fileprivate static func refused(_ display: String) -> SourceFailure {
+        SourceFailure(
+            .notPermitted, "display \(display) does not let its pictures be read",
+            remedy:
+                "A connection forwarded with ssh -X may not read the screen: use ssh -Y, or run share on the machine itself."
+        )
     }
 }
