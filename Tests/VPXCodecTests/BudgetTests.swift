@@ -27,6 +27,11 @@ import Testing
     @Test func textIsToldFromFilm() {
         #expect(text().isDrawn)
         #expect(!film().isDrawn)
+        // A smooth sky has many equal neighbours, and is film all the same.
+        let sky = meter { canvas in
+            for i in 0..<canvas.strideY * Self.size.height { canvas.y[i] = UInt8(90 + i % canvas.strideY / 3) }
+        }
+        #expect(!sky.isDrawn)
         #expect(meter { _ in }.isDrawn)
         #expect(meter { _ in }.activity == 0)
     }

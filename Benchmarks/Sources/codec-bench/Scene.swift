@@ -119,21 +119,30 @@ final class Screen {
         }
     }
 
+    /// Gradients that turn, with a little noise.
     private func showFilm(_ rect: PixelRect) {
         for row in 0..<rect.height {
             let line = canvas.y + (row + rect.y) * canvas.strideY + rect.x
-            let across = 50 * sinf(Float(row + frame * 2) * 0.033)
             for column in 0..<rect.width {
-                let wave = 60 * sinf(Float(column + frame * 3) * 0.021) + across + 10 * sinf(Float(column + row) * 0.2)
-                line[column] = UInt8(125 + Int(wave) + Int(next() & 7))
+                let (red, green, blue) = film(column, row)
+                line[column] = UInt8(16 + (red * 66 + green * 129 + blue * 25) / 256 + Int(next() & 3) * 220 / 256)
             }
         }
         for row in 0..<rect.height / 2 {
-            let at = (row + rect.y / 2) * canvas.strideC + rect.x / 2
-            (canvas.u + at).update(
-                repeating: UInt8(128 + Int(40 * sinf(Float(row + frame) * 0.02))), count: rect.width / 2)
-            (canvas.v + at).update(
-                repeating: UInt8(128 + Int(40 * sinf(Float(row - frame) * 0.02))), count: rect.width / 2)
+            let start = (row + rect.y / 2) * canvas.strideC + rect.x / 2
+            for column in 0..<rect.width / 2 {
+                let (red, green, blue) = film(column * 2, row * 2)
+                canvas.u[start + column] = UInt8(128 + (blue * 112 - red * 38 - green * 74) / 256)
+                canvas.v[start + column] = UInt8(128 + (red * 112 - green * 94 - blue * 18) / 256)
+            }
         }
     }
+
+    private func film(_ x: Int, _ y: Int) -> (red: Int, green: Int, blue: Int) {
+        (
+            wave[(x + y + frame * 6) & 1_023], wave[(2 * x - y + frame * 4) & 1_023],
+            wave[(x - 3 * y + frame * 9) & 1_023]
+        )
+    }
+    private let wave = (0..<1_024).map { 128 + Int(110 * sin(Double($0) * .pi / 512)) }
 }

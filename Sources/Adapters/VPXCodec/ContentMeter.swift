@@ -8,8 +8,11 @@ struct ContentMeter: Equatable {
     /// Neighbours that are exactly equal.
     private(set) var flat = 0
 
-    /// Text and drawings have mostly equal neighbours; film has not.
-    var isDrawn: Bool { blocks == 0 || flat * 2 > blocks * 4 * 16 }
+    /// Text and drawings: most neighbours are equal, and where they are not they differ much. Film is never quite flat, and mostly smooth.
+    var isDrawn: Bool {
+        let pairs = blocks * 4 * 16
+        return flat * 20 >= pairs * 19 || (flat * 2 >= pairs && activity >= 16 * (pairs - flat))
+    }
 
     /// - Parameter map: nil for all blocks.
     init(_ picture: I420Picture, _ map: BlockMap?) {

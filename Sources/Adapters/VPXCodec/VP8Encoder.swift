@@ -28,13 +28,7 @@ public final class VP8Encoder: VideoEncoder {
         _ canvas: I420Canvas, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
     ) throws(CodecFailure) -> EncodedFrame? {
         precondition(changed.size == canvas.size, "a map of \(changed.size) for a canvas of \(canvas.size)")
-        if core?.size != canvas.size {
-            // The old one's memory goes before the new one's comes.
-            core = nil
-            core = try VP8EncoderCore(canvas.size, threads: threads)
-            sharpness = SharpnessMap(canvas.size, sharpQuantizer: Self.sharpQuantizer)
-        }
-        guard let core else { return nil }
+        let core = try prepare(for: canvas.size)
         let budget = Budget(request, mood)
         bucket.fill(at: instant, bitrate: request.bitrate, capacity: budget.burst)
         sharpness?.noteChange(changed, at: instant)
@@ -47,6 +41,19 @@ public final class VP8Encoder: VideoEncoder {
             return try refine(core, canvas.picture, at: instant, budget)
         }
         return try encodeChange(core, canvas.picture, changed, at: instant, budget)
+    }
+
+    /// Gets memory and tables for pictures of a size, about 55 MB and 15 ms for 1920 x 1080, so that the first frame need not.
+    public func prepare(_ size: PixelSize) throws(CodecFailure) { _ = try prepare(for: size) }
+
+    private func prepare(for size: PixelSize) throws(CodecFailure) -> VP8EncoderCore {
+        if let core, core.size == size { return core }
+        // The old one's memory goes before the new one's comes.
+        core = nil
+        let new = try VP8EncoderCore(size, threads: threads)
+        core = new
+        sharpness = SharpnessMap(size, sharpQuantizer: Self.sharpQuantizer)
+        return new
     }
 
     /// From here on a block cannot be told from its source: 46 dB and more on small text.
@@ -89,9 +96,9 @@ public final class VP8Encoder: VideoEncoder {
         let settings = VP8FrameSettings(quantizer: quantizer, isKeyframe: true, isDrawn: content.isDrawn)
         guard let frame = try core.encode(picture, active: nil, at: instant, settings) else { return nil }
         bucket.spend(frame.bytes.count)
-        sharpness?.noteKeyframe(quantizer: quantizer)
+        sharpness?.noteKeyframe(quantizer: frame.quantizer)
         model.learn(
-            from: content, of: content.blocks, isKeyframe: true, quantizer: quantizer, bytes: frame.bytes.count,
+            from: content, of: content.blocks, isKeyframe: true, quantizer: frame.quantizer, bytes: frame.bytes.count,
             at: instant)
         return frame
     }
@@ -114,10 +121,11 @@ public final class VP8Encoder: VideoEncoder {
         let settings = VP8FrameSettings(quantizer: quantizer, isKeyframe: false, isDrawn: content.isDrawn)
         guard let frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
         bucket.spend(frame.bytes.count)
-        sharpness?.noteEncoded(active, quantizer: quantizer)
+        sharpness?.noteEncoded(active, quantizer: frame.quantizer)
         if added == 0 {
             model.learn(
-                from: content, of: total, isKeyframe: false, quantizer: quantizer, bytes: frame.bytes.count, at: instant
+                from: content, of: total, isKeyframe: false, quantizer: frame.quantizer, bytes: frame.bytes.count,
+                at: instant
             )
         }
         return frame
@@ -136,7 +144,7 @@ public final class VP8Encoder: VideoEncoder {
         let settings = VP8FrameSettings(quantizer: Self.refiningQuantizer, isKeyframe: false, isDrawn: true)
         guard let frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
         bucket.spend(frame.bytes.count)
-        self.sharpness?.noteEncoded(active, quantizer: Self.refiningQuantizer)
+        self.sharpness?.noteEncoded(active, quantizer: frame.quantizer)
         self.sharpness?.noteCost(blocks: added, bytes: frame.bytes.count)
         return frame
     }

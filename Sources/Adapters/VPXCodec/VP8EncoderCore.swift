@@ -45,7 +45,8 @@ final class VP8EncoderCore {
         configuration.g_lag_in_frames = 0
         configuration.g_error_resilient = 0
         configuration.kf_mode = VPX_KF_DISABLED
-        configuration.rc_end_usage = VPX_CBR
+        // With VPX_CBR and screen content libvpx lets the quantizer fall by 12 steps a frame only (ratectrl.c, limit_q_cbr_inter).
+        configuration.rc_end_usage = VPX_VBR
         configuration.rc_target_bitrate = 20_000
         configuration.rc_dropframe_thresh = 0
         configuration.rc_resize_allowed = 0
@@ -118,7 +119,8 @@ final class VP8EncoderCore {
     }
 
     private func apply(_ settings: VP8FrameSettings) throws(CodecFailure) {
-        let speed: Int32 = settings.isDrawn ? -4 : -8
+        // -4 still looks far for motion, which finds most scrolls; from -5 on libvpx looks in the neighbourhood only.
+        let speed: Int32 = settings.isDrawn ? -4 : -6
         if speed != self.speed {
             self.speed = speed
             _ = cvpx_control(context, Int32(VP8E_SET_CPUUSED.rawValue), speed)
