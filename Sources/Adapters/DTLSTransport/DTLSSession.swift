@@ -1,0 +1,282 @@
+internal import COpenSSL
+internal import Glibc
+public import MediaCore
+
+/// A DTLS 1.2 association that yields SRTP keys (RFC 5764), over OpenSSL 3.0. Confined to its thread.
+///
+/// It reads and writes datagrams through its caller, and wants `handleTimeout` to be called at `deadline`. Callbacks are
+/// called from within its methods, when OpenSSL is no longer on the stack, and may call the session again.
+public final class DTLSSession {
+    public enum Role: Sendable { case server, client }
+
+    public enum Event: Sendable {
+        /// The other side has the expected certificate; media may flow. Once.
+        case connected(SRTPKeys)
+        /// The end, before or instead of `connected`.
+        case failed(DTLSFailure)
+        /// The end: the other side closed after `connected`.
+        case closed
+    }
+
+    private enum State { case handshaking, connected, ended }
+
+    /// Bytes of a datagram with IPv4 and UDP headers.
+    static let linkMTU = 1_200
+
+    /// When to call `handleTimeout`; nil while nothing waits for an answer.
+    public private(set) var deadline: MediaInstant?
+    /// SHA-256 of the other side's certificate, once the handshake is over.
+    public private(set) var peerFingerprint: [UInt8]?
+
+    private let role: Role
+    private let expectedFingerprint: [UInt8]?
+    private let wire = DatagramBIO()
+    private let context: OpaquePointer
+    private let ssl: OpaquePointer
+    private var send: (UnsafeRawBufferPointer) -> Void
+    private var onEvent: (Event) -> Void
+    private var state = State.handshaking
+
+    /// - Parameters:
+    ///   - role: `.server` answers `setup:passive`, and chooses the SRTP profile: GCM-128 first.
+    ///   - privateKeyDER: PKCS #8 or SEC 1.
+    ///   - expectedFingerprint: SHA-256, 32 bytes, of the other side's certificate; nil accepts every certificate, and
+    ///     the caller judges `peerFingerprint`.
+    ///   - firstTimeout: before the first retransmission; doubles up to 3 s, 12 times.
+    ///   - send: one datagram, borrowed for the call.
+    public init(
+        role: Role, certificateDER: [UInt8], privateKeyDER: [UInt8], expectedFingerprint: [UInt8]?,
+        firstTimeout: MediaDuration = .milliseconds(100),
+        send: @escaping (UnsafeRawBufferPointer) -> Void, onEvent: @escaping (Event) -> Void
+    ) throws(DTLSFailure) {
+        guard let context = SSL_CTX_new(role == .server ? DTLS_server_method() : DTLS_client_method()) else {
+            throw .library(Self.reason())
+        }
+        do throws(DTLSFailure) {
+            try Self.configure(context, certificateDER, privateKeyDER)
+        } catch {
+            SSL_CTX_free(context)
+            throw error
+        }
+        guard let ssl = SSL_new(context) else {
+            SSL_CTX_free(context)
+            throw .library(Self.reason())
+        }
+        guard let bio = wire.makeBIO() else {
+            SSL_free(ssl)
+            SSL_CTX_free(context)
+            throw .library(Self.reason())
+        }
+        // Reader and writer are one: OpenSSL takes one reference for both.
+        SSL_set_bio(ssl, bio, bio)
+        _ = cssl_set_link_mtu(ssl, Self.linkMTU)
+        cssl_set_interval(ssl, UInt32(clamping: max(1, firstTimeout.nanoseconds / 1_000)))
+        if role == .server { SSL_set_accept_state(ssl) } else { SSL_set_connect_state(ssl) }
+        self.role = role
+        self.expectedFingerprint = expectedFingerprint
+        self.context = context
+        self.ssl = ssl
+        self.send = send
+        self.onEvent = onEvent
+    }
+
+    deinit {
+        SSL_free(ssl)
+        SSL_CTX_free(context)
+    }
+
+    private static func configure(
+        _ context: OpaquePointer, _ certificate: [UInt8], _ key: [UInt8]
+    ) throws(DTLSFailure) {
+        ERR_clear_error()
+        // RFC 8827 section 6.5 asks for the first; the rest is for peers with RSA keys or without AES in hardware.
+        let ciphers = ["AES128-GCM-SHA256", "CHACHA20-POLY1305", "AES256-GCM-SHA384"]
+            .map { "ECDHE-ECDSA-\($0):ECDHE-RSA-\($0)" }.joined(separator: ":")
+        let profiles = [SRTPProfile.aes128GCM, .aes256GCM, .aes128CMSHA1].map(\.rawValue).joined(separator: ":")
+        guard cssl_require_dtls12(context) == 1, SSL_CTX_set_cipher_list(context, ciphers) == 1,
+            cssl_set_groups(context, "X25519:P-256:P-384") == 1,
+            // Unlike its neighbours this returns 0 for success.
+            SSL_CTX_set_tlsext_use_srtp(context, profiles) == 0
+        else { throw .library(reason()) }
+        cssl_configure(context)
+        cssl_require_certificate(context)
+        guard SSL_CTX_use_certificate_ASN1(context, Int32(clamping: certificate.count), certificate) == 1 else {
+            throw .identity(reason())
+        }
+        let parsed = key.withUnsafeBufferPointer { key in
+            var position = key.baseAddress
+            return d2i_AutoPrivateKey(nil, &position, key.count)
+        }
+        guard let parsed else { throw .identity(reason()) }
+        defer { EVP_PKEY_free(parsed) }
+        guard SSL_CTX_use_PrivateKey(context, parsed) == 1, SSL_CTX_check_private_key(context) == 1 else {
+            throw .identity(reason())
+        }
+    }
+
+    /// Sends the first message if we are the client; the server waits for it.
+    public func start() {
+        guard state == .handshaking, role == .client else { return }
+        advance(with: nil)
+    }
+
+    /// Takes one datagram of the other side, 20...63 in its first byte (RFC 7983); anything else is ignored.
+    public func handle(_ datagram: UnsafeRawBufferPointer) {
+        guard state != .ended, datagram.count >= 13, (20...63).contains(datagram[0]) else { return }
+        advance(with: datagram)
+    }
+
+    /// Sends the last flight again if its time has come. Call it at `deadline`; too early does no harm.
+    public func handleTimeout(_ now: MediaInstant) {
+        guard state != .ended, let deadline, deadline <= now else { return }
+        ERR_clear_error()
+        let result = wire.reading(nil) { cssl_handle_timeout(ssl) }
+        flush()
+        if result < 0 {
+            end(with: .failed(.timeout))
+        } else {
+            updateDeadline()
+        }
+    }
+
+    /// Tells the other side that this is the end. No event follows. A second call does nothing.
+    public func close() {
+        guard state != .ended else { return }
+        if state == .connected {
+            ERR_clear_error()
+            _ = wire.reading(nil) { SSL_shutdown(ssl) }
+        }
+        state = .ended
+        deadline = nil
+        flush()
+        send = { _ in }
+        onEvent = { _ in }
+    }
+
+    // MARK: Driving OpenSSL
+
+    private func advance(with datagram: UnsafeRawBufferPointer?) {
+        ERR_clear_error()
+        let outcome = wire.reading(datagram) { run() }
+        switch outcome {
+        case .waiting:
+            flush()
+            updateDeadline()
+        case .connected(let keys):
+            state = .connected
+            flush()
+            updateDeadline()
+            onEvent(.connected(keys))
+        case .failed(let failure):
+            flush()
+            end(with: .failed(failure))
+        case .closed:
+            _ = SSL_shutdown(ssl)
+            flush()
+            end(with: .closed)
+        }
+    }
+
+    private enum Outcome {
+        case waiting, closed
+        case connected(SRTPKeys)
+        case failed(DTLSFailure)
+    }
+
+    private func run() -> Outcome {
+        guard state == .handshaking else { return drain() }
+        let result = SSL_do_handshake(ssl)
+        if result == 1 {
+            do throws(DTLSFailure) {
+                try checkPeer()
+                return .connected(try exportKeys())
+            } catch {
+                _ = SSL_shutdown(ssl)
+                return .failed(error)
+            }
+        }
+        switch SSL_get_error(ssl, result) {
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .waiting
+        default:
+            // OpenSSL looks at its timer in here too.
+            let isLate = ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_READ_TIMEOUT_EXPIRED
+            return .failed(isLate ? .timeout : .handshake(Self.reason()))
+        }
+    }
+
+    /// After the handshake: answers a repeated flight, sees the end. Application data has no use and is dropped.
+    private func drain() -> Outcome {
+        withUnsafeTemporaryAllocation(byteCount: 2_048, alignment: 16) { buffer in
+            while true {
+                let result = SSL_read(ssl, buffer.baseAddress, Int32(buffer.count))
+                if result > 0 { continue }
+                switch SSL_get_error(ssl, result) {
+                case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .waiting
+                default: return .closed
+                }
+            }
+        }
+    }
+
+    private func checkPeer() throws(DTLSFailure) {
+        guard let certificate = SSL_get1_peer_certificate(ssl) else { throw .fingerprintMismatch }
+        defer { X509_free(certificate) }
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var length: UInt32 = 0
+        guard X509_digest(certificate, EVP_sha256(), &digest, &length) == 1 else { throw .library(Self.reason()) }
+        let fingerprint = Array(digest.prefix(Int(length)))
+        peerFingerprint = fingerprint
+        if let expectedFingerprint, expectedFingerprint != fingerprint { throw .fingerprintMismatch }
+    }
+
+    /// RFC 5764 section 4.2: client key, server key, client salt, server salt.
+    private func exportKeys() throws(DTLSFailure) -> SRTPKeys {
+        guard let selected = SSL_get_selected_srtp_profile(ssl), let name = selected.pointee.name,
+            let profile = SRTPProfile(rawValue: String(cString: name))
+        else { throw .noSRTPProfile }
+        let (key, salt) = (profile.keyLength, profile.saltLength)
+        var material = [UInt8](repeating: 0, count: 2 * (key + salt))
+        let label = "EXTRACTOR-dtls_srtp"
+        guard
+            SSL_export_keying_material(ssl, &material, material.count, label, label.utf8.count, nil, 0, 0) == 1
+        else { throw .library(Self.reason()) }
+        let client = Array(material[..<key] + material[(2 * key)..<(2 * key + salt)])
+        let server = Array(material[key..<(2 * key)] + material[(2 * key + salt)...])
+        return role == .client
+            ? SRTPKeys(profile: profile, local: client, remote: server)
+            : SRTPKeys(profile: profile, local: server, remote: client)
+    }
+
+    private func flush() {
+        for datagram in wire.takeOutgoing() { datagram.withUnsafeBytes { send($0) } }
+    }
+
+    private func updateDeadline() {
+        guard state != .ended else { return }
+        let left = cssl_timeout_microseconds(ssl)
+        deadline = left < 0 ? nil : Self.now() + .microseconds(Int(left))
+    }
+
+    private func end(with event: Event) {
+        guard state != .ended else { return }
+        state = .ended
+        deadline = nil
+        let onEvent = onEvent
+        send = { _ in }
+        self.onEvent = { _ in }
+        onEvent(event)
+    }
+
+    /// OpenSSL's timer counts from now, so its instant needs a clock here.
+    private static func now() -> MediaInstant {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return MediaInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    private static func reason() -> String {
+        let code = ERR_peek_last_error()
+        guard code != 0, let text = ERR_reason_error_string(code) else { return "no reason given" }
+        return String(cString: text)
+    }
+}

@@ -1,0 +1,81 @@
+import DTLSTransport
+import Glibc
+import MediaCore
+
+/// A client and a server in memory, with a network in between that a test can make lose datagrams.
+final class DTLSPair {
+    enum Side { case client, server }
+
+    /// Judges each datagram by its sender and its number, from 0; false loses it.
+    var delivers: (Side, Int) -> Bool = { _, _ in true }
+    private(set) var keys: [Side: SRTPKeys] = [:]
+    private(set) var failures: [Side: DTLSFailure] = [:]
+    private(set) var closed: Set<Side> = []
+    private(set) var sizes: [Int] = []
+    private var sessions: [Side: DTLSSession] = [:]
+    private var counts: [Side: Int] = [:]
+    private var underway: [(from: Side, bytes: [UInt8])] = []
+
+    init(
+        clientExpects: [UInt8]? = TestIdentity.one.fingerprint, serverExpects: [UInt8]? = TestIdentity.two.fingerprint,
+        firstTimeout: MediaDuration = .milliseconds(100)
+    ) throws {
+        for (side, identity, expected) in [
+            (Side.server, TestIdentity.one, serverExpects), (.client, .two, clientExpects),
+        ] {
+            sessions[side] = try DTLSSession(
+                role: side == .server ? .server : .client, certificateDER: identity.certificateDER,
+                privateKeyDER: identity.privateKeyDER, expectedFingerprint: expected,
+                firstTimeout: firstTimeout,
+                send: { [unowned self] in send(Array($0), from: side) },
+                onEvent: { [unowned self] event in
+                    switch event {
+                    case .connected(let keys): self.keys[side] = keys
+                    case .failed(let failure): failures[side] = failure
+                    case .closed: closed.insert(side)
+                    }
+                })
+        }
+    }
+
+    func session(_ side: Side) -> DTLSSession {
+        guard let session = sessions[side] else { preconditionFailure("no session") }
+        return session
+    }
+
+    private func send(_ bytes: [UInt8], from side: Side) {
+        sizes.append(bytes.count)
+        let number = counts[side, default: 0]
+        counts[side] = number + 1
+        if delivers(side, number) { underway.append((side, bytes)) }
+    }
+
+    func deliver(_ bytes: [UInt8], to side: Side) {
+        bytes.withUnsafeBytes { session(side).handle($0) }
+    }
+
+    /// Delivers until nothing is underway.
+    func settle() {
+        while !underway.isEmpty {
+            let (from, bytes) = underway.removeFirst()
+            deliver(bytes, to: from == .client ? .server : .client)
+        }
+    }
+
+    /// Waits for the timers of both, which OpenSSL measures on a clock that no test can turn.
+    func expire() async throws {
+        let sessions = sessions.values
+        guard let last = sessions.compactMap(\.deadline).max() else { return }
+        let left = last - Self.now()
+        try await Task.sleep(for: .nanoseconds(max(0, left.nanoseconds)), tolerance: .zero)
+        for session in sessions { session.handleTimeout(.distantFuture) }
+    }
+
+    private static func now() -> MediaInstant {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return MediaInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    var isConnected: Bool { keys.count == 2 }
+}
