@@ -9,6 +9,7 @@ final class AgentPair: @unchecked Sendable {
     var onDatagram: @Sendable (Side, [UInt8]) -> Void = { _, _ in }
     private var agents: [Side: ICEAgent] = [:]
     private var states: [Side: ICEAgent.State] = [:]
+    private var candidates: [Side: [String]] = [:]
     private let bothConnected = Expectation("the connection")
 
     private init(loop: NetworkLoop) { self.loop = loop }
@@ -33,6 +34,7 @@ final class AgentPair: @unchecked Sendable {
                     isControlling: side == .controlling, localAddresses: [], includesLoopback: true),
                 handlers: .init(
                     onCandidate: { [unowned self] in
+                        candidates[side, default: []].append($0)
                         try? agents[side == .controlling ? .controlled : .controlling]?.addRemote($0)
                     },
                     onState: { [unowned self] state in
@@ -49,6 +51,17 @@ final class AgentPair: @unchecked Sendable {
         agent(.controlled).setRemote(agent(.controlling).credentials)
         try agent(.controlling).gather()
         try agent(.controlled).gather()
+    }
+
+    /// New credentials on both sides, and the candidates again.
+    func restart() throws {
+        let candidates = candidates
+        for side in [Side.controlling, .controlled] { agent(side).restart() }
+        agent(.controlling).setRemote(agent(.controlled).credentials)
+        agent(.controlled).setRemote(agent(.controlling).credentials)
+        for (side, texts) in candidates {
+            for text in texts { try agent(side == .controlling ? .controlled : .controlling).addRemote(text) }
+        }
     }
 
     func send(_ bytes: [UInt8], from side: Side) {

@@ -19,7 +19,161 @@ import Testing
         try await arrived.wait(on: loop)
         let path = try await loop.run { pair.agent(.controlling).selectedPair }
         #expect(path?.isRelayed == false)
-        #expect(path?.remote.isEmpty == false)
+        #expect(path?.remote.hasPrefix("127.0.0.1:") == true)
+        try await pair.close()
+        loop.stop()
+    }
+
+    /// Equal sizes, shorter ends of runs, longer ones after them: all leave as the datagrams they are.
+    @Test func aBatchArrivesAsItsPackets() async throws {
+        let loop = NetworkLoop(name: "net-0")
+        let pair = try await AgentPair.connected(on: loop)
+        let lengths = [1_200, 1_200, 1_200, 700, 20, 20, 1_200, 1, 1_200] + Array(repeating: 900, count: 80) + [30]
+        let stride = 1_500
+        let arrived = Expectation("the last packet")
+        let received = Mutex<[[UInt8]]>([])
+        pair.onDatagram = { side, datagram in
+            received.withLock { $0.append(datagram) }
+            if received.withLock({ $0.count }) == lengths.count { arrived.fulfill() }
+        }
+        let counters = try await loop.run {
+            var slab = [UInt8](repeating: 0x80, count: stride * lengths.count)
+            for (index, length) in lengths.enumerated() where length > 1 { slab[index * stride + 1] = UInt8(index) }
+            slab.withUnsafeBytes { slab in
+                guard let base = slab.baseAddress else { return }
+                lengths.withUnsafeBufferPointer {
+                    pair.agent(.controlling).sendBatch(base, stride: stride, lengths: $0)
+                }
+            }
+            return pair.agent(.controlling).counters
+        }
+        try await arrived.wait(on: loop)
+        let packets = received.withLock { $0 }
+        #expect(packets.map(\.count) == lengths)
+        #expect(packets.enumerated().allSatisfy { $1.count < 2 || $1[1] == UInt8($0) })
+        #expect(counters.packetsSent == lengths.count)
+        #expect(counters.bytesSent == lengths.reduce(0, +))
+        #expect(counters.segmentedSends >= 4)
+        #expect(counters.packetsDropped == 0)
+        #expect(counters.sendErrors == 0)
+        try await pair.close()
+        loop.stop()
+    }
+
+    @Test func sendingWithoutAPairOrAfterTheEndFails() async throws {
+        let loop = NetworkLoop(name: "net-0")
+        let closed = Expectation("the end")
+        try await loop.run {
+            let agent = try ICEAgent(
+                loop: loop, configuration: .init(isControlling: true, localAddresses: [], includesLoopback: true),
+                handlers: .init { _ in })
+            func send() -> Bool { [UInt8](repeating: 0x80, count: 20).withUnsafeBytes { agent.send($0) } }
+            #expect(!send())
+            try agent.gather()
+            #expect(!send())
+            agent.close()
+            #expect(!send())
+            agent.close { closed.fulfill() }
+        }
+        try await closed.wait(on: loop)
+        loop.stop()
+    }
+
+    @Test func anAgentMayBeClosedFromItsOwnCallback() async throws {
+        let loop = NetworkLoop(name: "net-0")
+        let pair = try await AgentPair.connected(on: loop)
+        let closed = Expectation("the end")
+        let after = Mutex(0)
+        pair.onDatagram = { side, _ in
+            after.withLock { $0 += 1 }
+            pair.agent(side).close { closed.fulfill() }
+        }
+        loop.perform { for _ in 0..<3 { pair.send([0x80, 1], from: .controlling) } }
+        try await closed.wait(on: loop)
+        #expect(after.withLock { $0 } == 1)
+        try await pair.close()
+        loop.stop()
+    }
+
+    @Test func aClosedAgentIsReleased() async throws {
+        let loop = NetworkLoop(name: "net-0")
+        final class Weak: @unchecked Sendable {
+            // SAFETY: touched on the loop only.
+            weak var agent: ICEAgent?
+        }
+        let observed = Weak()
+        let closed = Expectation("the end")
+        try await loop.run {
+            let agent = try ICEAgent(
+                loop: loop, configuration: .init(isControlling: false, localAddresses: [], includesLoopback: true),
+                handlers: .init { _ in })
+            observed.agent = agent
+            try agent.gather()
+            agent.close { closed.fulfill() }
+        }
+        try await closed.wait(on: loop)
+        #expect(try await loop.run { observed.agent == nil })
+        loop.stop()
+    }
+
+    @Test func hostileCandidatesAreCountedAndLimited() async throws {
+        let loop = NetworkLoop(name: "net-0")
+        let pair = try await AgentPair.connected(on: loop)
+        let counters = try await loop.run {
+            let agent = pair.agent(.controlling)
+            for bad in ["", "candidate:", "candidate:1 1 udp 0 192.0.2.1 9 typ host", "\u{0}\u{0}", "a=b"] {
+                #expect(throws: CandidateRefusal.self) { try agent.addRemote(bad) }
+            }
+            for port in 1...100 {
+                try? agent.addRemote("candidate:1 1 udp 5 127.0.0.1 \(port) typ host")
+            }
+            #expect(throws: CandidateRefusal.tooMany) {
+                try agent.addRemote("candidate:1 1 udp 5 127.0.0.1 9 typ host")
+            }
+            #expect(!agent.setRemote(.init(usernameFragment: "a", password: "b")))
+            #expect(!agent.setRemote(.init(usernameFragment: "abcd\r\n", password: String(repeating: "x", count: 22))))
+            return agent.counters
+        }
+        #expect(counters.candidatesRefused >= 65)
+        // The pair still works.
+        let arrived = Expectation("a datagram")
+        pair.onDatagram = { _, _ in arrived.fulfill() }
+        loop.perform { pair.send([0x80], from: .controlling) }
+        try await arrived.wait(on: loop)
+        try await pair.close()
+        loop.stop()
+    }
+
+    @Test func aBadConfigurationIsAnError() async throws {
+        let loop = NetworkLoop(name: "net-0")
+        for configuration in [
+            ICEAgent.Configuration(isControlling: true, localAddresses: ["localhost"]),
+            .init(isControlling: true, stunServers: [.init(address: "stun.example.org")]),
+            .init(
+                isControlling: true,
+                turnServers: [.init(address: "turn.example.org", username: "a", password: "b")]),
+        ] {
+            try await loop.run {
+                #expect(throws: ICEFailure.self) {
+                    _ = try ICEAgent(loop: loop, configuration: configuration, handlers: .init { _ in })
+                }
+            }
+        }
+        loop.stop()
+    }
+
+    @Test func aRestartKeepsTheMedia() async throws {
+        let loop = NetworkLoop(name: "net-0")
+        let pair = try await AgentPair.connected(on: loop)
+        let again = Expectation("the pair after the restart")
+        pair.onDatagram = { _, datagram in if datagram == [0x80, 7] { again.fulfill() } }
+        try await loop.run {
+            let before = pair.agent(.controlling).credentials
+            try pair.restart()
+            #expect(pair.agent(.controlling).credentials != before)
+            pair.send([0x80, 7], from: .controlling)
+        }
+        try await again.wait(on: loop)
         try await pair.close()
         loop.stop()
     }
