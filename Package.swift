@@ -109,5 +109,11 @@ let package = Package(
             ], path: "Sources/share", swiftSettings: settings),
         // Tests
         tests("MediaCoreTests", ["MediaCore"]),
+        tests("RTPWireTests", ["MediaCore", "RTPWire"]),
+        tests("SessionDescriptionTests", ["MediaCore", "SessionDescription"]),
+        tests("PixelConversionTests", ["MediaCore", "PixelConversion"]),
+        tests("VPXCodecTests", ["MediaCore", "VPXCodec"]),
+        tests("OpusCodecTests", ["MediaCore", "OpusCodec"]),
+        tests("CommandTests", ["share", "MediaCore", "PictureFile"]),
     ]
 )

@@ -1,0 +1,107 @@
+import MediaCore
+import RTPWire
+
+/// One sound stream of a sender: makes packets and holds them until they go out at once. Overflow: drop the oldest.
+struct AudioTrack {
+    let stream: AudioStreamParameters
+    private static let capacity = 16
+    private let slab: PacketSlab
+    private var lengths = [Int](repeating: 0, count: capacity)
+    private var layouts = [RTPPacketLayout](repeating: RTPPacketLayout(), count: capacity)
+    private var nextToSend: Int64
+    private var nextToWrite: Int64
+    private let epoch: MediaInstant
+    private let timestampOffset: RTPTimestamp
+    private var lastTimestamp: RTPTimestamp?
+    private(set) var dropped = 0
+    var report = StreamReport()
+    var announcesMid = true
+
+    init(_ stream: AudioStreamParameters, slotBytes: Int, epoch: MediaInstant, random: inout SeededRandom) {
+        self.stream = stream
+        self.epoch = epoch
+        slab = PacketSlab(capacity: Self.capacity, slotBytes: slotBytes)
+        timestampOffset = RTPTimestamp(UInt32.random(in: .min ... .max, using: &random))
+        nextToSend = Int64(UInt16.random(in: 0...0x7FFF, using: &random))
+        nextToWrite = nextToSend
+    }
+
+    /// The stream's clock, 48 kHz.
+    func timestamp(at instant: MediaInstant) -> RTPTimestamp {
+        timestampOffset.advanced(by: instant - epoch, clockRate: AudioFormat.sampleRate)
+    }
+
+    /// - Parameter packet: one Opus packet.
+    /// - Returns: false if it is empty or longer than a packet may be.
+    mutating func append(_ packet: UnsafeRawBufferPointer, captured: MediaInstant, ids: HeaderExtensionIDs) -> Bool {
+        guard !packet.isEmpty, packet.count &+ 64 <= slab.slotBytes else { return false }
+        if nextToWrite &- nextToSend == Int64(Self.capacity) {
+            nextToSend &+= 1
+            dropped &+= 1
+        }
+        let (stamp, follows) = nextTimestamp(captured, frames: OpusPacket.frames(packet))
+        let index = Int(nextToWrite % Int64(Self.capacity))
+        let slot = slab[index]
+        let header = RTPHeader(
+            marker: !follows, payloadType: stream.payloadType, sequenceNumber: SequenceNumber(truncating: nextToWrite),
+            timestamp: stamp, ssrc: stream.ssrc)
+        let extensions = OutgoingExtensions(
+            transportSequence: SequenceNumber(0), absSendTime: AbsoluteSendTime(rawValue: 0),
+            mid: announcesMid ? stream.mid : nil)
+        do throws(BufferFull) {
+            let layout = try RTPPacketLayout.write(header, extensions: extensions, ids: ids, into: slot)
+            var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: slot[layout.headerLength...]))
+            try writer.write(packet)
+            lengths[index] = layout.headerLength &+ writer.position
+            layouts[index] = layout
+        } catch {
+            return false
+        }
+        nextToWrite &+= 1
+        return true
+    }
+
+    var next: (bytes: UnsafeRawBufferPointer, layout: RTPPacketLayout)? {
+        guard nextToSend < nextToWrite else { return nil }
+        let index = Int(nextToSend % Int64(Self.capacity))
+        return (UnsafeRawBufferPointer(rebasing: slab[index][0..<lengths[index]]), layouts[index])
+    }
+
+    mutating func popNext() { nextToSend &+= 1 }
+
+    /// Samples count the time inside a talk spurt, so that the capture clock's jitter does not sound; a gap jumps to the clock.
+    private mutating func nextTimestamp(_ captured: MediaInstant, frames: Int) -> (RTPTimestamp, follows: Bool) {
+        let clock = timestamp(at: captured)
+        var stamp = clock
+        var follows = false
+        if let last = lastTimestamp, abs(last.distance(to: clock)) < AudioFormat.sampleRate / 25 {
+            stamp = last
+            follows = true
+        }
+        lastTimestamp = stamp.advanced(by: frames)
+        return (stamp, follows)
+    }
+}
+
+/// What the first byte of an Opus packet says (RFC 6716 section 3.1).
+enum OpusPacket {
+    /// Samples of one channel at 48 kHz, 120...5760; 960 if the packet says nothing sensible.
+    static func frames(_ packet: UnsafeRawBufferPointer) -> Int {
+        guard let first = packet.first else { return 960 }
+        let configuration = Int(first >> 3)
+        let size: Int
+        switch configuration {
+        case 0..<12: size = configuration & 3 == 3 ? 2_880 : 480 << (configuration & 3)
+        case 12..<16: size = configuration & 1 == 0 ? 480 : 960
+        default: size = 120 << (configuration & 3)
+        }
+        let count: Int
+        switch first & 3 {
+        case 0: count = 1
+        case 1, 2: count = 2
+        default: count = packet.count > 1 ? Int(packet[1] & 0x3F) : 0
+        }
+        let frames = size &* count
+        return (1...5_760).contains(frames) ? frames : 960
+    }
+}

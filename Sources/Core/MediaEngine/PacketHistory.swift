@@ -1,0 +1,99 @@
+import MediaCore
+import RTPWire
+
+/// The video packets of a sender by sequence number: those that wait to be sent, and those before them that can be sent again.
+///
+/// A packet lies in slot `sequence % capacity`. Overflow: a frame that does not fit beside what waits is refused.
+struct PacketHistory {
+    struct Entry {
+        var sequence: Int64 = -1
+        var length = 0
+        var layout = RTPPacketLayout()
+        /// Distant past while it waits.
+        var lastSent = MediaInstant(nanoseconds: .min)
+        var resends: UInt8 = 0
+    }
+
+    private let slab: PacketSlab
+    private var entries: [Entry]
+    private let mask: Int64
+    /// Everything from here on waits.
+    private(set) var nextToSend: Int64
+    /// The number of the next packet that is made.
+    private(set) var nextToWrite: Int64
+    /// Packets before this one are not sent again: a key frame has replaced them.
+    private(set) var oldestUseful: Int64
+    /// Bytes of the packets that wait.
+    private(set) var waitingBytes = 0
+
+    init(capacity: Int, slotBytes: Int, first: Int64) {
+        precondition(capacity > 0 && capacity & (capacity - 1) == 0, "a history of \(capacity) packets")
+        slab = PacketSlab(capacity: capacity, slotBytes: slotBytes)
+        entries = Array(repeating: Entry(), count: capacity)
+        mask = Int64(capacity - 1)
+        nextToSend = first
+        nextToWrite = first
+        oldestUseful = first
+    }
+
+    var capacity: Int { entries.count }
+    var waitingCount: Int { Int(nextToWrite &- nextToSend) }
+    /// Packets that can still be added.
+    var room: Int { capacity &- waitingCount }
+    var newestSent: Int64? { nextToSend > oldestUseful ? nextToSend &- 1 : nil }
+
+    /// The slot of the next packet.
+    var nextSlot: UnsafeMutableRawBufferPointer { slab[Int(nextToWrite & mask)] }
+
+    /// Makes the packet in `nextSlot` wait.
+    mutating func commit(length: Int, layout: RTPPacketLayout) {
+        precondition(room > 0, "the history is full")
+        entries[Int(nextToWrite & mask)] = Entry(sequence: nextToWrite, length: length, layout: layout)
+        nextToWrite &+= 1
+        waitingBytes &+= length
+    }
+
+    /// Forgets all that waits.
+    mutating func dropWaiting() {
+        while nextToWrite > nextToSend {
+            nextToWrite &-= 1
+            entries[Int(nextToWrite & mask)].sequence = -1
+        }
+        waitingBytes = 0
+    }
+
+    /// What comes next is a key frame: nothing before it is worth sending again.
+    mutating func beginKeyframe() { oldestUseful = nextToWrite }
+
+    /// The next packet that waits.
+    var next: (bytes: UnsafeRawBufferPointer, layout: RTPPacketLayout, sequence: Int64)? {
+        guard nextToSend < nextToWrite else { return nil }
+        let entry = entries[Int(nextToSend & mask)]
+        return (bytes(entry), entry.layout, nextToSend)
+    }
+
+    mutating func noteSent(now: MediaInstant) {
+        let index = Int(nextToSend & mask)
+        entries[index].lastSent = now
+        waitingBytes &-= entries[index].length
+        nextToSend &+= 1
+    }
+
+    /// A packet that was sent and can be sent again; nil if it is gone, replaced or still waits.
+    func sent(_ sequence: Int64) -> (bytes: UnsafeRawBufferPointer, entry: Entry)? {
+        guard sequence >= oldestUseful, sequence < nextToSend else { return nil }
+        let entry = entries[Int(sequence & mask)]
+        guard entry.sequence == sequence else { return nil }
+        return (bytes(entry), entry)
+    }
+
+    mutating func noteResent(_ sequence: Int64, now: MediaInstant) {
+        let index = Int(sequence & mask)
+        entries[index].lastSent = now
+        if entries[index].resends < .max { entries[index].resends &+= 1 }
+    }
+
+    private func bytes(_ entry: Entry) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: slab[Int(entry.sequence & mask)][0..<entry.length])
+    }
+}

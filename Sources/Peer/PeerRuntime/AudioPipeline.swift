@@ -1,0 +1,76 @@
+import MediaCore
+
+/// One sound track of a host: takes 10 ms at a time on the source's own thread, makes 20 ms packets of Opus and hands them over.
+// SAFETY: encoder and buffers are used only in the source's handler, which runs on one thread.
+final class AudioPipeline: @unchecked Sendable {
+    struct Info: Sendable {
+        var track: Int
+        var captured: MediaInstant
+    }
+
+    let track: Int
+    private let source: any AudioSource
+    private let encoder: any AudioEncoder
+    private let packets: FrameQueue<Info>
+    private let ring: @Sendable () -> Void
+    private var pending = [Int16](repeating: 0, count: 2 * AudioFormat.framesPerTenMilliseconds * AudioFormat.channels)
+    private var filled = 0
+    private var pendingSince = MediaInstant(nanoseconds: 0)
+    private let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_500, alignment: 16)
+    private let isWanted = Monitor(false)
+    private let loss = Monitor(0.0)
+    private var appliedLoss = 0.0
+
+    init(
+        track: Int, source: any AudioSource, encoder: any AudioEncoder, packets: FrameQueue<Info>,
+        ring: @escaping @Sendable () -> Void
+    ) {
+        self.track = track
+        self.source = source
+        self.encoder = encoder
+        self.packets = packets
+        self.ring = ring
+    }
+
+    deinit { packet.deallocate() }
+
+    func start(ended: @escaping @Sendable (SourceFailure) -> Void) throws(SourceFailure) {
+        try source.start(handler: { samples, captured in self.take(samples, captured) }, ended: ended)
+    }
+
+    var label: String { source.summary }
+
+    func setExpectedLoss(_ fraction: Double) { loss.with { $0 = fraction } }
+
+    /// Without viewers nothing is encoded.
+    func setWanted(_ wanted: Bool) { isWanted.with { $0 = wanted } }
+
+    func stop() { source.stop() }
+
+    private func take(_ samples: UnsafeBufferPointer<Int16>, _ captured: MediaInstant) {
+        guard isWanted.with({ $0 }) else {
+            filled = 0
+            return
+        }
+        // A gap (silence that was not delivered) starts a new packet.
+        if filled > 0, captured - pendingSince > .milliseconds(15) { filled = 0 }
+        if filled == 0 { pendingSince = captured }
+        guard filled + samples.count <= pending.count else {
+            filled = 0
+            return
+        }
+        for i in 0..<samples.count { pending[filled + i] = samples[i] }
+        filled += samples.count
+        guard filled == pending.count else { return }
+        filled = 0
+        let loss = loss.with { $0 }
+        if abs(loss - appliedLoss) >= 0.01 || (loss == 0) != (appliedLoss == 0) {
+            appliedLoss = loss
+            encoder.setExpectedLoss(loss)
+        }
+        let length = pending.withUnsafeBufferPointer { (try? encoder.encode($0, into: packet)) ?? 0 }
+        guard length > 0 else { return }
+        let bytes = UnsafeRawBufferPointer(rebasing: packet[..<length])
+        if packets.push(bytes, Info(track: track, captured: pendingSince)) { ring() }
+    }
+}

@@ -1,0 +1,274 @@
+import ICETransport
+import MediaCore
+import MediaEngine
+import RTPWire
+import SessionDescription
+import Signaling
+
+/// What a host publishes, and to whom: one encoding, a connection a viewer. Confined to the network loop.
+final class Broadcast: ViewerConnectionDelegate {
+    struct AudioTrack: Sendable {
+        var label: String
+        var hasSilenceSuppression: Bool
+    }
+    struct Settings: Sendable {
+        var identity: SecureTransport.Identity
+        var fingerprint: [UInt8]
+        var maximumBitrate: Bitrate
+        var audio: [AudioTrack]
+        var maximumViewers: Int
+        var includesLoopback: Bool
+    }
+
+    private let loop: NetworkLoop
+    private let cname: String
+    private let settings: Settings
+    private let emit: @Sendable (BroadcastEvent) -> Void
+    private let frames: FrameQueue<FrameInfo>
+    private let packets: FrameQueue<AudioPipeline.Info>
+    private var viewers: [SessionID: ViewerConnection] = [:]
+    private var isEnded = false
+    private var retired = (packets: 0, bytes: 0, retransmissions: 0, bad: 0)
+    private var congestionTimer: LoopTimer?
+    private var lastWish: Wish?
+    /// Tells the video and the audio side what the viewers need.
+    var wish: ((Wish) -> Void)?
+    var keyframe: (() -> Void)?
+
+    struct Wish: Equatable {
+        var hasViewers: Bool
+        var bitrate: Bitrate
+        var isCongested: Bool
+        var audioLoss: Double
+    }
+
+    init(
+        loop: NetworkLoop, settings: Settings, frames: FrameQueue<FrameInfo>,
+        packets: FrameQueue<AudioPipeline.Info>, emit: @escaping @Sendable (BroadcastEvent) -> Void
+    ) {
+        self.loop = loop
+        self.settings = settings
+        self.frames = frames
+        self.packets = packets
+        self.emit = emit
+        cname = RandomName.random().text
+        let box = WeakBox(self)
+        congestionTimer = loop.makeTimer { box.value?.updateWish() }
+    }
+
+    // MARK: Viewers
+
+    /// Answers an offer; calls back on the loop when candidates are known.
+    func open(
+        offer text: String, viewer: Viewer, words: String,
+        answer done: @escaping @Sendable (Result<OpenedSession, OfferRefusal>) -> Void
+    ) {
+        guard !isEnded else { return done(.failure(OfferRefusal(.notLive, "The broadcast has ended."))) }
+        guard viewers.count < settings.maximumViewers else {
+            return done(.failure(OfferRefusal(.busy, "The host has as many viewers as it can serve.")))
+        }
+        let offer: ViewerOffer
+        do throws(OfferError) {
+            offer = try ViewerOffer(text)
+        } catch {
+            return done(.failure(error.refusal))
+        }
+        guard offer.fingerprint.bytes == viewer.fingerprint, let own = Fingerprint(sha256: settings.fingerprint) else {
+            return done(.failure(OfferRefusal(.unprocessable, "The offer's certificate is not the one that was let in.")))
+        }
+        let id = SessionID.random()
+        let description = ViewerDescription(
+            name: viewer.name, kind: viewer.kind, address: viewer.address, words: words)
+        var numbers = Set<UInt32>()
+        while numbers.count < 4 { numbers.insert(UInt32.random(in: 1...UInt32.max)) }
+        let ssrcs = Array(numbers)
+        let connection: ViewerConnection
+        do {
+            let transport = try SecureTransport(
+                loop: loop, isServer: true, identity: settings.identity, expectedFingerprint: viewer.fingerprint,
+                ice: .init(isControlling: false, includesLoopback: settings.includesLoopback))
+            let sender = MediaSender(
+                parameters(offer, ssrcs), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(),
+                now: NetworkLoop.now())
+            connection = ViewerConnection(
+                id: id, description: description, loop: loop, transport: transport, sender: sender, delegate: self)
+        } catch {
+            return done(.failure(OfferRefusal(.busy, "The host cannot open a connection: \(error)")))
+        }
+        do throws(ICEFailure) {
+            try connection.gather()
+        } catch {
+            connection.close()
+            return done(.failure(OfferRefusal(.busy, "The host cannot open a connection: \(error)")))
+        }
+        viewers[id] = connection
+        emit(.viewerJoined(description, viewers: viewers.count))
+        connection.begin(
+            remote: offer.credentials, candidates: offer.candidates, ended: !offer.isTrickling)
+        connection.whenGathered { [settings, cname] candidates in
+            guard let credentials = connection.localCredentials else {
+                return done(.failure(OfferRefusal(.busy, "The host found no way to receive.")))
+            }
+            let media = HostMedia(
+                credentials: credentials, fingerprint: own, candidates: candidates, videoSSRC: ssrcs[0],
+                rtxSSRC: ssrcs[1],
+                audio: settings.audio.enumerated().map {
+                    HostAudioTrack(
+                        ssrc: ssrcs[2 + $0.offset], label: $0.element.label,
+                        hasSilenceSuppression: $0.element.hasSilenceSuppression)
+                }, cname: cname, streamID: "share", sessionID: UInt64.random(in: 1...(1 << 62)))
+            done(
+                .success(
+                    OpenedSession(id: id, answer: answer(to: offer, media), etag: credentials.usernameFragment)))
+        }
+    }
+
+    func add(_ fragment: String, to id: SessionID) -> OfferRefusal? {
+        guard let viewer = viewers[id] else { return OfferRefusal(.unknownSession, "There is no such session.") }
+        do throws(SDPError) {
+            let fragment = try TrickleFragment.parse(fragment)
+            viewer.add(fragment.candidates, ended: fragment.endsCandidates)
+            return nil
+        } catch {
+            return OfferRefusal(.malformed, "That is not a trickle fragment.")
+        }
+    }
+
+    func close(_ id: SessionID) {
+        guard let viewer = viewers[id] else { return }
+        viewer.close()
+        viewerEnded(viewer, EndReason(.viewerLeft, "the viewer left"))
+    }
+
+    func end() {
+        guard !isEnded else { return }
+        isEnded = true
+        for viewer in viewers.values { viewer.close() }
+        viewers.removeAll()
+        congestionTimer?.close()
+    }
+
+    private func parameters(_ offer: ViewerOffer, _ ssrcs: [UInt32]) -> SenderParameters {
+        let feedback = offer.video?.feedback ?? []
+        return SenderParameters(
+            video: offer.video.map {
+                VideoStreamParameters(
+                    ssrc: ssrcs[0], payloadType: $0.payloadType, rtxSSRC: $0.rtxPayloadType == nil ? nil : ssrcs[1],
+                    rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
+            },
+            audio: zip(offer.audio, settings.audio.indices).map {
+                AudioStreamParameters(ssrc: ssrcs[2 + $1], payloadType: $0.payloadType, mid: $0.mid)
+            },
+            extensions: HeaderExtensionIDs(offer.video?.extensions ?? offer.audio.first?.extensions), cname: cname,
+            startBitrate: min(.kilobits(2_500), settings.maximumBitrate), maximumBitrate: settings.maximumBitrate,
+            hasTransportFeedback: feedback.contains(.transportWide))
+    }
+
+    // MARK: Media
+
+    /// Rung by the video thread.
+    func framesArrived() {
+        let now = NetworkLoop.now()
+        while frames.pop({ bytes, info in
+            for viewer in viewers.values { viewer.send(bytes, info, now: now) }
+        }) {}
+        updateWish()
+    }
+
+    /// Rung by the audio threads.
+    func packetsArrived() {
+        let now = NetworkLoop.now()
+        while packets.pop({ bytes, info in
+            for viewer in viewers.values {
+                viewer.sendAudio(bytes, track: info.track, captured: info.captured, now: now)
+            }
+        }) {}
+    }
+
+    private func updateWish() {
+        let connected = viewers.values.filter(\.isConnected)
+        let isCongested = connected.contains { $0.isCongested }
+        var slowest = settings.maximumBitrate
+        var loss = 0.0
+        for viewer in connected {
+            slowest = min(slowest, viewer.estimate)
+            loss = max(loss, viewer.statistics.fractionLost)
+        }
+        let new = Wish(
+            hasViewers: !connected.isEmpty, bitrate: max(slowest, .kilobits(100)), isCongested: isCongested,
+            audioLoss: loss)
+        if isCongested { congestionTimer?.set(NetworkLoop.now() + .milliseconds(5)) }
+        guard new != lastWish else { return }
+        lastWish = new
+        wish?(new)
+    }
+
+    // MARK: News of the viewers
+
+    func viewerIsConnected(_ connection: ViewerConnection) {
+        updateWish()
+        keyframe?()
+        emit(.connected(connection.description, path: connection.path))
+    }
+
+    func viewerNeedsKeyframe(_ connection: ViewerConnection) { keyframe?() }
+
+    func viewerEnded(_ connection: ViewerConnection, _ reason: EndReason) {
+        guard viewers.removeValue(forKey: connection.id) != nil else { return }
+        let last = connection.statistics
+        retired.packets += last.packetsSent
+        retired.bytes += last.bytesSent
+        retired.retransmissions += last.retransmissions
+        retired.bad += connection.badPackets
+        updateWish()
+        emit(.viewerLeft(connection.description, reason: reason, viewers: viewers.count))
+    }
+
+    // MARK: Statistics
+
+    var viewerCount: Int { viewers.count }
+
+    func statistics(video: VideoPipelineStatistics) -> HostStatistics {
+        var result = HostStatistics(
+            viewers: viewers.count, connected: 0, video: video, packetsSent: retired.packets, bytesSent: retired.bytes,
+            retransmissions: retired.retransmissions, estimate: nil, roundTrip: nil, limit: nil,
+            badPackets: retired.bad)
+        for viewer in viewers.values {
+            let one = viewer.statistics
+            result.packetsSent += one.packetsSent
+            result.bytesSent += one.bytesSent
+            result.retransmissions += one.retransmissions
+            result.badPackets += viewer.badPackets
+            guard viewer.isConnected else { continue }
+            result.connected += 1
+            result.estimate = min(result.estimate ?? viewer.estimate, viewer.estimate)
+            if let time = viewer.roundTripTime { result.roundTrip = max(result.roundTrip ?? time, time) }
+            result.limit = result.limit ?? viewer.limit
+        }
+        return result
+    }
+}
+
+extension OfferError {
+    var refusal: OfferRefusal {
+        switch self {
+        case .notSDP: OfferRefusal(.malformed, "The offer is not SDP.")
+        case .tooLarge: OfferRefusal(.malformed, "The offer is too large.")
+        case .noVP8: OfferRefusal(.notAcceptable, "The offer has no VP8, and the broadcast has nothing else.")
+        case .nothingToReceive: OfferRefusal(.notAcceptable, "The offer receives neither VP8 nor Opus.")
+        case .noBundle: OfferRefusal(.unprocessable, "The offer does not bundle its sections.")
+        case .noRTCPMux: OfferRefusal(.unprocessable, "The offer has RTP and RTCP on different ports.")
+        case .noCredentials: OfferRefusal(.unprocessable, "The offer has no ICE credentials.")
+        case .noFingerprint: OfferRefusal(.unprocessable, "The offer has no SHA-256 fingerprint.")
+        case .wrongDTLSRole: OfferRefusal(.unprocessable, "The offer wants the host to start DTLS.")
+        }
+    }
+}
+
+extension HeaderExtensionIDs {
+    init(_ map: ExtensionMap?) {
+        self.init(
+            transportSequence: map?.transportSequence, playoutDelay: map?.playoutDelay, absSendTime: map?.absSendTime,
+            mid: map?.mid)
+    }
+}

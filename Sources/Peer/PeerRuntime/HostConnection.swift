@@ -1,0 +1,145 @@
+import ICETransport
+import MediaCore
+import MediaEngine
+import RTPWire
+import SessionDescription
+
+/// What a viewer's session hears of its connection to the host; on the network loop.
+protocol HostConnectionDelegate: AnyObject {
+    func hostIsConnected(_ connection: HostConnection)
+    func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame)
+    func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio)
+    func hostEnded(_ reason: EndReason)
+    func host(found candidate: String)
+    func hostFinishedGathering()
+}
+
+/// The viewer's side of a session: its transport and its receiver. Confined to the network loop.
+final class HostConnection: SecureTransportDelegate {
+    private let loop: NetworkLoop
+    let transport: SecureTransport
+    private var receiver: MediaReceiver?
+    private let timer: LoopTimer
+    private let liveness: LoopTimer
+    private weak var delegate: (any HostConnectionDelegate)?
+    private var isSecure = false
+    private var isEnded = false
+    private var started: MediaInstant?
+    private var control = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_500, alignment: 16)
+
+    init(loop: NetworkLoop, transport: SecureTransport, delegate: any HostConnectionDelegate) {
+        self.loop = loop
+        self.transport = transport
+        self.delegate = delegate
+        let box = WeakBox<HostConnection>()
+        timer = loop.makeTimer { box.value?.pump() }
+        liveness = loop.makeTimer { box.value?.checkLiveness() }
+        box.value = self
+        transport.delegate = self
+    }
+
+    deinit { control.deallocate() }
+
+    var statistics: ReceiverStatistics? { receiver?.statistics }
+    var roundTripTime: MediaDuration? { receiver?.roundTripTime }
+
+    /// The host has answered.
+    func begin(_ answer: HostAnswer) {
+        let now = NetworkLoop.now()
+        started = now
+        receiver = MediaReceiver(
+            parameters(answer), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(), now: now)
+        transport.start(remote: answer.credentials)
+        for candidate in answer.candidates.usable { transport.add(candidate) }
+        if answer.endsCandidates { transport.endOfCandidates() }
+        liveness.set(now + .seconds(1))
+        if isSecure { pump() }
+    }
+
+    private func parameters(_ answer: HostAnswer) -> ReceiverParameters {
+        let cname = String(UInt64.random(in: .min ... .max), radix: 36)
+        return ReceiverParameters(
+            video: answer.video.map {
+                VideoStreamParameters(
+                    ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, rtxSSRC: $0.rtxSSRC,
+                    rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
+            },
+            audio: answer.audio.map { AudioStreamParameters(ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, mid: $0.mid) },
+            extensions: HeaderExtensionIDs(answer.video?.extensions ?? answer.audio.first?.extensions), cname: cname,
+            localSSRC: UInt32.random(in: 1...UInt32.max),
+            hasTransportFeedback: answer.video?.feedback.contains(.transportWide) ?? false)
+    }
+
+    func requestKeyframe() {
+        receiver?.requestKeyframe(now: NetworkLoop.now())
+        pump()
+    }
+
+    private func pump() {
+        guard isSecure, !isEnded, let receiver else { return }
+        while true {
+            let now = NetworkLoop.now()
+            switch receiver.poll(now: now, into: transport.slot) {
+            case .rtcp(let length): transport.sendControl(length)
+            case .frame(let bytes, let info): delegate?.host(sent: bytes, info)
+            case .audio(let bytes, let info): delegate?.host(sentAudio: bytes, info)
+            case .event(.bye): return end(EndReason(.hostEnded, "the host ended the broadcast"))
+            case .event: break
+            case .wait(let deadline, _):
+                transport.flush()
+                timer.set(deadline == .distantFuture ? nil : deadline)
+                return
+            }
+        }
+    }
+
+    private func checkLiveness() {
+        guard !isEnded, let started else { return }
+        let now = NetworkLoop.now()
+        if !isSecure {
+            guard now - started > ViewerConnection.connectLimit else { return liveness.set(now + .seconds(1)) }
+            return end(EndReason(.noRoute, "no connection came about within 20 s: " + transport.routeReport))
+        }
+        let heard = transport.lastHeard ?? started
+        guard now - heard > ViewerConnection.silenceLimit else { return liveness.set(now + .seconds(1)) }
+        end(EndReason(.connectionLost, "nothing came from the host for 4.5 s: it or the network between has gone"))
+    }
+
+    /// Frees everything. Twice is fine.
+    func close() {
+        guard !isEnded else { return }
+        isEnded = true
+        timer.close()
+        liveness.close()
+        transport.close()
+    }
+
+    private func end(_ reason: EndReason) {
+        guard !isEnded else { return }
+        close()
+        delegate?.hostEnded(reason)
+    }
+
+    // MARK: The transport's news
+
+    func transport(gathered candidate: String) { delegate?.host(found: candidate) }
+    func transportFinishedGathering() { delegate?.hostFinishedGathering() }
+
+    func transportIsSecure(profile: SRTPProfile) {
+        isSecure = true
+        delegate?.hostIsConnected(self)
+        pump()
+    }
+
+    func transportEnded(_ reason: EndReason) { end(reason) }
+
+    func transport(received rtp: UnsafeRawBufferPointer) {
+        receiver?.handleRTP(rtp, now: NetworkLoop.now())
+        pump()
+    }
+
+    func transport(receivedControl rtcp: UnsafeRawBufferPointer) {
+        receiver?.handleRTCP(rtcp, now: NetworkLoop.now())
+        pump()
+    }
+}

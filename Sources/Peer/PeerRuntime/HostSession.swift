@@ -1,0 +1,258 @@
+public import MediaCore
+import ICETransport
+import Logging
+import SessionDescription
+public import Signaling
+
+/// One sound track to publish.
+public struct AudioInput: Sendable {
+    /// "system" or "microphone".
+    public var label: String
+    public var source: any AudioSource
+    public var makeEncoder: @Sendable () throws(CodecFailure) -> any AudioEncoder
+    public var hasSilenceSuppression: Bool
+
+    public init(
+        label: String, source: any AudioSource, hasSilenceSuppression: Bool,
+        makeEncoder: @escaping @Sendable () throws(CodecFailure) -> any AudioEncoder
+    ) {
+        self.label = label
+        self.source = source
+        self.hasSilenceSuppression = hasSilenceSuppression
+        self.makeEncoder = makeEncoder
+    }
+}
+
+/// Publishes a screen: the signalling server, the video and audio threads and a connection for each viewer.
+///
+/// `start` once, then events come until `.ended`; `stop` frees everything and may be called twice.
+public final class HostSession: BroadcastDesk {
+    public struct Configuration: Sendable {
+        /// Where to listen, and the name or address that the link says.
+        public var listenHost: String
+        public var listenPort: Int
+        public var linkHost: String
+        public var fixedToken: String?
+        public var framesPerSecond: Int
+        public var maximumBitrate: Bitrate
+        /// nil: chosen by what the screen does.
+        public var mood: VideoMood?
+        public var maximumViewers: Int
+
+        public init(
+            listenHost: String, listenPort: Int, linkHost: String, fixedToken: String?, framesPerSecond: Int,
+            maximumBitrate: Bitrate, mood: VideoMood?, maximumViewers: Int = 32
+        ) {
+            self.listenHost = listenHost
+            self.listenPort = listenPort
+            self.linkHost = linkHost
+            self.fixedToken = fixedToken
+            self.framesPerSecond = framesPerSecond
+            self.maximumBitrate = maximumBitrate
+            self.mood = mood
+            self.maximumViewers = maximumViewers
+        }
+    }
+
+    public typealias Doorkeeping = @Sendable (Knock) async -> KnockDecision
+
+    private let configuration: Configuration
+    private let identity: Identity
+    private let loop: NetworkLoop
+    private let core: LoopBound<Broadcast>
+    private let video: VideoPipeline
+    private let audio: [AudioPipeline]
+    private let emit: @Sendable (BroadcastEvent) -> Void
+    private let door: Doorkeeping
+    private let server = Monitor<SignalingServer?>(nil)
+    private let isStopped = Monitor(false)
+    private let bells: LoopBound<Bells>
+
+    /// - Parameters:
+    ///   - source: used by the session's video thread from now on.
+    ///   - door: answers knocks; called for several at a time.
+    ///   - emit: called from any thread.
+    public init(
+        configuration: Configuration, identity: Identity, source: sending any ScreenSource,
+        encoder: sending any VideoEncoder, audio inputs: [AudioInput], door: @escaping Doorkeeping,
+        emit: @escaping @Sendable (BroadcastEvent) -> Void
+    ) throws(CodecFailure) {
+        self.configuration = configuration
+        self.identity = identity
+        self.door = door
+        self.emit = emit
+        let loop = NetworkLoop(name: "net-0")
+        self.loop = loop
+        let frames = FrameQueue<FrameInfo>(capacity: 3)
+        let packets = FrameQueue<AudioPipeline.Info>(capacity: 32)
+        let settings = Broadcast.Settings(
+            identity: .init(certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER),
+            fingerprint: identity.fingerprint, maximumBitrate: configuration.maximumBitrate,
+            audio: inputs.map { .init(label: $0.label, hasSilenceSuppression: $0.hasSilenceSuppression) },
+            maximumViewers: configuration.maximumViewers, includesLoopback: true)
+        let core = LoopBound(loop, making: {
+            Broadcast(loop: loop, settings: settings, frames: frames, packets: packets, emit: emit)
+        })
+        self.core = core
+        let bells = LoopBound(loop, making: {
+            Bells(
+                video: loop.makeDoorbell { core.now { $0.framesArrived() } },
+                audio: loop.makeDoorbell { core.now { $0.packetsArrived() } })
+        })
+        self.bells = bells
+        let videoBell = bells.read { $0.video }
+        let audioBell = bells.read { $0.audio }
+        let fail = Monitor<(@Sendable (SourceFailure) -> Void)?>(nil)
+        video = VideoPipeline(
+            source: source, encoder: encoder,
+            limits: .init(framesPerSecond: configuration.framesPerSecond, mood: configuration.mood),
+            bitrate: configuration.maximumBitrate, frames: frames, clock: { NetworkLoop.now() },
+            ring: { videoBell.ring() }, failed: { failure in fail.with { $0 }?(failure) })
+        var pipelines: [AudioPipeline] = []
+        for (track, input) in inputs.enumerated() {
+            pipelines.append(
+                AudioPipeline(
+                    track: track, source: input.source, encoder: try input.makeEncoder(), packets: packets,
+                    ring: { audioBell.ring() }))
+        }
+        audio = pipelines
+        let video = video
+        let sounds = pipelines
+        core.perform { broadcast in
+            broadcast.wish = { (wish: Broadcast.Wish) in
+                video.change {
+                    $0.hasViewers = wish.hasViewers
+                    $0.bitrate = wish.bitrate
+                    $0.isCongested = wish.isCongested
+                }
+                for sound in sounds {
+                    sound.setWanted(wish.hasViewers)
+                    sound.setExpectedLoss(wish.audioLoss)
+                }
+            }
+            broadcast.keyframe = { video.change { $0.isKeyframeWanted = true } }
+        }
+        let session = WeakSession(self)
+        fail.with { slot in
+            slot = { failure in
+                // On a task of its own: stopping waits for the video thread, which is where failures come from.
+                Task { await session.value?.stop(EndReason(.sourceGone, failure.message, remedy: failure.remedy)) }
+            }
+        }
+    }
+
+    /// Opens the server and starts capturing.
+    public func start() async throws(EndReason) -> Link {
+        let configuration = configuration
+        var settings = SignalingServer.Configuration(
+            host: configuration.listenHost, port: configuration.listenPort, fixedToken: configuration.fixedToken)
+        settings.sessionCapacity = configuration.maximumViewers
+        let server = SignalingServer(identity: identity, configuration: settings, desk: self, logger: .silent)
+        let port: Int
+        do throws(SignalingServerError) {
+            port = try await server.start()
+        } catch {
+            throw EndReason(.portUnavailable, error.description)
+        }
+        self.server.with { $0 = server }
+        video.start()
+        for sound in audio {
+            do throws(SourceFailure) {
+                let emit = emit
+                try sound.start(ended: { emit(.warning("no more \(sound.label) sound: \($0.message)")) })
+            } catch {
+                emit(.warning("no \(sound.label) sound: \(error.message) \(error.remedy)"))
+            }
+        }
+        return Link(
+            host: configuration.linkHost, port: port, id: settings.id, secret: settings.secret,
+            fingerprint: identity.fingerprint)
+    }
+
+    /// Tells the viewers, frees everything, emits `.ended`.
+    public func stop(_ reason: EndReason) async {
+        guard isStopped.with({ stopped in
+            defer { stopped = true }
+            return !stopped
+        }) else { return }
+        let server = server.with { $0 }
+        await server?.endAll(reason: reason.code == .stopped ? "the host ended the broadcast" : reason.sentence)
+        for sound in audio { sound.stop() }
+        video.stop()
+        await core.ifRunning { $0.end() }
+        await server?.stop()
+        await bells.ifRunning { $0.close() }
+        loop.stop()
+        emit(.ended(reason))
+    }
+
+    /// Nil after the end.
+    public func statistics() async -> HostStatistics? {
+        let video = video.statistics
+        return await core.ifRunning { $0.statistics(video: video) }
+    }
+
+    // MARK: The desk
+
+    public func decide(_ knock: Knock) async -> KnockDecision {
+        let who = ViewerDescription(knock)
+        emit(.knock(who))
+        let decision = await door(knock)
+        switch decision {
+        case .accepted: emit(.accepted(who))
+        case .refused(let reason): emit(.refused(who, reason: reason ?? "refused"))
+        case .unanswered: emit(.refused(who, reason: "nobody answered"))
+        }
+        return decision
+    }
+
+    public func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async {}
+
+    public func open(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
+        let words = FourWords(fingerprint: viewer.fingerprint).description
+        let result: Result<OpenedSession, OfferRefusal> = await withCheckedContinuation { continuation in
+            let isRunning = core.perform { broadcast in
+                broadcast.open(offer: offer, viewer: viewer, words: words) { continuation.resume(returning: $0) }
+            }
+            if !isRunning { continuation.resume(returning: .failure(OfferRefusal(.notLive, "The broadcast has ended."))) }
+        }
+        let opened = try result.get()
+        if let server = server.with({ $0 }) {
+            server.broadcastEvent(.viewerCount(await core.ifRunning { $0.viewerCount } ?? 0))
+        }
+        return opened
+    }
+
+    public func addCandidates(_ fragment: String, to session: SessionID) async throws(OfferRefusal) {
+        if let refusal = await core.ifRunning({ $0.add(fragment, to: session) }) ?? nil { throw refusal }
+    }
+
+    public func close(_ session: SessionID) async { await core.ifRunning { $0.close(session) } }
+}
+
+private struct WeakSession: Sendable {
+    weak let value: HostSession?
+    init(_ value: HostSession) { self.value = value }
+}
+
+/// What the media threads ring.
+private struct Bells {
+    var video: Doorbell
+    var audio: Doorbell
+
+    func close() {
+        video.close()
+        audio.close()
+    }
+}
+
+extension ViewerDescription {
+    init(_ knock: Knock) {
+        self.init(name: knock.name, kind: knock.kind, address: knock.address, words: knock.words.description)
+    }
+}
+
+extension Logger {
+    /// The server's own log says nothing that the events do not.
+    static let silent = Logger(label: "share") { _ in SwiftLogNoOpLogHandler() }
+}

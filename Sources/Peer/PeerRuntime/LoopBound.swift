@@ -1,0 +1,45 @@
+import ICETransport
+
+/// A value that only its network loop touches, held by others.
+// SAFETY: `value` is reached only in bodies that run on the loop.
+struct LoopBound<Value>: @unchecked Sendable {
+    let loop: NetworkLoop
+    private let value: Value
+
+    /// - Parameter value: not touched from outside the loop any more.
+    init(_ loop: NetworkLoop, _ value: Value) {
+        self.loop = loop
+        self.value = value
+    }
+
+    /// Makes the value on the loop, and waits for it. Not from the loop.
+    init(_ loop: NetworkLoop, making make: @escaping @Sendable () -> Value) {
+        let made = Monitor<Self?>(nil)
+        let isAccepted = loop.perform { made.change { $0 = Self(loop, make()) } }
+        precondition(isAccepted, "the loop has stopped")
+        self = made.wait { $0 }
+    }
+
+    /// - Returns: false if the loop has stopped; `body` is then dropped.
+    @discardableResult
+    func perform(_ body: @escaping @Sendable (Value) -> Void) -> Bool {
+        loop.perform { body(value) }
+    }
+
+    /// From the loop.
+    func now(_ body: (Value) -> Void) {
+        assert(loop.isOnLoop)
+        body(value)
+    }
+
+    /// Reads what never changes, from anywhere.
+    func read<Part: Sendable>(_ body: (Value) -> Part) -> Part { body(value) }
+
+    /// - Returns: nil if the loop has stopped.
+    @discardableResult
+    func ifRunning<Result: Sendable>(_ body: @escaping @Sendable (Value) -> Result) async -> Result? {
+        await withCheckedContinuation { continuation in
+            if !loop.perform({ continuation.resume(returning: body(value)) }) { continuation.resume(returning: nil) }
+        }
+    }
+}

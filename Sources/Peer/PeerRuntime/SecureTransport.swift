@@ -1,0 +1,245 @@
+import DTLSTransport
+import ICETransport
+import MediaCore
+import RTPWire
+import SRTPTransport
+import SessionDescription
+
+/// What a session hears of its transport; on the network loop.
+protocol SecureTransportDelegate: AnyObject {
+    func transport(gathered candidate: String)
+    func transportFinishedGathering()
+    /// Keys are there and the other side is who it should be: media may flow.
+    func transportIsSecure(profile: SRTPProfile)
+    func transportEnded(_ reason: EndReason)
+    /// Without protection and trailer; borrowed for the call.
+    func transport(received rtp: UnsafeRawBufferPointer)
+    func transport(receivedControl rtcp: UnsafeRawBufferPointer)
+}
+
+/// ICE, DTLS and SRTP of one session: datagrams below, media packets above (RFC 8445, RFC 5764, RFC 3711).
+/// Confined to the network loop.
+final class SecureTransport {
+    struct Identity: Sendable {
+        var certificateDER: [UInt8]
+        var privateKeyDER: [UInt8]
+    }
+
+    weak var delegate: (any SecureTransportDelegate)?
+    /// Datagrams that were not what they should be.
+    private(set) var badPackets = 0
+    /// When the last authentic packet came.
+    private(set) var lastHeard: MediaInstant?
+    private(set) var hasGathered = false
+    private let loop: NetworkLoop
+    private let ice: ICEAgent
+    private let dtls: DTLSSession
+    private var srtp: SRTPSession?
+    private let dtlsTimer: LoopTimer
+    private let batch = PacketBatch(capacity: 32)
+    private let scratch = UnsafeMutableRawPointer.allocate(byteCount: PacketBatch.slotBytes, alignment: 64)
+    private let isClient: Bool
+    private var hasPath = false
+    private var isStarted = false
+    private var isClosed = false
+    private var remoteCandidates: [String] = []
+
+    init(
+        loop: NetworkLoop, isServer: Bool, identity: Identity, expectedFingerprint: [UInt8],
+        ice configuration: ICEAgent.Configuration
+    ) throws {
+        self.loop = loop
+        isClient = !isServer
+        let owner = WeakBox<SecureTransport>()
+        ice = try ICEAgent(
+            loop: loop, configuration: configuration,
+            handlers: .init(
+                onCandidate: { owner.value?.delegate?.transport(gathered: $0) },
+                onGatheringDone: { owner.value?.gathered() },
+                onState: { owner.value?.changed(to: $0) },
+                onDatagram: { owner.value?.received($0) }))
+        do {
+            dtls = try DTLSSession(
+                role: isServer ? .server : .client, certificateDER: identity.certificateDER,
+                privateKeyDER: identity.privateKeyDER, expectedFingerprint: expectedFingerprint,
+                send: { owner.value?.ice.send($0) }, onEvent: { owner.value?.handshake($0) })
+        } catch {
+            ice.close()
+            throw error
+        }
+        dtlsTimer = loop.makeTimer { owner.value?.dtlsTimeout() }
+        owner.value = self
+    }
+
+    deinit { scratch.deallocate() }
+
+    /// Starts to look for candidates; the delegate hears of them, of some before this returns.
+    func gather() throws(ICEFailure) { try ice.gather() }
+
+    var localCredentials: ICECredentials? {
+        ICECredentials(usernameFragment: ice.credentials.usernameFragment, password: ice.credentials.password)
+    }
+
+    /// For a person: "direct, 192.168.1.7:4000 (host) - ...".
+    var path: String {
+        guard let pair = ice.selectedPair else { return "no path" }
+        return (pair.isRelayed ? "relayed, " : "direct, ") + pair.description
+    }
+
+    /// What was tried, for the message that says that there is no way.
+    var routeReport: String {
+        if remoteCandidates.isEmpty { return "the other side named no address that this machine can try" }
+        let tried = remoteCandidates.prefix(4).joined(separator: ", ")
+        if hasPath { return "the path to \(tried) works, but the other side did not finish the handshake" }
+        return "the other side is at \(tried), and nothing came back from there; a firewall, or a NAT without TURN, is in between"
+    }
+
+    /// The other side's credentials are known: checks begin.
+    func start(remote: ICECredentials) {
+        guard !isClosed, !isStarted else { return }
+        isStarted = true
+        ice.setRemote(.init(usernameFragment: remote.usernameFragment, password: remote.password))
+    }
+
+    func add(_ candidate: ICECandidate) {
+        do throws(CandidateRefusal) {
+            try ice.addRemote(candidate.text)
+            if remoteCandidates.count < 40 { remoteCandidates.append("\(candidate.address):\(candidate.port)") }
+        } catch {
+            badPackets += 1
+        }
+    }
+
+    func endOfCandidates() { ice.remoteCandidatesEnded() }
+
+    // MARK: Sending
+
+    /// Where the next packet is to be written; at least 1,400 bytes.
+    var slot: UnsafeMutableRawBufferPointer { batch.slot }
+
+    /// Protects the RTP packet in `slot`. It leaves with `flush`, or when the batch is full.
+    func sendMedia(_ length: Int) {
+        guard let srtp, let base = batch.slot.baseAddress else { return }
+        do throws(SRTPFailure) {
+            commit(try srtp.protectRTP(base, length: length))
+        } catch {
+            badPackets += 1
+        }
+    }
+
+    /// Protects the RTCP packet in `slot`.
+    func sendControl(_ length: Int) {
+        guard let srtp, let base = batch.slot.baseAddress else { return }
+        do throws(SRTPFailure) {
+            commit(try srtp.protectRTCP(base, length: length))
+        } catch {
+            badPackets += 1
+        }
+    }
+
+    private func commit(_ length: Int) {
+        batch.commit(length)
+        if batch.isFull { flush() }
+    }
+
+    func flush() {
+        guard batch.count > 0 else { return }
+        ice.sendBatch(UnsafeRawPointer(batch.memory), stride: PacketBatch.slotBytes, lengths: batch.committed)
+        batch.clear()
+    }
+
+    // MARK: Receiving
+
+    private func received(_ datagram: UnsafeRawBufferPointer) {
+        guard !isClosed else { return }
+        switch PacketKind(of: datagram) {
+        case .dtls:
+            dtls.handle(datagram)
+            scheduleDTLS()
+        case .rtp: unprotect(datagram, isControl: false)
+        case .rtcp: unprotect(datagram, isControl: true)
+        case .stun, .unknown: badPackets += 1
+        }
+    }
+
+    private func unprotect(_ datagram: UnsafeRawBufferPointer, isControl: Bool) {
+        guard let srtp, let base = datagram.baseAddress, datagram.count <= PacketBatch.slotBytes else {
+            badPackets += 1
+            return
+        }
+        scratch.copyMemory(from: base, byteCount: datagram.count)
+        let length: Int
+        do throws(SRTPFailure) {
+            length =
+                isControl
+                ? try srtp.unprotectRTCP(scratch, length: datagram.count)
+                : try srtp.unprotectRTP(scratch, length: datagram.count)
+        } catch {
+            badPackets += 1
+            return
+        }
+        lastHeard = NetworkLoop.now()
+        let packet = UnsafeRawBufferPointer(start: scratch, count: length)
+        if isControl { delegate?.transport(receivedControl: packet) } else { delegate?.transport(received: packet) }
+    }
+
+    // MARK: ICE's and DTLS's news
+
+    private func gathered() {
+        hasGathered = true
+        delegate?.transportFinishedGathering()
+    }
+
+    private func changed(to state: ICEAgent.State) {
+        guard state == .connected || state == .ready, !hasPath, !isClosed else { return }
+        hasPath = true
+        if isClient { dtls.start() }
+        scheduleDTLS()
+    }
+
+    private func handshake(_ event: DTLSSession.Event) {
+        switch event {
+        case .connected(let keys):
+            do throws(SRTPFailure) {
+                srtp = try SRTPSession(keys: keys)
+            } catch {
+                end(EndReason(.failed, "the keys cannot be used: \(error)"))
+                return
+            }
+            lastHeard = NetworkLoop.now()
+            delegate?.transportIsSecure(profile: keys.profile)
+        case .failed(let failure):
+            end(EndReason(failure == .fingerprintMismatch ? .untrusted : .failed, failure.description))
+        case .closed:
+            end(EndReason(isClient ? .hostEnded : .viewerLeft, isClient ? "the host ended the broadcast" : "the viewer left"))
+        }
+    }
+
+    private func dtlsTimeout() {
+        dtls.handleTimeout(NetworkLoop.now())
+        scheduleDTLS()
+    }
+
+    private func scheduleDTLS() {
+        guard !isClosed else { return }
+        dtlsTimer.set(dtls.deadline)
+    }
+
+    // MARK: Ending
+
+    private func end(_ reason: EndReason) {
+        guard !isClosed else { return }
+        delegate?.transportEnded(reason)
+        close()
+    }
+
+    /// Says goodbye and frees everything. Twice is fine.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        dtls.close()
+        dtlsTimer.close()
+        srtp = nil
+        ice.close()
+    }
+}

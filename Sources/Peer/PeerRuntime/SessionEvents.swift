@@ -1,0 +1,97 @@
+public import MediaCore
+
+/// Who watches or wants to.
+public struct ViewerDescription: Sendable, Equatable {
+    public var name: String
+    /// "browser", "share", ...
+    public var kind: String
+    public var address: String
+    /// Four words made from the viewer's fingerprint, which it sees too.
+    public var words: String
+
+    public init(name: String, kind: String, address: String, words: String) {
+        self.name = name
+        self.kind = kind
+        self.address = address
+        self.words = words
+    }
+}
+
+/// Why a session is over.
+public struct EndReason: Error, Sendable, Equatable {
+    public enum Code: String, Sendable {
+        /// The person here ended it.
+        case stopped
+        /// The host ended it.
+        case hostEnded
+        /// The viewer left.
+        case viewerLeft
+        case refused, unanswered, wrongSecret, untrusted, unreachable, badLink
+        /// Nothing came any more, or ICE found no way.
+        case connectionLost, noRoute
+        case sourceGone, portUnavailable, failed
+    }
+    public var code: Code
+    /// For a person.
+    public var sentence: String
+    public var remedy: String
+
+    public init(_ code: Code, _ sentence: String, remedy: String = "") {
+        self.code = code
+        self.sentence = sentence
+        self.remedy = remedy
+    }
+}
+
+public enum BroadcastEvent: Sendable {
+    case knock(ViewerDescription)
+    case accepted(ViewerDescription)
+    case refused(ViewerDescription, reason: String)
+    case viewerJoined(ViewerDescription, viewers: Int)
+    /// Media flows to this viewer.
+    case connected(ViewerDescription, path: String)
+    case viewerLeft(ViewerDescription, reason: EndReason, viewers: Int)
+    /// A track or a device failed; the session goes on.
+    case warning(String)
+    case ended(EndReason)
+}
+
+public struct HostStatistics: Sendable {
+    public var viewers: Int
+    /// Viewers with media flowing.
+    public var connected: Int
+    public var video: VideoPipelineStatistics
+    public var packetsSent: Int
+    public var bytesSent: Int
+    public var retransmissions: Int
+    public var estimate: Bitrate?
+    public var roundTrip: MediaDuration?
+    /// What holds the picture back: nil if nothing does.
+    public var limit: String?
+    /// Packets that were not what they should be, by everyone.
+    public var badPackets: Int
+}
+
+public enum WatchEvent: Sendable {
+    /// The host has to answer; the words are for comparing.
+    case knocking(words: String)
+    case accepted
+    case connected(path: String)
+    case firstPicture(PixelSize)
+    case viewerCount(Int)
+    case warning(String)
+}
+
+public struct WatchStatistics: Sendable {
+    public var decode: DecodeStatistics
+    public var packetsReceived: Int
+    public var bytesReceived: Int
+    public var packetsLost: Int
+    public var nacks: Int
+    public var keyframeRequests: Int
+    public var roundTrip: MediaDuration?
+    public var audioFramesPlayed: Int
+    /// The loudest sample (0...32,768) since the last report.
+    public var audioPeak: Int
+    public var badPackets: Int
+}

@@ -1,0 +1,208 @@
+import ICETransport
+import MediaCore
+import MediaEngine
+import RTPWire
+import SessionDescription
+import Signaling
+
+/// What a broadcast hears of one of its viewers; on the network loop.
+protocol ViewerConnectionDelegate: AnyObject {
+    func viewerIsConnected(_ connection: ViewerConnection)
+    func viewerNeedsKeyframe(_ connection: ViewerConnection)
+    func viewerEnded(_ connection: ViewerConnection, _ reason: EndReason)
+}
+
+/// The host's side of one viewer: its transport and its sender. Confined to the network loop.
+final class ViewerConnection: SecureTransportDelegate {
+    let id: SessionID
+    let description: ViewerDescription
+    private(set) var isConnected = false
+    private let loop: NetworkLoop
+    private let transport: SecureTransport
+    private let sender: MediaSender
+    private let timer: LoopTimer
+    private weak var delegate: (any ViewerConnectionDelegate)?
+    private var isEnded = false
+    private var candidates: [ICECandidate] = []
+    private var onGathered: (() -> Void)?
+    private let opened: MediaInstant
+    private let liveness: LoopTimer
+
+    /// The other side sends a receiver report at least each second, even while the picture rests.
+    static let silenceLimit = MediaDuration.milliseconds(4_500)
+    /// From the offer to media.
+    static let connectLimit = MediaDuration.seconds(20)
+
+    init(
+        id: SessionID, description: ViewerDescription, loop: NetworkLoop, transport: SecureTransport, sender: MediaSender,
+        delegate: any ViewerConnectionDelegate
+    ) {
+        self.id = id
+        self.description = description
+        self.loop = loop
+        self.transport = transport
+        self.sender = sender
+        self.delegate = delegate
+        opened = NetworkLoop.now()
+        let box = WeakBox<ViewerConnection>()
+        timer = loop.makeTimer { box.value?.pump() }
+        liveness = loop.makeTimer { box.value?.checkLiveness() }
+        box.value = self
+        transport.delegate = self
+        liveness.set(opened + .seconds(1))
+    }
+
+    var statistics: SenderStatistics { sender.statistics }
+    var estimate: Bitrate { sender.estimate }
+    var roundTripTime: MediaDuration? { sender.roundTripTime }
+    var badPackets: Int { transport.badPackets }
+    var path: String { transport.path }
+    var isCongested: Bool { isConnected && sender.backlog > .milliseconds(40) }
+    var limit: String? {
+        switch sender.limit {
+        case .nothing: nil
+        case .bandwidth: "the network"
+        case .loss: "loss"
+        }
+    }
+
+    // MARK: Setting up
+
+    var localCredentials: ICECredentials? { transport.localCredentials }
+
+    func gather() throws(ICEFailure) { try transport.gather() }
+
+    /// Calls back once, with what was found; at once if gathering is over.
+    func whenGathered(_ body: @escaping ([ICECandidate]) -> Void) {
+        if transport.hasGathered { return body(candidates) }
+        onGathered = { [weak self] in body(self?.candidates ?? []) }
+        let box = WeakBox(self)
+        let patience = loop.makeTimer { box.value?.finishGathering() }
+        patience.set(NetworkLoop.now() + .milliseconds(500))
+        gatheringPatience = patience
+    }
+    private var gatheringPatience: LoopTimer?
+
+    private func finishGathering() {
+        gatheringPatience?.close()
+        gatheringPatience = nil
+        let body = onGathered
+        onGathered = nil
+        body?()
+    }
+
+    func begin(remote: ICECredentials, candidates: CandidateList, ended: Bool) {
+        transport.start(remote: remote)
+        add(candidates, ended: ended)
+    }
+
+    func add(_ candidates: CandidateList, ended: Bool) {
+        for candidate in candidates.usable { transport.add(candidate) }
+        if ended { transport.endOfCandidates() }
+    }
+
+    // MARK: Sending
+
+    func send(_ frame: UnsafeRawBufferPointer, _ info: FrameInfo, now: MediaInstant) {
+        guard isConnected, !isEnded else { return }
+        sender.handleFrame(frame, isKeyframe: info.isKeyframe, layer: info.layer, captured: info.captured, now: now)
+        pump()
+    }
+
+    func sendAudio(_ packet: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
+        guard isConnected, !isEnded else { return }
+        sender.handleAudio(packet, track: track, captured: captured, now: now)
+        pump()
+    }
+
+    private func pump() {
+        guard isConnected, !isEnded else { return }
+        while true {
+            let now = NetworkLoop.now()
+            switch sender.poll(now: now, into: transport.slot) {
+            case .rtp(let length): transport.sendMedia(length)
+            case .rtcp(let length): transport.sendControl(length)
+            case .event(.keyframeNeeded): delegate?.viewerNeedsKeyframe(self)
+            case .event(.estimateChanged): break
+            case .wait(let deadline, _):
+                transport.flush()
+                timer.set(deadline == .distantFuture ? nil : deadline)
+                return
+            }
+        }
+    }
+
+    private func checkLiveness() {
+        guard !isEnded else { return }
+        let now = NetworkLoop.now()
+        if !isConnected {
+            guard now - opened > Self.connectLimit else { return liveness.set(now + .seconds(1)) }
+            return end(EndReason(.noRoute, "no connection came about within 20 s: " + transport.routeReport))
+        }
+        let heard = transport.lastHeard ?? opened
+        guard now - heard > Self.silenceLimit else { return liveness.set(now + .seconds(1)) }
+        end(EndReason(.connectionLost, "nothing came from the viewer for 4.5 s"))
+    }
+
+    // MARK: Ending
+
+    /// Frees everything. Twice is fine.
+    func close() {
+        guard !isEnded else { return }
+        isEnded = true
+        if isConnected {
+            sender.end(now: NetworkLoop.now())
+            drainGoodbye()
+        }
+        timer.close()
+        liveness.close()
+        gatheringPatience?.close()
+        transport.close()
+    }
+
+    private func drainGoodbye() {
+        for _ in 0..<64 {
+            switch sender.poll(now: NetworkLoop.now(), into: transport.slot) {
+            case .rtp: continue
+            case .rtcp(let length): transport.sendControl(length)
+            case .event: continue
+            case .wait: return transport.flush()
+            }
+        }
+        transport.flush()
+    }
+
+    private func end(_ reason: EndReason) {
+        guard !isEnded else { return }
+        close()
+        delegate?.viewerEnded(self, reason)
+    }
+
+    // MARK: The transport's news
+
+    func transport(gathered candidate: String) {
+        if let candidate = ICECandidate(candidate) { candidates.append(candidate) }
+    }
+
+    func transportFinishedGathering() { finishGathering() }
+
+    func transportIsSecure(profile: SRTPProfile) {
+        isConnected = true
+        delegate?.viewerIsConnected(self)
+        pump()
+    }
+
+    func transportEnded(_ reason: EndReason) { end(reason) }
+    func transport(received rtp: UnsafeRawBufferPointer) {}
+
+    func transport(receivedControl rtcp: UnsafeRawBufferPointer) {
+        sender.handleRTCP(rtcp, now: NetworkLoop.now())
+        pump()
+    }
+}
+
+/// Lets a callback that is made before its owner hold it.
+final class WeakBox<Object: AnyObject> {
+    weak var value: Object?
+    init(_ value: Object? = nil) { self.value = value }
+}

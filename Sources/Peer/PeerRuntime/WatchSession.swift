@@ -1,0 +1,208 @@
+import ICETransport
+public import MediaCore
+import MediaEngine
+import SessionDescription
+public import Signaling
+
+/// Watches a broadcast: knocks, connects, decodes, plays.
+///
+/// `run` once; it returns when the session is over, with the reason. `leave` from any thread ends it.
+public final class WatchSession: Sendable {
+    public struct Playback: Sendable {
+        public var decoder: @Sendable () throws(CodecFailure) -> any VideoDecoder
+        public var sink: any PictureSink
+        public var audioDecoder: @Sendable () throws(CodecFailure) -> any AudioDecoder
+        /// Makes the output for one sound track when its first packet comes; nil: no sound here.
+        public var makeSpeaker: @Sendable () throws(SourceFailure) -> (any AudioSink)?
+
+        public init(
+            decoder: @escaping @Sendable () throws(CodecFailure) -> any VideoDecoder, sink: any PictureSink,
+            audioDecoder: @escaping @Sendable () throws(CodecFailure) -> any AudioDecoder,
+            makeSpeaker: @escaping @Sendable () throws(SourceFailure) -> (any AudioSink)?
+        ) {
+            self.decoder = decoder
+            self.sink = sink
+            self.audioDecoder = audioDecoder
+            self.makeSpeaker = makeSpeaker
+        }
+    }
+
+    private let link: Link
+    private let identity: Identity
+    private let name: String
+    private let emit: @Sendable (WatchEvent) -> Void
+    private let loop: NetworkLoop
+    private let core: LoopBound<Watching>
+    private let outcome = Outcome()
+
+    public init(
+        link: Link, identity: Identity, name: String, playback: Playback,
+        emit: @escaping @Sendable (WatchEvent) -> Void
+    ) {
+        self.link = link
+        self.identity = identity
+        self.name = name
+        self.emit = emit
+        let loop = NetworkLoop(name: "net-0")
+        self.loop = loop
+        let outcome = outcome
+        core = LoopBound(loop, making: { Watching(loop: loop, playback: playback, emit: emit, outcome: outcome) })
+    }
+
+    /// Ends the session; `run` returns soon after.
+    public func leave(_ reason: EndReason = EndReason(.stopped, "you left")) { outcome.settle(reason) }
+
+    public func setMuted(_ muted: Bool) { core.perform { $0.setMuted(muted) } }
+
+    public func statistics() async -> WatchStatistics? { await core.ifRunning { $0.statistics } ?? nil }
+
+    /// From the knock to the end.
+    public func run() async -> EndReason {
+        let client: SignalingClient
+        do throws(SignalingError) {
+            client = try SignalingClient(link: link)
+        } catch {
+            return EndReason(error)
+        }
+        let journey = Task {
+            do throws(EndReason) {
+                try await enter(client)
+            } catch {
+                outcome.settle(error)
+            }
+        }
+        let reason = await outcome.wait()
+        journey.cancel()
+        await core.ifRunning { $0.close() }
+        await client.leave()
+        await client.close()
+        loop.stop()
+        return reason
+    }
+
+    private func enter(_ client: SignalingClient) async throws(EndReason) {
+        let fingerprint = identity.fingerprint
+        let own = SecureTransport.Identity(
+            certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER)
+        let expected = link.fingerprint
+        let loopback = isLocal(link.host)
+        // Gathering runs while the host's answer is awaited.
+        if let failure = await core.ifRunning({ $0.prepare(own, expected: expected, includesLoopback: loopback) }) ?? nil {
+            throw failure
+        }
+        let token = try await knock(client, fingerprint)
+        emit(.accepted)
+        let found = await core.gathered()
+        guard let credentials = found.credentials, let print = Fingerprint(sha256: fingerprint) else {
+            throw EndReason(.failed, "this machine found no way to receive")
+        }
+        let offer = viewerOffer(
+            credentials: credentials, fingerprint: print, candidates: found.candidates, endsCandidates: found.isComplete,
+            audioTracks: 2)
+        let text: String
+        do throws(SignalingError) {
+            text = try await client.offer(offer, token: token).sdp
+        } catch {
+            throw EndReason(error)
+        }
+        let answer: HostAnswer
+        do {
+            answer = try HostAnswer(text)
+        } catch {
+            throw EndReason(.failed, "the host's answer cannot be used (\(error))")
+        }
+        guard answer.fingerprint.bytes == expected else {
+            throw EndReason(.untrusted, "the answer names another certificate than the link")
+        }
+        await core.ifRunning { $0.begin(answer) }
+        if !found.isComplete { Task { await trickleRest(client, credentials, sent: found.candidates) } }
+        await listen(client)
+    }
+
+    private func knock(_ client: SignalingClient, _ fingerprint: [UInt8]) async throws(EndReason) -> String {
+        do throws(SignalingError) {
+            let ticket = try await client.knock(name: name, fingerprint: fingerprint)
+            emit(.knocking(words: FourWords(fingerprint: fingerprint).description))
+            switch try await client.waitForAnswer(ticket) {
+            case .accepted(let token, _): return token
+            case .refused(let reason): throw SignalingError(.refused, reason)
+            case .unanswered: throw SignalingError(.unanswered, "nobody answered within 60 s")
+            }
+        } catch {
+            throw EndReason(error)
+        }
+    }
+
+    private func trickleRest(_ client: SignalingClient, _ credentials: ICECredentials, sent: [ICECandidate]) async {
+        let all = await core.ifRunning { $0.allCandidates } ?? []
+        let rest = all.filter { !sent.contains($0) }
+        var list = CandidateList()
+        for candidate in rest { list.add(candidate) }
+        let fragment = TrickleFragment(credentials: credentials, mid: "0", candidates: list, endsCandidates: true)
+        try? await client.trickle(fragment.serialised)
+    }
+
+    /// The host's own words about the end are better than the silence that follows it.
+    private func listen(_ client: SignalingClient) async {
+        do {
+            for try await event in try await client.events() {
+                switch event {
+                case .ended(let reason): outcome.settle(EndReason(.hostEnded, reason))
+                case .viewerCount(let count): emit(.viewerCount(count))
+                case .other: break
+                }
+            }
+        } catch {
+            // Media may go on without the event stream; if it does not, the connection says so.
+            if !Task.isCancelled { await core.ifRunning { $0.hostIsSilent() } }
+        }
+    }
+
+    private func isLocal(_ host: String) -> Bool { host == "localhost" || host.hasPrefix("127.") || host == "::1" }
+}
+
+/// One reason, settled once.
+final class Outcome: Sendable {
+    private struct State {
+        var reason: EndReason?
+        var waiting: [CheckedContinuation<EndReason, Never>] = []
+    }
+    private let state = Monitor(State())
+
+    func settle(_ reason: EndReason) {
+        let waiting = state.with { state in
+            guard state.reason == nil else { return [CheckedContinuation<EndReason, Never>]() }
+            state.reason = reason
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume(returning: reason) }
+    }
+
+    func wait() async -> EndReason {
+        await withCheckedContinuation { continuation in
+            let reason = state.with { state in
+                if state.reason == nil { state.waiting.append(continuation) }
+                return state.reason
+            }
+            if let reason { continuation.resume(returning: reason) }
+        }
+    }
+}
+
+extension EndReason {
+    init(_ error: SignalingError) {
+        let code: Code =
+            switch error.code {
+            case .connectionRefused, .unreachable, .timedOut, .unknownHost: .unreachable
+            case .certificateMismatch, .hostNotProven, .notAShareHost: .untrusted
+            case .wrongSecret: .wrongSecret
+            case .refused: .refused
+            case .unanswered: .unanswered
+            case .gone: .hostEnded
+            case .connectionLost: .connectionLost
+            case .tooMany, .offerRefused: .failed
+            }
+        self.init(code, error.description)
+    }
+}

@@ -1,0 +1,181 @@
+import ICETransport
+import MediaCore
+import MediaEngine
+import RTPWire
+import SessionDescription
+
+/// The viewer's state on the network loop.
+final class Watching: HostConnectionDelegate {
+    struct Gathered: Sendable {
+        var credentials: ICECredentials?
+        var candidates: [ICECandidate]
+        var isComplete: Bool
+    }
+
+    private let loop: NetworkLoop
+    private let playback: WatchSession.Playback
+    private let emit: @Sendable (WatchEvent) -> Void
+    private let outcome: Outcome
+    private var connection: HostConnection?
+    private var decoding: DecodePipeline?
+    private var speakers: [Int: PlayoutPipeline] = [:]
+    private var silentTracks: Set<Int> = []
+    private var isMuted = false
+    private var isClosed = false
+    private var candidates: [ICECandidate] = []
+    private var hasGathered = false
+    private var onGathered: (() -> Void)?
+    private var patience: LoopTimer?
+    private let ntpEpoch: NTPTimestamp
+    private let epoch: MediaInstant
+
+    init(
+        loop: NetworkLoop, playback: WatchSession.Playback, emit: @escaping @Sendable (WatchEvent) -> Void,
+        outcome: Outcome
+    ) {
+        self.loop = loop
+        self.playback = playback
+        self.emit = emit
+        self.outcome = outcome
+        ntpEpoch = WallClock.now()
+        epoch = NetworkLoop.now()
+    }
+
+    // MARK: Setting up
+
+    /// - Returns: why it cannot be done; nil if all is well.
+    func prepare(
+        _ identity: SecureTransport.Identity, expected: [UInt8], includesLoopback: Bool
+    ) -> EndReason? {
+        do {
+            let transport = try SecureTransport(
+                loop: loop, isServer: false, identity: identity, expectedFingerprint: expected,
+                ice: .init(isControlling: true, includesLoopback: includesLoopback))
+            connection = HostConnection(loop: loop, transport: transport, delegate: self)
+            let box = WeakBox(self)
+            let loop = loop
+            decoding = DecodePipeline(
+                decoder: try playback.decoder(), sink: playback.sink, clock: { NetworkLoop.now() },
+                keyframeWanted: { [core = LoopBound(loop, box)] in
+                    core.perform { $0.value?.connection?.requestKeyframe() }
+                }, firstPicture: { [emit] in emit(.firstPicture($0)) })
+            patience = loop.makeTimer { box.value?.finishGathering() }
+            patience?.set(NetworkLoop.now() + .milliseconds(300))
+            try transport.gather()
+            return nil
+        } catch {
+            return EndReason(.failed, "cannot prepare to receive: \(error)")
+        }
+    }
+
+    func whenGathered(_ body: @escaping (Gathered) -> Void) {
+        let report = { [weak self] in
+            guard let self else { return body(Gathered(credentials: nil, candidates: [], isComplete: false)) }
+            body(
+                Gathered(
+                    credentials: connection?.transport.localCredentials, candidates: candidates, isComplete: hasGathered))
+        }
+        if hasGathered || patience == nil { return report() }
+        onGathered = report
+    }
+
+    var allCandidates: [ICECandidate] { candidates }
+
+    private func finishGathering() {
+        patience?.close()
+        patience = nil
+        let body = onGathered
+        onGathered = nil
+        body?()
+    }
+
+    func begin(_ answer: HostAnswer) { connection?.begin(answer) }
+
+    // MARK: Playing
+
+    func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) {
+        let captured = info.captured.map { epoch + ntpEpoch.duration(to: $0) }
+        decoding?.push(frame, ArrivedFrame(isKeyframe: info.isKeyframe, captured: captured, holdUntil: nil))
+    }
+
+    func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {
+        guard let speaker = speaker(info.track) else { return }
+        speaker.push(
+            packet ?? UnsafeRawBufferPointer(start: nil, count: 0),
+            PlayoutPipeline.Info(isLost: packet == nil, useFEC: false, frames: 960))
+    }
+
+    private func speaker(_ track: Int) -> PlayoutPipeline? {
+        if let speaker = speakers[track] { return speaker }
+        guard !silentTracks.contains(track) else { return nil }
+        do {
+            guard let sink = try playback.makeSpeaker() else {
+                silentTracks.insert(track)
+                return nil
+            }
+            let speaker = PlayoutPipeline(decoder: try playback.audioDecoder(), sink: sink)
+            speaker.setMuted(isMuted)
+            speakers[track] = speaker
+            return speaker
+        } catch let failure as SourceFailure {
+            silentTracks.insert(track)
+            emit(.warning("no sound: \(failure.message) \(failure.remedy)"))
+        } catch {
+            silentTracks.insert(track)
+            emit(.warning("no sound: \(error)"))
+        }
+        return nil
+    }
+
+    func setMuted(_ muted: Bool) {
+        isMuted = muted
+        for speaker in speakers.values { speaker.setMuted(muted) }
+    }
+
+    // MARK: News
+
+    func hostIsConnected(_ connection: HostConnection) { emit(.connected(path: connection.transport.path)) }
+    func hostEnded(_ reason: EndReason) { outcome.settle(reason) }
+
+    func host(found candidate: String) {
+        if let candidate = ICECandidate(candidate) { candidates.append(candidate) }
+    }
+
+    func hostFinishedGathering() {
+        hasGathered = true
+        finishGathering()
+    }
+
+    /// The event stream broke. If media has stopped too, the connection finds out within its silence limit.
+    func hostIsSilent() {}
+
+    var statistics: WatchStatistics? {
+        guard let decoding else { return nil }
+        let received = connection?.statistics
+        return WatchStatistics(
+            decode: decoding.statistics, packetsReceived: received?.packets ?? 0, bytesReceived: received?.bytes ?? 0,
+            packetsLost: received?.lost ?? 0, nacks: received?.nacks ?? 0,
+            keyframeRequests: received?.keyframeRequests ?? 0, roundTrip: connection?.roundTripTime,
+            audioFramesPlayed: speakers.values.reduce(0) { $0 + $1.framesPlayed },
+            audioPeak: speakers.values.reduce(0) { max($0, $1.takePeak()) },
+            badPackets: connection?.transport.badPackets ?? 0)
+    }
+
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        patience?.close()
+        connection?.close()
+        decoding?.close()
+        for speaker in speakers.values { speaker.close() }
+    }
+}
+
+extension LoopBound<Watching> {
+    func gathered() async -> Watching.Gathered {
+        await withCheckedContinuation { continuation in
+            let isRunning = perform { $0.whenGathered { continuation.resume(returning: $0) } }
+            if !isRunning { continuation.resume(returning: .init(credentials: nil, candidates: [], isComplete: false)) }
+        }
+    }
+}

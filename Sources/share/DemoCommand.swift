@@ -1,0 +1,190 @@
+import ArgumentParser
+import Foundation
+import PeerRuntime
+
+struct DemoCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo", abstract: "Host and join on this machine in one go, and print how well it went.",
+        discussion: """
+            Shows the real display if there is one, else a virtual one (Xvfb) with something moving on it, else the test
+            picture. Without a display to show a window on, a picture is saved instead. Ends by itself.
+            """)
+
+    @Option(name: .customLong("for"), help: ArgumentHelp("How long to watch.", valueName: "seconds"))
+    var duration = 5.0
+
+    @Option(help: ArgumentHelp("Where to save the last picture, when there is no window.", valueName: "file.png"))
+    var snapshot = "share-demo.png"
+
+    func run() throws {
+        do {
+            try demo()
+        } catch let complaint as Complaint {
+            throw complaint.say()
+        }
+    }
+
+    private func demo() throws {
+        let stage = try Stage()
+        defer { stage.close() }
+        Signals.handle { _ in
+            stage.close()
+            Foundation.exit(130)
+        }
+        let host = try Child(["host", "--accept", "any", "--listen", "127.0.0.1:0", "--json"] + stage.hostArguments)
+        defer { host.end() }
+        stage.adopt(host)
+        guard let first = host.readEvent(), let link = first["link"] as? String else {
+            throw Complaint(sentence: "the host did not start: \(host.errorText)", status: .failed)
+        }
+        let begin = ContinuousClock.now
+        var arguments = ["join", "--json", "--name", "demo", "--for", "\(duration)"]
+        if !stage.showsWindow { arguments += ["--headless", "--snapshot", snapshot] }
+        let viewer = try Child(arguments, environment: ["SHARE_LINK": link])
+        defer { viewer.end() }
+        stage.adopt(viewer)
+
+        Words.say("share: watching \(stage.words) for \(Int(duration)) s ...")
+        var firstPicture: Duration?
+        var start: (frames: Int, bytes: Int, cpu: Double, at: ContinuousClock.Instant)?
+        var last: [String: Any] = [:]
+        var lastAt = begin
+        while let event = viewer.readEvent() {
+            switch event["event"] as? String {
+            case "first-picture":
+                firstPicture = ContinuousClock.now - begin
+            case "statistics":
+                last = event
+                lastAt = .now
+                if start == nil {
+                    start = (
+                        event["frames"] as? Int ?? 0, event["receivedBytes"] as? Int ?? 0, host.cpuSeconds, .now
+                    )
+                }
+            case "ended":
+                if event["code"] as? String != "stopped" {
+                    throw Complaint(sentence: event["reason"] as? String ?? "it ended", status: .failed)
+                }
+            default: break
+            }
+        }
+        guard let firstPicture, let start, lastAt > start.at else {
+            throw Complaint(sentence: "no picture came: \(viewer.errorText)\(host.errorText)", status: .failed)
+        }
+        let elapsed = seconds(lastAt - start.at)
+        let frames = Double((last["frames"] as? Int ?? 0) - start.frames) / elapsed
+        let bits = Double((last["receivedBytes"] as? Int ?? 0) - start.bytes) * 8 / elapsed
+        print("picture        \(last["width"] as? Int ?? 0) x \(last["height"] as? Int ?? 0), encrypted, over loopback")
+        print("first picture  \(Int(seconds(firstPicture) * 1_000)) ms after join")
+        print("frames         \(String(format: "%.1f", frames)) a second")
+        if let median = last["latencyP50Ms"] as? Double, let high = last["latencyP95Ms"] as? Double {
+            print("latency        \(median) ms (median), \(high) ms (95 %), capture to shown")
+        }
+        print("bitrate        \(StatusLine.rate(bits))")
+        print("host CPU       \(Int((host.cpuSeconds - start.cpu) / elapsed * 1_000)) ms a second")
+        if !stage.showsWindow { print("last picture   \(snapshot)") }
+    }
+}
+
+/// What the demo shares, and the virtual display that it may need.
+private final class Stage: @unchecked Sendable {
+    // SAFETY: `children` is in a Monitor; the rest is set once in `init`.
+    let hostArguments: [String]
+    let words: String
+    let showsWindow: Bool
+    private let children = Monitor<[Child]>([])
+
+    init() throws {
+        if let display = ProcessInfo.processInfo.environment["DISPLAY"], !display.isEmpty {
+            hostArguments = ["--display", display]
+            words = "display \(display)"
+            showsWindow = true
+            return
+        }
+        showsWindow = false
+        guard let server = try? Child(executable: "Xvfb", ["-displayfd", "1", "-screen", "0", "1920x1080x24", "-nolisten", "tcp"]),
+            let number = server.readLine(), !number.isEmpty
+        else {
+            hostArguments = ["--source", "test"]
+            words = "the test picture (Xvfb is not installed)"
+            return
+        }
+        hostArguments = ["--display", ":\(number)", "--audio", "none"]
+        words = "a virtual display with a moving picture"
+        adopt(server)
+        adopt(try Child(["paint"], environment: ["DISPLAY": ":\(number)"]))
+    }
+
+    func adopt(_ child: Child) { children.with { $0.append(child) } }
+
+    func close() {
+        let all = children.with { children in
+            defer { children = [] }
+            return children
+        }
+        for child in all.reversed() { child.end() }
+    }
+}
+
+/// A process of the demo's; its errors are kept for a complaint.
+private final class Child: @unchecked Sendable {
+    // SAFETY: `Process` is used from the demo's thread, and from the signal thread only to end it.
+    private let process = Process()
+    private let output = Pipe()
+    private let errors = Pipe()
+
+    /// Another `share`.
+    convenience init(_ arguments: [String], environment: [String: String] = [:]) throws {
+        try self.init(executable: "/proc/self/exe", arguments, environment: environment)
+    }
+
+    init(executable: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+        if executable.hasPrefix("/") {
+            process.executableURL = URL(fileURLWithPath: executable).resolvingSymlinksInPath()
+            process.arguments = arguments
+        } else {
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = [executable] + arguments
+        }
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+    }
+
+    func readLine() -> String? {
+        var line = [UInt8]()
+        while let byte = try? output.fileHandleForReading.read(upToCount: 1)?.first {
+            if byte == 10 { return String(decoding: line, as: UTF8.self) }
+            line.append(byte)
+        }
+        return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+    }
+
+    func readEvent() -> [String: Any]? {
+        guard let line = readLine() else { return nil }
+        return (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: Any] ?? [:]
+    }
+
+    /// What it said on stderr; ends it first.
+    var errorText: String {
+        end()
+        return String(decoding: errors.fileHandleForReading.availableData, as: UTF8.self)
+    }
+
+    var cpuSeconds: Double {
+        guard let text = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8),
+            let end = text.lastIndex(of: ")")
+        else { return 0 }
+        let fields = text[text.index(after: end)...].split(separator: " ")
+        guard fields.count > 13, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
+        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    func end() {
+        guard process.isRunning else { return }
+        process.terminate()
+        process.waitUntilExit()
+    }
+}

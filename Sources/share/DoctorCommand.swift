@@ -1,0 +1,122 @@
+import ArgumentParser
+import Foundation
+import MediaCore
+import OpusCodec
+import PixelConversion
+import PulseAudio
+import Signaling
+import VPXCodec
+import X11Capture
+
+struct DoctorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Say what is there and what is missing, and what to do about it.")
+
+    @Option(help: ArgumentHelp("The X display to look at.", valueName: ":N"))
+    var display: String?
+
+    func run() throws {
+        let findings = [checkDisplay(), checkWindow(), checkSound(), checkMicrophone(), checkCodecs(), checkNetwork(), checkIdentity()]
+        let width = findings.map(\.subject.count).max() ?? 0
+        for finding in findings {
+            let mark = finding.isGood ? "ok     " : "missing"
+            print("\(mark) \(finding.subject.padding(toLength: width, withPad: " ", startingAt: 0))  \(finding.what)")
+            if !finding.remedy.isEmpty { print("        \(String(repeating: " ", count: width))  -> \(finding.remedy)") }
+        }
+        if !findings.filter(\.isNeeded).allSatisfy(\.isGood) { throw ExitStatus.failed.code }
+    }
+
+    private struct Finding {
+        var subject: String
+        var what: String
+        var isGood = true
+        /// Nothing works without it.
+        var isNeeded = false
+        var remedy = ""
+    }
+
+    private func checkDisplay() -> Finding {
+        do throws(SourceFailure) {
+            let screen = try X11Screen(display: display, converter: YUVConverter())
+            defer { screen.close() }
+            return Finding(
+                subject: "capture", what: screen.summary, isGood: screen.limitations.isEmpty,
+                remedy: screen.limitations.joined(separator: " "))
+        } catch {
+            return Finding(subject: "capture", what: error.message, isGood: false, remedy: error.remedy)
+        }
+    }
+
+    private func checkWindow() -> Finding {
+        let name = display ?? ProcessInfo.processInfo.environment["DISPLAY"] ?? ""
+        if name.isEmpty {
+            return Finding(
+                subject: "window", what: "DISPLAY is not set", isGood: false,
+                remedy: "watch with 'share join --headless --snapshot FILE.png', or in a browser elsewhere")
+        }
+        return Finding(subject: "window", what: "display \(name)")
+    }
+
+    private func checkSound() -> Finding {
+        do throws(SourceFailure) {
+            let sound = SystemSound()
+            try sound.start(handler: { _, _ in }, ended: { _ in })
+            defer { sound.stop() }
+            return Finding(subject: "sound", what: sound.summary)
+        } catch {
+            return Finding(subject: "sound", what: error.message, isGood: false, remedy: error.remedy)
+        }
+    }
+
+    private func checkMicrophone() -> Finding {
+        do throws(SourceFailure) {
+            let microphone = Microphone(source: nil)
+            try microphone.start(handler: { _, _ in }, ended: { _ in })
+            defer { microphone.stop() }
+            return Finding(subject: "microphone", what: microphone.summary)
+        } catch {
+            return Finding(subject: "microphone", what: error.message, isGood: false, remedy: error.remedy)
+        }
+    }
+
+    private func checkCodecs() -> Finding {
+        do {
+            let canvas = I420Canvas(PixelSize(width: 64, height: 64))
+            let encoder = VP8Encoder()
+            let frame = try encoder.encode(
+                canvas, changed: BlockMap(canvas.size, filled: true), at: MediaInstant(nanoseconds: 1),
+                VideoEncodeRequest(bitrate: .kilobits(1_000), isKeyframeRequested: true))
+            guard let frame, try VP8Decoder().decode(frame.bytes) != nil else {
+                return Finding(subject: "codecs", what: "VP8 does not come back as a picture", isGood: false, isNeeded: true)
+            }
+            _ = try OpusFrameEncoder(.systemSound)
+            return Finding(subject: "codecs", what: "VP8 and Opus, encode and decode", isNeeded: true)
+        } catch {
+            return Finding(
+                subject: "codecs", what: "\(error)", isGood: false, isNeeded: true,
+                remedy: "run Scripts/setup; libvpx and libopus are needed")
+        }
+    }
+
+    private func checkNetwork() -> Finding {
+        let addresses = LocalAddresses.all()
+        if addresses.isEmpty {
+            return Finding(
+                subject: "network", what: "only this machine can watch: there is no address but loopback", isGood: false,
+                remedy: "connect to a network, or share within this machine")
+        }
+        return Finding(subject: "network", what: "reachable at " + addresses.joined(separator: ", "))
+    }
+
+    private func checkIdentity() -> Finding {
+        do {
+            let identity = try Identity.loadOrCreate()
+            let print = identity.fingerprint.prefix(4).map { String(format: "%02X", $0) }.joined(separator: ":")
+            return Finding(subject: "identity", what: "certificate \(print)...", isNeeded: true)
+        } catch {
+            return Finding(
+                subject: "identity", what: "\(error)", isGood: false, isNeeded: true,
+                remedy: "make the folder writable, or set XDG_DATA_HOME")
+        }
+    }
+}

@@ -1,0 +1,268 @@
+import ArgumentParser
+import Foundation
+import MediaCore
+import OpusCodec
+import PeerRuntime
+import PixelConversion
+import PulseAudio
+import Signaling
+import TestSource
+import VPXCodec
+import X11Capture
+
+enum SourceChoice: String, ExpressibleByArgument, CaseIterable { case screen, test }
+enum ModeChoice: String, ExpressibleByArgument, CaseIterable { case text, motion, auto }
+enum AudioChoice: String, ExpressibleByArgument, CaseIterable { case system, none }
+
+struct HostCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "host", abstract: "Publish this screen and print a link to it.",
+        discussion: """
+            The first line on stdout is the link: give it to whoever may watch. They open it in a browser, or with
+            'share join'. Each one knocks, and you are asked before anything is shown. Ctrl-C ends it for all.
+            """)
+
+    @Option(help: ArgumentHelp("The X display to show; $DISPLAY if not given.", valueName: ":N"))
+    var display: String?
+
+    @Option(help: "What to show: the screen, or a moving test picture with sound that needs no display.")
+    var source: SourceChoice = .screen
+
+    @Option(help: ArgumentHelp("Pictures a second at most.", valueName: "max"))
+    var fps = 60
+
+    @Option(help: ArgumentHelp("Bitrate of the picture at most.", valueName: "kbit"))
+    var bitrate = 8_000
+
+    @Option(help: "Sharp first (text), smooth first (motion), or by what the screen does (auto).")
+    var mode: ModeChoice = .auto
+
+    @Option(help: "Sound to share: what this machine plays, or none.")
+    var audio: AudioChoice = .system
+
+    @Option(
+        defaultAsFlag: "", help: ArgumentHelp("Share the microphone too: the default one, or this PulseAudio source.", valueName: "source"))
+    var mic: String? = nil
+
+    @Option(help: ArgumentHelp("What viewers see as the broadcast's name.", valueName: "text"))
+    var name: String?
+
+    @Option(help: "Who is let in: whom you say (ask), whom you let in 'always' before (known), or anyone with the link (any).")
+    var accept: AcceptChoice = .ask
+
+    @Option(help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "addr:port"))
+    var listen = "0.0.0.0:0"
+
+    @Option(help: ArgumentHelp("Let WHEP players in that have this token, without asking; better in SHARE_TOKEN.", valueName: "token"))
+    var token: String?
+
+    @Option(name: .customLong("for"), help: ArgumentHelp("End after that time.", valueName: "seconds"))
+    var duration: Double?
+
+    @Flag(help: "One JSON event a line on stdout.")
+    var json = false
+
+    func validate() throws {
+        guard (1...240).contains(fps) else { throw ValidationError("--fps is 1 to 240, not \(fps).") }
+        guard (100...100_000).contains(bitrate) else {
+            throw ValidationError("--bitrate is 100 to 100000 kbit/s, not \(bitrate).")
+        }
+        if let duration, !(duration > 0) { throw ValidationError("--for is a number of seconds above 0.") }
+        if accept == .ask, isatty(STDIN_FILENO) != 1 {
+            throw ValidationError(
+                "there is no terminal to ask in. Say who may come in: --accept known or --accept any.")
+        }
+        _ = try ListenAddress(listen)
+    }
+
+    func run() throws {
+        do {
+            try host()
+        } catch let complaint as Complaint {
+            throw complaint.say()
+        }
+    }
+
+    private func host() throws {
+        let output = DataOutput(isJSON: json)
+        let ending = Monitor<EndReason?>(nil)
+        Signals.handle { name in
+            ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
+        }
+        let place = try ListenAddress(listen)
+        let identity = try makeIdentity()
+        let (screen, sound) = try makeSources()
+        Words.say("share: showing \(screen.summary)")
+        for limitation in screen.limitations { Words.say("share: \(limitation)") }
+        for input in sound { Words.say("share: sharing sound: \(input.source.summary)") }
+
+        let known = KnownViewers(file: URL(fileURLWithPath: Identity.defaultDirectory).appendingPathComponent("known-viewers"))
+        let door = Doorkeeper(accept, known: known, output: output)
+        let environmentToken = ProcessInfo.processInfo.environment["SHARE_TOKEN"]
+        let session: HostSession
+        do throws(CodecFailure) {
+            session = try HostSession(
+                configuration: .init(
+                    listenHost: place.host, listenPort: place.port, linkHost: place.linkHost,
+                    fixedToken: token ?? environmentToken, framesPerSecond: fps,
+                    maximumBitrate: .kilobits(bitrate),
+                    mood: mode == .text ? .text : mode == .motion ? .motion : nil),
+                identity: identity, source: screen, encoder: VP8Encoder(), audio: sound,
+                door: { await door.decide($0) },
+                emit: { event in
+                    HostNarrator.tell(event, output)
+                    if case .ended(let reason) = event { ending.change { $0 = $0 ?? reason } }
+                })
+        } catch {
+            throw Complaint(sentence: "the encoder does not start: \(error.message)", status: .failed)
+        }
+
+        let link = try start(session)
+        if json { output.event("link", ["link": .string(link.text)]) } else { output.line(link.text) }
+        Words.say("share: give the link above to whoever may watch; Ctrl-C ends it")
+
+        var line = StatusLine()
+        let begin = ContinuousClock.now
+        let reportsEachSecond = json || Words.isTerminal
+        while true {
+            let elapsed = seconds(ContinuousClock.now - begin)
+            if let duration, elapsed >= duration {
+                ending.change { $0 = $0 ?? EndReason(.stopped, "the time is over") }
+            }
+            let next = min(reportsEachSecond ? 1 : .infinity, duration.map { $0 - elapsed } ?? .infinity)
+            if waitForEnd(ending, seconds: next) != nil { break }
+            guard reportsEachSecond else { continue }
+            guard let statistics = blocking({ await session.statistics() }) else { continue }
+            if json { HostNarrator.tell(statistics, output) }
+            Words.showStatus(line.text(statistics, elapsed: seconds(ContinuousClock.now - begin)))
+        }
+        let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
+        Words.showStatus("")
+        blocking { await session.stop(reason) }
+        output.event("ended", ["reason": .string(reason.sentence), "code": .string(reason.code.rawValue)])
+        guard reason.code == .stopped else {
+            throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
+        }
+        Words.say("share: \(reason.sentence)")
+    }
+
+    private func start(_ session: HostSession) throws -> Link {
+        let result: Result<Link, EndReason> = blocking {
+            do throws(EndReason) { return .success(try await session.start()) } catch { return .failure(error) }
+        }
+        switch result {
+        case .success(let link): return link
+        case .failure(let reason): throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
+        }
+    }
+
+    private func makeSources() throws -> (any ScreenSource, [AudioInput]) {
+        var sound: [AudioInput] = []
+        let screen: any ScreenSource
+        switch source {
+        case .test:
+            screen = TestPicture()
+            if audio == .system { sound.append(input("system", TestTone(), isVoice: false)) }
+        case .screen:
+            do throws(SourceFailure) {
+                screen = try X11Screen(display: display, converter: YUVConverter())
+            } catch {
+                throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
+            }
+            if audio == .system { sound.append(input("system", SystemSound(), isVoice: false)) }
+        }
+        if let mic { sound.append(input("microphone", Microphone(source: mic.isEmpty ? nil : mic), isVoice: true)) }
+        return (screen, sound)
+    }
+
+    private func input(_ label: String, _ source: any AudioSource, isVoice: Bool) -> AudioInput {
+        AudioInput(label: label, source: source, hasSilenceSuppression: isVoice) { () throws(CodecFailure) in
+            try OpusFrameEncoder(isVoice ? .microphone : .systemSound)
+        }
+    }
+}
+
+/// "ADDR:PORT", with IPv6 in brackets.
+struct ListenAddress {
+    var host: String
+    var port: Int
+    /// What others can reach it by.
+    var linkHost: String
+
+    init(_ text: String) throws {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (0...65_535).contains(port)
+        else { throw ValidationError("--listen is ADDR:PORT, as 0.0.0.0:8443 or [::1]:0, not '\(text)'.") }
+        var host = String(text[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+        if host.isEmpty || host == "*" { host = "0.0.0.0" }
+        self.host = host
+        self.port = port
+        linkHost = host == "0.0.0.0" || host == "::" ? LocalAddresses.preferred() : host
+    }
+}
+
+func makeIdentity() throws -> Identity {
+    do throws(IdentityError) {
+        return try Identity.loadOrCreate()
+    } catch {
+        throw Complaint(sentence: error.description, status: .failed)
+    }
+}
+
+/// Tells what happens, in words and as events.
+enum HostNarrator {
+    static func tell(_ event: BroadcastEvent, _ output: DataOutput) {
+        switch event {
+        case .knock(let who):
+            output.event("knock", fields(who))
+        case .accepted(let who):
+            output.event("accepted", fields(who))
+        case .refused(let who, let reason):
+            output.event("refused", ["name": .string(who.name), "reason": .string(reason)])
+            Words.say("share: \(title(who)) was not let in: \(reason)")
+        case .viewerJoined(let who, let viewers):
+            output.event("viewer-joined", ["name": .string(who.name), "kind": .string(who.kind), "viewers": .integer(viewers)])
+        case .connected(let who, let path):
+            output.event("connected", ["name": .string(who.name), "path": .string(path)])
+            Words.say("share: \(title(who)) watches")
+        case .viewerLeft(let who, let reason, let viewers):
+            output.event(
+                "viewer-left",
+                [
+                    "name": .string(who.name), "reason": .string(reason.sentence), "code": .string(reason.code.rawValue),
+                    "viewers": .integer(viewers),
+                ])
+            Words.say("share: \(title(who)) has gone: \(reason.sentence)")
+        case .warning(let sentence): Words.say("share: \(sentence)")
+        case .ended: break
+        }
+    }
+
+    static func tell(_ statistics: HostStatistics, _ output: DataOutput) {
+        output.event(
+            "statistics",
+            [
+                "viewers": .integer(statistics.viewers), "connected": .integer(statistics.connected),
+                "frames": .integer(statistics.video.frames), "keyframes": .integer(statistics.video.keyframes),
+                "refinements": .integer(statistics.video.refinements), "skipped": .integer(statistics.video.skipped),
+                "width": .integer(statistics.video.size.width), "height": .integer(statistics.video.size.height),
+                "encodedBytes": .integer(statistics.video.bytes), "sentBytes": .integer(statistics.bytesSent),
+                "sentPackets": .integer(statistics.packetsSent),
+                "retransmissions": .integer(statistics.retransmissions),
+                "encodeMs": .init(milliseconds: Double(statistics.video.encodeNanoseconds) / 1e6),
+                "readMs": .init(milliseconds: Double(statistics.video.readNanoseconds) / 1e6),
+                "estimateKbit": statistics.estimate.map { .integer($0.kilobitsPerSecond) } ?? .null,
+                "roundTripMs": .init(milliseconds: statistics.roundTrip?.inMilliseconds),
+                "limit": statistics.limit.map { .string($0) } ?? .null, "badPackets": .integer(statistics.badPackets),
+            ])
+    }
+
+    private static func fields(_ who: ViewerDescription) -> KeyValuePairs<String, JSONValue> {
+        ["name": .string(who.name), "kind": .string(who.kind), "address": .string(who.address), "words": .string(who.words)]
+    }
+
+    private static func title(_ who: ViewerDescription) -> String {
+        "\(who.name.isEmpty ? "somebody" : who.name) (\(who.kind), \(who.address))"
+    }
+}

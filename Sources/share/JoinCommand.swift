@@ -1,0 +1,141 @@
+import ArgumentParser
+import Foundation
+import MediaCore
+import OpusCodec
+import PeerRuntime
+import PictureFile
+import PixelConversion
+import Signaling
+import VPXCodec
+import WindowPlayout
+
+struct JoinCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "join", abstract: "Watch a screen that somebody shares.",
+        discussion: """
+            The link may also come from SHARE_LINK or, as '-', from stdin, where 'ps' does not show it.
+            In the window: F or double click for full screen, M to mute, Q or Escape to leave.
+            """)
+
+    @Argument(help: "The link that 'share host' printed, or - for stdin.")
+    var link: String?
+
+    @Flag(help: "No window; with --snapshot the last picture is saved.")
+    var headless = false
+
+    @Flag(help: "Start in full screen.")
+    var fullscreen = false
+
+    @Flag(help: "Start without sound.")
+    var mute = false
+
+    @Option(help: ArgumentHelp("What the host sees as your name; your login name if not given.", valueName: "text"))
+    var name: String?
+
+    @Option(help: ArgumentHelp("Save the last picture seen here at the end.", valueName: "file.png"))
+    var snapshot: String?
+
+    @Option(name: .customLong("for"), help: ArgumentHelp("Leave after that time, counted from the first picture.", valueName: "seconds"))
+    var duration: Double?
+
+    @Flag(help: "One JSON event a line on stdout.")
+    var json = false
+
+    func validate() throws {
+        if let duration, !(duration > 0) { throw ValidationError("--for is a number of seconds above 0.") }
+    }
+
+    func run() throws {
+        do {
+            try join()
+        } catch let complaint as Complaint {
+            throw complaint.say()
+        }
+    }
+
+    private func join() throws {
+        let output = DataOutput(isJSON: json)
+        let link = try readLink()
+        let watcher = Watcher(output: output, snapshot: snapshot != nil)
+        Signals.handle { watcher.end(EndReason(.stopped, "ended by \($0)")) }
+        let identity = try makeIdentity()
+        var window: PictureWindow?
+        if !headless {
+            do throws(SourceFailure) {
+                window = try PictureWindow(
+                    title: "share", converter: YUVConverter(), startsFullscreen: fullscreen,
+                    onMute: { muted in watcher.setMuted(muted) })
+            } catch {
+                throw Complaint(
+                    sentence: error.message, remedy: "Watch with --headless --snapshot FILE.png, or open the link in a browser.",
+                    status: .noDisplay)
+            }
+        }
+        let sink = PictureFork(window: window, keeper: watcher.keeper)
+        let isMute = mute || headless
+        let session = WatchSession(
+            link: link, identity: identity, name: name ?? NSUserName(),
+            playback: .init(
+                decoder: { () throws(CodecFailure) in VP8Decoder() }, sink: sink,
+                audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },
+                makeSpeaker: { () throws(SourceFailure) in
+                    if headless { return SilentSink() }
+                    return try SpeakerOutput()
+                }),
+            emit: { [window] in watcher.tell($0, window: window) })
+        if isMute { session.setMuted(true) }
+        watcher.start(session, window: window, duration: duration)
+
+        if let window {
+            window.setStatus("knocking at \(link.authority) ...")
+            watcher.end(run(window))
+        }
+        let reason = watcher.finish()
+        if let snapshot { try save(watcher.keeper, to: snapshot) }
+        output.event("ended", ["reason": .string(reason.sentence), "code": .string(reason.code.rawValue)])
+        guard reason.status == .fine else {
+            throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
+        }
+        Words.say("share: \(reason.sentence)")
+    }
+
+    private func run(_ window: PictureWindow) -> EndReason {
+        do throws(SourceFailure) {
+            return EndReason(.stopped, try window.run() == .closedByUser ? "you left" : "the session is over")
+        } catch {
+            return EndReason(.sourceGone, error.message, remedy: error.remedy)
+        }
+    }
+
+    private func readLink() throws -> Link {
+        let text: String
+        if let link, link != "-" {
+            text = link
+        } else if link == "-" {
+            text = readLine() ?? ""
+        } else if let fromEnvironment = ProcessInfo.processInfo.environment["SHARE_LINK"] {
+            text = fromEnvironment
+        } else {
+            throw Complaint(
+                sentence: "which link?", remedy: "share join LINK, or set SHARE_LINK, or share join - and the link on stdin.",
+                status: .usage)
+        }
+        do throws(LinkError) {
+            return try Link(parsing: text)
+        } catch {
+            throw Complaint(sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
+        }
+    }
+
+    private func save(_ keeper: PictureKeeper, to file: String) throws {
+        do {
+            guard try keeper.save(to: file) else {
+                throw Complaint(sentence: "no picture came, so \(file) was not written", status: .lost)
+            }
+        } catch let complaint as Complaint {
+            throw complaint
+        } catch {
+            throw Complaint(sentence: "cannot write \(file): \(error)", status: .cannotWrite)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import ArgumentParser
+import MediaCore
+import PeerRuntime
+import PixelConversion
+import TestSource
+import WindowPlayout
+
+/// Shows the moving test picture in a window: what `share demo` puts on a virtual display.
+struct PaintCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "paint", abstract: "Show the moving test picture in a window.", shouldDisplay: false)
+
+    func run() throws {
+        let stopped = Monitor(false)
+        let window: PictureWindow
+        do throws(SourceFailure) {
+            window = try PictureWindow(title: "share demo", converter: YUVConverter())
+        } catch {
+            throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay).say()
+        }
+        Signals.handle { _ in
+            stopped.change { $0 = true }
+            window.stop()
+        }
+        let painter = NamedThread("paint") {
+            let picture = TestPicture()
+            let canvas = I420Canvas(picture.size)
+            var changed = BlockMap(picture.size, filled: true)
+            while stopped.with({ !$0 }) {
+                _ = picture.wait(until: nil)
+                _ = picture.read(into: canvas, changed: &changed)
+                window.show(canvas.picture)
+            }
+            picture.close()
+        }
+        _ = try? window.run()
+        stopped.change { $0 = true }
+        painter.join()
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import MediaCore
+import PeerRuntime
+import PictureFile
+import PixelConversion
+import WindowPlayout
+
+/// Runs a watch session for a command and tells of it.
+final class Watcher: Sendable {
+    let keeper: PictureKeeper
+    private let output: DataOutput
+    private let ending = Monitor<EndReason?>(nil)
+    private let session = Monitor<WatchSession?>(nil)
+    private let result = Monitor<EndReason?>(nil)
+    private let hasPicture = Monitor(false)
+
+    init(output: DataOutput, snapshot: Bool) {
+        self.output = output
+        keeper = PictureKeeper(isNeeded: snapshot)
+    }
+
+    func end(_ reason: EndReason) {
+        ending.change { $0 = $0 ?? reason }
+        session.with { $0 }?.leave(reason)
+    }
+
+    func setMuted(_ muted: Bool) { session.with { $0 }?.setMuted(muted) }
+
+    func start(_ session: WatchSession, window: PictureWindow?, duration: Double?) {
+        self.session.with { $0 = session }
+        if let reason = ending.with({ $0 }) { session.leave(reason) }
+        Task.detached { [self] in
+            let reason = await session.run()
+            result.change { $0 = reason }
+            hasPicture.change { $0 = true }
+            window?.stop()
+        }
+        _ = NamedThread("clock") { [self] in
+            hasPicture.wait { $0 ? () : nil }
+            let begin = ContinuousClock.now
+            while result.with({ $0 == nil }) {
+                let elapsed = seconds(ContinuousClock.now - begin)
+                if let duration, elapsed >= duration { end(EndReason(.stopped, "the time is over")) }
+                let next = min(output.isJSON ? 1 : .infinity, duration.map { max($0 - elapsed, 0.01) } ?? .infinity)
+                if waitForEnd(result, seconds: next) != nil { return }
+                if output.isJSON, let statistics = blocking({ await session.statistics() }) { tell(statistics) }
+            }
+        }
+    }
+
+    /// Waits for the session's end.
+    func finish() -> EndReason { result.wait { $0 } }
+
+    func tell(_ event: WatchEvent, window: PictureWindow?) {
+        switch event {
+        case .knocking(let words):
+            output.event("knock", ["words": .string(words)])
+            Words.say("share: waiting for the host to let you in; your words are: \(words)")
+            window?.setStatus("waiting for the host to let you in\nyour words: \(words)")
+        case .accepted:
+            output.event("accepted")
+            window?.setStatus("connecting ...")
+        case .connected(let path):
+            output.event("connected", ["path": .string(path)])
+            Words.say("share: connected (\(path))")
+        case .firstPicture(let size):
+            output.event("first-picture", ["width": .integer(size.width), "height": .integer(size.height)])
+            window?.setStatus(nil)
+            hasPicture.change { $0 = true }
+        case .viewerCount(let count): output.event("viewers", ["viewers": .integer(count)])
+        case .warning(let sentence): Words.say("share: \(sentence)")
+        }
+    }
+
+    private func tell(_ statistics: WatchStatistics) {
+        output.event(
+            "statistics",
+            [
+                "frames": .integer(statistics.decode.frames), "corrupt": .integer(statistics.decode.corrupt),
+                "width": .integer(statistics.decode.size.width), "height": .integer(statistics.decode.size.height),
+                "latencyP50Ms": .init(milliseconds: statistics.decode.latency(percentile: 0.5)),
+                "latencyP95Ms": .init(milliseconds: statistics.decode.latency(percentile: 0.95)),
+                "receivedPackets": .integer(statistics.packetsReceived),
+                "receivedBytes": .integer(statistics.bytesReceived), "lost": .integer(statistics.packetsLost),
+                "nacks": .integer(statistics.nacks), "keyframeRequests": .integer(statistics.keyframeRequests),
+                "audioFrames": .integer(statistics.audioFramesPlayed),
+                "audioPeak": .integer(statistics.audioPeak),
+                "roundTripMs": .init(milliseconds: statistics.roundTrip?.inMilliseconds),
+                "badPackets": .integer(statistics.badPackets),
+            ])
+    }
+}
+
+/// Keeps a copy of the last picture.
+// SAFETY: the canvas is touched only while the Monitor is held.
+final class PictureKeeper: @unchecked Sendable {
+    private let isNeeded: Bool
+    private let last = Monitor<I420Canvas?>(nil)
+    private let converter = YUVConverter()
+
+    init(isNeeded: Bool) { self.isNeeded = isNeeded }
+
+    func keep(_ picture: I420Picture) {
+        guard isNeeded, picture.size == picture.size.even, picture.size.width > 0 else { return }
+        last.with { canvas in
+            let target = canvas?.size == picture.size ? canvas ?? I420Canvas(picture.size) : I420Canvas(picture.size)
+            converter.copy(PixelRect(picture.size), of: picture, to: target)
+            canvas = target
+        }
+    }
+
+    /// - Returns: false if there was no picture.
+    func save(to file: String) throws -> Bool {
+        let outcome: Result<Bool, any Error> = last.with { canvas in
+            guard let canvas else { return .success(false) }
+            return Result { () throws -> Bool in
+                try PictureFile.write(canvas.picture, to: file, converter: converter)
+                return true
+            }
+        }
+        return try outcome.get()
+    }
+}
+
+/// Shows pictures in the window, if there is one, and keeps the last.
+final class PictureFork: PictureSink {
+    private let window: PictureWindow?
+    private let keeper: PictureKeeper
+
+    init(window: PictureWindow?, keeper: PictureKeeper) {
+        self.window = window
+        self.keeper = keeper
+    }
+
+    func show(_ picture: I420Picture) {
+        window?.show(picture)
+        keeper.keep(picture)
+    }
+}
+
+/// Takes sound and plays it to nobody, so that its arrival can be counted.
+final class SilentSink: AudioSink {
+    func play(_ samples: UnsafeBufferPointer<Int16>) {}
+    var latency: MediaDuration { .zero }
+    func close() {}
+}

@@ -1,0 +1,125 @@
+import Foundation
+import Testing
+
+/// What goes wrong before anything is shown: a sentence and an exit code.
+@Suite(.timeLimit(.minutes(3)))
+struct ComplaintTests {
+    private func run(_ arguments: [String], environment: [String: String] = [:], input: String? = nil) throws
+        -> (code: Int32?, words: String)
+    {
+        let folder = try TemporaryFolder()
+        let process = try ShareProcess(
+            arguments, environment: folder.environment.merging(environment) { $1 }, input: input)
+        let code = process.exitCode(seconds: 30)
+        return (code, process.errorText)
+    }
+
+    @Test func noDisplay() throws {
+        let result = try run(["host", "--accept", "any", "--display", ":9876"])
+        #expect(result.code == 66)
+        #expect(result.words.contains(":9876"))
+    }
+
+    @Test func noDisplayForTheWindow() throws {
+        let host = try HostedScreen(["--source", "test", "--audio", "none"])
+        let result = try run(["join", host.link])
+        #expect(result.code == 66)
+        #expect(result.words.contains("--headless"))
+    }
+
+    @Test func portInUse() throws {
+        let host = try HostedScreen(["--source", "test", "--audio", "none"])
+        let port = try #require(URL(string: host.link)?.port)
+        let result = try run(["host", "--source", "test", "--accept", "any", "--listen", "127.0.0.1:\(port)"])
+        #expect(result.code == 69)
+        #expect(result.words.contains("\(port)"))
+    }
+
+    @Test(arguments: ["nonsense", "https://127.0.0.1:1/ABC", "http://example.org/", ""])
+    func mistypedLink(_ link: String) throws {
+        let result = try run(["join", "--headless", "-"], input: link + "\n")
+        #expect(result.code == 65)
+        #expect(result.words.contains("link"))
+    }
+
+    @Test func cutOffLink() throws {
+        let host = try HostedScreen(["--source", "test", "--audio", "none"])
+        let result = try run(["join", "--headless", String(host.link.dropLast(5))])
+        #expect(result.code == 65)
+    }
+
+    @Test func wrongSecretIsRefusedWithoutAskingAnyone() throws {
+        let host = try HostedScreen(["--source", "test", "--audio", "none"])
+        let result = try run(["join", "--headless", try host.link.withOtherSecret()])
+        #expect(result.code == 77)
+        #expect(host.process.lines.allSatisfy { !$0.contains("\"knock\"") })
+    }
+
+    @Test func anotherCertificateThanTheLinks() throws {
+        let host = try HostedScreen(["--source", "test", "--audio", "none"])
+        let other = try HostedScreen(["--source", "test", "--audio", "none"])
+        let ours = try #require(URLComponents(string: host.link))
+        var mixed = try #require(URLComponents(string: other.link))
+        mixed.port = ours.port
+        let result = try run(["join", "--headless", try #require(mixed.string)])
+        #expect(result.code == 76, "\(result.words)")
+    }
+
+    @Test func nobodyListens() throws {
+        let host = try HostedScreen(["--source", "test", "--audio", "none"])
+        host.process.kill()
+        let result = try run(["join", "--headless", host.link])
+        #expect(result.code == 68)
+    }
+
+    @Test func askingNeedsATerminal() throws {
+        let result = try run(["host", "--source", "test"])
+        #expect(result.code == 64)
+        #expect(result.words.contains("--accept"))
+    }
+
+    @Test(arguments: [["--fps", "0"], ["--bitrate", "1"], ["--listen", "nowhere"], ["--for", "-1"], ["--mode", "fast"]])
+    func wrongArguments(_ arguments: [String]) throws {
+        #expect(try run(["host", "--source", "test", "--accept", "any"] + arguments).code == 64)
+    }
+
+    @Test func unwritableSnapshot() throws {
+        let host = try HostedScreen(["--source", "test", "--audio", "none"])
+        let result = try run(
+            ["join", "--headless", "--for", "0.5", "--snapshot", "/nonexistent/folder/x.png", host.link])
+        #expect(result.code == 73)
+    }
+
+    @Test func theSecretIsNotInTheProcessList() throws {
+        let host = try HostedScreen(["--source", "test", "--audio", "none"])
+        let viewer = try host.join()
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        let fragment = try #require(host.link.split(separator: "#").last)
+        let list = try Helper("ps", ["-ww", "-eo", "args"]).finish()
+        #expect(!list.contains(fragment))
+        #expect(!viewer.errorText.contains(fragment) && !host.process.errorText.contains(fragment))
+    }
+
+    @Test func helpAndCompletions() throws {
+        for arguments in [["--help"], ["help", "host"], ["join", "--help"], ["--generate-completion-script", "bash"]] {
+            let process = try ShareProcess(arguments)
+            #expect(process.exitCode() == 0)
+            #expect(process.wait { lines, _ in lines.count > 5 ? true : nil } == true)
+        }
+    }
+}
+
+extension String {
+    /// The same link with one bit of its secret turned.
+    fileprivate func withOtherSecret() throws -> String {
+        let parts = split(separator: "#")
+        let fragment = try #require(parts.last)
+        var text = fragment.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
+        while text.count % 4 != 0 { text += "=" }
+        var bytes = try #require(Data(base64Encoded: text))
+        bytes[bytes.startIndex + 3] ^= 1
+        let changed = bytes.base64EncodedString().replacingOccurrences(of: "+", with: "-")
+            .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+        return parts[0] + "#" + changed
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Testing
+
+/// How sessions end: each side says why, soon, and with the right code.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct EndingTests {
+    private func watched() throws -> (HostedScreen, ShareProcess) {
+        let host = try HostedScreen(["--source", "test", "--audio", "none"])
+        let viewer = try host.join()
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        return (host, viewer)
+    }
+
+    @Test func theHostStopsAndTheViewerSaysSo() throws {
+        let (host, viewer) = try watched()
+        host.process.interrupt()
+        let ended = try #require(viewer.event("ended", seconds: 5))
+        #expect(ended["code"] as? String == "hostEnded")
+        #expect(viewer.exitCode(seconds: 5) == 0)
+        #expect(host.process.event("ended", seconds: 5)?["code"] as? String == "stopped")
+        #expect(host.process.exitCode(seconds: 5) == 0)
+    }
+
+    @Test func theViewerLeavesAndTheHostSaysSo() throws {
+        let (host, viewer) = try watched()
+        viewer.interrupt()
+        let left = try #require(host.process.event("viewer-left", seconds: 5))
+        #expect(left["code"] as? String == "viewerLeft")
+        #expect(left["viewers"] as? Int == 0)
+        #expect(viewer.exitCode(seconds: 5) == 0)
+    }
+
+    @Test func aCrashedViewerIsNoticed() throws {
+        let (host, viewer) = try watched()
+        viewer.kill()
+        #expect(host.process.event("viewer-left", seconds: 6) != nil)
+    }
+
+    @Test func aCrashedHostIsNoticed() throws {
+        let (host, viewer) = try watched()
+        host.process.kill()
+        let ended = try #require(viewer.event("ended", seconds: 6))
+        #expect(ended["code"] as? String == "connectionLost", "\(ended)")
+        #expect(viewer.exitCode(seconds: 5) == 74)
+    }
+
+    @Test func aDisplayThatGoesEndsTheBroadcast() throws {
+        let display = try VirtualDisplay(width: 320, height: 240)
+        let host = try HostedScreen(["--display", display.name, "--audio", "none"])
+        let viewer = try host.join()
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        display.kill()
+        #expect(host.process.event("ended", seconds: 6)?["code"] as? String == "sourceGone")
+        #expect(host.process.exitCode(seconds: 5) == 66)
+        #expect(viewer.event("ended", seconds: 6) != nil)
+    }
+
+    @Test func theTimeIsOver() throws {
+        let host = try HostedScreen(["--source", "test", "--audio", "none", "--for", "1"])
+        #expect(host.process.exitCode(seconds: 10) == 0)
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Testing
+
+/// The question in the terminal, answered in tmux as a person would.
+@Suite(.serialized, .timeLimit(.minutes(4)))
+struct PromptTests {
+    @Test func yesLetsTheViewerInAndNoDoesNot() throws {
+        let terminal = try Terminal(["host", "--source", "test", "--audio", "none", "--listen", "127.0.0.1:0"])
+        let link = try #require(terminal.waitFor { $0.firstLink })
+        let second = try terminal.join(link, name: "Bob")
+        let words = try #require(second.event("knock")?["words"] as? String)
+        _ = try #require(terminal.waitFor { $0.contains("Bob") && $0.contains("Let them in?") ? true : nil })
+        #expect(terminal.screen().contains(words))
+        try terminal.type("n")
+        #expect(second.exitCode(seconds: 10) == 77)
+
+        let third = try terminal.join(link, name: "Carol")
+        _ = try #require(terminal.waitFor { $0.contains("Carol") && $0.hasSuffix("[a]lways:") ? true : nil })
+        try terminal.type("y")
+        #expect(third.event("first-picture", seconds: 10) != nil, "\(third.errorText)")
+        #expect(terminal.waitFor { $0.contains("LIVE") && $0.contains("1 viewer") ? true : nil } == true)
+    }
+
+    @Test func whoIsLetInAlwaysIsKnownTheNextTime() throws {
+        let terminal = try Terminal(["host", "--source", "test", "--audio", "none", "--listen", "127.0.0.1:0"])
+        let link = try #require(terminal.waitFor { $0.firstLink })
+        let first = try terminal.join(link, name: "Dora")
+        _ = try #require(terminal.waitFor { $0.hasSuffix("[a]lways:") ? true : nil })
+        try terminal.type("a")
+        _ = try #require(first.event("first-picture", seconds: 10))
+        first.interrupt()
+        let host = try ShareProcess(
+            ["host", "--source", "test", "--audio", "none", "--accept", "known", "--listen", "127.0.0.1:0"],
+            environment: terminal.hostFolder.environment)
+        let again = try #require(host.firstLine())
+        let known = try terminal.join(again, name: "Dora")
+        #expect(known.event("first-picture", seconds: 10) != nil, "\(known.errorText)")
+        let stranger = try ShareProcess(
+            ["join", "--headless", "--json", again], environment: try TemporaryFolder().environment)
+        #expect(stranger.exitCode(seconds: 10) == 77)
+    }
+
+    @Test func nobodyAnswersForAMinute() throws {
+        let terminal = try Terminal(["host", "--source", "test", "--audio", "none", "--listen", "127.0.0.1:0"])
+        let link = try #require(terminal.waitFor { $0.firstLink })
+        let viewer = try terminal.join(link, name: "Eve")
+        #expect(viewer.exitCode(seconds: 75) == 75, "\(viewer.errorText)")
+    }
+}
+
+/// `share` in a terminal of tmux's.
+private final class Terminal {
+    let hostFolder: TemporaryFolder
+    private let viewerFolder: TemporaryFolder
+    private let socket: String
+
+    init(_ arguments: [String]) throws {
+        hostFolder = try TemporaryFolder()
+        viewerFolder = try TemporaryFolder()
+        socket = hostFolder.file("tmux.socket")
+        let command = ([ShareProcess.binary.path] + arguments).map { "'\($0)'" }.joined(separator: " ")
+        _ = try Helper(
+            "tmux",
+            ["-S", socket, "-f", "/dev/null", "new-session", "-d", "-x", "220", "-y", "50", "\(command); cat"],
+            environment: hostFolder.environment
+        ).finish()
+    }
+
+    deinit { _ = try? Helper("tmux", ["-S", socket, "kill-server"]).finish() }
+
+    func screen() -> String {
+        let text = (try? Helper("tmux", ["-S", socket, "capture-pane", "-p", "-J"]).finish()) ?? ""
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Looks at the screen again and again, for 15 s at most.
+    func waitFor<Result>(_ found: (String) -> Result?) -> Result? {
+        let deadline = Date(timeIntervalSinceNow: 15)
+        while Date() < deadline {
+            if let result = found(screen()) { return result }
+        }
+        return nil
+    }
+
+    func type(_ text: String) throws {
+        _ = try Helper("tmux", ["-S", socket, "send-keys", text, "Enter"]).finish()
+    }
+
+    func join(_ link: String, name: String) throws -> ShareProcess {
+        try ShareProcess(
+            ["join", "--headless", "--json", "--name", name],
+            environment: viewerFolder.environment.merging(["SHARE_LINK": link]) { $1 })
+    }
+}
+
+extension String {
+    fileprivate var firstLink: String? {
+        split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("https://") && $0.contains("#") }.map(String.init)
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+/// A real screen, shared and looked at.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct ScreenTests {
+    @Test func theScreenArrivesAtTheViewer() throws {
+        let display = try VirtualDisplay(width: 800, height: 600)
+        try display.run("xsetroot", ["-solid", "#2060c0"])
+        let host = try HostedScreen(["--display", display.name, "--audio", "none"])
+        let file = host.folder.file("seen.png")
+        let viewer = try host.join(["--snapshot", file, "--for", "1"])
+        let first = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        #expect(first["width"] as? Int == 800)
+        #expect(first["height"] as? Int == 600)
+        #expect(viewer.exitCode() == 0)
+        let picture = try Snapshot(file)
+        #expect(picture.width == 800 && picture.height == 600)
+        #expect(picture.isColor(0x2060c0, x: 400, y: 300))
+        #expect(picture.isColor(0x2060c0, x: 5, y: 595))
+        #expect(host.process.event("viewer-left") != nil)
+    }
+
+    @Test func aChangeOfTheScreenArrives() throws {
+        let display = try VirtualDisplay(width: 640, height: 480)
+        try display.run("xsetroot", ["-solid", "#101010"])
+        let host = try HostedScreen(["--display", display.name, "--audio", "none"])
+        let file = host.folder.file("seen.png")
+        let viewer = try host.join(["--snapshot", file])
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        let before = try #require(viewer.event("statistics"))["frames"] as? Int ?? 0
+        try display.run("xsetroot", ["-solid", "#c02020"])
+        _ = try #require(viewer.event("statistics") { ($0["frames"] as? Int ?? 0) > before })
+        viewer.interrupt()
+        #expect(viewer.exitCode() == 0)
+        #expect(try Snapshot(file).isColor(0xc02020, x: 320, y: 240))
+    }
+
+    @Test func anotherScreenSizeNeedsNoNewJoin() throws {
+        let display = try VirtualDisplay(width: 1024, height: 768, arguments: ["+extension", "RANDR"])
+        try display.run("xsetroot", ["-solid", "#208020"])
+        let host = try HostedScreen(["--display", display.name, "--audio", "none"])
+        let file = host.folder.file("seen.png")
+        let viewer = try host.join(["--snapshot", file])
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        try display.run("xrandr", ["-s", "800x600"])
+        _ = try #require(
+            viewer.event("statistics") { $0["width"] as? Int == 800 && $0["height"] as? Int == 600 },
+            "\(viewer.lines.suffix(2)) \(host.process.errorText)")
+        viewer.interrupt()
+        #expect(viewer.exitCode() == 0)
+        #expect(try Snapshot(file).width == 800)
+    }
+
+    @Test func aStillScreenSendsNothing() throws {
+        let display = try VirtualDisplay(width: 1280, height: 720)
+        try display.run("xsetroot", ["-mod", "4", "4"])
+        let host = try HostedScreen(["--display", display.name, "--audio", "none"])
+        let viewer = try host.join()
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        // When the picture is as sharp as the source, two reports in a row have the same count of frames.
+        var last = -1
+        let rests = viewer.event("statistics") { event in
+            let frames = event["frames"] as? Int ?? 0
+            defer { last = frames }
+            return frames == last
+        }
+        #expect(rests != nil, "\(viewer.lines.suffix(3))")
+    }
+
+    @Test func theTestPictureNeedsNoDisplay() throws {
+        let host = try HostedScreen(["--source", "test"])
+        let file = host.folder.file("seen.png")
+        let viewer = try host.join(["--snapshot", file, "--for", "2"])
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        #expect(viewer.event("statistics") { ($0["audioFrames"] as? Int ?? 0) > 0 } != nil, "no sound arrived")
+        #expect(viewer.exitCode() == 0)
+        let picture = try Snapshot(file)
+        #expect(picture.isColor(0xff0000, x: 32, y: 32, within: 40))
+        #expect(picture.isColor(0x00ff00, x: picture.width - 32, y: 32, within: 40))
+    }
+
+    @Test func theSystemsSoundArrives() throws {
+        let folder = try TemporaryFolder()
+        let sound = try SoundServer(in: folder)
+        let display = try VirtualDisplay(width: 320, height: 240)
+        let host = try HostedScreen(["--display", display.name], environment: sound.environment)
+        let viewer = try host.join()
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        let tone = try sound.playTone(folder)
+        defer { tone.kill() }
+        let heard = viewer.event("statistics") { ($0["audioPeak"] as? Int ?? 0) > 4_000 }
+        #expect(heard != nil, "\(viewer.lines.suffix(2)) \(host.process.errorText)")
+    }
+
+    @Test func twoViewersSeeTheSame() throws {
+        let display = try VirtualDisplay(width: 640, height: 480)
+        try display.run("xsetroot", ["-solid", "#a0a020"])
+        let host = try HostedScreen(["--display", display.name, "--audio", "none"])
+        let files = [host.folder.file("one.png"), host.folder.file("two.png")]
+        let viewers = try files.map { try host.join(["--snapshot", $0, "--for", "2"]) }
+        for (viewer, file) in zip(viewers, files) {
+            #expect(viewer.exitCode() == 0, "\(viewer.errorText)")
+            #expect(try Snapshot(file).isColor(0xa0a020, x: 320, y: 240))
+        }
+    }
+}
