@@ -1,3 +1,4 @@
+internal import CNice
 internal import Glibc
 
 /// Why a candidate of the other side was not used.
