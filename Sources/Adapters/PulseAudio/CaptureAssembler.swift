@@ -1,0 +1,72 @@
+import MediaCore
+
+/// Cuts what a device delivers into packets of 10 ms and says when the first sample of each was captured.
+///
+/// The server's word on its latency jumps by a few milliseconds; the moments given out follow it slowly while sound flows and
+/// jump with it only after a gap.
+struct CaptureAssembler: ~Copyable {
+    static let samplesPerPacket = AudioFormat.framesPerTenMilliseconds * AudioFormat.channels
+    private static let packetDuration = MediaDuration.milliseconds(10)
+    /// A difference that is a gap, not a wavering clock.
+    private static let gap = MediaDuration.milliseconds(40)
+
+    private let packet = UnsafeMutablePointer<Int16>.allocate(capacity: samplesPerPacket)
+    private var count = 0
+    /// The moment of the packet's first sample.
+    private var moment = MediaInstant(nanoseconds: 0)
+    private var expected: MediaInstant?
+
+    init() {}
+
+    deinit { packet.deallocate() }
+
+    /// Forgets the samples that do not fill a packet: what comes next does not follow on them.
+    mutating func reset() {
+        count = 0
+        expected = nil
+    }
+
+    /// - Parameters:
+    ///   - samples: interleaved; nil stands for silence.
+    ///   - first: when the first of them was captured.
+    ///   - handler: gets each full packet that is not silent.
+    mutating func append(
+        _ samples: UnsafePointer<Int16>?, count total: Int, capturedAt first: MediaInstant,
+        _ handler: (UnsafeBufferPointer<Int16>, MediaInstant) -> Void
+    ) {
+        var offset = 0
+        while offset < total {
+            if count == 0 { moment = smooth(first + Self.duration(ofSamples: offset)) }
+            let taken = min(total - offset, Self.samplesPerPacket - count)
+            if let samples {
+                (packet + count).update(from: samples + offset, count: taken)
+            } else {
+                (packet + count).update(repeating: 0, count: taken)
+            }
+            count += taken
+            offset += taken
+            guard count == Self.samplesPerPacket else { continue }
+            count = 0
+            expected = moment + Self.packetDuration
+            let full = UnsafeBufferPointer(start: packet, count: Self.samplesPerPacket)
+            if !Self.isSilent(full) { handler(full, moment) }
+        }
+    }
+
+    private func smooth(_ measured: MediaInstant) -> MediaInstant {
+        guard let expected else { return measured }
+        let difference = measured - expected
+        if difference > Self.gap || difference < MediaDuration.zero - Self.gap { return measured }
+        return expected + MediaDuration(nanoseconds: difference.nanoseconds / 16)
+    }
+
+    static func duration(ofSamples count: Int) -> MediaDuration {
+        MediaDuration(nanoseconds: Int64(count / AudioFormat.channels) * 1_000_000_000 / Int64(AudioFormat.sampleRate))
+    }
+
+    private static func isSilent(_ samples: UnsafeBufferPointer<Int16>) -> Bool {
+        var all = Int16(0)
+        for sample in samples { all |= sample }
+        return all == 0
+    }
+}

@@ -1,0 +1,118 @@
+import CPulse
+import MediaCore
+
+/// A question to the server that is not asked twice at once; a reason to ask that comes meanwhile asks it again afterwards.
+struct RepeatedQuery {
+    private var isRunning = false
+    private var isWantedAgain = false
+
+    /// - Returns: true if it has to be asked now.
+    mutating func want() -> Bool {
+        if isRunning { isWantedAgain = true }
+        defer { isRunning = true }
+        return !isRunning
+    }
+
+    /// - Returns: true if it has to be asked again.
+    mutating func finish() -> Bool {
+        defer { isWantedAgain = false }
+        isRunning = false
+        return isWantedAgain
+    }
+}
+
+/// What the server is asked: which device, and does anything play on it.
+extension PulseCapture {
+    private var me: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
+    /// Looks for the device to record from, then calls `use`, or `fail`.
+    func findDevice() {
+        guard let context, wantsDevices.want() else { return }
+        found.removeAll()
+        release(
+            pa_context_get_server_info(
+                context,
+                { _, info, me in
+                    guard let capture = PulseCapture.from(me) else { return }
+                    let name =
+                        capture.target.isMonitor ? info?.pointee.default_sink_name : info?.pointee.default_source_name
+                    capture.defaultName = name.map { String(cString: $0) }
+                }, me))
+        // The server answers in order, so the default's name is known when the list has ended.
+        if target.isMonitor {
+            release(
+                pa_context_get_sink_info_list(
+                    context,
+                    { _, info, end, me in
+                        guard let capture = PulseCapture.from(me) else { return }
+                        if end != 0 { return capture.devicesFound() }
+                        guard let info = info?.pointee, let name = info.monitor_source_name else { return }
+                        if String(cString: info.name) == capture.defaultName {
+                            capture.found.append(
+                                PulseDevice(
+                                    name: String(cString: name), description: String(cString: info.description),
+                                    index: info.index, isMonitor: true))
+                        }
+                    }, me))
+        } else {
+            release(
+                pa_context_get_source_info_list(
+                    context,
+                    { _, info, end, me in
+                        guard let capture = PulseCapture.from(me) else { return }
+                        if end != 0 { return capture.devicesFound() }
+                        guard let info = info?.pointee else { return }
+                        capture.found.append(
+                            PulseDevice(
+                                name: String(cString: info.name), description: String(cString: info.description),
+                                index: info.index, isMonitor: info.monitor_of_sink != UInt32.max))
+                    }, me))
+        }
+    }
+
+    private func devicesFound() {
+        if wantsDevices.finish() { return findDevice() }
+        guard case .microphone(let wanted) = target else { return use(found.first) }
+        let microphones = found.filter { !$0.isMonitor }
+        if let wanted {
+            let match =
+                found.first { $0.name == wanted }
+                ?? found.first { $0.description.lowercased() == wanted.lowercased() }
+            if let match { return use(match) }
+            let list = microphones.map { "\($0.name) (\($0.description))" }.joined(separator: ", ")
+            return lost(
+                "There is no microphone \"\(wanted)\".",
+                remedy: list.isEmpty ? "No microphone is connected." : "These exist: \(list).")
+        }
+        guard let microphone = microphones.first(where: { $0.name == defaultName }) ?? microphones.first else {
+            return lost("No microphone is connected.", remedy: "Connect one, or share without a microphone.")
+        }
+        use(microphone)
+    }
+
+    /// The microphone is not there, or not there any more.
+    private func lost(_ message: String, remedy: String) {
+        fail(SourceFailure(!isStarted ? .noSuchDevice : .deviceGone, message, remedy: remedy))
+    }
+
+    /// Counts what plays on our sink, to record only then.
+    func countInputs() {
+        guard let context, wantsInputs.want() else { return }
+        playingInputs = 0
+        release(
+            pa_context_get_sink_input_info_list(
+                context,
+                { _, info, end, me in
+                    guard let capture = PulseCapture.from(me) else { return }
+                    if end != 0 { return capture.inputsCounted() }
+                    if let info = info?.pointee, info.sink == capture.device?.index, info.corked == 0 {
+                        capture.playingInputs += 1
+                    }
+                }, me))
+    }
+
+    private func inputsCounted() {
+        if wantsInputs.finish() { return countInputs() }
+        setPlaying(playingInputs > 0)
+    }
+}

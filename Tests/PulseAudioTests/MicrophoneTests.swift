@@ -1,0 +1,46 @@
+import MediaCore
+import PulseAudio
+import Testing
+
+@Suite(.serialized) struct MicrophoneTests {
+    @Test func defaultMicrophoneIsHeard() throws {
+        let server = try PrivateServer(modules: ["module-sine-source source_name=mic frequency=440"])
+        let microphone = Microphone(server: server.address)
+        let recording = Recording()
+        try microphone.start(handler: { recording.add($0, $1) }, ended: { recording.end($0) })
+        defer { microphone.stop() }
+        let state = try #require(recording.wait { $0.moments.count >= 30 })
+        #expect(share(of: 440, in: Array(state.samples.suffix(20 * 960))) > 0.9)
+    }
+
+    @Test func unknownMicrophoneNamesThoseThatExist() throws {
+        let server = try PrivateServer(modules: ["module-sine-source source_name=mic frequency=440"])
+        let microphone = Microphone(source: "headset", server: server.address)
+        let failure = #expect(throws: SourceFailure.self) {
+            try microphone.start(handler: { _, _ in }, ended: { _ in })
+        }
+        #expect(failure?.code == .noSuchDevice)
+        #expect(failure?.message.contains("headset") == true)
+        #expect(failure?.remedy.contains("mic") == true)
+    }
+
+    @Test func machineWithoutMicrophoneSaysSo() throws {
+        let server = try PrivateServer()
+        let failure = #expect(throws: SourceFailure.self) {
+            try Microphone(server: server.address).start(handler: { _, _ in }, ended: { _ in })
+        }
+        #expect(failure?.code == .noSuchDevice)
+    }
+
+    @Test func unpluggedMicrophoneEndsOnce() throws {
+        let server = try PrivateServer(modules: ["module-sine-source source_name=mic frequency=440"])
+        let microphone = Microphone(source: "mic", server: server.address)
+        let recording = Recording()
+        try microphone.start(handler: { recording.add($0, $1) }, ended: { recording.end($0) })
+        defer { microphone.stop() }
+        #expect(recording.wait { $0.moments.count >= 5 } != nil)
+        try server.control("unload-module", "module-sine-source")
+        let state = try #require(recording.wait { !$0.failures.isEmpty })
+        #expect(state.failures.map(\.code) == [.deviceGone])
+    }
+}

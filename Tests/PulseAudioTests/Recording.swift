@@ -1,0 +1,72 @@
+import Foundation
+import MediaCore
+
+/// What a source delivered, to be waited for.
+// SAFETY: everything is read and written under the condition's lock.
+final class Recording: @unchecked Sendable {
+    private let condition = NSCondition()
+    private var samples: [Int16] = []
+    private var moments: [MediaInstant] = []
+    private var failures: [SourceFailure] = []
+    private var corks: [Bool] = []
+
+    struct State {
+        var samples: [Int16]
+        var moments: [MediaInstant]
+        var failures: [SourceFailure]
+        var corks: [Bool]
+    }
+
+    func add(_ packet: UnsafeBufferPointer<Int16>, _ moment: MediaInstant) {
+        change {
+            samples += packet
+            moments.append(moment)
+        }
+    }
+
+    func end(_ failure: SourceFailure) { change { failures.append(failure) } }
+    func cork(_ isCorked: Bool) { change { corks.append(isCorked) } }
+
+    func forget() {
+        change {
+            samples = []
+            moments = []
+        }
+    }
+
+    private func change(_ body: () -> Void) {
+        condition.lock()
+        body()
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    /// Waits until the claim holds.
+    /// - Returns: the state then, or nil after 10 s.
+    func wait(_ claim: (State) -> Bool) -> State? {
+        let deadline = Date(timeIntervalSinceNow: 10)
+        condition.lock()
+        defer { condition.unlock() }
+        while true {
+            let state = State(samples: samples, moments: moments, failures: failures, corks: corks)
+            if claim(state) { return state }
+            if !condition.wait(until: deadline) { return nil }
+        }
+    }
+}
+
+/// The share of the left channel's energy that lies at a frequency, 0...1 (Goertzel).
+func share(of frequency: Double, in samples: [Int16]) -> Double {
+    let left = stride(from: 0, to: samples.count, by: 2).map { Double(samples[$0]) }
+    var real = 0.0
+    var imaginary = 0.0
+    var total = 0.0
+    for (index, value) in left.enumerated() {
+        let angle = 2 * Double.pi * frequency * Double(index) / 48_000
+        real += value * cos(angle)
+        imaginary += value * sin(angle)
+        total += value * value
+    }
+    guard total > 0 else { return 0 }
+    return 2 * (real * real + imaginary * imaginary) / (Double(left.count) * total)
+}
