@@ -10,8 +10,8 @@ struct ByteModel {
     /// The share of that which inter frames took lately: scrolled text takes little, new text all.
     private var share = 1.0
     private var last: MediaInstant?
-    /// A frame of none but inactive blocks: about 0.06 bytes a block.
-    private static let bytesPerInactiveBlock = 0.06
+    /// A frame of none but inactive blocks: 196 bytes at 1920 x 1080.
+    private static let bytesPerInactiveBlock = 0.025
 
     /// The quantizer between `best` and `worst` whose frame is foretold to fit; `worst` if none is.
     func quantizer(
