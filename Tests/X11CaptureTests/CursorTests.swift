@@ -19,7 +19,7 @@ extension X11Tests {
             #expect(watcher.shows(0xff0000, x: 102, y: 102))
             #expect(watcher.shows(0x0000ff, x: 94, y: 100))
             #expect(watcher.shows(0x0000ff, x: 105, y: 100))
-            display.end()
+            withExtendedLifetime(display) {}
         }
 
         @Test func movingCursorLeavesNoTrail() throws {
@@ -62,7 +62,7 @@ extension X11Tests {
         @Test func restingCursorWakesNobody() throws {
             let (display, watcher) = try start()
             #expect(try watcher.wait(milliseconds: 100) == .woken)
-            display.end()
+            withExtendedLifetime(display) {}
         }
 
         @Test func newShapeShowsAtOnce() throws {

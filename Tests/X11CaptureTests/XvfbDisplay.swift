@@ -49,13 +49,15 @@ final class XvfbDisplay: @unchecked Sendable {
         xcb_create_gc(connection, context, root, UInt32(XCB_GC_SUBWINDOW_MODE.rawValue), &values)
     }
 
-    deinit { end() }
+    deinit { end(SIGTERM) }
 
     /// Kills the server, as a crash would.
-    func end() {
+    func end() { end(SIGKILL) }
+
+    private func end(_ signal: Int32) {
         guard isConnected else { return }
         isConnected = false
-        kill(process.processIdentifier, SIGKILL)
+        kill(process.processIdentifier, signal)
         process.waitUntilExit()
         xcb_disconnect(connection)
     }
