@@ -33,14 +33,21 @@ import Testing
         #expect(delay > 0 && later == nil)
     }
 
-    @Test func wrongProofsLockOneAddressOnly() {
+    @Test func wrongProofsOfOneAddressAreAnsweredRarely() {
         var doorman = Doorman(limits: Doorman.Limits(), now: start)
-        for _ in 0..<6 { doorman.failed(address(1), now: start) }
-        let delay = doorman.knockDelay(address(1), now: start) ?? 0
-        let failure = doorman.failureDelay(address(1), now: start)
-        let other = doorman.knockDelay(address(2), now: start)
-        let later = doorman.knockDelay(address(1), now: start + .seconds(delay))
-        #expect(delay > 0 && failure == delay && other == nil && later == nil)
+        let answered = (0..<100).count { _ in doorman.failureDelay(address(1), now: start) == nil }
+        #expect(answered == 6)
+        let isGuessing = doorman.isGuessing(address(1), now: start)
+        let other = doorman.isGuessing(address(2), now: start)
+        let knock = doorman.knockDelay(address(1), now: start)
+        let later = doorman.isGuessing(address(1), now: start + .seconds(10))
+        #expect(isGuessing && !other && knock == nil && !later)
+    }
+
+    @Test func requestsHaveARate() {
+        var doorman = Doorman(limits: Doorman.Limits(), now: start)
+        let passed = (0..<1_000).count { doorman.requestDelay(address(1), now: start + .milliseconds($0)) == nil }
+        #expect((318...320).contains(passed))
     }
 
     @Test func connectionsAreLimitedPerAddressAndInAll() {

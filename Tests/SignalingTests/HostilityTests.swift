@@ -29,7 +29,9 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                     await code { _ = try await client.knock(name: "", fingerprint: randomFingerprint()) } == .tooMany)
             }
             #expect(stage.desk.seen.knocks.isEmpty)
-            #expect(stage.server.statistics.wrongProofs == 6)
+            #expect(stage.server.statistics.wrongProofs == 7)
+            // Whoever has the right link comes in, from the same address too.
+            try await stage.client { client in _ = try await client.knock(name: "", fingerprint: randomFingerprint()) }
         }
     }
 
@@ -118,7 +120,9 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     @Test func thousandKnocksInABurstHurtNobody() async throws {
         let never = OneShot<KnockDecision>()
-        try await Stage.with(decision: { _ in await never.value }) { stage in
+        try await Stage.with(
+            decision: { _ in await never.value }, configure: { $0.limits.requestBurst = 2_000 }
+        ) { stage in
             try await Wire.with(stage.link) { wire in
                 let statuses = try await withThrowingTaskGroup(of: [Int].self) { group in
                     for _ in 0..<20 {
@@ -144,6 +148,37 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 #expect(try await wire.ask(.GET, "/").status == 200)
             }
             never.fulfil(.unanswered)
+        }
+    }
+
+    @Test func floodOverOneConnectionIsCutOff() async throws {
+        try await Stage.with(configure: { $0.limits.requestsPerSecond = 0.01 }) { stage in
+            try await Wire.with(stage.link) { wire in
+                let connection = try await wire.connect()
+                for _ in 0..<256 {
+                    let answer = try await wire.ask(.GET, "/", over: connection)
+                    #expect(answer.status == 200)
+                }
+                let last = try await wire.ask(.GET, "/", over: connection)
+                #expect(last.status == 429 && last.headers.first(name: "Retry-After") != nil)
+                try await connection.closeFuture.get()
+            }
+            #expect(stage.server.statistics.requestsLimited == 1)
+        }
+    }
+
+    @Test func fixedTokenCannotBeGuessedByTrying() async throws {
+        try await Stage.with(configure: { $0.fixedToken = "7" }) { stage in
+            try await Wire.with(stage.link) { wire in
+                let path = "/\(stage.link.id.text)/whep"
+                var statuses: [Int] = []
+                for guess in ["a", "b", "c", "d", "e", "f", "g", "7"] {
+                    let offer = description(randomFingerprint())
+                    statuses.append(try await wire.ask(.POST, path, [sdpType, bearer(guess)], body: offer).status)
+                }
+                #expect(statuses == [401, 401, 401, 401, 401, 401, 429, 429])
+            }
+            #expect(stage.desk.seen.offers.isEmpty)
         }
     }
 

@@ -159,4 +159,17 @@ import Testing
             #expect(stage.server.statistics.connections == 1)
         }
     }
+
+    @Test func viewerWhoComesAgainLosesItsOldestSession() async throws {
+        try await Stage.with { stage in
+            try await stage.client { client in
+                let fingerprint = randomFingerprint()
+                let ticket = try await client.knock(name: "", fingerprint: fingerprint)
+                guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else { return }
+                for _ in 0..<6 { _ = try await client.offer(description(fingerprint), token: token) }
+            }
+            let seen = stage.desk.seen
+            #expect(seen.offers.count == 6 && seen.closed.count == 2)
+        }
+    }
 }

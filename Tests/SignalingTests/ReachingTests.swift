@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import NIOCore
 import NIOPosix
@@ -35,10 +36,22 @@ import Testing
     }
 
     @Test func nothingListens() async throws {
-        var free = 0
-        try await withListener(greeting: nil) { free = $0 }
-        #expect(try await knock("127.0.0.1", free) == .connectionRefused)
-        #expect(try await knock("localhost", free) == .connectionRefused)
+        // Bound but not listening, so that no other test gets this port meanwhile.
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                _ = bind(descriptor, $0, size)
+                _ = getsockname(descriptor, $0, &size)
+            }
+        }
+        let port = Int(in_port_t(bigEndian: address.sin_port))
+        #expect(try await knock("127.0.0.1", port) == .connectionRefused)
+        #expect(try await knock("localhost", port) == .connectionRefused)
     }
 
     @Test func nobodyIsKnownUnderTheName() async throws {
@@ -94,15 +107,17 @@ import Testing
     }
 
     @Test func stopComesTwiceAndFreesThePort() async throws {
+        // An address of its own, so that no other test takes the port in between.
+        let host = "127.0.0.77"
         let identity = try Identity.ephemeral()
         let desk = FakeDesk { _ throws(OfferRefusal) in "" }
         let first = SignalingServer(
-            identity: identity, configuration: .init(host: "127.0.0.1"), desk: desk, logger: quiet)
+            identity: identity, configuration: .init(host: host), desk: desk, logger: quiet)
         let port = try await first.start()
         await first.stop()
         await first.stop()
         let second = SignalingServer(
-            identity: identity, configuration: .init(host: "127.0.0.1", port: port), desk: desk, logger: quiet)
+            identity: identity, configuration: .init(host: host, port: port), desk: desk, logger: quiet)
         #expect(try await second.start() == port)
         await second.stop()
     }

@@ -57,7 +57,7 @@ struct PinnedConnector: Sendable {
         let finding = Finding()
         let expected = link.fingerprint
         let context = context
-        let serverName = isAddress(link.host) ? nil : link.host
+        let serverName = isAddress(link.host) || link.host.contains(":") ? nil : link.host
         let loop = group.next()
         let ready = loop.makePromise(of: Void.self)
         let deadline = loop.scheduleTask(in: TimeAmount(timeout)) { ready.fail(ChannelError.connectTimeout(.zero)) }

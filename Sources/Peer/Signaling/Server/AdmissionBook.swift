@@ -16,6 +16,7 @@ final class AdmissionBook: Sendable {
 
     struct Session: Sendable {
         let owner: TokenHash
+        let number: Int
         var etag: String
     }
 
@@ -23,6 +24,7 @@ final class AdmissionBook: Sendable {
         var admissions: [TokenHash: Admission] = [:]
         var order: [TokenHash] = []
         var sessions: [SessionID: Session] = [:]
+        var sessionsOpened = 0
     }
 
     private let state = Mutex(State())
@@ -61,11 +63,26 @@ final class AdmissionBook: Sendable {
     }
 
     func add(_ session: OpenedSession, owner: TokenHash) {
-        state.withLock { $0.sessions[session.id] = Session(owner: owner, etag: session.etag) }
+        state.withLock { state in
+            state.sessionsOpened += 1
+            state.sessions[session.id] = Session(owner: owner, number: state.sessionsOpened, etag: session.etag)
+        }
     }
 
     func session(_ id: SessionID) -> Session? { state.withLock { $0.sessions[id] } }
-    func sessionCount(of owner: TokenHash) -> Int { state.withLock { $0.sessions.values.count { $0.owner == owner } } }
+
+    /// Removes and returns the oldest session of `owner` if it has `limit` or more: a viewer that came again without goodbye.
+    func removeOldest(of owner: TokenHash, ifAtLeast limit: Int) -> SessionID? {
+        state.withLock { state in
+            let own = state.sessions.filter { $0.value.owner == owner }
+            guard own.count >= limit, let oldest = own.min(by: { $0.value.number < $1.value.number }) else {
+                return nil
+            }
+            state.sessions[oldest.key] = nil
+            return oldest.key
+        }
+    }
+
     var sessionCount: Int { state.withLock { $0.sessions.count } }
 
     /// - Returns: false if there is none.

@@ -33,6 +33,9 @@ struct Doorman: Sendable {
         var connectionsPerSecond = 32.0
         var allConnectionBurst = 512.0
         var allConnectionsPerSecond = 128.0
+        var requestBurst = 256.0
+        var requestsPerSecond = 64.0
+        /// Knocks with the right proof.
         var knockBurst = 20.0
         var knocksPerSecond = 2.0
         var allKnockBurst = 60.0
@@ -49,15 +52,17 @@ struct Doorman: Sendable {
 
     private struct Visitor {
         var connections: TokenBucket
+        var requests: TokenBucket
         var knocks: TokenBucket
         var failures: TokenBucket
         var open = 0
 
         mutating func isForgettable(_ now: ContinuousClock.Instant) -> Bool {
             connections.refill(now)
+            requests.refill(now)
             knocks.refill(now)
             failures.refill(now)
-            return open == 0 && connections.isFull() && knocks.isFull() && failures.isFull()
+            return open == 0 && connections.isFull() && requests.isFull() && knocks.isFull() && failures.isFull()
         }
     }
 
@@ -99,9 +104,18 @@ struct Doorman: Sendable {
         visitors[address] = visitor
     }
 
-    /// Nil if this address may knock now, else the seconds to wait.
+    /// Nil if this address may make a request now, else the seconds to wait.
+    mutating func requestDelay(_ address: AddressKey, now: ContinuousClock.Instant) -> Int? {
+        var visitor = visitor(address, now)
+        defer { visitors[address] = visitor }
+        visitor.requests.refill(now)
+        guard visitor.requests.has() else { return visitor.requests.wait }
+        visitor.requests.take()
+        return nil
+    }
+
+    /// Nil if a knock with the right proof may go on now, else the seconds to wait.
     mutating func knockDelay(_ address: AddressKey, now: ContinuousClock.Instant) -> Int? {
-        if let delay = failureDelay(address, now: now) { return delay }
         var visitor = visitor(address, now)
         defer { visitors[address] = visitor }
         visitor.knocks.refill(now)
@@ -113,25 +127,31 @@ struct Doorman: Sendable {
         return nil
     }
 
-    /// Nil unless this address has been wrong too often: then the seconds to wait.
+    /// A wrong proof or token came. Nil the first times; later the seconds for which the address gets no better answer.
+    ///
+    /// It never shuts out who comes with the right one from behind the same address.
     mutating func failureDelay(_ address: AddressKey, now: ContinuousClock.Instant) -> Int? {
-        guard var visitor = visitors[address] else { return nil }
+        var visitor = visitor(address, now)
+        defer { visitors[address] = visitor }
         visitor.failures.refill(now)
-        visitors[address] = visitor
-        return visitor.failures.has() ? nil : visitor.failures.wait
+        guard visitor.failures.has() else { return visitor.failures.wait }
+        visitor.failures.take()
+        return nil
     }
 
-    mutating func failed(_ address: AddressKey, now: ContinuousClock.Instant) {
-        var visitor = visitor(address, now)
+    /// Whether this address has been wrong so often that a guess which is right does not count either.
+    mutating func isGuessing(_ address: AddressKey, now: ContinuousClock.Instant) -> Bool {
+        guard var visitor = visitors[address] else { return false }
         visitor.failures.refill(now)
-        if visitor.failures.has() { visitor.failures.take() }
         visitors[address] = visitor
+        return !visitor.failures.has()
     }
 
     private func visitor(_ address: AddressKey, _ now: ContinuousClock.Instant) -> Visitor {
         visitors[address]
             ?? Visitor(
                 connections: TokenBucket(burst: limits.connectionBurst, rate: limits.connectionsPerSecond, now: now),
+                requests: TokenBucket(burst: limits.requestBurst, rate: limits.requestsPerSecond, now: now),
                 knocks: TokenBucket(burst: limits.knockBurst, rate: limits.knocksPerSecond, now: now),
                 failures: TokenBucket(burst: limits.failureBurst, rate: limits.failuresPerSecond, now: now))
     }

@@ -33,7 +33,7 @@ actor KnockRegister {
         /// Until a knock that nobody polls is withdrawn.
         var abandoned: Duration = .seconds(10)
         /// How long an outcome can be asked for, and a refusal is remembered.
-        var kept: Duration = .seconds(120)
+        var kept: Duration = .seconds(60)
     }
 
     private struct Entry {

@@ -34,10 +34,6 @@ extension SignalingService {
     /// POST /ID/knock
     func knock(_ call: Call) async -> Reply {
         if hub.hasEnded { return hasEnded }
-        if let delay = connections.withDoorman({ $0.knockDelay(call.address.key, now: $1) }) {
-            count { $0.knocksLimited += 1 }
-            return limited("too many knocks", delay)
-        }
         guard call.body.readableBytes <= 4_096,
             let request = try? JSONDecoder().decode(KnockRequest.self, from: Data(call.body.readableBytesView)),
             let fingerprint = FingerprintText.parse(request.fingerprint), let proof = Base64URL.decode(request.proof)
@@ -47,10 +43,16 @@ extension SignalingService {
         }
         guard self.proof.isViewer(proof, fingerprint: fingerprint) else {
             count { $0.wrongProofs += 1 }
-            connections.withDoorman { $0.failed(call.address.key, now: $1) }
+            if let delay = connections.withDoorman({ $0.failureDelay(call.address.key, now: $1) }) {
+                return limited("too many wrong proofs came from your address", delay)
+            }
             await slowDown()
             return Reply(
                 problem: .wrongProof, .forbidden, "the secret in the link is not right: ask for the link again")
+        }
+        if let delay = connections.withDoorman({ $0.knockDelay(call.address.key, now: $1) }) {
+            count { $0.knocksLimited += 1 }
+            return limited("too many knocks", delay)
         }
         count { $0.knocks += 1 }
         let knock = Knock(

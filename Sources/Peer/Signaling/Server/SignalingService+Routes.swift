@@ -6,6 +6,14 @@ extension SignalingService {
     /// hummingbird's responder: reads the body within its limits of size and time, routes, writes the answer.
     func respond(to request: Request, _ writer: consuming ResponseWriter, on channel: any Channel) async throws {
         count { $0.requests += 1 }
+        let address = PeerAddress(channel.remoteAddress)
+        if let delay = connections.withDoorman({ $0.requestDelay(address.key, now: $1) }) {
+            count { $0.requestsLimited += 1 }
+            let response = limited("too many requests", delay).with(.connection, "close").response
+            try await writer.write(response: response.head, body: response.body)
+            channel.close(promise: nil)
+            return
+        }
         var reply: Reply
         var isTooLarge = false
         if request.headers[.expect]?.lowercased() == "100-continue" {
@@ -16,7 +24,7 @@ extension SignalingService {
                 method: request.method,
                 path: (request.head.path ?? "/").prefix(while: { $0 != "?" }).split(separator: "/"),
                 headers: request.headers, body: try await readBody(request, channel),
-                address: PeerAddress(channel.remoteAddress), channel: channel)
+                address: address, channel: channel)
             reply = await route(call)
         } catch is NIOTooManyBytesError {
             count { $0.tooLarge += 1 }
@@ -89,18 +97,22 @@ extension SignalingService {
 
     /// The token's admission, or the answer to somebody who has none.
     func authorize(_ call: Call) async -> Result<(key: AdmissionBook.TokenHash, AdmissionBook.Admission), Refusal> {
-        if let delay = connections.withDoorman({ $0.failureDelay(call.address.key, now: $1) }) {
-            return .failure(Refusal(limited("too many wrong tokens or proofs came from your address", delay)))
-        }
         guard let token = call.bearer else {
             return .failure(
                 Refusal(
                     Reply(problem: .unauthorized, .unauthorized, "this needs the token that an accepted knock yields")
                         .with(.wwwAuthenticate, "Bearer")))
         }
-        if let admission = admissions.admission(token: token) { return .success(admission) }
+        // A person chose the fixed token, so it could be guessed; the others could not.
+        if let admission = admissions.admission(token: token),
+            !admission.1.isFixed || !connections.withDoorman({ $0.isGuessing(call.address.key, now: $1) })
+        {
+            return .success(admission)
+        }
         count { $0.wrongTokens += 1 }
-        connections.withDoorman { $0.failed(call.address.key, now: $1) }
+        if let delay = connections.withDoorman({ $0.failureDelay(call.address.key, now: $1) }) {
+            return .failure(Refusal(limited("too many wrong tokens came from your address", delay)))
+        }
         await slowDown()
         return .failure(
             Refusal(

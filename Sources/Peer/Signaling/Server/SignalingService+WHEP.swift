@@ -57,9 +57,10 @@ extension SignalingService {
                 knock: nil, name: "player with the token", kind: PeerText.kind(userAgent: call.headers[.userAgent]),
                 address: call.address.text, fingerprint: fingerprint)
         }
-        guard admissions.sessionCount(of: owner) < (admission.isFixed ? configuration.sessionCapacity : 4),
-            admissions.sessionCount < configuration.sessionCapacity
-        else {
+        if !admission.isFixed, let oldest = admissions.removeOldest(of: owner, ifAtLeast: 4) {
+            await desk.close(oldest)
+        }
+        guard admissions.sessionCount < configuration.sessionCapacity else {
             return refusal(OfferRefusal(.busy, "there are too many viewers"))
         }
         switch await open(sdp, viewer) {

@@ -1,6 +1,8 @@
 /// What a signalling server has seen since it started; every refusal has its counter.
 public struct SignalingStatistics: Sendable, Equatable {
     public var requests = 0
+    /// Answered with 429 and closed.
+    public var requestsLimited = 0
     public var connections = 0
     public var connectionsRefused = 0
     public var knocks = 0
