@@ -1,7 +1,9 @@
-import ICETransport
+import Glibc
 import MediaCore
 import Synchronization
 import Testing
+
+@testable import ICETransport
 
 @Suite struct ICEAgentTests {
     @Test func twoAgentsOnLoopbackExchangeDatagrams() async throws {
@@ -115,6 +117,59 @@ import Testing
         #expect(try await loop.run { observed.agent == nil })
         loop.stop()
     }
+
+    @Test func candidatesThatAreGatheredCanBeRead() async throws {
+        let loop = NetworkLoop(name: "net-0")
+        let gathered = Expectation("the end of gathering")
+        let closed = Expectation("the end")
+        let texts = Mutex<[String]>([])
+        let agent = Mutex<LoopBound<ICEAgent>?>(nil)
+        try await loop.run {
+            let made = try ICEAgent(
+                loop: loop, configuration: .init(isControlling: false, includesLoopback: true),
+                handlers: .init(
+                    onCandidate: { text in texts.withLock { $0.append(text) } },
+                    onGatheringDone: { gathered.fulfill() }, onDatagram: { _ in }))
+            agent.withLock { $0 = LoopBound(made) }
+            try made.gather()
+        }
+        try await gathered.wait(on: loop)
+        let addresses = try texts.withLock { try $0.map { try RemoteCandidate($0).address } }
+        #expect(addresses.contains("127.0.0.1"))
+        #expect(Set(addresses).count == addresses.count)
+        loop.perform { agent.withLock { $0 }?.value.close { closed.fulfill() } }
+        try await closed.wait(on: loop)
+        loop.stop()
+    }
+
+    @Test func manyAgentsLeaveNoDescriptors() async throws {
+        let loop = NetworkLoop(name: "net-0")
+        for _ in 0..<3 { try await Self.openAndClose(20, on: loop) }
+        // Each agent has sockets of its own; other tests run meanwhile, but open fewer than this.
+        let before = Self.openDescriptors()
+        for _ in 0..<10 { try await Self.openAndClose(20, on: loop) }
+        #expect(Self.openDescriptors() < before + 100)
+        loop.stop()
+    }
+
+    private static func openAndClose(_ count: Int, on loop: NetworkLoop) async throws {
+        let closed = Expectation("the end of all")
+        let left = Atomic(count)
+        try await loop.run {
+            for _ in 0..<count {
+                let agent = try ICEAgent(
+                    loop: loop, configuration: .init(isControlling: true, localAddresses: [], includesLoopback: true),
+                    handlers: .init { _ in })
+                try agent.gather()
+                agent.setRemote(.init(usernameFragment: "abcd", password: String(repeating: "x", count: 22)))
+                try agent.addRemote("candidate:1 1 udp 5 127.0.0.1 9 typ host")
+                agent.close { if left.subtract(1, ordering: .relaxed).newValue == 0 { closed.fulfill() } }
+            }
+        }
+        try await closed.wait(on: loop)
+    }
+
+    private static func openDescriptors() -> Int { (0..<4_096).count { fcntl(Int32($0), F_GETFD) >= 0 } }
 
     @Test func hostileCandidatesAreCountedAndLimited() async throws {
         let loop = NetworkLoop(name: "net-0")

@@ -55,9 +55,10 @@ import Testing
         #expect(await counter.value == 102)
     }
 
-    @Test func timersFireInOrderAndNotBeforeTheirTime() async throws {
+    @Test func eachTimerFiresOnceAndNotBeforeItsTime() async throws {
         let loop = NetworkLoop(name: "net-0")
         let done = Expectation("the last timer")
+        let left = Atomic(3)
         let fired = Mutex<[(Int, MediaDuration)]>([])
         loop.perform {
             let start = NetworkLoop.now()
@@ -68,15 +69,16 @@ import Testing
                     timer?.close()
                     timer?.close()
                     timer = nil
-                    if delay == 3 { done.fulfill() }
+                    if left.subtract(1, ordering: .relaxed).newValue == 0 { done.fulfill() }
                 }
                 timer?.set(start + .milliseconds(delay))
             }
         }
         try await done.wait(on: loop)
         let result = fired.withLock { $0 }
-        #expect(result.map(\.0) == [1, 2, 0])
-        #expect(zip(result, [1, 2, 3]).allSatisfy { $0.1 >= .milliseconds($1) })
+        // Those that are due together, on a busy machine, come in any order.
+        #expect(result.map(\.0).sorted() == [0, 1, 2])
+        #expect(result.allSatisfy { $1 >= .milliseconds([3, 1, 2][$0]) })
         loop.stop()
     }
 

@@ -88,8 +88,8 @@ extension ICEAgent {
         case connected
         /// All checks are done.
         case ready
-        /// No pair works now. Soft: libnice reports it after one lost consent answer, and may recover. Keep media for
-        /// 30 s (RFC 7675 section 5.1) before giving up.
+        /// No check succeeded, or the selected pair has not answered for 50 s. A direct pair still sends, and may come back
+        /// without a report; what arrives is seen in `lastReceived`.
         case failed
     }
 

@@ -1,5 +1,6 @@
 internal import CNice
 internal import Glibc
+public import MediaCore
 
 /// One ICE agent with one stream of one component (RFC 8445), over libnice. Confined to its loop.
 ///
@@ -12,6 +13,8 @@ public final class ICEAgent {
     public private(set) var state = State.new
     public private(set) var selectedPair: SelectedPair?
     public private(set) var counters = Counters()
+    /// When the last datagram came, to the turn of the loop; nil before the first.
+    public private(set) var lastReceived: MediaInstant?
 
     private let loop: NetworkLoop
     private var handlers: Handlers
@@ -32,8 +35,10 @@ public final class ICEAgent {
     /// - Throws: if libnice refuses the configuration.
     public init(loop: NetworkLoop, configuration: Configuration, handlers: Handlers) throws(ICEFailure) {
         loop.preconditionOnLoop()
-        let options = NiceAgentOption(
-            rawValue: NICE_AGENT_OPTION_ICE_TRICKLE.rawValue | NICE_AGENT_OPTION_CONSENT_FRESHNESS.rawValue)
+        // Not libnice's consent freshness: it sends a request each 4...6 s, gives up for good after 10 s, and then refuses
+        // to send over a relay. The same requests without it give up after 50 s; who wants RFC 7675's 30 s looks at
+        // `lastReceived`, which SRTP authenticates.
+        let options = NICE_AGENT_OPTION_ICE_TRICKLE
         guard let agent = nice_agent_new_full(loop.context, NICE_COMPATIBILITY_RFC5245, options) else {
             throw ICEFailure("libnice made no agent")
         }
@@ -86,12 +91,10 @@ public final class ICEAgent {
                     agent, stream, 1, server.address, guint(server.port), server.username, server.password, kind) != 0
             else { throw ICEFailure("\(server.address) is not the address of a TURN server") }
         }
-        var addresses = configuration.localAddresses
-        if configuration.includesLoopback, addresses?.contains("127.0.0.1") != true {
-            // As soon as one address is given, libnice gathers no others by itself.
-            addresses = (addresses ?? machineAddresses()) + ["127.0.0.1"]
-        }
-        for text in addresses ?? [] {
+        // As soon as one address is given, libnice gathers no others by itself.
+        var addresses = configuration.localAddresses ?? machineAddresses()
+        if configuration.includesLoopback, !addresses.contains("127.0.0.1") { addresses.append("127.0.0.1") }
+        for text in addresses {
             var address = NiceAddress()
             nice_address_init(&address)
             guard case .unicast = AddressUse(text), nice_address_set_from_string(&address, text) != 0,
@@ -322,6 +325,7 @@ public final class ICEAgent {
 
     private func received(_ datagram: UnsafeRawBufferPointer) {
         assert(loop.isOnLoop)
+        lastReceived = MediaInstant(nanoseconds: loop.clock.pointee)
         counters.packetsReceived += 1
         counters.bytesReceived += datagram.count
         handlers.onDatagram(datagram)

@@ -80,12 +80,16 @@ final class SelectedSocket {
                 // Full: what comes later would be late anyway; the other side asks again for what it misses.
                 counters.packetsDropped += lengths.count - next
                 return
-            case _ where count > 1:
-                // No segmentation on this path (EIO, EINVAL, EMSGSIZE): one by one from here on.
-                canSegment = false
-                continue
+            case EIO, EINVAL, EMSGSIZE, EOPNOTSUPP, ENOPROTOOPT:
+                if count == 1 {
+                    counters.sendErrors += 1
+                } else {
+                    // No segmentation on this path: one by one from here on.
+                    canSegment = false
+                    continue
+                }
             default:
-                counters.sendErrors += 1
+                counters.sendErrors += count
             }
             next += count
         }
