@@ -27,6 +27,12 @@ final class XvfbDisplay: @unchecked Sendable {
             + arguments
         process.standardOutput = ready
         process.standardError = FileHandle.nullDevice
+        // Threads of the dispatch pool, which run tests, block every signal, and a child would inherit that and outlive SIGTERM.
+        var none = sigset_t()
+        var usual = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &usual)
+        defer { pthread_sigmask(SIG_SETMASK, &usual, nil) }
         try process.run()
         let line = ready.fileHandleForReading.availableData
         guard let number = Int(String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
