@@ -16,6 +16,8 @@ final class Peer {
         var picture: I420Picture
         /// The frame's bytes, kept beyond the next call.
         var bytes: [UInt8]
+        /// Keeps the memory that the picture lies in.
+        var owner: Peer
     }
 
     func step(
@@ -27,7 +29,7 @@ final class Peer {
             bitrate: bitrate, isKeyframeRequested: isKeyframe, isRefinement: isRefinement, byteBudget: byteBudget)
         guard let frame = try encoder.encode(canvas, changed: changed, at: now, request) else { return nil }
         let picture = try #require(try decoder.decode(frame.bytes))
-        return Step(frame: frame, picture: picture, bytes: Array(frame.bytes))
+        return Step(frame: frame, picture: picture, bytes: Array(frame.bytes), owner: self)
     }
 }
 

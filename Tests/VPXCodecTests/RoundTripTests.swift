@@ -95,6 +95,16 @@ import VPXCodec
         #expect(peer.decoder.statistics.resizes == 3)
     }
 
+    @Test func preparedEncoderStartsWithAKeyframeOfTheRightSize() throws {
+        let canvas = page()
+        let peer = Peer()
+        try peer.encoder.prepare(PixelSize(width: 64, height: 64))
+        try peer.encoder.prepare(Self.size)
+        #expect(peer.encoder.unrefined == nil)
+        #expect(try #require(try peer.step(canvas, BlockMap(Self.size))).frame.isKeyframe)
+        #expect(throws: CodecFailure.self) { try peer.encoder.prepare(PixelSize(width: 20_000, height: 2)) }
+    }
+
     @Test func standingClockDoesNoHarm() throws {
         let canvas = page()
         let peer = Peer()
