@@ -11,7 +11,8 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
     // thread `audio-out` once `init` is over.
     private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let signal = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var ring = SampleRing()
+    /// Two packets have to wait before playing starts, so that one late one is not heard.
+    private var ring = SampleRing(prefill: 2 * callbackFrames * AudioFormat.channels)
     private var device: SDL_AudioDeviceID = 0
     private var isOpen = false
     private var isClosing = false
@@ -184,8 +185,9 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
     private func fill(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int) {
         let samples = UnsafeMutableRawPointer(bytes).assumingMemoryBound(to: Int16.self)
         pthread_mutex_lock(lock)
-        let isHeard = ring.take(UnsafeMutableBufferPointer(start: samples, count: count / 2))
-        silentCallbacks = isHeard ? 0 : silentCallbacks + 1
+        let taken = ring.take(UnsafeMutableBufferPointer(start: samples, count: count / 2))
+        (samples + taken).update(repeating: 0, count: count / 2 - taken)
+        silentCallbacks = taken > 0 ? 0 : silentCallbacks + 1
         let isOver = silentCallbacks == Self.silentCallbacksBeforeClosing
         pthread_mutex_unlock(lock)
         if isOver { pthread_cond_signal(signal) }

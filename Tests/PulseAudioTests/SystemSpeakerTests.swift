@@ -1,0 +1,75 @@
+import Foundation
+import MediaCore
+import Testing
+
+@testable import PulseAudio
+
+@Suite(.serialized) struct SystemSpeakerTests {
+    @Test func toneIsHeardAndTheDeviceSleepsAfterwards() throws {
+        let server = try PrivateServer()
+        let capture = PulseCapture(.systemOutput, server: server.address)
+        let recording = Recording()
+        capture.onCork = { recording.cork($0) }
+        let speaker = try SystemSpeaker(server: server.address)
+        defer { speaker.close() }
+        #expect(speaker.isCorked)
+        try capture.start(handler: { recording.add($0, $1) }, ended: { recording.end($0) })
+        defer { capture.stop() }
+        // The pace of a stream from the network.
+        let tone = Tone(frequency: 800)
+        let pace = DispatchSource.makeTimerSource()
+        pace.schedule(deadline: .now(), repeating: .milliseconds(10))
+        pace.setEventHandler { tone.give(to: speaker) }
+        pace.activate()
+        let state = try #require(recording.wait { $0.moments.count >= 100 })
+        pace.cancel()
+        #expect(!speaker.isCorked)
+        #expect(share(of: 800, in: Array(state.samples[(80 * 960)..<(100 * 960)])) > 0.8)
+        #expect(recording.wait { $0.corks == [false, true] } != nil)
+        #expect(speaker.isCorked)
+    }
+
+    @Test func silenceDoesNotWakeTheDevice() throws {
+        let server = try PrivateServer()
+        let speaker = try SystemSpeaker(server: server.address)
+        [Int16](repeating: 0, count: 960).withUnsafeBufferPointer { speaker.play($0) }
+        #expect(speaker.isCorked)
+        speaker.close()
+        speaker.close()
+    }
+
+    @Test func soundAfterTheServerWentIsDropped() throws {
+        let server = try PrivateServer()
+        let speaker = try SystemSpeaker(server: server.address)
+        server.kill()
+        for _ in 0..<50 { [Int16](repeating: 9, count: 960).withUnsafeBufferPointer { speaker.play($0) } }
+        speaker.close()
+    }
+
+    @Test func missingServerIsNamed() throws {
+        let failure = #expect(throws: SourceFailure.self) { try SystemSpeaker(server: "unix:/nonexistent/native") }
+        #expect(failure?.code == .noSoundServer)
+    }
+}
+
+/// A tone in packets.
+// SAFETY: everything is under the lock.
+private final class Tone: @unchecked Sendable {
+    private let lock = NSLock()
+    private let frequency: Double
+    private var frame = 0
+
+    init(frequency: Double) { self.frequency = frequency }
+
+    func give(to speaker: SystemSpeaker) {
+        lock.withLock {
+            var samples: [Int16] = []
+            for _ in 0..<480 {
+                let value = Int16(9_000 * sin(2 * Double.pi * frequency * Double(frame) / 48_000))
+                samples += [value, value]
+                frame += 1
+            }
+            samples.withUnsafeBufferPointer { speaker.play($0) }
+        }
+    }
+}
