@@ -39,17 +39,15 @@ import Testing
         // Bound but not listening, so that no other test gets this port meanwhile.
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                _ = bind(descriptor, $0, size)
-                _ = getsockname(descriptor, $0, &size)
-            }
+        let port = withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { bytes in
+            // struct sockaddr_in: the family, the port and the address in network order.
+            bytes.copyBytes(from: [UInt8(AF_INET), 0, 0, 0, 127, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0])
+            var size = socklen_t(16)
+            let address = bytes.bindMemory(to: sockaddr.self).baseAddress
+            _ = bind(descriptor, address, size)
+            _ = getsockname(descriptor, address, &size)
+            return Int(bytes[2]) << 8 | Int(bytes[3])
         }
-        let port = Int(in_port_t(bigEndian: address.sin_port))
         #expect(try await knock("127.0.0.1", port) == .connectionRefused)
         #expect(try await knock("localhost", port) == .connectionRefused)
     }

@@ -2,9 +2,8 @@ import HummingbirdCore
 import HummingbirdTLS
 import Logging
 import NIOCore
-import Synchronization
 
-/// hummingbird's TLS and HTTP/1.1 channel behind a door: who comes too often is closed before the handshake costs anything.
+/// hummingbird's TLS and HTTP/1.1 channel with our guard below it.
 struct GuardedChannel: ServerChildChannel {
     typealias Inner = TLSChannel<HTTP1Channel>
     typealias Value = Inner.Value
@@ -26,77 +25,24 @@ struct GuardedChannel: ServerChildChannel {
     }
 }
 
-/// The open connections, and the doorman who let them in.
-final class ConnectionRegister: Sendable {
-    private struct State {
-        var doorman: Doorman
-        /// Each closes its connection without a TLS goodbye.
-        var hangUps: [ObjectIdentifier: @Sendable () -> Void] = [:]
-    }
-    private let state: Mutex<State>
-    private let onDecision: @Sendable (_ isAccepted: Bool) -> Void
-
-    init(doorman: Doorman, onDecision: @escaping @Sendable (_ isAccepted: Bool) -> Void) {
-        state = Mutex(State(doorman: doorman))
-        self.onDecision = onDecision
-    }
-
-    func withDoorman<Result: Sendable>(_ body: @Sendable (inout Doorman, ContinuousClock.Instant) -> Result) -> Result {
-        state.withLock { body(&$0.doorman, .now) }
-    }
-
-    func open(_ channel: any Channel, _ address: AddressKey, hangUp: @escaping @Sendable () -> Void) -> Bool {
-        let isAccepted = state.withLock { state in
-            guard state.doorman.mayConnect(address, now: .now) else { return false }
-            state.hangUps[ObjectIdentifier(channel)] = hangUp
-            return true
-        }
-        onDecision(isAccepted)
-        return isAccepted
-    }
-
-    func closed(_ channel: any Channel, _ address: AddressKey) {
-        state.withLock { state in
-            guard state.hangUps.removeValue(forKey: ObjectIdentifier(channel)) != nil else { return }
-            state.doorman.closed(address)
-        }
-    }
-
-    /// For the end: without waiting for anybody.
-    func hangUpAll() {
-        let hangUps = state.withLock { Array($0.hangUps.values) }
-        for hangUp in hangUps { hangUp() }
-    }
-}
-
-/// First in the pipeline, below TLS. A peer that half-closes is taken as gone, so that long polls and event streams end.
-final class ConnectionGuard: ChannelInboundHandler {
+/// First in a connection's pipeline, below TLS.
+///
+/// A peer that half-closes is taken as gone, so that long polls and event streams end.
+private final class ConnectionGuard: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let connections: ConnectionRegister
-    private var address: AddressKey?
 
     init(_ connections: ConnectionRegister) { self.connections = connections }
 
-    func channelActive(context: ChannelHandlerContext) {
-        let address = PeerAddress(context.channel.remoteAddress).key
+    func handlerAdded(context: ChannelHandlerContext) {
         let loop = context.eventLoop
         let bound = NIOLoopBound(context, eventLoop: loop)
-        // From this handler's place on, which is below TLS: TLS would wait for the other side's goodbye.
-        let hangUp: @Sendable () -> Void = { loop.execute { bound.value.close(promise: nil) } }
-        guard connections.open(context.channel, address, hangUp: hangUp) else {
-            context.close(promise: nil)
-            return
-        }
-        self.address = address
-        context.fireChannelActive()
+        // From this handler's place on: TLS, above, would wait for the other side's goodbye.
+        connections.add(context.channel) { loop.execute { bound.value.close(promise: nil) } }
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
-        if let address { connections.closed(context.channel, address) }
-        address = nil
-        context.fireChannelInactive()
-    }
+    func handlerRemoved(context: ChannelHandlerContext) { connections.remove(context.channel) }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .inputClosed? = event as? ChannelEvent {
@@ -104,5 +50,27 @@ final class ConnectionGuard: ChannelInboundHandler {
         } else {
             context.fireUserInboundEventTriggered(event)
         }
+    }
+}
+
+/// First in the listening socket's pipeline: closes who comes too often before a pipeline, TLS or a task costs anything.
+final class DoorHandler: ChannelInboundHandler {
+    typealias InboundIn = any Channel
+    typealias InboundOut = any Channel
+
+    private let connections: ConnectionRegister
+
+    init(_ connections: ConnectionRegister) { self.connections = connections }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let visitor = unwrapInboundIn(data)
+        let address = PeerAddress(visitor.remoteAddress).key
+        guard connections.mayEnter(address) else {
+            visitor.close(promise: nil)
+            return
+        }
+        let connections = connections
+        visitor.closeFuture.whenComplete { _ in connections.left(address) }
+        context.fireChannelRead(data)
     }
 }

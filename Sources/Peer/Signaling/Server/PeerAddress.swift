@@ -11,14 +11,21 @@ struct PeerAddress: Sendable {
         var text = address?.ipAddress ?? "unknown"
         if text.hasPrefix("::ffff:"), text.contains(".") { text.removeFirst("::ffff:".count) }
         self.text = text
-        var four = in_addr()
-        var six = in6_addr()
-        if inet_pton(AF_INET, text, &four) == 1 {
-            key = AddressKey(ipv4: four.s_addr)
-        } else if inet_pton(AF_INET6, String(text.prefix(while: { $0 != "%" })), &six) == 1 {
-            key = AddressKey(ipv6Prefix: withUnsafeBytes(of: six) { $0.loadUnaligned(as: UInt64.self) })
+        if let four = Self.parse(text, AF_INET, as: UInt32.self) {
+            key = AddressKey(ipv4: four)
+        } else if let six = Self.parse(String(text.prefix(while: { $0 != "%" })), AF_INET6, as: UInt64.self) {
+            key = AddressKey(ipv6Prefix: six)
         } else {
             key = AddressKey(ipv4: 0)
+        }
+    }
+
+    /// The first bytes of an address; nil if it is none of that family.
+    private static func parse<Number: FixedWidthInteger>(_ text: String, _ family: Int32, as _: Number.Type) -> Number?
+    {
+        withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { bytes in
+            guard inet_pton(family, text, bytes.baseAddress) == 1 else { return nil }
+            return bytes.loadUnaligned(as: Number.self)
         }
     }
 }

@@ -126,7 +126,13 @@ public actor SignalingServer {
                 inner: try TLSChannel(http, tlsConfiguration: tls), connections: service.connections),
             configuration: ServerConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), backlog: 128),
-            onServerRunning: { channel in onBound(channel.localAddress?.port ?? 0) },
+            onServerRunning: { channel in
+                let door = channel.eventLoop.submit {
+                    try channel.pipeline.syncOperations.addHandler(DoorHandler(service.connections), position: .first)
+                }
+                try? await door.get()
+                onBound(channel.localAddress?.port ?? 0)
+            },
             eventLoopGroup: group, logger: quiet)
     }
 
