@@ -1,23 +1,38 @@
 import CSDL
-import Glibc
 import MediaCore
 
-/// One of the two ways to the display.
+/// One of the two ways to the display. Main thread.
 enum WindowPresenter {
     case surface(SurfacePresenter)
+    case texture(TexturePresenter)
 
     init(_ window: OpaquePointer, _ converter: any PixelConverter, _ choice: PictureWindow.Presentation)
         throws(SourceFailure)
     {
-        self = .surface(try SurfacePresenter(window: window, converter: converter))
+        if choice == .texture || choice == .automatic && TexturePresenter.isCardPresent,
+            let texture = TexturePresenter(window: window, acceptsSoftware: choice == .texture)
+        {
+            self = .texture(texture)
+            return
+        }
+        do {
+            self = .surface(try SurfacePresenter(window: window, converter: converter))
+        } catch {
+            // A display with other pixels: SDL's renderer knows how.
+            guard let texture = TexturePresenter(window: window, acceptsSoftware: true) else { throw error }
+            self = .texture(texture)
+        }
     }
 
     func present(_ shadow: PictureShadow, status: String?, everything: Bool) {
         switch self {
         case .surface(let presenter): presenter.present(shadow, status: status, everything: everything)
+        case .texture(let presenter): presenter.present(shadow, status: status, everything: everything)
         }
     }
 
     /// Before the window goes.
-    func close() {}
+    func close() {
+        if case .texture(let presenter) = self { presenter.close() }
+    }
 }

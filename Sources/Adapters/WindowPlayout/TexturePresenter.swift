@@ -1,0 +1,126 @@
+import CSDL
+import Glibc
+import MediaCore
+
+/// Presents with a graphics card: uploads what changed and lets it convert and scale. Main thread.
+final class TexturePresenter {
+    private let window: OpaquePointer
+    private let renderer: OpaquePointer
+    private var texture: OpaquePointer?
+    private var textureSize: PixelSize?
+    private var rectangles = BlockRectangles()
+    private var shownStatus: String?
+
+    /// - Parameter acceptsSoftware: also a renderer that computes on the processor.
+    /// - Returns: nil if there is no graphics card worth the name.
+    init?(window: OpaquePointer, acceptsSoftware: Bool) {
+        SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, "linear")
+        SDL_SetYUVConversionMode(SDL_YUV_CONVERSION_BT601)
+        guard let renderer = SDL_CreateRenderer(window, -1, SDL_RENDERER_PRESENTVSYNC.rawValue) else { return nil }
+        guard acceptsSoftware || Self.isAccelerated(renderer) else {
+            SDL_DestroyRenderer(renderer)
+            return nil
+        }
+        self.window = window
+        self.renderer = renderer
+    }
+
+    /// The device files of graphics cards; without one there is no need to load a GL library, which takes long.
+    static var isCardPresent: Bool {
+        guard let folder = opendir("/dev/dri") else { return false }
+        defer { closedir(folder) }
+        while let entry = readdir(folder) {
+            // "renderD128": a card that can draw, not one that only shows.
+            if entry.pointee.d_name.0 == CChar(UInt8(ascii: "r")) { return true }
+        }
+        return false
+    }
+
+    private static func isAccelerated(_ renderer: OpaquePointer) -> Bool {
+        var info = SDL_RendererInfo()
+        guard SDL_GetRendererInfo(renderer, &info) == 0, info.flags & SDL_RENDERER_ACCELERATED.rawValue != 0 else {
+            return false
+        }
+        typealias GetString = @convention(c) (UInt32) -> UnsafePointer<UInt8>?
+        let glRenderer: UInt32 = 0x1F01
+        guard let address = SDL_GL_GetProcAddress("glGetString"),
+            let text = unsafeBitCast(address, to: GetString.self)(glRenderer)
+        else { return true }
+        let name = String(cString: text).lowercased()
+        return !["llvmpipe", "softpipe", "swrast", "software"].contains { name.contains($0) }
+    }
+
+    /// Before the window goes.
+    func close() {
+        if let texture { SDL_DestroyTexture(texture) }
+        texture = nil
+        SDL_DestroyRenderer(renderer)
+    }
+
+    func present(_ shadow: PictureShadow, status: String?, everything: Bool) {
+        let isUploaded = shadow.withPicture { picture, pending in upload(picture, &pending, everything) }
+        guard everything || isUploaded == true || status != shownStatus else { return }
+        shownStatus = status
+        var width = Int32(0)
+        var height = Int32(0)
+        SDL_GetRendererOutputSize(renderer, &width, &height)
+        let size = PixelSize(width: Int(width), height: Int(height))
+        let isEmpty = isUploaded == nil
+        let field = StatusText.field
+        SDL_SetRenderDrawColor(
+            renderer, isEmpty ? UInt8(truncatingIfNeeded: field >> 16) : 0,
+            isEmpty ? UInt8(truncatingIfNeeded: field >> 8) : 0, isEmpty ? UInt8(truncatingIfNeeded: field) : 0, 255)
+        SDL_RenderClear(renderer)
+        if let texture, let textureSize {
+            let place = Letterbox(picture: textureSize, window: size).place
+            var target = SDL_Rect(
+                x: Int32(place.x), y: Int32(place.y), w: Int32(place.width), h: Int32(place.height))
+            SDL_RenderCopy(renderer, texture, nil, &target)
+        }
+        if let status { draw(StatusText(status, in: size)) }
+        SDL_RenderPresent(renderer)
+    }
+
+    /// - Returns: true if the texture is different now.
+    private func upload(_ picture: I420Picture, _ pending: inout BlockMap, _ everything: Bool) -> Bool {
+        if texture == nil || textureSize != picture.size {
+            if let texture { SDL_DestroyTexture(texture) }
+            textureSize = picture.size
+            texture = SDL_CreateTexture(
+                renderer, SDL_PIXELFORMAT_IYUV.rawValue, Int32(SDL_TEXTUREACCESS_STREAMING.rawValue),
+                Int32(picture.size.width), Int32(picture.size.height))
+            pending.fill()
+        }
+        if everything { pending.fill() }
+        guard let texture, !pending.isEmpty else { return false }
+        rectangles.cover(pending)
+        pending.clear()
+        for rectangle in rectangles.rectangles {
+            var rect = SDL_Rect(
+                x: Int32(rectangle.x), y: Int32(rectangle.y), w: Int32(rectangle.width), h: Int32(rectangle.height))
+            let chroma = rectangle.y / 2 * picture.strideC + rectangle.x / 2
+            SDL_UpdateYUVTexture(
+                texture, &rect, picture.y + rectangle.y * picture.strideY + rectangle.x, Int32(picture.strideY),
+                picture.u + chroma, Int32(picture.strideC), picture.v + chroma, Int32(picture.strideC))
+        }
+        return true
+    }
+
+    private func draw(_ text: StatusText) {
+        let size = text.size
+        let stride = size.width * 4
+        guard size.width > 0, size.height > 0,
+            let overlay = SDL_CreateTexture(
+                renderer, SDL_PIXELFORMAT_ARGB8888.rawValue, Int32(SDL_TEXTUREACCESS_STATIC.rawValue),
+                Int32(size.width), Int32(size.height))
+        else { return }
+        defer { SDL_DestroyTexture(overlay) }
+        let pixels = UnsafeMutableRawPointer.allocate(byteCount: stride * size.height, alignment: 16)
+        defer { pixels.deallocate() }
+        memset(pixels, 0, stride * size.height)
+        text.draw(into: pixels, stride: stride)
+        SDL_UpdateTexture(overlay, nil, pixels, Int32(stride))
+        SDL_SetTextureBlendMode(overlay, SDL_BLENDMODE_BLEND)
+        SDL_RenderCopy(renderer, overlay, nil, nil)
+    }
+}

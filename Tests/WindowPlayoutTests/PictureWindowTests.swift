@@ -1,0 +1,129 @@
+import Foundation
+import MediaCore
+import Testing
+import WindowPlayout
+
+/// SDL keeps one display per process, and the window belongs to the thread that made it: one test at a time, each on the
+/// thread that runs it from beginning to end.
+@Suite(.serialized) struct PictureWindowTests {
+    private func withWindow(
+        _ width: Int, _ height: Int, _ presentation: PictureWindow.Presentation = .surface,
+        _ body: (PictureWindow, PrivateDisplay) throws -> Void
+    ) throws {
+        let display = try PrivateDisplay(width: width, height: height)
+        setenv("DISPLAY", display.name, 1)
+        setenv("SDL_VIDEODRIVER", "x11", 1)
+        let window = try PictureWindow(title: "share", converter: PlainConverter(), presentation: presentation)
+        try body(window, display)
+    }
+
+    /// Lets the window handle what there is. What `run` has presented is on the screen when it returns.
+    private func settle(_ window: PictureWindow) throws {
+        let end = try window.run(until: MediaInstant(nanoseconds: 0))
+        #expect(end == .deadline)
+    }
+
+    private func redWithGreenCorner(_ size: PixelSize) -> I420Canvas {
+        let canvas = I420Canvas(size)
+        canvas.fill(PixelRect(size), y: 82, u: 90, v: 240)
+        canvas.fill(PixelRect(x: 0, y: 0, width: 32, height: 32), y: 145, u: 54, v: 34)
+        return canvas
+    }
+
+    @Test(arguments: [PictureWindow.Presentation.surface, .texture])
+    func pictureOfTheScreensSizeFillsTheScreen(_ presentation: PictureWindow.Presentation) throws {
+        try withWindow(640, 360, presentation) { window, display in
+            let canvas = redWithGreenCorner(PixelSize(width: 640, height: 360))
+            window.show(canvas.picture)
+            try settle(window)
+            var screen = try display.screenshot()
+            #expect(screen.isNear([255, 0, 0], 639, 359))
+            #expect(screen.isNear([0, 255, 0], 0, 0))
+            #expect(screen.isNear([0, 255, 0], 28, 28))
+            // A change of some blocks.
+            canvas.fill(PixelRect(x: 320, y: 160, width: 64, height: 32), y: 235, u: 128, v: 128)
+            window.show(canvas.picture)
+            try settle(window)
+            screen = try display.screenshot()
+            #expect(screen.isNear([255, 255, 255], 324, 164))
+            #expect(screen.isNear([255, 255, 255], 380, 188))
+            #expect(screen.isNear([255, 0, 0], 388, 188))
+        }
+    }
+
+    @Test func largePictureIsScaledAndKeepsItsShape() throws {
+        try withWindow(400, 400) { window, display in
+            let canvas = redWithGreenCorner(PixelSize(width: 800, height: 400))
+            window.show(canvas.picture)
+            try settle(window)
+            let screen = try display.screenshot()
+            #expect(screen.isNear([0, 0, 0], 200, 98))
+            #expect(screen.isNear([0, 255, 0], 4, 104))
+            #expect(screen.isNear([255, 0, 0], 395, 295))
+            #expect(screen.isNear([0, 0, 0], 200, 302))
+        }
+    }
+
+    @Test(arguments: [PictureWindow.Presentation.surface, .texture])
+    func statusIsReadableBeforeAndOverThePicture(_ presentation: PictureWindow.Presentation) throws {
+        try withWindow(640, 360, presentation) { window, display in
+            func ink(_ screen: Screenshot) -> Int {
+                var count = 0
+                for y in 150..<210 {
+                    for x in 0..<640 where screen.isNear([230, 230, 230], x, y) { count += 1 }
+                }
+                return count
+            }
+            window.setStatus("waiting for the host's answer \u{2026}")
+            try settle(window)
+            var screen = try display.screenshot()
+            #expect(ink(screen) > 500)
+            #expect(screen.isNear([0x1E, 0x20, 0x24], 5, 5))
+            let canvas = redWithGreenCorner(PixelSize(width: 640, height: 360))
+            window.show(canvas.picture)
+            try settle(window)
+            screen = try display.screenshot()
+            #expect(ink(screen) == 0)
+            #expect(screen.isNear([255, 0, 0], 320, 180))
+            window.setStatus("The host has stopped sharing.")
+            try settle(window)
+            screen = try display.screenshot()
+            #expect(ink(screen) > 500)
+            #expect(screen.isNear([255, 0, 0], 320, 40))
+        }
+    }
+
+    @Test func stopEndsARunThatSleeps() throws {
+        try withWindow(320, 200) { window, _ in
+            let thread = Thread { window.stop() }
+            thread.start()
+            let end = try window.run()
+            #expect(end == .stopped)
+        }
+    }
+
+    @Test func pictureFromAnotherThreadWakesTheWindow() throws {
+        try withWindow(320, 200) { window, display in
+            try settle(window)
+            let thread = Thread {
+                let canvas = I420Canvas(PixelSize(width: 320, height: 200))
+                canvas.fill(PixelRect(canvas.size), y: 235, u: 128, v: 128)
+                window.show(canvas.picture)
+                window.stop()
+            }
+            thread.start()
+            #expect(try window.run() == .stopped)
+            #expect(try display.screenshot().isNear([255, 255, 255], 160, 100))
+        }
+    }
+
+    @Test func missingDisplayIsNamed() {
+        setenv("DISPLAY", ":4093", 1)
+        setenv("SDL_VIDEODRIVER", "x11", 1)
+        let failure = #expect(throws: SourceFailure.self) {
+            try PictureWindow(title: "share", converter: PlainConverter())
+        }
+        #expect(failure?.code == .noDisplay)
+        #expect(failure?.remedy.isEmpty == false)
+    }
+}
