@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 
 extension Identity {
@@ -6,9 +7,8 @@ extension Identity {
         if let data = getenv("XDG_DATA_HOME").map({ String(cString: $0) }), data.hasPrefix("/") {
             return data + "/share"
         }
-        let home =
-            getenv("HOME").map { String(cString: $0) } ?? getpwuid(getuid()).map { String(cString: $0.pointee.pw_dir) }
-        return (home ?? "/") + "/.local/share/share"
+        let home = getenv("HOME").map { String(cString: $0) } ?? FileManager.default.homeDirectoryForCurrentUser.path
+        return home + "/.local/share/share"
     }
 
     /// Reads `identity.pem` (mode 0600) of `directory`, or makes both; the directory gets mode 0700.
@@ -40,15 +40,15 @@ private enum IdentityFile {
                 throw IdentityError(.directory, "cannot make \(path) for this machine's identity: \(reason())")
             }
         }
-        var status = stat()
-        guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+        // With "/." a symbolic link to a directory is followed.
+        guard let status = FileStatus(directory + "/."), status.isDirectory else {
             throw IdentityError(.directory, "\(directory) is not a directory")
         }
-        guard status.st_uid == geteuid() else {
+        guard status.owner == Int(geteuid()) else {
             throw IdentityError(
                 .permissions, "\(directory) belongs to somebody else; set XDG_DATA_HOME to a place of your own")
         }
-        guard status.st_mode & 0o022 == 0 else {
+        guard status.mode & 0o022 == 0 else {
             throw IdentityError(.permissions, "others may write to \(directory); run: chmod 700 \(directory)")
         }
     }
@@ -61,20 +61,20 @@ private enum IdentityFile {
             throw IdentityError(.file, "cannot open \(path): \(reason())")
         }
         defer { close(file) }
-        var status = stat()
-        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        // Nobody can put another file there meanwhile: only we may write to the directory.
+        guard let status = FileStatus(path), status.isFile else {
             throw IdentityError(.file, "\(path) is not a plain file")
         }
-        guard status.st_uid == geteuid() else {
+        guard status.owner == Int(geteuid()) else {
             throw IdentityError(.permissions, "\(path) belongs to somebody else")
         }
-        guard status.st_mode & 0o077 == 0 else {
+        guard status.mode & 0o077 == 0 else {
             throw IdentityError(
                 .permissions,
                 "others may read the key in \(path); if nobody did, run: chmod 600 \(path), else remove it to get a new one"
             )
         }
-        guard status.st_size <= 16_384 else { throw IdentityError.damaged(path, "it is far too long") }
+        guard status.size <= 16_384 else { throw IdentityError.damaged(path, "it is far too long") }
         var bytes = [UInt8](repeating: 0, count: 16_384)
         var count = 0
         while count < bytes.count {
@@ -116,4 +116,34 @@ private enum IdentityFile {
     }
 
     private static func reason() -> String { String(cString: strerror(errno)) }
+}
+
+/// What the file system says of a path; a symbolic link is not followed.
+///
+/// By Foundation: the members of C's `struct stat` belong to whichever module the compiler meets first.
+private struct FileStatus {
+    let isFile: Bool
+    let isDirectory: Bool
+    let owner: Int
+    /// The permission bits.
+    let mode: Int
+    /// Bytes.
+    let size: Int
+
+    init?(_ path: String) {
+        guard let values = try? FileManager.default.attributesOfItem(atPath: path),
+            let owner = Self.number(values[.ownerAccountID]), let mode = Self.number(values[.posixPermissions]),
+            let size = Self.number(values[.size])
+        else { return nil }
+        let type = values[.type] as? FileAttributeType
+        isFile = type == .typeRegular
+        isDirectory = type == .typeDirectory
+        self.owner = owner
+        self.mode = mode
+        self.size = size
+    }
+
+    private static func number(_ value: Any?) -> Int? {
+        (value as? any BinaryInteger).map { Int(truncatingIfNeeded: $0) } ?? value as? Int
+    }
 }
