@@ -12,7 +12,7 @@ final class AgentPair: @unchecked Sendable {
     private var candidates: [Side: [String]] = [:]
     private let bothConnected = Expectation("the connection")
 
-    private init(loop: NetworkLoop) { self.loop = loop }
+    init(loop: NetworkLoop) { self.loop = loop }
 
     func agent(_ side: Side) -> ICEAgent {
         guard let agent = agents[side] else { preconditionFailure("no agent") }
@@ -26,7 +26,7 @@ final class AgentPair: @unchecked Sendable {
         return pair
     }
 
-    private func open() throws {
+    func open() throws {
         for side in [Side.controlling, .controlled] {
             agents[side] = try ICEAgent(
                 loop: loop,
@@ -64,8 +64,9 @@ final class AgentPair: @unchecked Sendable {
         }
     }
 
-    func send(_ bytes: [UInt8], from side: Side) {
-        bytes.withUnsafeBytes { _ = agent(side).send($0) }
+    @discardableResult
+    func send(_ bytes: [UInt8], from side: Side) -> Bool {
+        bytes.withUnsafeBytes { agent(side).send($0) }
     }
 
     func close() async throws {
@@ -74,5 +75,7 @@ final class AgentPair: @unchecked Sendable {
             loop.perform { [self] in agent(side).close { closed.fulfill() } }
             try await closed.wait(on: loop)
         }
+        // The closure may hold the pair.
+        try await loop.run { [self] in onDatagram = { _, _ in } }
     }
 }

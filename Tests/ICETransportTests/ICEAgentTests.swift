@@ -62,22 +62,42 @@ import Testing
         loop.stop()
     }
 
-    @Test func sendingWithoutAPairOrAfterTheEndFails() async throws {
+    @Test func theFirstDatagramsWaitForAPair() async throws {
         let loop = NetworkLoop(name: "net-0")
-        let closed = Expectation("the end")
-        try await loop.run {
-            let agent = try ICEAgent(
-                loop: loop, configuration: .init(isControlling: true, localAddresses: [], includesLoopback: true),
-                handlers: .init { _ in })
-            func send() -> Bool { [UInt8](repeating: 0x80, count: 20).withUnsafeBytes { agent.send($0) } }
-            #expect(!send())
-            try agent.gather()
-            #expect(!send())
-            agent.close()
-            #expect(!send())
-            agent.close { closed.fulfill() }
+        let pair = AgentPair(loop: loop)
+        let arrived = Expectation("what was sent before there was a pair")
+        let received = Mutex<[[UInt8]]>([])
+        pair.onDatagram = { _, datagram in
+            received.withLock { $0.append(datagram) }
+            if received.withLock({ $0.count }) == ICEAgent.earlyLimit { arrived.fulfill() }
         }
-        try await closed.wait(on: loop)
+        try await loop.run {
+            try pair.open()
+            for number in 0...UInt8(ICEAgent.earlyLimit) {
+                #expect(pair.send([22, number], from: .controlled) == (number < ICEAgent.earlyLimit))
+            }
+        }
+        try await arrived.wait(on: loop)
+        #expect(received.withLock { $0 } == (0..<UInt8(ICEAgent.earlyLimit)).map { [22, $0] })
+        try await pair.close()
+        loop.stop()
+    }
+
+    @Test func sendingAfterTheEndFails() async throws {
+        let loop = NetworkLoop(name: "net-0")
+        let pair = try await AgentPair.connected(on: loop)
+        try await loop.run {
+            #expect(pair.send([0x80], from: .controlled))
+            pair.agent(.controlled).close()
+            #expect(!pair.send([0x80], from: .controlled))
+            #expect(throws: CandidateRefusal.closed) {
+                try pair.agent(.controlled).addRemote("candidate:1 1 udp 5 127.0.0.1 9 typ host")
+            }
+            pair.agent(.controlled).restart()
+            pair.agent(.controlled).remoteCandidatesEnded()
+            try pair.agent(.controlled).gather()
+        }
+        try await pair.close()
         loop.stop()
     }
 

@@ -8,6 +8,8 @@ public import MediaCore
 public final class ICEAgent {
     /// The most candidates of the other side that are tried.
     public static let remoteCandidateLimit = 40
+    /// The most datagrams that wait for the first pair: a DTLS flight.
+    public static let earlyLimit = 8
 
     public private(set) var credentials: Credentials
     public private(set) var state = State.new
@@ -22,8 +24,9 @@ public final class ICEAgent {
     private let stream: guint
     private var signals: [gulong] = []
     private var remoteCandidates = 0
-    private var hasRemoteCredentials = false
     private var socket: SelectedSocket?
+    /// Datagrams that wait for the first pair.
+    private var early: [[UInt8]] = []
     private var closing = Closing.open
 
     private enum Closing {
@@ -201,10 +204,18 @@ public final class ICEAgent {
     // MARK: Datagrams
 
     /// Sends one datagram over the selected pair. Allocates: never when the pair is direct.
-    /// - Returns: false if there is no pair, or the socket's buffer is full, which is counted.
+    ///
+    /// Before there is a pair, the first few are held until there is one: the other side may have its pair half a round
+    /// trip earlier, and its ClientHello is then answered now rather than after a timeout.
+    /// - Returns: false if it is dropped: too many are held, or the socket's buffer is full, which is counted.
     @discardableResult
     public func send(_ datagram: UnsafeRawBufferPointer) -> Bool {
-        guard let base = datagram.baseAddress else { return false }
+        guard case .open = closing, let base = datagram.baseAddress else { return false }
+        if selectedPair == nil {
+            guard early.count < Self.earlyLimit else { return false }
+            early.append(Array(datagram))
+            return true
+        }
         let before = counters.packetsSent
         withUnsafePointer(to: datagram.count) { count in
             sendBatch(base, stride: 0, lengths: UnsafeBufferPointer(start: count, count: 1))
@@ -249,6 +260,7 @@ public final class ICEAgent {
             closing = .underway([completion])
             handlers = Handlers { _ in }
             socket = nil
+            early = []
             for signal in signals { cnice_disconnect(agent, signal) }
             signals = []
             nice_agent_attach_recv(agent, stream, 1, loop.context, nil, nil)
@@ -367,6 +379,9 @@ public final class ICEAgent {
         socket = nice_agent_get_selected_socket(agent, stream, 1).flatMap {
             SelectedSocket(owning: $0, remote: cnice_candidate_address(remote))
         }
+        let held = early
+        early = []
+        for datagram in held { datagram.withUnsafeBytes { _ = send($0) } }
     }
 }
 
