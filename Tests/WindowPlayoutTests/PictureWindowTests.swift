@@ -8,12 +8,15 @@ import WindowPlayout
 @Suite(.serialized) struct PictureWindowTests {
     private func withWindow(
         _ width: Int, _ height: Int, _ presentation: PictureWindow.Presentation = .surface,
+        startsFullscreen: Bool = false,
         _ body: (PictureWindow, PrivateDisplay) throws -> Void
     ) throws {
         let display = try PrivateDisplay(width: width, height: height)
         setenv("DISPLAY", display.name, 1)
         setenv("SDL_VIDEODRIVER", "x11", 1)
-        let window = try PictureWindow(title: "share", converter: PlainConverter(), presentation: presentation)
+        let window = try PictureWindow(
+            title: "share", converter: PlainConverter(), startsFullscreen: startsFullscreen,
+            presentation: presentation)
         try body(window, display)
     }
 
@@ -61,6 +64,17 @@ import WindowPlayout
             #expect(screen.isNear([0, 255, 0], 4, 104))
             #expect(screen.isNear([255, 0, 0], 395, 295))
             #expect(screen.isNear([0, 0, 0], 200, 302))
+        }
+    }
+
+    @Test func fullScreenNeedsNoWindowManager() throws {
+        try withWindow(500, 300, startsFullscreen: true) { window, display in
+            let canvas = redWithGreenCorner(PixelSize(width: 100, height: 60))
+            window.show(canvas.picture)
+            try settle(window)
+            let screen = try display.screenshot()
+            #expect(screen.isNear([0, 255, 0], 2, 2))
+            #expect(screen.isNear([255, 0, 0], 497, 297))
         }
     }
 

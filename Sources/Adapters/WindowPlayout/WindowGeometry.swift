@@ -8,6 +8,7 @@ struct WindowGeometry {
     private var requested: PixelSize?
     private var isSizedByPerson = false
     private(set) var isFullscreen = false
+    private var beforeFullscreen: SDL_Rect?
 
     init() {}
 
@@ -66,7 +67,28 @@ struct WindowGeometry {
 
     mutating func toggleFullscreen(_ window: OpaquePointer) {
         isFullscreen.toggle()
-        SDL_SetWindowFullscreen(window, isFullscreen ? SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue : 0)
+        if let display = csdl_x11_display(window), csdl_x11_has_window_manager(display) == 0 {
+            fillScreen(window)
+        } else {
+            SDL_SetWindowFullscreen(window, isFullscreen ? SDL_WINDOW_FULLSCREEN_DESKTOP.rawValue : 0)
+        }
+    }
+
+    /// Without a window manager nobody answers SDL's wish for full screen; the window can be put anywhere, though.
+    private mutating func fillScreen(_ window: OpaquePointer) {
+        if isFullscreen {
+            var rect = SDL_Rect()
+            SDL_GetWindowPosition(window, &rect.x, &rect.y)
+            SDL_GetWindowSize(window, &rect.w, &rect.h)
+            beforeFullscreen = rect
+            let screen = Self.screen(usable: false)
+            SDL_SetWindowPosition(window, 0, 0)
+            SDL_SetWindowSize(window, Int32(screen.width), Int32(screen.height))
+        } else if let rect = beforeFullscreen {
+            requested = PixelSize(width: Int(rect.w), height: Int(rect.h))
+            SDL_SetWindowSize(window, rect.w, rect.h)
+            SDL_SetWindowPosition(window, rect.x, rect.y)
+        }
     }
 
     private static func screen(usable: Bool) -> PixelSize {

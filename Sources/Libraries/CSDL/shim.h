@@ -4,6 +4,7 @@
 #define SDL_MAIN_HANDLED
 #include <SDL.h>
 #include <SDL_syswm.h>
+#include <X11/Xatom.h>
 #include <sys/eventfd.h>
 
 /// The window's connection to the X server, NULL when SDL drives something else.
@@ -17,6 +18,19 @@ static inline void *csdl_x11_display(SDL_Window *window) {
 /// The socket of an X connection; readable when the server has something to say.
 static inline int csdl_x11_socket(void *display) {
     return ConnectionNumber((Display *)display);
+}
+
+/// Whether anybody on the display answers a wish for full screen (EWMH, _NET_SUPPORTING_WM_CHECK).
+static inline int csdl_x11_has_window_manager(void *display) {
+    Display *d = (Display *)display;
+    Atom check = XInternAtom(d, "_NET_SUPPORTING_WM_CHECK", True), type = None;
+    int format = 0;
+    unsigned long count = 0, rest = 0;
+    unsigned char *value = NULL;
+    if (check == None) return 0;
+    XGetWindowProperty(d, DefaultRootWindow(d), check, 0, 1, False, XA_WINDOW, &type, &format, &count, &rest, &value);
+    if (value) XFree(value);
+    return count == 1;
 }
 
 /// A counter that poll can wait for; -1 and errno if there is none.

@@ -1,0 +1,29 @@
+import Foundation
+import MediaCore
+import Testing
+import WindowPlayout
+
+// SDL is one per process, so these take turns with the window's tests.
+extension PictureWindowTests {
+    @Suite struct SpeakerOutputTests {
+        @Test func soundIsTakenAndLatencyIsBounded() throws {
+            setenv("SDL_AUDIODRIVER", "dummy", 1)
+            let speaker = try SpeakerOutput()
+            #expect(speaker.isDeviceOpen)
+            for _ in 0..<100 { [Int16](repeating: 7, count: 960).withUnsafeBufferPointer { speaker.play($0) } }
+            #expect(speaker.latency > .milliseconds(20))
+            #expect(!(speaker.latency > .milliseconds(220)))
+            #expect(speaker.droppedSamples > 0)
+            speaker.close()
+            speaker.close()
+            #expect(!speaker.isDeviceOpen)
+        }
+
+        @Test func missingSoundIsNamed() {
+            setenv("SDL_AUDIODRIVER", "pulseaudio", 1)
+            setenv("PULSE_SERVER", "unix:/nonexistent/native", 1)
+            let failure = #expect(throws: SourceFailure.self) { try SpeakerOutput() }
+            #expect(failure?.code == .noSoundServer)
+        }
+    }
+}
