@@ -12,6 +12,8 @@ struct PacketHistory {
         /// Distant past while it waits.
         var lastSent = MediaInstant(nanoseconds: .min)
         var resends: UInt8 = 0
+        /// It waits to be sent again.
+        var isQueued = false
     }
 
     private let slab: PacketSlab
@@ -37,6 +39,8 @@ struct PacketHistory {
     }
 
     var capacity: Int { entries.count }
+    /// Nothing waits.
+    var isEmpty: Bool { nextToSend == nextToWrite }
     var waitingCount: Int { Int(nextToWrite &- nextToSend) }
     /// Packets that can still be added.
     var room: Int { capacity &- waitingCount }
@@ -85,6 +89,11 @@ struct PacketHistory {
         let entry = entries[Int(sequence & mask)]
         guard entry.sequence == sequence else { return nil }
         return (bytes(entry), entry)
+    }
+
+    mutating func noteQueued(_ sequence: Int64, _ isQueued: Bool) {
+        let index = Int(sequence & mask)
+        if entries[index].sequence == sequence { entries[index].isQueued = isQueued }
     }
 
     mutating func noteResent(_ sequence: Int64, now: MediaInstant) {

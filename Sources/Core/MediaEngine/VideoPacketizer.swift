@@ -19,7 +19,9 @@ struct VideoPacketizer {
         var payloadBytes: Int
     }
 
-    init(_ parameters: SenderParameters, _ stream: VideoStreamParameters, epoch: MediaInstant, random: inout SeededRandom) {
+    init(
+        _ parameters: SenderParameters, _ stream: VideoStreamParameters, epoch: MediaInstant, random: inout SeededRandom
+    ) {
         self.stream = stream
         ids = parameters.extensions
         maximumPacketSize = parameters.maximumPacketSize

@@ -1,0 +1,151 @@
+public import MediaCore
+import RTPWire
+
+extension MediaReceiver {
+    /// The next thing to give or to do; call until it is `.wait`.
+    /// - Parameter buffer: gets an RTCP packet; at least 1,200 bytes.
+    public func poll(now: MediaInstant, into buffer: UnsafeMutableRawBufferPointer) -> ReceiverOutput {
+        precondition(buffer.count >= 1_200, "a buffer of \(buffer.count) bytes")
+        if nextReport == nil { nextReport = now + .milliseconds(100) }
+        if let frame = takeFrame(now) { return frame }
+        if let sound = takeSound(now) { return sound }
+        if pendingBye {
+            pendingBye = false
+            return .event(.bye)
+        }
+        if pendingKeyframeEvent {
+            pendingKeyframeEvent = false
+            return .event(.keyframeRequested)
+        }
+        guard !hasEnded else { return .wait(until: .distantFuture, .nothing) }
+        checkPatience(now)
+        var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: buffer[0..<1_200]))
+        if now >= feedback.deadline, feedback.write(into: &writer, now: now) {
+            counters.feedbackPackets &+= 1
+            return .rtcp(writer.position)
+        }
+        if now >= nacks.deadline, writeNack(now, &writer) { return .rtcp(writer.position) }
+        if now >= gate.deadline, videoSSRC != 0 {
+            writePictureLoss(now, &writer)
+            return .rtcp(writer.position)
+        }
+        if let due = nextReport, now >= due {
+            writeReport(now, &writer)
+            return .rtcp(writer.position)
+        }
+        return wait(now)
+    }
+
+    private func wait(_ now: MediaInstant) -> ReceiverOutput {
+        var deadline = nextReport ?? .distantFuture
+        var reason = ReceiverWakeReason.report
+        if feedback.deadline < deadline { (deadline, reason) = (feedback.deadline, .feedback) }
+        if nacks.deadline < deadline { (deadline, reason) = (nacks.deadline, .nack) }
+        if videoSSRC != 0, gate.deadline < deadline { (deadline, reason) = (gate.deadline, .keyframe) }
+        if patienceDeadline < deadline { (deadline, reason) = (patienceDeadline, .keyframe) }
+        for index in tracks.indices {
+            if let due = tracks[index].buffer.deadline, due < deadline { (deadline, reason) = (due, .audio) }
+        }
+        return .wait(until: deadline, reason)
+    }
+
+    private func takeSound(_ now: MediaInstant) -> ReceiverOutput? {
+        for index in tracks.indices {
+            guard let output = tracks[index].buffer.pop(now: now) else { continue }
+            let info = ReceivedAudio(
+                track: index, timestamp: output.timestamp, captured: tracks[index].clock.captured(output.timestamp),
+                isLost: output.isLost, useFEC: output.useFEC, frames: output.frames)
+            return .audio(output.bytes, info)
+        }
+        return nil
+    }
+
+    // MARK: RTCP out
+
+    private func writeNack(_ now: MediaInstant, _ writer: inout ByteWriter) -> Bool {
+        var nack = NackWriter(senderSSRC: parameters.localSSRC, mediaSSRC: videoSSRC)
+        var asked = 0
+        nacks.takeDue(now: now) { sequence in
+            do throws(BufferFull) {
+                try nack.append(SequenceNumber(truncating: sequence), into: &writer)
+                asked &+= 1
+                return true
+            } catch {
+                return false
+            }
+        }
+        guard asked > 0 else { return false }
+        counters.nacks &+= 1
+        counters.nackedPackets &+= asked
+        return true
+    }
+
+    private func writePictureLoss(_ now: MediaInstant, _ writer: inout ByteWriter) {
+        try? PictureLossIndication(senderSSRC: parameters.localSSRC, mediaSSRC: videoSSRC).write(into: &writer)
+        gate.noteSent(now: now, roundTrip: nacks.roundTrip)
+        counters.keyframeRequests &+= 1
+        pendingKeyframeEvent = true
+    }
+
+    private func writeReport(_ now: MediaInstant, _ writer: inout ByteWriter) {
+        var isFlowing = videoRegister.hasNews
+        do throws(BufferFull) {
+            var report = try ReceiverReport.write(ssrc: parameters.localSSRC, into: &writer)
+            if let block = videoRegister.block(ssrc: videoSSRC, now: now) { try report.append(block, into: &writer) }
+            for index in tracks.indices {
+                isFlowing = isFlowing || tracks[index].register.hasNews
+                if let block = tracks[index].register.block(ssrc: tracks[index].ssrc, now: now) {
+                    try report.append(block, into: &writer)
+                }
+            }
+            try SourceDescription.write(ssrc: parameters.localSSRC, cname: parameters.cname, into: &writer)
+        } catch {}
+        counters.reports &+= 1
+        nextReport = now + (isFlowing ? .seconds(1) : parameters.restingReportInterval)
+    }
+
+    // MARK: RTCP in
+
+    /// Takes one RTCP datagram in, compound or reduced-size, with SRTCP's protection removed.
+    public func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
+        guard !hasEnded else { return }
+        var packets = RTCPIterator(bytes)
+        var hasMore = true
+        while hasMore {
+            do throws(RTPMalformed) {
+                guard let packet = try packets.next() else { return }
+                handle(packet, now)
+            } catch {
+                counters.drops.malformedControl &+= 1
+                hasMore = error.reason != .truncated && error.reason != .version && error.reason != .rtcpLength
+            }
+        }
+    }
+
+    private func handle(_ packet: RTCPPacket, _ now: MediaInstant) {
+        switch packet {
+        case .senderReport(let report):
+            if report.info.ssrc == videoSSRC, parameters.video != nil {
+                videoRegister.noteSenderReport(report.info.ntp, now: now)
+                videoClock.note(report.info)
+                return
+            }
+            for index in tracks.indices where tracks[index].ssrc == report.info.ssrc {
+                tracks[index].register.noteSenderReport(report.info.ntp, now: now)
+                tracks[index].clock.note(report.info)
+            }
+        case .goodbye(let goodbye):
+            // The session ends with its picture; without one, with its sound.
+            let isOurs = goodbye.contains { ssrc in
+                parameters.video != nil ? ssrc == videoSSRC : tracks.contains { $0.ssrc == ssrc }
+            }
+            if isOurs, !hasEnded {
+                hasEnded = true
+                pendingBye = true
+            }
+        case .receiverReport, .sourceDescription, .nack, .pictureLoss, .fullIntraRequest, .transportFeedback,
+            .bitrateEstimate, .other:
+            break
+        }
+    }
+}

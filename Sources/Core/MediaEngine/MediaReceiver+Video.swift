@@ -1,0 +1,145 @@
+import MediaCore
+import RTPWire
+
+extension MediaReceiver {
+    /// A gap of more packets is not filled packet by packet.
+    static let largestGap: Int64 = 128
+
+    func handleVideo(_ packet: RTPPacketView, isRepeat: Bool, _ now: MediaInstant) throws(RTPMalformed) {
+        counters.videoPackets &+= 1
+        let previous = videoSequence.highest
+        let sequence: Int64
+        if isRepeat {
+            guard let number = videoSequence.takeRepeat(packet.sequenceNumber) else {
+                return counters.drops.sequenceJump &+= 1
+            }
+            sequence = number
+        } else {
+            switch videoSequence.take(packet.sequenceNumber) {
+            case .jump: return counters.drops.sequenceJump &+= 1
+            case .restarted(let number):
+                sequence = number
+                video?.restart()
+                ready = nil
+                nacks.removeAll()
+                videoRegister.restart()
+                gate.need(now: now)
+            case .next(let number): sequence = number
+            }
+            videoRegister.note(sequence, timestamp: packet.timestamp, now: now)
+            if let previous, sequence < previous { counters.reordered &+= 1 }
+        }
+        // Whatever it carries, it is no longer missing.
+        if let missing = nacks.remove(sequence, isRepeat: isRepeat, now: now), isRepeat, missing.asked != nil {
+            counters.repaired &+= 1
+        }
+        if packet.payload.isEmpty {
+            insert(sequence, nil, packet.payload, packet, now)
+        } else {
+            let (descriptor, data) = try VP8PayloadDescriptor.parse(packet.payload)
+            insert(sequence, descriptor, data, packet, now)
+        }
+        noteGap(previous, sequence, now)
+        noteKeyframes(now)
+    }
+
+    private func insert(
+        _ sequence: Int64, _ descriptor: VP8PayloadDescriptor?, _ data: UnsafeRawBufferPointer, _ packet: RTPPacketView,
+        _ now: MediaInstant
+    ) {
+        guard video != nil else { return }
+        for _ in 0..<2 {
+            switch video?.insert(
+                sequence, descriptor: descriptor, data: data, marker: packet.marker, timestamp: packet.timestamp,
+                now: now)
+            {
+            case .taken, nil: return
+            case .duplicate: return counters.drops.duplicate &+= 1
+            case .tooOld: return counters.drops.tooOld &+= 1
+            case .tooLong: return counters.drops.tooLong &+= 1
+            case .overflow:
+                ready = nil
+                video?.makeRoom(for: sequence)
+                if let oldest = video?.expected { nacks.forget(before: oldest) }
+                gate.need(now: now)
+            }
+        }
+    }
+
+    private func noteGap(_ previous: Int64?, _ sequence: Int64, _ now: MediaInstant) {
+        guard let previous else {
+            // In the middle of a stream: nothing can be shown before a key frame.
+            if video?.newestKeyframe != sequence { gate.need(now: now) }
+            return
+        }
+        guard sequence > previous &+ 1 else { return }
+        let gap = sequence &- previous &- 1
+        counters.lost &+= Int(gap)
+        if gap > Self.largestGap || !nacks.insert(from: previous &+ 1, to: sequence, now: now) {
+            // More than is worth repairing.
+            nacks.removeAll()
+            video?.waitForKeyframe()
+            ready = nil
+            gate.need(now: now)
+        }
+    }
+
+    /// A key frame that has begun makes everything before it irrelevant, and asking for another one too.
+    private func noteKeyframes(_ now: MediaInstant) {
+        guard let newest = video?.newestKeyframe else { return }
+        nacks.forget(before: newest)
+        gate.hold(until: now + .milliseconds(300))
+    }
+
+    /// How long a missing packet is waited for until a key frame is asked for.
+    var patience: MediaDuration { max(.milliseconds(300), nacks.roundTrip * 3) }
+
+    /// Asks for a key frame if a missing packet seems to be lost for good; it may still come first.
+    func checkPatience(_ now: MediaInstant) {
+        guard let first = nacks.first else { return }
+        if now - first.since >= patience { gate.need(now: now) }
+        if now - first.since >= .seconds(5) { nacks.forget(before: first.sequence &+ 1) }
+    }
+
+    /// When `checkPatience` has something to do.
+    var patienceDeadline: MediaInstant {
+        guard let first = nacks.first, video != nil else { return .distantFuture }
+        return gate.isNeeded ? first.since + .seconds(5) : first.since + patience
+    }
+
+    /// The next frame, if one is there.
+    func takeFrame(_ now: MediaInstant) -> ReceiverOutput? {
+        while let span = video?.next() {
+            guard let frame = video?.pop(span) else {
+                gate.need(now: now)
+                continue
+            }
+            if span.isKeyframe {
+                gate.noteServed()
+                counters.keyframes &+= 1
+            } else if nacks.first.map({ $0.sequence > span.last }) ?? true, video?.waitsForKeyframe == false {
+                // What was missing has come after all.
+                gate.noteServed()
+            }
+            nacks.forget(before: span.last &+ 1)
+            counters.frames &+= 1
+            counters.frameBytes &+= frame.bytes.count
+            noteFreeze(frame, now)
+            let info = ReceivedFrame(
+                isKeyframe: span.isKeyframe, timestamp: frame.timestamp, captured: videoClock.captured(frame.timestamp),
+                firstArrival: frame.firstArrival, lastArrival: frame.lastArrival, layer: frame.layer)
+            return .frame(frame.bytes, info)
+        }
+        if let video, video.waitsForKeyframe, video.expected != nil, video.newestKeyframe == nil { gate.need(now: now) }
+        return nil
+    }
+
+    private func noteFreeze(_ frame: FrameAssembler.Frame, _ now: MediaInstant) {
+        guard let since = frame.hadToWaitSince else { return }
+        let time = now - since
+        guard time > .milliseconds(150) else { return }
+        counters.freezes &+= 1
+        counters.freezeTime = counters.freezeTime + time
+        counters.longestFreeze = max(counters.longestFreeze, time)
+    }
+}

@@ -1,0 +1,169 @@
+public import MediaCore
+public import RTPWire
+
+/// The receiving half of a session, without any I/O: RTP and RTCP packets go in; whole frames, sound packets in order and RTCP come out.
+///
+/// Call a `handle` function, then `poll` until it says `.wait`. Confined to one thread. Allocates only when made.
+public final class MediaReceiver {
+    let parameters: ReceiverParameters
+    let ntpEpoch: NTPTimestamp
+    let epoch: MediaInstant
+    var videoSSRC: UInt32
+    var rtxSSRC: UInt32
+    var video: FrameAssembler?
+    var videoSequence = SequenceGate()
+    var videoRegister = ReceptionRegister(clockRate: 90_000)
+    var videoClock = ClockMapping(clockRate: 90_000)
+    var nacks = NackRegister()
+    var gate = KeyframeGate()
+    var tracks: [Track]
+    var feedback: FeedbackRecorder
+    var counters = ReceiverStatistics()
+    var nextReport: MediaInstant?
+    var hasPolled = false
+    var hasEnded = false
+    var pendingBye = false
+    var pendingKeyframeEvent = false
+    /// The span whose frame was found and is to be given out.
+    var ready: FrameAssembler.Span?
+
+    struct Track {
+        let stream: AudioStreamParameters
+        var ssrc: UInt32
+        var sequence = SequenceGate()
+        var register = ReceptionRegister(clockRate: AudioFormat.sampleRate)
+        var clock = ClockMapping(clockRate: AudioFormat.sampleRate)
+        var buffer = AudioBuffer()
+    }
+
+    /// - Parameters:
+    ///   - seed: reserved for what has to look random.
+    ///   - ntpEpoch: the wall clock at `now`.
+    public init(_ parameters: ReceiverParameters, seed: UInt64, ntpEpoch: NTPTimestamp, now: MediaInstant) {
+        self.parameters = parameters
+        self.ntpEpoch = ntpEpoch
+        epoch = now
+        videoSSRC = parameters.video?.ssrc ?? 0
+        rtxSSRC = parameters.video?.rtxSSRC ?? 0
+        video = parameters.video == nil ? nil : FrameAssembler(capacity: parameters.packetCapacity)
+        tracks = parameters.audio.map { Track(stream: $0, ssrc: $0.ssrc) }
+        feedback = FeedbackRecorder(
+            senderSSRC: parameters.localSSRC, mediaSSRC: parameters.video?.ssrc ?? parameters.audio.first?.ssrc ?? 0,
+            epoch: now)
+    }
+
+    // MARK: Input
+
+    /// Takes one RTP packet in, with SRTP's protection removed. Whatever the bytes say, it is a counted drop at worst.
+    public func handleRTP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
+        guard !hasEnded else { return }
+        do throws(RTPMalformed) {
+            try handle(try RTPPacketView(bytes), bytes.count, now)
+        } catch {
+            counters.drops.malformed[Int(error.reason.rawValue)] &+= 1
+        }
+    }
+
+    private func handle(_ packet: RTPPacketView, _ size: Int, _ now: MediaInstant) throws(RTPMalformed) {
+        guard let source = source(of: packet) else { return counters.drops.unknownSource &+= 1 }
+        counters.packets &+= 1
+        counters.bytes &+= size
+        if parameters.hasTransportFeedback,
+            let number = packet.values(of: parameters.extensions).transportSequence
+        {
+            feedback.note(number, now: now)
+        }
+        if let nextReport, nextReport > now + .seconds(1) { self.nextReport = now + .seconds(1) }
+        switch source {
+        case .video: try handleVideo(packet, isRepeat: false, now)
+        case .rtx:
+            guard let stream = parameters.video else { return }
+            let original = try RTX.unwrap(packet, ssrc: videoSSRC, payloadType: stream.payloadType)
+            guard let original else { return counters.paddingPackets &+= 1 }
+            counters.retransmissions &+= 1
+            try handleVideo(original, isRepeat: true, now)
+        case .audio(let track): handleAudio(packet, track, now)
+        }
+    }
+
+    private enum Source { case video, rtx, audio(Int) }
+
+    /// Whose packet it is: by SSRC, or, for a stream whose SSRC is not known yet, by payload type and mid.
+    private func source(of packet: RTPPacketView) -> Source? {
+        let type = packet.payloadType
+        if let stream = parameters.video {
+            if packet.ssrc == videoSSRC, type == stream.payloadType { return .video }
+            if packet.ssrc == rtxSSRC, type == stream.rtxPayloadType { return .rtx }
+        }
+        for index in tracks.indices where packet.ssrc == tracks[index].ssrc && type == tracks[index].stream.payloadType
+        {
+            return .audio(index)
+        }
+        return adopt(packet)
+    }
+
+    private func adopt(_ packet: RTPPacketView) -> Source? {
+        let values = packet.values(of: parameters.extensions)
+        let type = packet.payloadType
+        if let stream = parameters.video, values.mid == nil || values.isMid(stream.mid) {
+            if videoSSRC == 0, type == stream.payloadType {
+                videoSSRC = packet.ssrc
+                return .video
+            }
+            if rtxSSRC == 0, type == stream.rtxPayloadType {
+                rtxSSRC = packet.ssrc
+                return .rtx
+            }
+        }
+        for index in tracks.indices where tracks[index].ssrc == 0 && type == tracks[index].stream.payloadType {
+            guard values.mid == nil || values.isMid(tracks[index].stream.mid) else { continue }
+            tracks[index].ssrc = packet.ssrc
+            return .audio(index)
+        }
+        return nil
+    }
+
+    private func handleAudio(_ packet: RTPPacketView, _ track: Int, _ now: MediaInstant) {
+        counters.audioPackets &+= 1
+        switch tracks[track].sequence.take(packet.sequenceNumber) {
+        case .jump: return counters.drops.sequenceJump &+= 1
+        case .restarted(let sequence):
+            tracks[track].register.restart()
+            tracks[track].register.note(sequence, timestamp: packet.timestamp, now: now)
+            tracks[track].buffer.insert(sequence, packet.payload, timestamp: packet.timestamp, now: now)
+        case .next(let sequence):
+            tracks[track].register.note(sequence, timestamp: packet.timestamp, now: now)
+            tracks[track].buffer.insert(sequence, packet.payload, timestamp: packet.timestamp, now: now)
+        }
+    }
+
+    /// The decoder could not use a frame: no frame is given out until the next key frame, which is asked for.
+    public func requestKeyframe(now: MediaInstant) {
+        guard !hasEnded, video != nil else { return }
+        video?.waitForKeyframe()
+        ready = nil
+        gate.need(now: now)
+    }
+
+    // MARK: State
+
+    /// From a request to its answer; nil until one was answered.
+    public var roundTripTime: MediaDuration? { nacks.hasRoundTrip ? nacks.roundTrip : nil }
+
+    /// Says what is known of the round trip from elsewhere (ICE, signalling).
+    public func hint(roundTripTime: MediaDuration) {
+        if !nacks.hasRoundTrip { nacks.learn(roundTripTime) }
+    }
+
+    public var statistics: ReceiverStatistics {
+        var result = counters
+        for track in tracks {
+            result.audioLost &+= track.buffer.lost
+            result.audioLate &+= track.buffer.late
+            result.audioDelay = max(
+                result.audioDelay, MediaDuration(nanoseconds: Int64(track.buffer.delayMilliseconds * 1e6)))
+        }
+        result.drops.badFrames &+= video?.badFrames ?? 0
+        return result
+    }
+}

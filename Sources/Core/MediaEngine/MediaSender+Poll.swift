@@ -1,0 +1,260 @@
+public import MediaCore
+import RTPWire
+
+extension MediaSender {
+    /// The next thing to do; call until it is `.wait`.
+    /// - Parameter buffer: gets the packet; at least the maximum packet size, and 1,200 bytes.
+    public func poll(now: MediaInstant, into buffer: UnsafeMutableRawBufferPointer) -> SenderOutput {
+        precondition(buffer.count >= max(parameters.maximumPacketSize, 1_200), "a buffer of \(buffer.count) bytes")
+        if goodbye != .none { return pollGoodbye(buffer) }
+        if let event = nextEvent() { return .event(event) }
+        if now >= nextReport { return .rtcp(writeReport(now, buffer)) }
+        for track in tracks.indices {
+            if let length = sendAudio(track, now, buffer) { return .rtp(length) }
+        }
+        guard parameters.video != nil else { return .wait(until: nextReport, .report) }
+        updateStall(now)
+        if isStalled { return pollStalled(now, buffer) }
+        probe.update(
+            now: now, start: parameters.startBitrate, controller: controller,
+            isMoving: lastVideo.map { now - $0 < .seconds(2) } ?? false)
+        updatePace(now)
+        if pacer.maySend(now: now) {
+            if let length = sendRepeat(now, buffer) ?? sendVideo(now, buffer) ?? sendProbe(now, buffer)
+                ?? sendTail(now, buffer)
+            {
+                return .rtp(length)
+            }
+        }
+        return wait(now)
+    }
+
+    private func pollGoodbye(_ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput {
+        guard goodbye == .due else { return .wait(until: .distantFuture, .ended) }
+        goodbye = .said
+        var writer = ByteWriter(buffer)
+        do throws(BufferFull) {
+            let ssrc = parameters.video?.ssrc ?? tracks.first?.stream.ssrc ?? 0
+            try ReceiverReport.write(ssrc: ssrc, into: &writer)
+            try SourceDescription.write(ssrc: ssrc, cname: parameters.cname, into: &writer)
+            if let video = parameters.video { try Goodbye.write(ssrc: video.ssrc, into: &writer) }
+            for track in tracks { try Goodbye.write(ssrc: track.stream.ssrc, into: &writer) }
+        } catch {}
+        return .rtcp(writer.position)
+    }
+
+    private func nextEvent() -> SenderEvent? {
+        if isKeyframeNeeded {
+            isKeyframeNeeded = false
+            return .keyframeNeeded
+        }
+        let change = abs(controller.estimate.bitsPerSecond &- toldEstimate.bitsPerSecond)
+        guard change > toldEstimate.bitsPerSecond / 50 else { return nil }
+        toldEstimate = controller.estimate
+        return .estimateChanged(toldEstimate)
+    }
+
+    private func wait(_ now: MediaInstant) -> SenderOutput {
+        var deadline = nextReport
+        var reason = SenderWakeReason.report
+        if !history.isEmpty || !resends.isEmpty {
+            let next = max(pacer.nextSend(now: now), now + .microseconds(100))
+            if next < deadline { (deadline, reason) = (next, .pacing) }
+        } else if let active = probe.active, parameters.video?.rtxSSRC != nil, active.left > 0 {
+            let next = min(max(pacer.nextSend(now: now), now + .microseconds(100)), active.until)
+            if next < deadline { (deadline, reason) = (next, .probe) }
+        }
+        if tail.deadline < deadline {
+            (deadline, reason) = (max(tail.deadline, now + .microseconds(100)), .tailLoss)
+        }
+        return .wait(until: deadline, reason)
+    }
+
+    // MARK: Pace
+
+    private func updatePace(_ now: MediaInstant) {
+        var rate = controller.estimate.bitsPerSecond
+        rate = controller.hasFeedback ? rate / 10 &* 11 : rate / 2 &* 5
+        if let active = probe.active { rate = max(rate, active.rate.bitsPerSecond) }
+        if rate != pacer.rate.bitsPerSecond { pacer.setRate(Bitrate(bitsPerSecond: rate), now: now) }
+    }
+
+    /// While nothing comes back, what is sent is probably lost: stop, and try with one packet now and then.
+    private func updateStall(_ now: MediaInstant) {
+        guard parameters.hasTransportFeedback, controller.hasFeedback, let oldest = sent.oldestUnanswered else {
+            isStalled = false
+            return
+        }
+        let patience = max(.milliseconds(500), roundTrip * 3)
+        let isSilent = now - max(oldest, lastHeard) > patience
+        if isSilent, !isStalled { counters.stalls &+= 1 }
+        isStalled = isSilent
+    }
+
+    private func pollStalled(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput {
+        if now >= nextStallProbe {
+            nextStallProbe = now + .milliseconds(100)
+            if let length = sendVideo(now, buffer) ?? sendNewestAgain(now, buffer) { return .rtp(length) }
+        }
+        return .wait(until: min(nextStallProbe, nextReport), .tailLoss)
+    }
+
+    // MARK: Packets
+
+    private func sendAudio(
+        _ track: Int, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer
+    ) -> Int? {
+        guard let (bytes, layout) = tracks[track].next else { return nil }
+        buffer.copyMemory(from: bytes)
+        tracks[track].popNext()
+        tracks[track].report.note(payloadBytes: bytes.count &- layout.headerLength, now: now)
+        counters.audioPackets &+= 1
+        return finish(bytes.count, layout, now, buffer)
+    }
+
+    private func sendVideo(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        guard let (bytes, layout, sequence) = history.next else { return nil }
+        buffer.copyMemory(from: bytes)
+        history.noteSent(now: now)
+        videoReport.note(payloadBytes: bytes.count &- layout.headerLength, now: now)
+        tail.noteSent(sequence, now: now, roundTrip: roundTrip)
+        tailTransport = sent.nextSequence
+        return finish(bytes.count, layout, now, buffer)
+    }
+
+    private func sendRepeat(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        while let sequence = resends.popFirst() {
+            history.noteQueued(sequence, false)
+            if let length = sendAgain(sequence, now, buffer) { return length }
+        }
+        return nil
+    }
+
+    private func sendTail(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        guard now >= tail.deadline, history.isEmpty else { return nil }
+        tail.noteRepeated(now: now, roundTrip: roundTrip)
+        return sendNewestAgain(now, buffer)
+    }
+
+    private func sendNewestAgain(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        guard let newest = history.newestSent else { return nil }
+        let transport = sent.nextSequence
+        guard let length = sendAgain(newest, now, buffer) else { return nil }
+        tailTransport = transport
+        return length
+    }
+
+    private func sendProbe(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        guard let active = probe.active, active.left > 0, now < active.until else { return nil }
+        guard let stream = parameters.video, let ssrc = stream.rtxSSRC, let payloadType = stream.rtxPayloadType else {
+            return nil
+        }
+        let length: Int
+        if let newest = history.newestSent, let (bytes, _) = history.sent(newest), bytes.count > 400,
+            let repeated = sendAgain(newest, now, buffer)
+        {
+            length = repeated
+        } else {
+            guard let padding = sendPadding(ssrc, payloadType, now, buffer) else { return nil }
+            length = padding
+        }
+        counters.paddingPackets &+= 1
+        probe.noteSent(bytes: length)
+        return length
+    }
+
+    /// Repeats a packet, as RTX if that was agreed.
+    private func sendAgain(_ sequence: Int64, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        guard let (bytes, entry) = history.sent(sequence), let stream = parameters.video else { return nil }
+        var length = bytes.count
+        if let ssrc = stream.rtxSSRC, let payloadType = stream.rtxPayloadType {
+            do {
+                length = try RTX.wrap(
+                    RTPPacketView(bytes), of: bytes, ssrc: ssrc, payloadType: payloadType,
+                    sequenceNumber: rtxSequence, into: buffer)
+            } catch {
+                return nil
+            }
+            rtxSequence = rtxSequence.next
+        } else {
+            buffer.copyMemory(from: bytes)
+        }
+        history.noteResent(sequence, now: now)
+        counters.retransmissions &+= 1
+        counters.retransmittedBytes &+= length
+        return finish(length, entry.layout, now, buffer)
+    }
+
+    /// An RTX packet without a payload, 255 bytes of padding.
+    private func sendPadding(
+        _ ssrc: UInt32, _ payloadType: UInt8, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer
+    ) -> Int? {
+        let header = RTPHeader(
+            marker: false, payloadType: payloadType, sequenceNumber: rtxSequence,
+            timestamp: packetizer?.timestamp(at: now) ?? RTPTimestamp(0), ssrc: ssrc)
+        let extensions = OutgoingExtensions(
+            transportSequence: SequenceNumber(0), absSendTime: AbsoluteSendTime(rawValue: 0),
+            mid: parameters.video?.mid)
+        guard
+            let layout = try? RTPPacketLayout.write(
+                header, extensions: extensions, ids: parameters.extensions, into: buffer)
+        else { return nil }
+        let length = layout.headerLength &+ 255
+        for index in layout.headerLength..<length { buffer[index] = 0 }
+        buffer[length &- 1] = 255
+        buffer[0] |= 0x20
+        rtxSequence = rtxSequence.next
+        return finish(length, layout, now, buffer)
+    }
+
+    /// Puts in what is only known when a packet leaves, and counts it.
+    private func finish(
+        _ length: Int, _ layout: RTPPacketLayout, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer
+    ) -> Int {
+        let packet = UnsafeMutableRawBufferPointer(rebasing: buffer[0..<length])
+        if layout.hasTransportSequence {
+            layout.patch(sent.note(bytes: length, now: now, isDuringStall: isStalled), in: packet)
+        }
+        if layout.hasAbsSendTime { layout.patch(AbsoluteSendTime(now), in: packet) }
+        pacer.note(bytes: length, now: now)
+        sentRate.note(bytes: length, now: now)
+        counters.packetsSent &+= 1
+        counters.bytesSent &+= length
+        return length
+    }
+
+    // MARK: Reports
+
+    private func writeReport(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: buffer[0..<1_200]))
+        var isFlowing = false
+        do throws(BufferFull) {
+            if let video = parameters.video, let stamp = packetizer?.timestamp(at: now) {
+                try SenderInfo(
+                    ssrc: video.ssrc, ntp: ntp(at: now), rtpTimestamp: stamp, packetCount: videoReport.packets,
+                    octetCount: videoReport.octets
+                ).write(into: &writer)
+                try SourceDescription.write(ssrc: video.ssrc, cname: parameters.cname, into: &writer)
+                isFlowing = videoReport.hasSentSinceReport
+                videoReport.hasSentSinceReport = false
+            }
+            for index in tracks.indices {
+                let report = tracks[index].report
+                // A track that has been silent since its last report has nothing new to say.
+                guard report.hasSentSinceReport || parameters.video == nil || lastReport == nil else { continue }
+                let ssrc = tracks[index].stream.ssrc
+                try SenderInfo(
+                    ssrc: ssrc, ntp: ntp(at: now), rtpTimestamp: tracks[index].timestamp(at: now),
+                    packetCount: report.packets, octetCount: report.octets
+                ).write(into: &writer)
+                try SourceDescription.write(ssrc: ssrc, cname: parameters.cname, into: &writer)
+                isFlowing = isFlowing || report.hasSentSinceReport
+                tracks[index].report.hasSentSinceReport = false
+            }
+        } catch {}
+        lastReport = now
+        nextReport = now + (isFlowing ? .seconds(1) : parameters.restingReportInterval)
+        counters.reports &+= 1
+        return writer.position
+    }
+}

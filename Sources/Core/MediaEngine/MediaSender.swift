@@ -1,0 +1,160 @@
+public import MediaCore
+public import RTPWire
+
+/// The sending half of a session, without any I/O: frames and sound packets go in, RTP and RTCP packets come out.
+///
+/// Call a `handle` function, then `poll` until it says `.wait`. Confined to one thread. Allocates only when made.
+public final class MediaSender {
+    let parameters: SenderParameters
+    let ntpEpoch: NTPTimestamp
+    let epoch: MediaInstant
+    var history: PacketHistory
+    var packetizer: VideoPacketizer?
+    var videoReport = StreamReport()
+    var tracks: [AudioTrack]
+    var resends = FixedRing<Int64>(capacity: 512, filler: 0)
+    var rtxSequence: SequenceNumber
+    var sent: SentPackets
+    var sentRate = SentRate()
+    var controller: RateController
+    var pacer: Pacer
+    var probe = ProbePlan()
+    var counters = SenderStatistics()
+
+    var isKeyframeNeeded = false
+    var lastKeyframe: MediaInstant?
+    var keyframeLastSequence: Int64 = 0
+    var toldEstimate: Bitrate
+    var reportTime: MediaDuration?
+    var feedbackTime: MediaDuration?
+    var nextReport: MediaInstant
+    var lastReport: MediaInstant?
+    var lastHeard: MediaInstant
+    var lastVideo: MediaInstant?
+    var isStalled = false
+    var nextStallProbe = MediaInstant(nanoseconds: .min)
+    var tail = TailGuard()
+    /// Extended highest sequence number in the other side's last report on the video stream.
+    var reportedHighest: UInt32?
+    /// The transport-wide number that the newest video packet was last sent with.
+    var tailTransport: Int64 = -1
+    var goodbye = Farewell.none
+    enum Farewell { case none, due, said }
+
+    /// - Parameters:
+    ///   - seed: of everything that has to look random: first sequence numbers, time stamps, PictureIDs.
+    ///   - ntpEpoch: the wall clock at `now`, for sender reports.
+    public init(_ parameters: SenderParameters, seed: UInt64, ntpEpoch: NTPTimestamp, now: MediaInstant) {
+        precondition((200...1_472).contains(parameters.maximumPacketSize), "packets of \(parameters.maximumPacketSize)")
+        var random = SeededRandom(seed: seed)
+        self.parameters = parameters
+        self.ntpEpoch = ntpEpoch
+        epoch = now
+        // RFC 3711 wants first sequence numbers below 2^15, so that loss before the first packet cannot confuse the roll-over count.
+        history = PacketHistory(
+            capacity: parameters.video == nil ? 1 : parameters.historyCapacity,
+            slotBytes: parameters.maximumPacketSize, first: Int64(UInt16.random(in: 1...0x7FFF, using: &random)))
+        rtxSequence = SequenceNumber(UInt16.random(in: 1...0x7FFF, using: &random))
+        packetizer = parameters.video.map { VideoPacketizer(parameters, $0, epoch: now, random: &random) }
+        tracks = parameters.audio.map {
+            AudioTrack($0, slotBytes: parameters.maximumPacketSize, epoch: now, random: &random)
+        }
+        sent = SentPackets(capacity: 8_192, first: 1)
+        controller = RateController(
+            start: parameters.startBitrate, minimum: parameters.minimumBitrate, maximum: parameters.maximumBitrate,
+            now: now)
+        toldEstimate = controller.estimate
+        pacer = Pacer(rate: Bitrate(bitsPerSecond: parameters.startBitrate.bitsPerSecond / 2 &* 5), now: now)
+        nextReport = now
+        lastHeard = now
+    }
+
+    // MARK: Input
+
+    /// Takes an encoded frame in: cut into packets, it waits for the pacer.
+    ///
+    /// A key frame replaces whatever still waits. A frame that does not fit beside what waits is refused, and a key frame asked for.
+    /// - Parameters:
+    ///   - bytes: copied.
+    ///   - layer: temporal layer, 0 is the base.
+    ///   - captured: the moment that the pixels belong to; becomes the RTP time stamp.
+    public func handleFrame(
+        _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, layer: UInt8, captured: MediaInstant, now: MediaInstant
+    ) {
+        guard goodbye == .none, packetizer != nil, !bytes.isEmpty else { return }
+        if isKeyframe {
+            counters.packetsReplaced &+= history.waitingCount
+            history.dropWaiting()
+            history.beginKeyframe()
+            resends.removeAll()
+        }
+        guard packetizer?.append(bytes, layer: layer, captured: captured, to: &history) != nil else {
+            counters.framesRefused &+= 1
+            isKeyframeNeeded = true
+            return
+        }
+        counters.frames &+= 1
+        lastVideo = now
+        if isKeyframe {
+            counters.keyframes &+= 1
+            lastKeyframe = now
+            keyframeLastSequence = history.nextToWrite &- 1
+            isKeyframeNeeded = false
+        }
+        noteActivity(now)
+    }
+
+    /// Takes one Opus packet in; it leaves at once.
+    /// - Parameter track: index into the parameters' audio streams.
+    public func handleAudio(_ bytes: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
+        guard goodbye == .none, tracks.indices.contains(track) else { return }
+        if tracks[track].append(bytes, captured: captured, ids: parameters.extensions) {
+            noteActivity(now)
+        } else {
+            counters.audioDropped &+= 1
+        }
+    }
+
+    /// Says goodbye with the next `poll`; nothing else is sent after that. Twice is fine.
+    public func end(now: MediaInstant) {
+        if goodbye == .none { goodbye = .due }
+    }
+
+    // MARK: State
+
+    /// How much may be sent in all.
+    public var estimate: Bitrate { controller.estimate }
+
+    /// nil until the other side has answered.
+    public var roundTripTime: MediaDuration? { reportTime ?? feedbackTime }
+
+    /// How long it takes until the video that waits for the pacer has left. Over about 40 ms a new frame should not be made.
+    public var backlog: MediaDuration { pacer.rate.duration(ofBytes: history.waitingBytes) }
+
+    public var limit: SenderLimit {
+        if controller.isLimitedByLoss, !controller.isAtMaximum { return .loss }
+        if isStalled || backlog > .milliseconds(40) { return .bandwidth }
+        return controller.hasFeedback && !controller.isAtMaximum ? .bandwidth : .nothing
+    }
+
+    public var statistics: SenderStatistics {
+        var result = counters
+        result.audioDropped &+= tracks.reduce(0) { $0 &+ $1.dropped }
+        result.backlogBytes = history.waitingBytes
+        result.backlog = backlog
+        result.queueDelay = controller.queueDelay
+        result.acknowledgedRate = controller.acknowledgedRate
+        return result
+    }
+
+    /// The round trip time, or what is assumed before it is known.
+    var roundTrip: MediaDuration { roundTripTime ?? .milliseconds(100) }
+
+    func ntp(at instant: MediaInstant) -> NTPTimestamp { ntpEpoch.advanced(by: instant - epoch) }
+
+    /// Something is about to be sent: reports are due more often than at rest.
+    private func noteActivity(_ now: MediaInstant) {
+        guard let lastReport else { return }
+        nextReport = min(nextReport, lastReport + .seconds(1))
+    }
+}

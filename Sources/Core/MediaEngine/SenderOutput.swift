@@ -1,0 +1,68 @@
+public import MediaCore
+
+/// What a `MediaSender` wants next.
+public enum SenderOutput {
+    /// The buffer holds an RTP packet of so many bytes: protect and send it.
+    case rtp(Int)
+    /// The buffer holds a compound RTCP packet.
+    case rtcp(Int)
+    case event(SenderEvent)
+    /// Nothing until then; `.distantFuture` if only new input can bring more.
+    case wait(until: MediaInstant, SenderWakeReason)
+}
+
+public enum SenderEvent: Equatable, Sendable {
+    /// The other side cannot go on without a key frame.
+    case keyframeNeeded
+    case estimateChanged(Bitrate)
+}
+
+public enum SenderWakeReason: Equatable, Sendable {
+    case nothing, pacing, report, probe, tailLoss, ended
+}
+
+/// What a `MediaSender` has counted since it was made.
+public struct SenderStatistics: Equatable, Sendable {
+    /// RTP packets of all kinds.
+    public var packetsSent = 0
+    /// Bytes of RTP packets of all kinds, with headers, without SRTP.
+    public var bytesSent = 0
+    public var retransmissions = 0
+    public var retransmittedBytes = 0
+    public var paddingPackets = 0
+    public var audioPackets = 0
+    public var audioDropped = 0
+    public var reports = 0
+    public var frames = 0
+    public var keyframes = 0
+    /// Frames that did not fit into the history; each made a key frame necessary.
+    public var framesRefused = 0
+    /// Packets that a key frame replaced before they left.
+    public var packetsReplaced = 0
+    public var nacks = 0
+    public var nackedPackets = 0
+    /// Asked for, but gone, replaced or just sent.
+    public var nackedInVain = 0
+    public var keyframeRequests = 0
+    public var feedbackPackets = 0
+    /// Statuses of packets that were never sent or are long forgotten.
+    public var feedbackUnknown = 0
+    /// RTCP packets that were malformed or about streams that are not ours.
+    public var malformedControl = 0
+    public var foreignControl = 0
+    /// Of the other side's last report or feedback window, 0...1.
+    public var fractionLost = 0.0
+    public var packetsLost = 0
+    /// In the other side's last report, in seconds.
+    public var jitter = 0.0
+    /// Bytes of video that wait for the pacer, and how long they will take.
+    public var backlogBytes = 0
+    public var backlog = MediaDuration.zero
+    /// How long packets wait in the path's queues.
+    public var queueDelay = MediaDuration.zero
+    public var acknowledgedRate: Bitrate?
+    /// How often nothing came back for half a second, so that sending was stopped.
+    public var stalls = 0
+
+    public init() {}
+}

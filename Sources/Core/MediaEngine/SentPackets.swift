@@ -1,0 +1,101 @@
+import MediaCore
+import RTPWire
+
+/// What left, by transport-wide sequence number: the other half of transport-wide feedback.
+///
+/// A ring of fixed size; feedback about a packet that has fallen out of it is counted and ignored.
+struct SentPackets {
+    struct Entry {
+        var sequence: Int64 = -1
+        var sent = MediaInstant(nanoseconds: 0)
+        var bytes = 0
+        var isAcknowledged = false
+        var isLost = false
+        /// Sent while nothing came back: says nothing about the rate.
+        var isDuringStall = false
+    }
+
+    private var entries: [Entry]
+    private let mask: Int64
+    private(set) var nextSequence: Int64
+    private(set) var highestAcknowledged: Int64?
+    private let first: Int64
+    /// Unwraps the 24 bits of the other side's clock.
+    private var lastReference: Int64?
+
+    init(capacity: Int, first: Int64) {
+        precondition(capacity > 0 && capacity & (capacity - 1) == 0, "a register of \(capacity) packets")
+        entries = Array(repeating: Entry(), count: capacity)
+        mask = Int64(capacity - 1)
+        nextSequence = first
+        self.first = first
+    }
+
+    /// - Returns: the number that the packet is to carry.
+    mutating func note(bytes: Int, now: MediaInstant, isDuringStall: Bool) -> SequenceNumber {
+        let sequence = nextSequence
+        entries[Int(sequence & mask)] = Entry(
+            sequence: sequence, sent: now, bytes: bytes, isDuringStall: isDuringStall)
+        nextSequence &+= 1
+        return SequenceNumber(truncating: sequence)
+    }
+
+    /// When the oldest packet left of those behind the highest that has arrived; nil if there is none.
+    var oldestUnanswered: MediaInstant? {
+        let candidate = max((highestAcknowledged ?? first &- 1) &+ 1, nextSequence &- Int64(entries.count))
+        guard candidate < nextSequence else { return nil }
+        return entries[Int(candidate & mask)].sent
+    }
+
+    /// The number that a status speaks of; nil if it was never sent or is forgotten.
+    func extended(_ number: SequenceNumber) -> Int64? {
+        let last = SequenceNumber(truncating: nextSequence &- 1)
+        let sequence = nextSequence &- 1 &+ Int64(last.distance(to: number))
+        guard sequence >= first, sequence < nextSequence, entries[Int(sequence & mask)].sequence == sequence else {
+            return nil
+        }
+        return sequence
+    }
+
+    func isAcknowledged(_ sequence: Int64) -> Bool {
+        guard sequence >= 0 else { return false }
+        let entry = entries[Int(sequence & mask)]
+        return entry.sequence == sequence && entry.isAcknowledged
+    }
+
+    enum News {
+        case arrived(Entry)
+        /// The same, but it had been counted as lost.
+        case arrivedLate(Entry)
+        case lost(Entry)
+        case nothing
+    }
+
+    /// Takes one status in; each packet's fate is news only once.
+    mutating func take(_ sequence: Int64, hasArrived: Bool) -> News {
+        let index = Int(sequence & mask)
+        let entry = entries[index]
+        if entry.isAcknowledged { return .nothing }
+        if hasArrived {
+            entries[index].isAcknowledged = true
+            if sequence > highestAcknowledged ?? .min { highestAcknowledged = sequence }
+            return entry.isLost ? .arrivedLate(entry) : .arrived(entry)
+        }
+        if entry.isLost { return .nothing }
+        entries[index].isLost = true
+        return .lost(entry)
+    }
+
+    /// What has to be added to the arrival times of a feedback packet, so that they go on where the last one's were.
+    mutating func clockOffset(_ reference: Int) -> MediaDuration {
+        let extended: Int64
+        if let last = lastReference {
+            let step = (Int32(truncatingIfNeeded: Int64(reference) &- last) << 8) >> 8
+            extended = last &+ Int64(step)
+        } else {
+            extended = Int64(reference)
+        }
+        lastReference = extended
+        return .milliseconds(64) * (extended &- Int64(reference))
+    }
+}
