@@ -64,7 +64,7 @@ let package = Package(
         library("CVPX", pkgConfig: "vpx", debian: "libvpx-dev"),
         library("COpus", pkgConfig: "opus", debian: "libopus-dev"),
         .systemLibrary(name: "CYUV", path: "Sources/Libraries/CYUV", providers: [.apt(["libyuv-dev"])]),
-        library("CXCB", pkgConfig: "xcb-shm xcb-damage xcb-xfixes xcb-randr xcb", debian: "libxcb-damage0-dev"),
+        library("CXCB", pkgConfig: "xcb-shm xcb-damage xcb-xfixes xcb-randr xcb-xinput xcb", debian: "libxcb-damage0-dev"),
         library("CPulse", pkgConfig: "libpulse", debian: "libpulse-dev"),
         library("CSDL", pkgConfig: "sdl2", debian: "libsdl2-dev"),
         library("CPNG", pkgConfig: "libpng", debian: "libpng-dev"),
@@ -96,7 +96,7 @@ let package = Package(
         layer(
             "Peer", "PeerRuntime",
             [
-                "MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "ICETransport", "DTLSTransport",
+                "MediaCore", "RTPWire", "SessionDescription", "ICETransport", "DTLSTransport",
                 "SRTPTransport",
                 "Signaling", crypto,
             ]),
@@ -111,7 +111,10 @@ let package = Package(
         tests("MediaCoreTests", ["MediaCore"]),
         tests("RTPWireTests", ["MediaCore", "RTPWire"]),
         tests("SessionDescriptionTests", ["MediaCore", "SessionDescription"]),
+        tests("X11CaptureTests", ["MediaCore", "X11Capture", "PixelConversion", "CXCB"]),
         tests("PixelConversionTests", ["MediaCore", "PixelConversion"]),
+        tests("PictureFileTests", ["MediaCore", "PictureFile", "PixelConversion"]),
+        tests("TestSourceTests", ["MediaCore", "TestSource"]),
         tests("VPXCodecTests", ["MediaCore", "VPXCodec"]),
         tests("OpusCodecTests", ["MediaCore", "OpusCodec"]),
         tests("CommandTests", ["share", "MediaCore", "PictureFile"]),

@@ -17,7 +17,6 @@ func tool(_ name: String, _ libraries: [String]) -> Target {
 
 let package = Package(
     name: "share-benchmarks",
-    dependencies: [.package(name: "share", path: "..")],
     targets: [
         .target(name: "Glass"),
         tool("stamp", ["X11"]),

@@ -25,12 +25,13 @@ struct DemoCommand: ParsableCommand {
     }
 
     private func demo() throws {
-        let stage = try Stage()
-        defer { stage.close() }
+        let stage = Stage()
         Signals.handle { _ in
             stage.close()
             Foundation.exit(130)
         }
+        defer { stage.close() }
+        try stage.open()
         let host = try Child(["host", "--accept", "any", "--listen", "127.0.0.1:0", "--json"] + stage.hostArguments)
         defer { host.end() }
         stage.adopt(host)
@@ -88,20 +89,19 @@ struct DemoCommand: ParsableCommand {
 
 /// What the demo shares, and the virtual display that it may need.
 private final class Stage: @unchecked Sendable {
-    // SAFETY: `children` is in a Monitor; the rest is set once in `init`.
-    let hostArguments: [String]
-    let words: String
-    let showsWindow: Bool
+    // SAFETY: `children` is in a Monitor; the rest is set once, in `open`.
+    private(set) var hostArguments: [String] = []
+    private(set) var words = ""
+    private(set) var showsWindow = false
     private let children = Monitor<[Child]>([])
 
-    init() throws {
+    func open() throws {
         if let display = ProcessInfo.processInfo.environment["DISPLAY"], !display.isEmpty {
             hostArguments = ["--display", display]
             words = "display \(display)"
             showsWindow = true
             return
         }
-        showsWindow = false
         guard let server = try? Child(executable: "Xvfb", ["-displayfd", "1", "-screen", "0", "1920x1080x24", "-nolisten", "tcp"]),
             let number = server.readLine(), !number.isEmpty
         else {

@@ -94,7 +94,6 @@ struct HostCommand: ParsableCommand {
         let (screen, sound) = try makeSources()
         Words.say("share: showing \(screen.summary)")
         for limitation in screen.limitations { Words.say("share: \(limitation)") }
-        for input in sound { Words.say("share: sharing sound: \(input.source.summary)") }
 
         let known = KnownViewers(file: URL(fileURLWithPath: Identity.defaultDirectory).appendingPathComponent("known-viewers"))
         let door = Doorkeeper(accept, known: known, output: output)
@@ -214,6 +213,7 @@ func makeIdentity() throws -> Identity {
 enum HostNarrator {
     static func tell(_ event: BroadcastEvent, _ output: DataOutput) {
         switch event {
+        case .sharing(let what): Words.say("share: with \(what)")
         case .knock(let who):
             output.event("knock", fields(who))
         case .accepted(let who):

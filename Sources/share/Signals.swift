@@ -9,6 +9,11 @@ enum Signals {
 
     static func handle(_ body: @escaping @Sendable (_ name: String) -> Void) {
         signal(SIGPIPE, SIG_IGN)
+        // Who started us may have blocked them, and we would pass that on to our children.
+        var set = sigset_t()
+        sigemptyset(&set)
+        for number in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&set, number) }
+        pthread_sigmask(SIG_UNBLOCK, &set, nil)
         var ends: [Int32] = [-1, -1]
         guard Foundation.pipe(&ends) == 0 else { return }
         _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)

@@ -40,7 +40,7 @@ final class Watcher: Sendable {
             let begin = ContinuousClock.now
             while result.with({ $0 == nil }) {
                 let elapsed = seconds(ContinuousClock.now - begin)
-                if let duration, elapsed >= duration { end(EndReason(.stopped, "the time is over")) }
+                if let duration, elapsed >= duration { return end(EndReason(.stopped, "the time is over")) }
                 let next = min(output.isJSON ? 1 : .infinity, duration.map { max($0 - elapsed, 0.01) } ?? .infinity)
                 if waitForEnd(result, seconds: next) != nil { return }
                 if output.isJSON, let statistics = blocking({ await session.statistics() }) { tell(statistics) }

@@ -22,7 +22,7 @@ final class Subprocess {
         process.standardOutput = output
         process.standardInput = FileHandle.nullDevice
         errors = FileManager.default.temporaryDirectory.appendingPathComponent("share-benchmark-\(UUID().uuidString)")
-        FileManager.default.createFile(atPath: errors.path, contents: nil)
+        _ = FileManager.default.createFile(atPath: errors.path, contents: nil)
         process.standardError = try FileHandle(forWritingTo: errors)
         try process.run()
     }

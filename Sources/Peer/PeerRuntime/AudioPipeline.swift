@@ -9,6 +9,8 @@ final class AudioPipeline: @unchecked Sendable {
     }
 
     let track: Int
+    /// "system" or "microphone".
+    let label: String
     private let source: any AudioSource
     private let encoder: any AudioEncoder
     private let packets: FrameQueue<Info>
@@ -22,10 +24,11 @@ final class AudioPipeline: @unchecked Sendable {
     private var appliedLoss = 0.0
 
     init(
-        track: Int, source: any AudioSource, encoder: any AudioEncoder, packets: FrameQueue<Info>,
+        track: Int, label: String, source: any AudioSource, encoder: any AudioEncoder, packets: FrameQueue<Info>,
         ring: @escaping @Sendable () -> Void
     ) {
         self.track = track
+        self.label = label
         self.source = source
         self.encoder = encoder
         self.packets = packets
@@ -38,7 +41,7 @@ final class AudioPipeline: @unchecked Sendable {
         try source.start(handler: { samples, captured in self.take(samples, captured) }, ended: ended)
     }
 
-    var label: String { source.summary }
+    var summary: String { source.summary }
 
     func setExpectedLoss(_ fraction: Double) { loss.with { $0 = fraction } }
 

@@ -112,7 +112,7 @@ public final class HostSession: BroadcastDesk {
         for (track, input) in inputs.enumerated() {
             pipelines.append(
                 AudioPipeline(
-                    track: track, source: input.source, encoder: try input.makeEncoder(), packets: packets,
+                    track: track, label: input.label, source: input.source, encoder: try input.makeEncoder(), packets: packets,
                     ring: { audioBell.ring() }))
         }
         audio = pipelines
@@ -159,9 +159,11 @@ public final class HostSession: BroadcastDesk {
         for sound in audio {
             do throws(SourceFailure) {
                 let emit = emit
-                try sound.start(ended: { emit(.warning("no more \(sound.label) sound: \($0.message)")) })
+                let name = sound.label == "system" ? "sound" : "microphone"
+                try sound.start(ended: { emit(.warning("the \(name) has gone: \($0.message)")) })
+                emit(.sharing(name + ": " + sound.summary))
             } catch {
-                emit(.warning("no \(sound.label) sound: \(error.message) \(error.remedy)"))
+                emit(.warning("without \(sound.label == "system" ? "sound" : "microphone"). \(error.message) \(error.remedy)"))
             }
         }
         return Link(

@@ -44,6 +44,8 @@ public struct EndReason: Error, Sendable, Equatable {
 }
 
 public enum BroadcastEvent: Sendable {
+    /// A sound track is being recorded: what, in words.
+    case sharing(String)
     case knock(ViewerDescription)
     case accepted(ViewerDescription)
     case refused(ViewerDescription, reason: String)

@@ -1,6 +1,6 @@
 import ICETransport
 public import MediaCore
-import MediaEngine
+// import MediaEngine
 import SessionDescription
 public import Signaling
 
@@ -75,7 +75,8 @@ public final class WatchSession: Sendable {
         journey.cancel()
         await core.ifRunning { $0.close() }
         await client.leave()
-        await client.close()
+        // TLS waits up to 5 s for the other side's goodbye, and nobody needs to wait for that.
+        Task.detached { await client.close() }
         loop.stop()
         return reason
     }
