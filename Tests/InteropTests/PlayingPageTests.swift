@@ -58,6 +58,16 @@ extension InteropTests {
             }
         }
 
+        @Test(arguments: Browser.Kind.allCases)
+        func itPlaysAgainAfterLeaving(kind: Browser.Kind) async throws {
+            try await playing(kind) { browser, _ in
+                try await browser.click("leave")
+                try await browser.waitForState("ended")
+                try await browser.click("watch")
+                try await browser.waitForState("playing")
+            }
+        }
+
         private static let isSilent = "['video', 'microphone'].map(id => document.getElementById(id).muted)"
 
         private func playing(

@@ -38,9 +38,17 @@ final class ShareHost: Sendable {
             try await body(host)
         } catch {
             await host.close()
-            throw error
+            throw Child.Failure(description: "\(error)\nThe host's last words:\n\(host.lastWords)")
         }
         await host.close()
+    }
+
+    /// Its last events, the last statistics, and its words.
+    var lastWords: String {
+        let lines = process.lines(.standard).filter { !$0.contains(link) }
+        let isStatistics: (String) -> Bool = { $0.hasPrefix("{\"event\":\"statistics\"") }
+        let events = lines.filter { !isStatistics($0) }.suffix(10) + lines.filter(isStatistics).suffix(1)
+        return (events + process.lines(.error).suffix(10)).joined(separator: "\n")
     }
 
     /// The first event of that name, past or future.
