@@ -131,6 +131,23 @@ import WindowPlayout
         }
     }
 
+    /// Any display but X11: SDL waits for events, and its queue carries the doorbell.
+    @Test func anotherKindOfDisplayIsWokenToo() throws {
+        setenv("SDL_VIDEODRIVER", "dummy", 1)
+        let window = try PictureWindow(title: "share", converter: PlainConverter())
+        try settle(window)
+        let thread = Thread {
+            let canvas = I420Canvas(PixelSize(width: 320, height: 200))
+            for luma in 0..<100 {
+                canvas.fill(PixelRect(canvas.size), y: UInt8(100 + luma), u: 128, v: 128)
+                window.show(canvas.picture)
+            }
+            window.stop()
+        }
+        thread.start()
+        #expect(try window.run() == .stopped)
+    }
+
     @Test func missingDisplayIsNamed() {
         setenv("DISPLAY", ":4093", 1)
         setenv("SDL_VIDEODRIVER", "x11", 1)

@@ -45,6 +45,8 @@ public final class PictureWindow: @unchecked Sendable {
     private var isHidden = false
     private var needsEverything = true
     private var isClosedByUser = false
+    /// The doorbell rang in SDL's queue.
+    private var isRung = false
     private let onMute: @Sendable (Bool) -> Void
 
     /// Opens the window.
@@ -130,6 +132,7 @@ public final class PictureWindow: @unchecked Sendable {
         var isTimedOut = false
         while true {
             handleEvents()
+            isRung = false
             let isStopped = takeCommands()
             if SDLLibrary.isDisplayGone.load(ordering: .acquiring) { throw Self.displayGone }
             if !isHidden { present() }
@@ -139,7 +142,7 @@ public final class PictureWindow: @unchecked Sendable {
             if isClosedByUser { return .closedByUser }
             if isStopped { return .stopped }
             if isTimedOut { return .deadline }
-            if !needsEverything || isHidden { doorbell.wait(until: deadline) }
+            if !isRung, !needsEverything || isHidden { doorbell.wait(until: deadline) }
             if let deadline, WindowDoorbell.now() >= deadline { isTimedOut = true }
         }
     }
@@ -180,7 +183,7 @@ public final class PictureWindow: @unchecked Sendable {
                 geometry.toggleFullscreen(window)
             case SDL_WINDOWEVENT: handleWindow(event.window)
             case SDL_RENDER_TARGETS_RESET, SDL_RENDER_DEVICE_RESET: needsEverything = true
-            default: break
+            default: if event.type == doorbell.eventType { isRung = true }
             }
         }
     }

@@ -41,6 +41,8 @@ enum SDLLibrary {
         typealias ExitHandler = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void
         typealias SetExitHandler =
             @convention(c) (UnsafeMutableRawPointer?, ExitHandler?, UnsafeMutableRawPointer?) -> Void
+        // Writing to a broken connection must be an error, not a signal; a handler of the program's stays.
+        if let previous = signal(SIGPIPE, SIG_IGN) { signal(SIGPIPE, previous) }
         guard let library = dlopen("libX11.so.6", RTLD_NOW | RTLD_NOLOAD) else { return }
         defer { dlclose(library) }
         guard let setHandler = dlsym(library, "XSetIOErrorHandler"),

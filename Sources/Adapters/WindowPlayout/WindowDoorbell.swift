@@ -10,7 +10,8 @@ final class WindowDoorbell: Sendable {
     private let descriptor: Int32
     /// The X connection; -1 with another display.
     private let socket: Int32
-    private let eventType: UInt32
+    /// Of the event that stands for a ring in SDL's queue.
+    let eventType: UInt32
 
     init(socket: Int32) throws(SourceFailure) {
         self.socket = socket
