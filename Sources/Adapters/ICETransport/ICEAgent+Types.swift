@@ -41,16 +41,19 @@ extension ICEAgent {
         public var localAddresses: [String]?
         /// Listens at 127.0.0.1 too, for a viewer on the same machine.
         public var includesLoopback: Bool
+        /// Uses nothing but TURN, so that the other side does not learn an address of this machine.
+        public var usesOnlyRelays: Bool
 
         public init(
             isControlling: Bool, stunServers: [STUNServer] = [], turnServers: [TURNServer] = [],
-            localAddresses: [String]? = nil, includesLoopback: Bool = false
+            localAddresses: [String]? = nil, includesLoopback: Bool = false, usesOnlyRelays: Bool = false
         ) {
             self.isControlling = isControlling
             self.stunServers = stunServers
             self.turnServers = turnServers
             self.localAddresses = localAddresses
             self.includesLoopback = includesLoopback
+            self.usesOnlyRelays = usesOnlyRelays
         }
     }
 

@@ -94,6 +94,7 @@ public final class ICEAgent {
                     agent, stream, 1, server.address, guint(server.port), server.username, server.password, kind) != 0
             else { throw ICEFailure("\(server.address) is not the address of a TURN server") }
         }
+        cnice_set_flag(agent, "force-relay", configuration.usesOnlyRelays ? 1 : 0)
         // As soon as one address is given, libnice gathers no others by itself.
         var addresses = configuration.localAddresses ?? machineAddresses()
         if configuration.includesLoopback, !addresses.contains("127.0.0.1") { addresses.append("127.0.0.1") }
@@ -250,7 +251,8 @@ public final class ICEAgent {
     // MARK: Closing
 
     /// Ends the agent; handlers are not called again. `completion` runs on the loop, not from within this call, when
-    /// libnice has let go of everything. A second call only waits for the same end.
+    /// libnice has let go of everything: with TURN it gives the allocation back first, which took 2.5 s. A second call only
+    /// waits for the same end.
     public func close(_ completion: @escaping () -> Void = {}) {
         loop.preconditionOnLoop()
         switch closing {
