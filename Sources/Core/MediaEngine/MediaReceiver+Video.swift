@@ -30,8 +30,8 @@ extension MediaReceiver {
             if let previous, sequence < previous { counters.reordered &+= 1 }
         }
         // Whatever it carries, it is no longer missing.
-        if let missing = nacks.remove(sequence, isRepeat: isRepeat, now: now), isRepeat, missing.asked != nil {
-            counters.repaired &+= 1
+        if nacks.remove(sequence, isRepeat: isRepeat, now: now) != nil {
+            if isRepeat { counters.repaired &+= 1 } else { counters.lost &-= 1 }
         }
         if packet.payload.isEmpty {
             insert(sequence, nil, packet.payload, packet, now)

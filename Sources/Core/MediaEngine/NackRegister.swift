@@ -11,6 +11,7 @@ struct NackRegister {
         var sequence: Int64 = 0
         var since = MediaInstant(nanoseconds: 0)
         var next = MediaInstant(nanoseconds: 0)
+        var firstAsked: MediaInstant?
         var asked: MediaInstant?
         var tries: UInt8 = 0
     }
@@ -52,8 +53,9 @@ struct NackRegister {
         let entry = entries[low]
         for index in low..<(count &- 1) { entries[index] = entries[index &+ 1] }
         count &-= 1
-        if isRepeat, entry.tries == 1, let asked = entry.asked {
-            learn(now - asked)
+        if isRepeat, let asked = entry.asked, let first = entry.firstAsked {
+            // An answer that follows a second request too closely belongs to the first: the way is longer than thought.
+            if entry.tries == 1 || (now - asked) * 2 < roundTrip { learn(now - first) }
         } else if !isRepeat {
             // It was only late: next time wait a little.
             patience = max(patience, min(now - entry.since + .milliseconds(1), .milliseconds(30)))
@@ -89,6 +91,7 @@ struct NackRegister {
         for index in 0..<count where entries[index].next <= limit && entries[index].tries < Self.mostTries {
             guard body(entries[index].sequence) else { return }
             entries[index].tries &+= 1
+            if entries[index].firstAsked == nil { entries[index].firstAsked = now }
             entries[index].asked = now
             entries[index].next = now + pause + .milliseconds(5)
         }

@@ -1,0 +1,78 @@
+import MediaCore
+import MediaEngine
+import Testing
+
+/// What loss, reordering and duplicates do to pictures. Each case prints its seed; the same seed gives the same call.
+@Suite struct LossTests {
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func withoutLossEveryFrameIsShownAsSoonAsItArrives(seed: UInt64) {
+        let call = SimulatedCall(seed: seed, plan: .steady(perSecond: 30, bytes: 8_000))
+        call.run(for: .seconds(10))
+        print(call.summary)
+        #expect(call.shown.count >= call.made.count - 1)
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+        #expect(call.keyframesMade == 1)
+        // The way takes 25 ms; nothing is added to it.
+        #expect(call.latency(percentile: 0.99, from: .seconds(1)) <= .milliseconds(26))
+        #expect(call.sender.statistics.retransmissions - call.sender.statistics.paddingPackets <= 2)
+    }
+
+    @Test(arguments: [(1.0, 1), (1, 2), (5, 3), (5, 4), (5, 5), (10, 6), (10, 7)] as [(Double, UInt64)])
+    func lossIsRepairedBeforeItIsNoticed(percent: Double, seed: UInt64) {
+        let call = SimulatedCall(
+            seed: seed, .init(delay: .milliseconds(25), lossPercent: percent),
+            plan: .steady(perSecond: 30, bytes: 6_000))
+        call.run(for: .seconds(30))
+        print("loss", percent, call.summary)
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+        #expect(call.shown.count >= call.made.count - (percent < 10 ? 3 : 30))
+        #expect(call.longestFreeze <= .milliseconds(percent < 10 ? 400 : 600))
+    }
+
+    @Test(arguments: [(0, 11), (5, 12), (25, 13), (100, 14)] as [(Int, UInt64)])
+    func framesSurviveLossAtAnyDistance(delay: Int, seed: UInt64) {
+        let call = SimulatedCall(
+            seed: seed, .init(delay: .milliseconds(delay), lossPercent: 5), plan: .steady(perSecond: 30, bytes: 6_000))
+        call.run(for: .seconds(20))
+        print("delay", delay, call.summary)
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+        #expect(call.shown.count >= call.made.count * 95 / 100)
+        #expect(call.longestFreeze <= .milliseconds(300 + delay * 12))
+    }
+
+    @Test(arguments: [21, 22] as [UInt64])
+    func reorderingCostsNoPictures(seed: UInt64) {
+        let call = SimulatedCall(
+            seed: seed, .init(delay: .milliseconds(25), reorderPercent: 5, duplicatePercent: 2),
+            plan: .steady(perSecond: 30, bytes: 8_000))
+        call.run(for: .seconds(20))
+        print(call.summary)
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+        #expect(call.shown.count >= call.made.count - 1)
+        #expect(call.keyframesMade == 1)
+        #expect(call.longestFreeze <= .milliseconds(100))
+    }
+
+    /// On a screen the next change may come minutes later: a lost last packet must not leave the old picture standing.
+    @Test(arguments: 31...50 as ClosedRange<UInt64>)
+    func theLastFrameBeforeARestArrivesEvenIfItsEndIsLost(seed: UInt64) {
+        let call = SimulatedCall(
+            seed: seed, .init(delay: .milliseconds(25), lossPercent: 20), plan: .steady(perSecond: 30, bytes: 3_000))
+        call.after(.seconds(3)) { $0.plan = .still }
+        call.run(for: .seconds(6))
+        #expect(call.shown.last?.number == (call.made.last?.number ?? -1), "\(call.summary)")
+        if let last = call.shown.last { #expect(last.latency <= .milliseconds(1_500), "\(call.summary)") }
+    }
+
+    @Test func withoutRetransmissionStreamPacketsAreRepeatedAsTheyWere() {
+        var options = SimulatedCall.Options()
+        options.hasRTX = false
+        let call = SimulatedCall(
+            seed: 61, .init(delay: .milliseconds(25), lossPercent: 5), plan: .steady(perSecond: 30, bytes: 6_000),
+            options: options)
+        call.run(for: .seconds(10))
+        print(call.summary)
+        #expect(call.shown.count >= call.made.count - 8)
+        #expect(call.longestFreeze <= .milliseconds(400))
+    }
+}

@@ -1,0 +1,91 @@
+import MediaCore
+import MediaEngine
+import Testing
+
+/// How the estimate follows the path, and what the path's queue has to bear for it.
+@Suite struct RateTests {
+    @Test(arguments: [1, 2] as [UInt64])
+    func aDropInBandwidthIsFollowedAndTheQueueStaysShort(seed: UInt64) {
+        let wide = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(2_500))
+        var narrow = wide
+        narrow.rate = .kilobits(600)
+        var options = SimulatedCall.Options()
+        options.startBitrate = .kilobits(1_000)
+        let call = SimulatedCall(
+            seed: seed, wide, changes: [(.seconds(20), narrow), (.seconds(45), wide)],
+            plan: .adaptive(perSecond: 20, limit: .kilobits(8_000)), options: options)
+        call.run(for: .seconds(70))
+        print(call.summary)
+        for second in stride(from: 2, to: 70, by: 2) {
+            let at = SimulatedCall.start + .seconds(second)
+            let waits = call.forward.waits.filter { $0.at > at - .seconds(2) && $0.at <= at }.map(\.wait).sorted()
+            print(
+                second, call.estimate(at: .seconds(second)).kilobitsPerSecond,
+                "queue p50 \(waits.isEmpty ? 0 : waits[waits.count / 2].inMilliseconds) max \(waits.last?.inMilliseconds ?? 0)"
+            )
+        }
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+        #expect((1_700...2_800).contains(call.estimate(at: .seconds(19)).kilobitsPerSecond))
+        #expect((350...680).contains(call.estimate(at: .seconds(25)).kilobitsPerSecond))
+        #expect(call.estimate(at: .seconds(60)).kilobitsPerSecond >= 1_700)
+        let settled = call.forward.waits.filter { $0.at > SimulatedCall.start + .seconds(24) }.map(\.wait).sorted()
+        #expect(settled[settled.count * 95 / 100] <= .milliseconds(150))
+        #expect(call.longestFreeze <= .milliseconds(1_500))
+    }
+
+    @Test func afterARestTheRateIsStillKnown() {
+        let conditions = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(5_000))
+        let call = SimulatedCall(seed: 5, conditions, plan: .adaptive(perSecond: 30, limit: .kilobits(8_000)))
+        call.after(.seconds(15)) { $0.plan = .steady(perSecond: 2, bytes: 400) }
+        call.after(.seconds(75)) { $0.plan = .adaptive(perSecond: 30, limit: .kilobits(8_000)) }
+        call.run(for: .seconds(76))
+        print(call.summary)
+        #expect(call.estimate(at: .milliseconds(74_900)).kilobitsPerSecond >= 2_500)
+    }
+
+    @Test(arguments: [1_000, 3_000, 10_000])
+    func theRateIsFoundWithinSecondsOfTheStart(kilobits: Int) {
+        let conditions = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(kilobits))
+        let call = SimulatedCall(
+            seed: 7, conditions, plan: .adaptive(perSecond: 30, limit: .kilobits(20_000)))
+        call.run(for: .seconds(10))
+        print(kilobits, call.summary, call.shown.first?.latency.inMilliseconds ?? -1)
+        for tenth in stride(from: 2, to: 100, by: 8) {
+            print(tenth * 100, call.estimate(at: .milliseconds(tenth * 100)).kilobitsPerSecond)
+        }
+        #expect(call.estimate(at: .seconds(5)).kilobitsPerSecond >= kilobits * 6 / 10)
+        #expect(call.estimate(at: .seconds(9)).kilobitsPerSecond <= kilobits * 12 / 10)
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func anOutageOfTwoSecondsIsOverWithinOne(seed: UInt64) {
+        let up = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(5_000))
+        var down = up
+        down.isDown = true
+        let call = SimulatedCall(
+            seed: seed, up, changes: [(.seconds(10), down), (.seconds(12), up)],
+            plan: .adaptive(perSecond: 30, limit: .kilobits(2_500)))
+        call.run(for: .seconds(20))
+        print(call.summary)
+        let back = call.since(.seconds(12)).first { $0.captured >= SimulatedCall.start + .seconds(12) }
+        print("live again after", (back.map { ($0.shown - SimulatedCall.start).inMilliseconds } ?? 99_999) - 12_000)
+        #expect(back != nil && (back?.shown ?? call.now) <= SimulatedCall.start + .seconds(13))
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+        #expect(call.estimate(at: .seconds(15)).kilobitsPerSecond >= 1_200)
+    }
+
+    @Test func withoutTransportFeedbackReportsAreEnough() {
+        var options = SimulatedCall.Options()
+        options.hasTransportFeedback = false
+        options.startBitrate = .kilobits(1_000)
+        let conditions = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(3_000))
+        let call = SimulatedCall(
+            seed: 9, conditions, plan: .adaptive(perSecond: 30, limit: .kilobits(2_000)), options: options)
+        call.run(for: .seconds(30))
+        print(call.summary)
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+        #expect(call.estimate(at: .seconds(29)).kilobitsPerSecond >= 1_500)
+        #expect(call.longestFreeze <= .milliseconds(500))
+    }
+}

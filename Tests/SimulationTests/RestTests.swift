@@ -1,0 +1,61 @@
+import MediaCore
+import MediaEngine
+import Testing
+
+/// A screen that rests costs nothing, and numbers that wrap are not noticed.
+@Suite struct RestTests {
+    @Test func tenMinutesOfRestCostAReportASecondFromEachSide() {
+        let call = SimulatedCall(seed: 1, plan: .still)
+        call.run(for: .seconds(5))
+        let before = (call.forward.carried, call.backward.carried, call.polls, call.forward.carriedBytes)
+        call.run(for: .seconds(600))
+        print(call.summary)
+        #expect(call.shown.count == 1)
+        #expect(call.forward.carried - before.0 <= 620)
+        #expect(call.backward.carried - before.1 <= 620)
+        #expect(call.polls - before.2 <= 6 * 1_240)
+        // Under 1 kbit/s.
+        #expect((call.forward.carriedBytes - before.3) * 8 / 600 <= 1_000)
+    }
+
+    @Test func sequenceNumbersWrapUnnoticed() {
+        // 32 packets a frame, 30 frames a second: 65,536 packets in 68 s.
+        let call = SimulatedCall(
+            seed: 3, .init(delay: .milliseconds(10), lossPercent: 1), plan: .steady(perSecond: 30, bytes: 36_000))
+        call.run(for: .seconds(140))
+        print(call.summary)
+        #expect(call.sender.statistics.packetsSent > 2 * 65_536)
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+        #expect(call.shown.count >= call.made.count - 2)
+        #expect(call.longestFreeze <= .milliseconds(300))
+    }
+
+    @Test func theEndIsHeard() {
+        let call = SimulatedCall(seed: 4, plan: .steady(perSecond: 30, bytes: 2_000))
+        call.run(for: .seconds(1))
+        call.sender.end(now: call.now)
+        call.run(for: .seconds(2))
+        #expect(call.didEnd)
+    }
+
+    @Test(arguments: [(0.0, 0, 1), (0, 30, 2), (5, 0, 3), (5, 60, 4)] as [(Double, Int, UInt64)])
+    func soundComesInOrderWithoutLongGaps(percent: Double, jitter: Int, seed: UInt64) {
+        var options = SimulatedCall.Options()
+        options.audioTracks = 1
+        let call = SimulatedCall(
+            seed: seed, .init(delay: .milliseconds(25), jitter: .milliseconds(jitter), lossPercent: percent),
+            plan: .steady(perSecond: 10, bytes: 2_000), options: options)
+        call.run(for: .seconds(20))
+        let lost = call.sound.filter(\.isLost)
+        print(
+            percent, jitter, "sound", call.sound.count, "lost", lost.count, "fec", lost.filter(\.useFEC).count, "late",
+            call.receiver.statistics.audioLate, "delay", call.receiver.statistics.audioDelay.inMilliseconds)
+        #expect(call.sound.count >= 980)
+        #expect(Double(lost.count) <= 10 + 1_000 * (percent + 3) / 100)
+        var longest = MediaDuration.zero
+        for index in call.sound.indices.dropFirst(100) {
+            longest = max(longest, call.sound[index].at - call.sound[index - 1].at)
+        }
+        #expect(longest <= .milliseconds(60 + jitter))
+    }
+}

@@ -1,0 +1,257 @@
+import MediaCore
+import MediaEngine
+import RTPWire
+
+/// A sender and a receiver joined by two links, in virtual time: the same seed gives the same call.
+final class SimulatedCall {
+    struct Shown {
+        var number: Int
+        var isKeyframe: Bool
+        var captured: MediaInstant
+        var shown: MediaInstant
+        var latency: MediaDuration { shown - captured }
+    }
+
+    let seed: UInt64
+    private(set) var now = SimulatedCall.start
+    static let start = MediaInstant(nanoseconds: 1_000_000_000_000)
+    let sender: MediaSender
+    let receiver: MediaReceiver
+    var forward: SimulatedLink
+    var backward: SimulatedLink
+    var plan: SimulatedPictures.Plan
+    var keyframeBytes = 60_000
+    var hasAudio = false
+
+    private(set) var shown: [Shown] = []
+    private(set) var damaged = 0
+    private(set) var outOfOrder = 0
+    private(set) var made: [(number: Int, captured: MediaInstant)] = []
+    private(set) var sound: [(at: MediaInstant, isLost: Bool, useFEC: Bool)] = []
+    private(set) var estimates: [(at: MediaInstant, estimate: Bitrate)] = []
+    private(set) var polls = 0
+    private(set) var keyframesMade = 0
+    private(set) var didEnd = false
+    private var nextFrame: MediaInstant
+    private var nextSound: MediaInstant
+    private var needsKeyframe = true
+    private var lastKeyframe: MediaInstant?
+    private var senderWake = SimulatedCall.start
+    private var receiverWake = SimulatedCall.start
+    private var buffer = [UInt8](repeating: 0, count: 1_500)
+    private var changes: [(at: MediaInstant, change: (SimulatedCall) -> Void)] = []
+
+    struct Options {
+        var startBitrate = Bitrate.kilobits(2_500)
+        var maximumBitrate = Bitrate.kilobits(20_000)
+        var hasTransportFeedback = true
+        var hasRTX = true
+        var audioTracks = 0
+    }
+
+    init(
+        seed: UInt64, _ conditions: SimulatedLink.Conditions = .init(), back: SimulatedLink.Conditions? = nil,
+        changes: [(after: MediaDuration, conditions: SimulatedLink.Conditions)] = [], plan: SimulatedPictures.Plan,
+        options: Options = Options()
+    ) {
+        self.seed = seed
+        self.plan = plan
+        let video = VideoStreamParameters(
+            ssrc: 0x1111, payloadType: 96, rtxSSRC: options.hasRTX ? 0x2222 : nil,
+            rtxPayloadType: options.hasRTX ? 97 : nil, mid: "0")
+        let audio = (0..<options.audioTracks).map {
+            AudioStreamParameters(ssrc: 0x3333 + UInt32($0), payloadType: 111, mid: "\($0 + 1)")
+        }
+        let extensions = HeaderExtensionIDs(transportSequence: 3, playoutDelay: 4, absSendTime: 2, mid: 1)
+        let epoch = NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0)
+        sender = MediaSender(
+            SenderParameters(
+                video: video, audio: audio, extensions: extensions, cname: "host", startBitrate: options.startBitrate,
+                maximumBitrate: options.maximumBitrate, hasTransportFeedback: options.hasTransportFeedback),
+            seed: seed, ntpEpoch: epoch, now: Self.start)
+        receiver = MediaReceiver(
+            ReceiverParameters(
+                video: video, audio: audio, extensions: extensions, cname: "viewer", localSSRC: 0x4444,
+                hasTransportFeedback: options.hasTransportFeedback), seed: seed, ntpEpoch: epoch, now: Self.start)
+        let schedule = changes.map { (at: Self.start + $0.after, conditions: $0.conditions) }
+        forward = SimulatedLink(conditions, changes: schedule, seed: seed ^ 0xF0)
+        var clean = conditions
+        clean.rate = nil
+        backward = SimulatedLink(
+            back ?? clean,
+            changes: schedule.map { change in
+                var clean = change.conditions
+                clean.rate = nil
+                return (change.at, back ?? clean)
+            }, seed: seed ^ 0x0B)
+        nextFrame = Self.start
+        nextSound = Self.start
+        hasAudio = options.audioTracks > 0
+    }
+
+    func after(_ duration: MediaDuration, _ change: @escaping (SimulatedCall) -> Void) {
+        changes.append((Self.start + duration, change))
+        changes.sort { $0.at < $1.at }
+    }
+
+    func run(for duration: MediaDuration) {
+        let end = now + duration
+        while true {
+            step()
+            var next = min(senderWake, receiverWake, forward.nextArrival, backward.nextArrival)
+            next = min(next, nextFrame)
+            if hasAudio { next = min(next, nextSound) }
+            if let change = changes.first { next = min(next, change.at) }
+            if next >= end { break }
+            now = max(next, now + MediaDuration(nanoseconds: 1_000))
+        }
+        now = end
+    }
+
+    private func step() {
+        while let change = changes.first, change.at <= now {
+            changes.removeFirst()
+            change.change(self)
+        }
+        if hasAudio, now >= nextSound { makeSound() }
+        if now >= nextFrame { makeFrame() }
+        while let packet = forward.receive(now: now) {
+            packet.withUnsafeBytes { bytes in
+                if PacketKind(of: bytes) == .rtcp {
+                    receiver.handleRTCP(bytes, now: now)
+                } else {
+                    receiver.handleRTP(bytes, now: now)
+                }
+            }
+            drainReceiver()
+        }
+        while let packet = backward.receive(now: now) {
+            packet.withUnsafeBytes { sender.handleRTCP($0, now: now) }
+            drainSender()
+        }
+        if now >= senderWake { drainSender() }
+        if now >= receiverWake { drainReceiver() }
+    }
+
+    private func makeSound() {
+        nextSound = nextSound + .milliseconds(20)
+        // Opus, 20 ms, one frame.
+        let packet = [UInt8](repeating: 0x48, count: 120)
+        packet.withUnsafeBytes { sender.handleAudio($0, track: 0, captured: now, now: now) }
+        drainSender()
+    }
+
+    private func makeFrame() {
+        var size = keyframeBytes
+        switch plan {
+        case .steady(let perSecond, let bytes):
+            nextFrame = nextFrame + .microseconds(1_000_000 / perSecond)
+            size = bytes
+        case .adaptive(let perSecond, let limit):
+            nextFrame = nextFrame + .microseconds(1_000_000 / perSecond)
+            guard sender.backlog <= .milliseconds(40) else { return }
+            size = max(min(sender.estimate, limit).bitsPerSecond / 8 / perSecond, 200)
+        case .still:
+            nextFrame = needsKeyframe ? now + .milliseconds(50) : .distantFuture
+            guard needsKeyframe else { return }
+        }
+        var isKeyframe = false
+        if needsKeyframe, lastKeyframe.map({ now - $0 >= .seconds(1) }) ?? true {
+            isKeyframe = true
+            needsKeyframe = false
+            lastKeyframe = now
+            keyframesMade += 1
+            size = keyframeBytes
+        }
+        let frame = SimulatedPictures.make(made.count, isKeyframe: isKeyframe, length: size)
+        made.append((made.count, now))
+        frame.withUnsafeBytes { sender.handleFrame($0, isKeyframe: isKeyframe, layer: 0, captured: now, now: now) }
+        drainSender()
+    }
+
+    private func drainSender() {
+        buffer.withUnsafeMutableBytes { bytes in
+            while true {
+                polls += 1
+                switch sender.poll(now: now, into: bytes) {
+                case .rtp(let length), .rtcp(let length):
+                    forward.send(UnsafeRawBufferPointer(rebasing: bytes[0..<length]), now: now)
+                case .event(.keyframeNeeded):
+                    needsKeyframe = true
+                    if case .still = plan { nextFrame = min(nextFrame, now + .milliseconds(50)) }
+                case .event(.estimateChanged(let estimate)): estimates.append((now, estimate))
+                case .wait(let until, _): return senderWake = until
+                }
+            }
+        }
+    }
+
+    private func drainReceiver() {
+        buffer.withUnsafeMutableBytes { bytes in
+            while true {
+                polls += 1
+                switch receiver.poll(now: now, into: bytes) {
+                case .rtcp(let length): backward.send(UnsafeRawBufferPointer(rebasing: bytes[0..<length]), now: now)
+                case .frame(let frame, let info): show(frame, info)
+                case .audio(_, let info): sound.append((now, info.isLost, info.useFEC))
+                case .event(.bye): didEnd = true
+                case .event: break
+                case .wait(let until, _): return receiverWake = until
+                }
+            }
+        }
+    }
+
+    private func show(_ frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) {
+        guard let number = SimulatedPictures.number(frame), number < made.count else { return damaged += 1 }
+        if let last = shown.last, number <= last.number || !info.isKeyframe && number != last.number + 1 {
+            outOfOrder += 1
+        }
+        if shown.isEmpty, !info.isKeyframe { outOfOrder += 1 }
+        shown.append(Shown(number: number, isKeyframe: info.isKeyframe, captured: made[number].captured, shown: now))
+    }
+
+    // MARK: What a user notices
+
+    func since(_ duration: MediaDuration) -> [Shown] { shown.filter { $0.shown >= Self.start + duration } }
+
+    /// The longest time for which a newer picture had been made and none was shown; the part that the way takes not counted.
+    var longestFreeze: MediaDuration { freeze(from: .zero) }
+
+    func freeze(from begin: MediaDuration, to end: MediaDuration = .seconds(100_000)) -> MediaDuration {
+        var longest = MediaDuration.zero
+        var last: MediaInstant?
+        for picture in shown {
+            defer { last = picture.shown }
+            guard let last, picture.shown >= Self.start + begin, picture.shown < Self.start + end else { continue }
+            longest = max(longest, picture.shown - last)
+        }
+        return longest
+    }
+
+    func latency(percentile share: Double, from begin: MediaDuration = .zero) -> MediaDuration {
+        let sorted = since(begin).map(\.latency).sorted()
+        guard !sorted.isEmpty else { return .zero }
+        return sorted[min(Int(Double(sorted.count) * share), sorted.count - 1)]
+    }
+
+    /// The mean rate on the forward link is not what matters here; what the sender believes at that time is.
+    func estimate(at duration: MediaDuration) -> Bitrate {
+        estimates.last { $0.at <= Self.start + duration }?.estimate ?? sender.estimate
+    }
+
+    var summary: String {
+        let sent = sender.statistics
+        let received = receiver.statistics
+        return """
+            seed \(seed): made \(made.count) shown \(shown.count) damaged \(damaged) wrong \(outOfOrder) keys \(keyframesMade) \
+            p50 \(latency(percentile: 0.5).inMilliseconds) p95 \(latency(percentile: 0.95).inMilliseconds) \
+            max \(latency(percentile: 1).inMilliseconds) freeze \(longestFreeze.inMilliseconds) ms \
+            estimate \(sender.estimate.kilobitsPerSecond) rtt \(sender.roundTripTime?.inMilliseconds ?? -1) \
+            sent \(sent.packetsSent) rtx \(sent.retransmissions) pad \(sent.paddingPackets) vain \(sent.nackedInVain) \
+            stalls \(sent.stalls) refused \(sent.framesRefused) \
+            lost \(received.lost) repaired \(received.repaired) nacks \(received.nacks) pli \(received.keyframeRequests) \
+            queue \(forward.longestQueue.inMilliseconds) polls \(polls) drops \(received.drops.total)
+            """
+    }
+}
