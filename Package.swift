@@ -32,7 +32,7 @@ let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
@@ -89,14 +89,14 @@ let package = Package(
         layer(
             "Peer", "Signaling",
             [
-                "MediaCore", "SessionDescription", crypto, x509, asn1, logging, hummingbird, hummingbirdTLS, nioSSL,
+                crypto, x509, asn1, logging, hummingbirdCore, hummingbirdTLS, nioSSL,
                 nioCore,
                 nioPosix, nioHTTP1, httpTypes,
             ]),
         layer(
             "Peer", "PeerRuntime",
             [
-                "MediaCore", "RTPWire", "SessionDescription", "ICETransport", "DTLSTransport",
+                "MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "ICETransport", "DTLSTransport",
                 "SRTPTransport",
                 "Signaling", crypto,
             ]),
@@ -110,6 +110,8 @@ let package = Package(
         // Tests
         tests("MediaCoreTests", ["MediaCore"]),
         tests("RTPWireTests", ["MediaCore", "RTPWire"]),
+        tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
+        tests("SimulationTests", ["MediaCore", "RTPWire", "MediaEngine"]),
         tests("SessionDescriptionTests", ["MediaCore", "SessionDescription"]),
         tests("X11CaptureTests", ["MediaCore", "X11Capture", "PixelConversion", "CXCB"]),
         tests("PixelConversionTests", ["MediaCore", "PixelConversion"]),
@@ -117,6 +119,7 @@ let package = Package(
         tests("TestSourceTests", ["MediaCore", "TestSource"]),
         tests("VPXCodecTests", ["MediaCore", "VPXCodec"]),
         tests("OpusCodecTests", ["MediaCore", "OpusCodec"]),
+        tests("SignalingTests", ["Signaling", crypto, logging, nioCore, nioPosix, nioHTTP1]),
         tests("CommandTests", ["share", "MediaCore", "PictureFile"]),
     ]
 )

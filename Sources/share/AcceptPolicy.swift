@@ -36,12 +36,15 @@ actor Doorkeeper {
         let previous = asking
         let answer = Task<KnockDecision, Never> { [known] in
             await previous?.value
-            if Task.isCancelled { return .unanswered }
+            if Task.isCancelled {
+                await TerminalInput.shared.forget(knock.id)
+                return .unanswered
+            }
             Words.say("")
             Words.say("\(knock.name.isEmpty ? "Somebody" : knock.name) (\(knock.kind), \(knock.address)) wants to watch.")
             Words.say("  The words on their side should be: \(knock.words)")
             Words.ask("  Let them in? [y]es, [n]o, [a]lways: ")
-            switch await TerminalInput.shared.line() {
+            switch await TerminalInput.shared.line(for: knock.id) {
             case .some(let line) where ["y", "yes"].contains(line.lowercased()): return .accepted
             case .some(let line) where ["a", "always"].contains(line.lowercased()):
                 do {
@@ -51,7 +54,9 @@ actor Doorkeeper {
                 }
                 return .accepted
             case .some: return .refused("the host said no")
-            case nil: return .unanswered
+            case nil:
+                Words.say("")
+                return .unanswered
             }
         }
         asking = Task { _ = await answer.value }
@@ -59,7 +64,7 @@ actor Doorkeeper {
             await answer.value
         } onCancel: {
             answer.cancel()
-            Task { await TerminalInput.shared.giveUp() }
+            Task { await TerminalInput.shared.giveUp(knock.id) }
         }
     }
 }
@@ -68,36 +73,54 @@ actor Doorkeeper {
 actor TerminalInput {
     static let shared = TerminalInput()
 
-    private var waiting: CheckedContinuation<String?, Never>?
+    private var waiting: (knock: KnockID, continuation: CheckedContinuation<String?, Never>)?
+    private var withdrawn: Set<KnockID> = []
     private var isReading = false
+    private var hasEnded = false
 
     /// The next line; nil if stdin ends or the question is withdrawn.
-    func line() async -> String? {
+    func line(for knock: KnockID) async -> String? {
+        if hasEnded || withdrawn.remove(knock) != nil { return nil }
         if !isReading {
             isReading = true
             let thread = Thread {
                 while let line = readLine(strippingNewline: true) {
                     Task { await self.arrived(line) }
                 }
-                Task { await self.giveUp() }
+                Task { await self.ended() }
             }
             thread.name = "terminal"
             thread.start()
         }
         return await withCheckedContinuation { continuation in
-            waiting?.resume(returning: nil)
-            waiting = continuation
+            waiting = (knock, continuation)
         }
     }
 
-    func giveUp() {
-        waiting?.resume(returning: nil)
+    /// The question is not needed any more, whether it has been asked or not.
+    func giveUp(_ knock: KnockID) {
+        guard waiting?.knock == knock else {
+            withdrawn.insert(knock)
+            return
+        }
+        answer(nil)
+    }
+
+    /// The knock will not be asked about.
+    func forget(_ knock: KnockID) { withdrawn.remove(knock) }
+
+    private func ended() {
+        hasEnded = true
+        answer(nil)
+    }
+
+    private func answer(_ line: String?) {
+        waiting?.continuation.resume(returning: line)
         waiting = nil
     }
 
     private func arrived(_ line: String) {
-        waiting?.resume(returning: line.trimmingCharacters(in: .whitespaces))
-        waiting = nil
+        answer(line.trimmingCharacters(in: .whitespaces))
     }
 }
 

@@ -1,6 +1,6 @@
 import ICETransport
 import MediaCore
-// import MediaEngine
+import MediaEngine
 import RTPWire
 import SessionDescription
 import Signaling
@@ -34,6 +34,8 @@ final class Broadcast: ViewerConnectionDelegate {
     /// Tells the video and the audio side what the viewers need.
     var wish: ((Wish) -> Void)?
     var keyframe: (() -> Void)?
+    /// A session is over; so many viewers stay.
+    var left: ((SessionID, Int) -> Void)?
 
     struct Wish: Equatable {
         var hasViewers: Bool
@@ -221,6 +223,7 @@ final class Broadcast: ViewerConnectionDelegate {
         retired.retransmissions += last.retransmissions
         retired.bad += connection.badPackets
         updateWish()
+        left?(connection.id, viewers.count)
         emit(.viewerLeft(connection.description, reason: reason, viewers: viewers.count))
     }
 

@@ -1,6 +1,6 @@
 import ICETransport
 import MediaCore
-// import MediaEngine
+import MediaEngine
 import RTPWire
 import SessionDescription
 

@@ -118,6 +118,7 @@ public final class HostSession: BroadcastDesk {
         audio = pipelines
         let video = video
         let sounds = pipelines
+        let running = server
         core.perform { broadcast in
             broadcast.wish = { (wish: Broadcast.Wish) in
                 video.change {
@@ -129,6 +130,11 @@ public final class HostSession: BroadcastDesk {
                     sound.setWanted(wish.hasViewers)
                     sound.setExpectedLoss(wish.audioLoss)
                 }
+            }
+            broadcast.left = { session, viewers in
+                let server = running.with { $0 }
+                server?.forget(session)
+                server?.broadcastEvent(.viewerCount(viewers))
             }
             broadcast.keyframe = { video.change { $0.isKeyframeWanted = true } }
         }

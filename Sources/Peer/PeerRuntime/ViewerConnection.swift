@@ -1,6 +1,6 @@
 import ICETransport
 import MediaCore
-// import MediaEngine
+import MediaEngine
 import RTPWire
 import SessionDescription
 import Signaling
@@ -57,14 +57,8 @@ final class ViewerConnection: SecureTransportDelegate {
     var roundTripTime: MediaDuration? { sender.roundTripTime }
     var badPackets: Int { transport.badPackets }
     var path: String { transport.path }
-    var isCongested: Bool { isConnected && sender.backlog > .milliseconds(40) }
-    var limit: String? {
-        switch sender.limit {
-        case .nothing: nil
-        case .bandwidth: "the network"
-        case .loss: "loss"
-        }
-    }
+    var isCongested: Bool { isConnected && sender.backlog > .milliseconds(20) }
+    var limit: String? { sender.limit.words }
 
     // MARK: Setting up
 

@@ -1,6 +1,6 @@
 import ICETransport
 public import MediaCore
-// import MediaEngine
+import MediaEngine
 import SessionDescription
 public import Signaling
 
@@ -34,6 +34,8 @@ public final class WatchSession: Sendable {
     private let loop: NetworkLoop
     private let core: LoopBound<Watching>
     private let outcome = Outcome()
+    /// The knock that waits for its answer.
+    private let ticket = Monitor<KnockTicket?>(nil)
 
     public init(
         link: Link, identity: Identity, name: String, playback: Playback,
@@ -74,6 +76,7 @@ public final class WatchSession: Sendable {
         let reason = await outcome.wait()
         journey.cancel()
         await core.ifRunning { $0.close() }
+        if let ticket = ticket.with({ $0 }) { await client.withdraw(ticket) }
         await client.leave()
         // TLS waits up to 5 s for the other side's goodbye, and nobody needs to wait for that.
         Task.detached { await client.close() }
@@ -124,7 +127,10 @@ public final class WatchSession: Sendable {
         do throws(SignalingError) {
             let ticket = try await client.knock(name: name, fingerprint: fingerprint)
             emit(.knocking(words: FourWords(fingerprint: fingerprint).description))
-            switch try await client.waitForAnswer(ticket) {
+            self.ticket.with { $0 = ticket }
+            let answer = try await client.waitForAnswer(ticket)
+            self.ticket.with { $0 = nil }
+            switch answer {
             case .accepted(let token, _): return token
             case .refused(let reason): throw SignalingError(.refused, reason)
             case .unanswered: throw SignalingError(.unanswered, "nobody answered within 60 s")

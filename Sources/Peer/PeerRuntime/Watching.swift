@@ -1,6 +1,6 @@
 import ICETransport
 import MediaCore
-// import MediaEngine
+import MediaEngine
 import RTPWire
 import SessionDescription
 
@@ -28,6 +28,7 @@ final class Watching: HostConnectionDelegate {
     private var patience: LoopTimer?
     private let ntpEpoch: NTPTimestamp
     private let epoch: MediaInstant
+    private var lipSync = LipSync()
 
     init(
         loop: NetworkLoop, playback: WatchSession.Playback, emit: @escaping @Sendable (WatchEvent) -> Void,
@@ -94,16 +95,28 @@ final class Watching: HostConnectionDelegate {
     // MARK: Playing
 
     func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) {
-        let captured = info.captured.map { epoch + ntpEpoch.duration(to: $0) }
-        decoding?.push(frame, ArrivedFrame(isKeyframe: info.isKeyframe, captured: captured, holdUntil: nil))
+        let now = NetworkLoop.now()
+        var arrived = ArrivedFrame(isKeyframe: info.isKeyframe, captured: nil, holdUntil: nil)
+        if let captured = info.captured {
+            arrived.captured = epoch + ntpEpoch.duration(to: captured)
+            let hold = lipSync.hold(captured: captured, local: wallClock(now), now: now)
+            if hold > .zero { arrived.holdUntil = now + hold }
+        }
+        decoding?.push(frame, arrived)
     }
 
     func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {
         guard let speaker = speaker(info.track) else { return }
         speaker.push(
             packet ?? UnsafeRawBufferPointer(start: nil, count: 0),
-            PlayoutPipeline.Info(isLost: packet == nil, useFEC: false, frames: 960))
+            PlayoutPipeline.Info(isLost: info.isLost, useFEC: info.useFEC, frames: info.frames))
+        if let captured = info.captured {
+            let now = NetworkLoop.now()
+            lipSync.noteSound(captured: captured, local: wallClock(now), latency: speaker.latency, now: now)
+        }
     }
+
+    private func wallClock(_ now: MediaInstant) -> NTPTimestamp { ntpEpoch.advanced(by: now - epoch) }
 
     private func speaker(_ track: Int) -> PlayoutPipeline? {
         if let speaker = speakers[track] { return speaker }
