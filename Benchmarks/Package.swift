@@ -17,12 +17,21 @@ func tool(_ name: String, _ libraries: [String]) -> Target {
 
 let package = Package(
     name: "share-benchmarks",
+    products: [.library(name: "AllocationCounter", type: .dynamic, targets: ["AllocationCounter"])],
     targets: [
         .target(name: "Glass"),
         tool("stamp", ["X11"]),
         tool("probe", ["X11", "Xext"]),
         tool("scene", ["X11", "Xext", "m"]),
         tool("floor", ["X11", "Xext", "Xdamage", "vpx", "yuv", "m"]),
-        .executableTarget(name: "benchmark", swiftSettings: settings),
+        // Preloaded into the program under measurement.
+        .target(name: "AllocationCounter"),
+        .executableTarget(name: "benchmark", dependencies: ["AllocationCounts"], swiftSettings: settings),
+        .systemLibrary(name: "AllocationCounts"),
+        // Links to the package's own sources: depending on the package itself would build all that it depends on.
+        .target(name: "MediaCore", swiftSettings: settings),
+        .systemLibrary(name: "CVPX", pkgConfig: "vpx"),
+        .target(name: "VPXCodec", dependencies: ["MediaCore", "CVPX"], swiftSettings: settings),
+        .executableTarget(name: "codec-bench", dependencies: ["MediaCore", "VPXCodec"], swiftSettings: settings),
     ]
 )
