@@ -71,7 +71,7 @@ let package = Package(
         // L1
         layer("Core", "MediaCore"),
         layer("Core", "RTPWire", ["MediaCore"]),
-        layer("Core", "SessionDescription", ["MediaCore"]),
+        layer("Core", "SessionDescription"),
         layer("Core", "MediaEngine", ["MediaCore", "RTPWire"]),
         // L2
         layer("Adapters", "ICETransport", ["MediaCore", "CNice"]),
@@ -110,16 +110,24 @@ let package = Package(
         // Tests
         tests("MediaCoreTests", ["MediaCore"]),
         tests("RTPWireTests", ["MediaCore", "RTPWire"]),
-        tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
         tests("SimulationTests", ["MediaCore", "RTPWire", "MediaEngine"]),
-        tests("SessionDescriptionTests", ["MediaCore", "SessionDescription"]),
+        tests("SessionDescriptionTests", ["SessionDescription"]),
         tests("X11CaptureTests", ["MediaCore", "X11Capture", "PixelConversion", "CXCB"]),
         tests("PixelConversionTests", ["MediaCore", "PixelConversion"]),
         tests("PictureFileTests", ["MediaCore", "PictureFile", "PixelConversion"]),
         tests("TestSourceTests", ["MediaCore", "TestSource"]),
         tests("VPXCodecTests", ["MediaCore", "VPXCodec"]),
         tests("OpusCodecTests", ["MediaCore", "OpusCodec"]),
+        tests("ICETransportTests", ["ICETransport", "MediaCore"]),
+        tests("DTLSTransportTests", ["DTLSTransport", "MediaCore"]),
+        tests("SRTPTransportTests", ["SRTPTransport", "MediaCore"]),
+        tests("WindowPlayoutTests", ["MediaCore", "WindowPlayout"]),
+        tests("PulseAudioTests", ["PulseAudio", "MediaCore"]),
         tests("SignalingTests", ["Signaling", crypto, logging, nioCore, nioPosix, nioHTTP1]),
+        tests("InteropTests", [
+            "MediaCore", "SessionDescription", "Signaling", "TestSource", "share", logging, nioCore, nioPosix, nioHTTP1,
+            nioWebSocket,
+        ]),
         tests("CommandTests", ["share", "MediaCore", "PictureFile"]),
     ]
 )

@@ -5,6 +5,7 @@ import OpusCodec
 import PeerRuntime
 import PictureFile
 import PixelConversion
+import PulseAudio
 import Signaling
 import VPXCodec
 import WindowPlayout
@@ -80,6 +81,8 @@ struct JoinCommand: ParsableCommand {
                 audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },
                 makeSpeaker: { () throws(SourceFailure) in
                     if headless { return SilentSink() }
+                    // SDL opens its device anew after a silence, which on some servers costs the first second of sound.
+                    if let speaker = try? SystemSpeaker() { return speaker }
                     return try SpeakerOutput()
                 }),
             emit: { [window] in watcher.tell($0, window: window) })

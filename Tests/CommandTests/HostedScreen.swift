@@ -1,4 +1,6 @@
 import Foundation
+import MediaCore
+import PictureFile
 import Testing
 
 /// A host that runs, with its link, and viewers of it.
@@ -28,34 +30,17 @@ struct HostedScreen {
 
 /// A picture that a viewer saved.
 struct Snapshot {
-    let width: Int
-    let height: Int
-    private let pixels: [UInt8]
+    private let picture: RGBAPicture
 
-    init(_ file: String) throws {
-        // The pixels as text would be slow: PAM is a header and raw bytes.
-        let text = try Helper("pngtopam", ["-alphapam", file]).finishData()
-        guard let end = text.range(of: Data("ENDHDR\n".utf8)) else { throw StageFailure("\(file) is no picture") }
-        let header = String(decoding: text[..<end.lowerBound], as: UTF8.self)
-        func number(_ name: String) -> Int {
-            header.split(separator: "\n").first { $0.hasPrefix(name + " ") }
-                .flatMap { Int($0.split(separator: " ")[1]) } ?? 0
-        }
-        width = number("WIDTH")
-        height = number("HEIGHT")
-        pixels = [UInt8](text[end.upperBound...])
-        guard pixels.count == width * height * 4 else { throw StageFailure("\(file) is cut off") }
-    }
+    init(_ file: String) throws { picture = try PictureFile.read(file) }
 
-    subscript(x: Int, y: Int) -> (red: Int, green: Int, blue: Int) {
-        let at = (y * width + x) * 4
-        return (Int(pixels[at]), Int(pixels[at + 1]), Int(pixels[at + 2]))
-    }
+    var width: Int { picture.size.width }
+    var height: Int { picture.size.height }
 
     /// Whether the pixel is that colour, as well as VP8 keeps it.
     func isColor(_ rgb: Int, x: Int, y: Int, within tolerance: Int = 24) -> Bool {
-        let pixel = self[x, y]
-        return abs(pixel.red - rgb >> 16) <= tolerance && abs(pixel.green - (rgb >> 8 & 255)) <= tolerance
-            && abs(pixel.blue - (rgb & 255)) <= tolerance
+        let pixel = picture[x, y]
+        return abs(Int(pixel.red) - rgb >> 16) <= tolerance && abs(Int(pixel.green) - (rgb >> 8 & 255)) <= tolerance
+            && abs(Int(pixel.blue) - (rgb & 255)) <= tolerance
     }
 }

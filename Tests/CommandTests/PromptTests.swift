@@ -9,13 +9,13 @@ struct PromptTests {
         let link = try #require(terminal.waitFor { $0.firstLink })
         let second = try terminal.join(link, name: "Bob")
         let words = try #require(second.event("knock")?["words"] as? String)
-        _ = try #require(terminal.waitFor { $0.contains("Bob") && $0.contains("Let them in?") ? true : nil })
+        _ = try #require(terminal.waitFor { $0.isAsking(about: "Bob") })
         #expect(terminal.screen().contains(words))
         try terminal.type("n")
         #expect(second.exitCode(seconds: 10) == 77)
 
         let third = try terminal.join(link, name: "Carol")
-        _ = try #require(terminal.waitFor { $0.contains("Carol") && $0.hasSuffix("[a]lways:") ? true : nil })
+        _ = try #require(terminal.waitFor { $0.isAsking(about: "Carol") })
         try terminal.type("y")
         #expect(third.event("first-picture", seconds: 10) != nil, "\(third.errorText)")
         #expect(terminal.waitFor { $0.contains("LIVE") && $0.contains("1 viewer") ? true : nil } == true)
@@ -25,7 +25,7 @@ struct PromptTests {
         let terminal = try Terminal(["host", "--source", "test", "--audio", "none", "--listen", "127.0.0.1:0"])
         let link = try #require(terminal.waitFor { $0.firstLink })
         let first = try terminal.join(link, name: "Dora")
-        _ = try #require(terminal.waitFor { $0.hasSuffix("[a]lways:") ? true : nil })
+        _ = try #require(terminal.waitFor { $0.isAsking(about: "Dora") })
         try terminal.type("a")
         _ = try #require(first.event("first-picture", seconds: 10))
         first.interrupt()
@@ -94,6 +94,11 @@ private final class Terminal {
 }
 
 extension String {
+    /// The screen, if its last line is the question about that person.
+    fileprivate func isAsking(about name: String) -> String? {
+        contains(name) && hasSuffix("[a]lways:") ? self : nil
+    }
+
     fileprivate var firstLink: String? {
         split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("https://") && $0.contains("#") }.map(String.init)
     }

@@ -33,7 +33,8 @@ final class Broadcast: ViewerConnectionDelegate {
     private var lastWish: Wish?
     /// Tells the video and the audio side what the viewers need.
     var wish: ((Wish) -> Void)?
-    var keyframe: (() -> Void)?
+    /// A key frame is needed: for a viewer that has no picture yet, or else for repair.
+    var keyframe: ((Bool) -> Void)?
     /// A session is over; so many viewers stay.
     var left: ((SessionID, Int) -> Void)?
 
@@ -142,12 +143,18 @@ final class Broadcast: ViewerConnectionDelegate {
         viewerEnded(viewer, EndReason(.viewerLeft, "the viewer left"))
     }
 
-    func end() {
-        guard !isEnded else { return }
+    /// - Parameter done: called on the loop when every socket is closed.
+    func end(_ done: @escaping () -> Void) {
         isEnded = true
-        for viewer in viewers.values { viewer.close() }
-        viewers.removeAll()
         congestionTimer?.close()
+        var left = viewers.count + 1
+        let one = {
+            left -= 1
+            if left == 0 { done() }
+        }
+        for viewer in viewers.values { viewer.close(one) }
+        viewers.removeAll()
+        one()
     }
 
     private func parameters(_ offer: ViewerOffer, _ ssrcs: [UInt32]) -> SenderParameters {
@@ -209,11 +216,11 @@ final class Broadcast: ViewerConnectionDelegate {
 
     func viewerIsConnected(_ connection: ViewerConnection) {
         updateWish()
-        keyframe?()
+        keyframe?(true)
         emit(.connected(connection.description, path: connection.path))
     }
 
-    func viewerNeedsKeyframe(_ connection: ViewerConnection) { keyframe?() }
+    func viewerNeedsKeyframe(_ connection: ViewerConnection) { keyframe?(false) }
 
     func viewerEnded(_ connection: ViewerConnection, _ reason: EndReason) {
         guard viewers.removeValue(forKey: connection.id) != nil else { return }

@@ -106,12 +106,12 @@ final class HostConnection: SecureTransportDelegate {
     }
 
     /// Frees everything. Twice is fine.
-    func close() {
-        guard !isEnded else { return }
+    func close(_ done: @escaping () -> Void = {}) {
+        guard !isEnded else { return transport.close(done) }
         isEnded = true
         timer.close()
         liveness.close()
-        transport.close()
+        transport.close(done)
     }
 
     private func end(_ reason: EndReason) {

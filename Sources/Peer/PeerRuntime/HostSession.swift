@@ -136,7 +136,12 @@ public final class HostSession: BroadcastDesk {
                 server?.forget(session)
                 server?.broadcastEvent(.viewerCount(viewers))
             }
-            broadcast.keyframe = { video.change { $0.isKeyframeWanted = true } }
+            broadcast.keyframe = { isFirst in
+                video.change {
+                    $0.isKeyframeWanted = true
+                    $0.isPictureAwaited = $0.isPictureAwaited || isFirst
+                }
+            }
         }
         let session = WeakSession(self)
         fail.with { slot in
@@ -187,7 +192,7 @@ public final class HostSession: BroadcastDesk {
         await server?.endAll(reason: reason.code == .stopped ? "the host ended the broadcast" : reason.sentence)
         for sound in audio { sound.stop() }
         video.stop()
-        await core.ifRunning { $0.end() }
+        await core.finish { $0.end($1) }
         await server?.stop()
         await bells.ifRunning { $0.close() }
         loop.stop()

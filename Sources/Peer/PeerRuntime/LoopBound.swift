@@ -32,6 +32,13 @@ struct LoopBound<Value>: @unchecked Sendable {
         body(value)
     }
 
+    /// Runs a body that ends later, and waits for that. Returns at once if the loop has stopped.
+    func finish(_ body: @escaping @Sendable (Value, @escaping () -> Void) -> Void) async {
+        await withCheckedContinuation { continuation in
+            if !loop.perform({ body(value) { continuation.resume() } }) { continuation.resume() }
+        }
+    }
+
     /// Reads what never changes, from anywhere.
     func read<Part: Sendable>(_ body: (Value) -> Part) -> Part { body(value) }
 

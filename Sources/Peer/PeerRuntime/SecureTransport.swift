@@ -234,12 +234,14 @@ final class SecureTransport {
     }
 
     /// Says goodbye and frees everything. Twice is fine.
-    func close() {
-        guard !isClosed else { return }
-        isClosed = true
-        dtls.close()
-        dtlsTimer.close()
-        srtp = nil
-        ice.close()
+    /// - Parameter done: called on the loop when the sockets are closed; the loop must not stop before.
+    func close(_ done: @escaping () -> Void = {}) {
+        if !isClosed {
+            isClosed = true
+            dtls.close()
+            dtlsTimer.close()
+            srtp = nil
+        }
+        ice.close(done)
     }
 }

@@ -4,6 +4,8 @@ public import MediaCore
 struct VideoWishes: Sendable {
     var hasViewers = false
     var isKeyframeWanted = false
+    /// A new viewer has no picture yet: its key frame comes sooner than one that repairs.
+    var isPictureAwaited = false
     var bitrate: Bitrate
     /// Frames wait in some viewer's pacer: make no new one yet.
     var isCongested = false
@@ -163,7 +165,7 @@ final class VideoPipeline: @unchecked Sendable {
         let interval = MediaDuration.microseconds(1_000_000 / max(limits.framesPerSecond, 1))
         if needsRead || hasChanges { return lastFrame + interval }
         if wish.isKeyframeWanted {
-            return max(lastFrame + interval, lastKeyframe.map { $0 + .seconds(1) } ?? lastFrame)
+            return max(lastFrame + interval, lastKeyframe.map { $0 + keyframeInterval(wish) } ?? lastFrame)
         }
         if encoder.unrefined != nil { return max(lastFrame + interval, lastChange + restBeforeRefinement) }
         return nil
@@ -177,7 +179,11 @@ final class VideoPipeline: @unchecked Sendable {
 
     private func keyframeIsDue(_ wish: VideoWishes, _ now: MediaInstant) -> Bool {
         guard let lastKeyframe else { return true }
-        return wish.isKeyframeWanted && now - lastKeyframe >= .seconds(1)
+        return wish.isKeyframeWanted && now - lastKeyframe >= keyframeInterval(wish)
+    }
+
+    private func keyframeInterval(_ wish: VideoWishes) -> MediaDuration {
+        wish.isPictureAwaited ? .milliseconds(250) : .seconds(1)
     }
 
     private func sleep(until deadline: MediaInstant, _ wish: VideoWishes) throws(SourceFailure) {
@@ -227,7 +233,10 @@ final class VideoPipeline: @unchecked Sendable {
         changed.clear()
         if frame.isKeyframe {
             lastKeyframe = now
-            wishes.with { $0.isKeyframeWanted = false }
+            wishes.with {
+                $0.isKeyframeWanted = false
+                $0.isPictureAwaited = false
+            }
         }
         let size = canvas.size
         counters.with {

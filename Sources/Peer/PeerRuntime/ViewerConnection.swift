@@ -17,6 +17,7 @@ final class ViewerConnection: SecureTransportDelegate {
     let id: SessionID
     let description: ViewerDescription
     private(set) var isConnected = false
+    private var hasKeyframe = false
     private let loop: NetworkLoop
     private let transport: SecureTransport
     private let sender: MediaSender
@@ -99,6 +100,9 @@ final class ViewerConnection: SecureTransportDelegate {
 
     func send(_ frame: UnsafeRawBufferPointer, _ info: FrameInfo, now: MediaInstant) {
         guard isConnected, !isEnded else { return }
+        // Browsers never recover from a stream that begins in the middle.
+        hasKeyframe = hasKeyframe || info.isKeyframe
+        guard hasKeyframe else { return }
         sender.handleFrame(frame, isKeyframe: info.isKeyframe, layer: info.layer, captured: info.captured, now: now)
         pump()
     }
@@ -141,8 +145,8 @@ final class ViewerConnection: SecureTransportDelegate {
     // MARK: Ending
 
     /// Frees everything. Twice is fine.
-    func close() {
-        guard !isEnded else { return }
+    func close(_ done: @escaping () -> Void = {}) {
+        guard !isEnded else { return transport.close(done) }
         isEnded = true
         if isConnected {
             sender.end(now: NetworkLoop.now())
@@ -151,7 +155,7 @@ final class ViewerConnection: SecureTransportDelegate {
         timer.close()
         liveness.close()
         gatheringPatience?.close()
-        transport.close()
+        transport.close(done)
     }
 
     private func drainGoodbye() {

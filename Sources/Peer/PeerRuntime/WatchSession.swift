@@ -75,7 +75,7 @@ public final class WatchSession: Sendable {
         }
         let reason = await outcome.wait()
         journey.cancel()
-        await core.ifRunning { $0.close() }
+        await core.finish { $0.close($1) }
         if let ticket = ticket.with({ $0 }) { await client.withdraw(ticket) }
         await client.leave()
         // TLS waits up to 5 s for the other side's goodbye, and nobody needs to wait for that.

@@ -174,13 +174,15 @@ final class Watching: HostConnectionDelegate {
             badPackets: connection?.transport.badPackets ?? 0)
     }
 
-    func close() {
-        guard !isClosed else { return }
+    /// - Parameter done: called on the loop when every socket is closed.
+    func close(_ done: @escaping () -> Void) {
+        guard !isClosed else { return done() }
         isClosed = true
         patience?.close()
-        connection?.close()
         decoding?.close()
         for speaker in speakers.values { speaker.close() }
+        guard let connection else { return done() }
+        connection.close(done)
     }
 }
 
