@@ -94,17 +94,24 @@ extension MediaReceiver {
     /// How long a missing packet is waited for until a key frame is asked for.
     var patience: MediaDuration { max(.milliseconds(300), nacks.roundTrip * 3) }
 
+    /// When a missing packet has to be given up; repetitions that keep coming put it off.
+    private func giveUpTime(_ first: NackRegister.Missing) -> MediaInstant {
+        let plain = first.since + patience
+        guard let repair = nacks.lastRepair, repair > first.since else { return plain }
+        return max(plain, min(repair + max(.milliseconds(150), nacks.roundTrip), first.since + patience * 3))
+    }
+
     /// Asks for a key frame if a missing packet seems to be lost for good; it may still come first.
     func checkPatience(_ now: MediaInstant) {
         guard let first = nacks.first else { return }
-        if now - first.since >= patience { gate.need(now: now) }
+        if now >= giveUpTime(first) { gate.need(now: now) }
         if now - first.since >= .seconds(5) { nacks.forget(before: first.sequence &+ 1) }
     }
 
     /// When `checkPatience` has something to do.
     var patienceDeadline: MediaInstant {
         guard let first = nacks.first, video != nil else { return .distantFuture }
-        return gate.isNeeded ? first.since + .seconds(5) : first.since + patience
+        return gate.isNeeded ? first.since + .seconds(5) : giveUpTime(first)
     }
 
     /// The next frame, if one is there.
@@ -130,7 +137,7 @@ extension MediaReceiver {
                 firstArrival: frame.firstArrival, lastArrival: frame.lastArrival, layer: frame.layer)
             return .frame(frame.bytes, info)
         }
-        if let video, video.waitsForKeyframe, video.expected != nil, video.newestKeyframe == nil { gate.need(now: now) }
+        if video?.waitsForKeyframe == true, video?.expected != nil, video?.newestKeyframe == nil { gate.need(now: now) }
         return nil
     }
 

@@ -22,6 +22,8 @@ struct NackRegister {
     private var patience = MediaDuration.zero
     private(set) var roundTrip = MediaDuration.milliseconds(60)
     private(set) var hasRoundTrip = false
+    /// When a repetition came last.
+    private(set) var lastRepair: MediaInstant?
 
     var isEmpty: Bool { count == 0 }
     /// The oldest missing packet.
@@ -53,6 +55,7 @@ struct NackRegister {
         let entry = entries[low]
         for index in low..<(count &- 1) { entries[index] = entries[index &+ 1] }
         count &-= 1
+        if isRepeat { lastRepair = now }
         if isRepeat, let asked = entry.asked, let first = entry.firstAsked {
             // An answer that follows a second request too closely belongs to the first: the way is longer than thought.
             if entry.tries == 1 || (now - asked) * 2 < roundTrip { learn(now - first) }
