@@ -76,3 +76,30 @@ import Testing
         #expect(call.longestFreeze <= .milliseconds(400))
     }
 }
+
+/// A host that adapts, on bad paths.
+@Suite struct BadPathTests {
+    @Test(arguments: [(10.0, 1), (10, 2), (20, 3), (20, 4)] as [(Double, UInt64)])
+    func randomLossDoesNotStarveTheCall(percent: Double, seed: UInt64) {
+        let call = SimulatedCall(
+            seed: seed, .init(delay: .milliseconds(25), rate: .kilobits(4_000), lossPercent: percent),
+            plan: .adaptive(perSecond: 20, limit: .kilobits(2_000)))
+        call.run(for: .seconds(60))
+        print("adaptive", percent, call.summary)
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+        #expect(call.longestFreeze <= .milliseconds(percent > 10 ? 1_500 : 700))
+        #expect(call.sender.estimate >= .kilobits(percent > 10 ? 150 : 600))
+        #expect(call.shown.count >= 60 * 12)
+    }
+
+    @Test(arguments: [5, 6, 7] as [UInt64])
+    func jitterIsNoCongestion(seed: UInt64) {
+        let call = SimulatedCall(
+            seed: seed, .init(delay: .milliseconds(20), jitter: .milliseconds(30), rate: .kilobits(8_000)),
+            plan: .adaptive(perSecond: 30, limit: .kilobits(3_000)))
+        call.run(for: .seconds(30))
+        print("jitter", call.summary)
+        #expect(call.sender.estimate >= .kilobits(2_000))
+        #expect(call.longestFreeze <= .milliseconds(300))
+    }
+}

@@ -22,9 +22,9 @@ import Testing
         // 32 packets a frame, 30 frames a second: 65,536 packets in 68 s.
         let call = SimulatedCall(
             seed: 3, .init(delay: .milliseconds(10), lossPercent: 1), plan: .steady(perSecond: 30, bytes: 36_000))
-        call.run(for: .seconds(140))
+        call.run(for: .seconds(75))
         print(call.summary)
-        #expect(call.sender.statistics.packetsSent > 2 * 65_536)
+        #expect(call.sender.statistics.packetsSent > 65_536)
         #expect(call.damaged == 0 && call.outOfOrder == 0)
         #expect(call.shown.count >= call.made.count - 2)
         #expect(call.longestFreeze <= .milliseconds(300))

@@ -1,3 +1,4 @@
+import Glibc
 import MediaCore
 
 /// Makes frames that look like VP8 from the outside and can be told apart: number, length and content follow from one another.
@@ -20,7 +21,7 @@ struct SimulatedPictures {
         if isKeyframe { bytes.replaceSubrange(3..<10, with: [0x9D, 0x01, 0x2A, 0x80, 0x07, 0x38, 0x04]) }
         for shift in 0..<4 { bytes[10 + shift] = UInt8(truncatingIfNeeded: number >> (shift * 8)) }
         for shift in 0..<4 { bytes[14 + shift] = UInt8(truncatingIfNeeded: bytes.count >> (shift * 8)) }
-        for index in stride(from: 24, to: bytes.count, by: 97) {
+        for index in stride(from: 24, to: bytes.count, by: 397) {
             bytes[index] = UInt8(truncatingIfNeeded: index &* number)
         }
         return bytes
@@ -31,6 +32,10 @@ struct SimulatedPictures {
         guard bytes.count >= 24 else { return nil }
         let number = (0..<4).reduce(0) { $0 | Int(bytes[10 + $1]) << ($1 * 8) }
         let expected = make(number, isKeyframe: bytes[0] & 1 == 0, length: bytes.count)
-        return bytes.elementsEqual(expected) ? number : nil
+        guard expected.count == bytes.count else { return nil }
+        return expected.withUnsafeBytes { known in
+            guard let left = known.baseAddress, let right = bytes.baseAddress else { return false }
+            return memcmp(left, right, bytes.count) == 0
+        } ? number : nil
     }
 }

@@ -192,7 +192,9 @@ struct AudioBuffer {
     private var base: Double { min(fastest ?? 0, fastestBefore ?? .infinity) }
 
     private func playTime(_ time: Int64) -> MediaInstant {
-        MediaInstant(nanoseconds: Int64((base + Double(time) / 48 + delayMilliseconds) * 1e6))
+        let milliseconds = base + Double(time) / 48 + delayMilliseconds
+        // Time stamps that jump on and on must not leave what an instant can hold.
+        return MediaInstant(nanoseconds: Int64(min(max(milliseconds, 0), 9e12) * 1e6))
     }
 }
 

@@ -17,6 +17,8 @@ struct BurstMeter {
     private static let fewestBytes = 4_000
 
     private var packets = 0
+    /// Packets came since the result was taken.
+    private var hasNews = false
     private var bytes = 0
     private var firstBytes = 0
     private var lastBytes = 0
@@ -31,7 +33,7 @@ struct BurstMeter {
         guard packets > 0, sent >= lastSent, sent - lastSent <= Self.longestPause,
             sent - firstSent <= Self.longestTrain, arrival - lastArrival > .milliseconds(-20)
         else {
-            let result = self.result
+            let result = takeResult()
             packets = 1
             bytes = size
             firstBytes = size
@@ -42,6 +44,7 @@ struct BurstMeter {
             lastArrival = arrival
             return result
         }
+        hasNews = true
         packets &+= 1
         bytes &+= size
         lastBytes = size
@@ -50,9 +53,10 @@ struct BurstMeter {
         return nil
     }
 
-    /// What the train shows so far; nil if it is too short.
-    var result: Result? {
-        guard packets >= Self.fewestPackets, bytes >= Self.fewestBytes else { return nil }
+    /// What the train shows so far; nil if it is too short, or if nothing has come since this was asked.
+    mutating func takeResult() -> Result? {
+        guard hasNews, packets >= Self.fewestPackets, bytes >= Self.fewestBytes else { return nil }
+        hasNews = false
         let sending = max((lastSent - firstSent).inSeconds, Self.shortest)
         let arriving = max((lastArrival - firstArrival).inSeconds, Self.shortest)
         let sendRate = Double(bytes &- lastBytes) * 8 / sending

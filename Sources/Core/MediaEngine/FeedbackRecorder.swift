@@ -7,6 +7,9 @@ import RTPWire
 struct FeedbackRecorder {
     private static let capacity = 1_024
     private static let interval = MediaDuration.milliseconds(100)
+    /// When many packets come, a queue can fill quickly: the sender has to know.
+    private static let busyInterval = MediaDuration.milliseconds(50)
+    private static let busyCount = 16
     /// At the start of a stream the sender wants to know soon.
     private static let earlyInterval = MediaDuration.milliseconds(25)
     private static let earlyTime = MediaDuration.seconds(1)
@@ -18,6 +21,7 @@ struct FeedbackRecorder {
     private var count = 0
     private var base: Int64?
     private var firstEver: MediaInstant?
+    private var firstOfBatch = MediaInstant(nanoseconds: 0)
     private(set) var deadline = MediaInstant.distantFuture
 
     init(senderSSRC: UInt32, mediaSSRC: UInt32, epoch: MediaInstant) {
@@ -40,8 +44,14 @@ struct FeedbackRecorder {
         }
         arrivals[place] = TransportArrival(sequence: sequence, arrival: now)
         count &+= 1
-        let interval = now - start < Self.earlyTime ? Self.earlyInterval : Self.interval
-        deadline = count == Self.capacity ? now : min(deadline, now + interval)
+        if count == 1 {
+            firstOfBatch = now
+            deadline = now + (now - start < Self.earlyTime ? Self.earlyInterval : Self.interval)
+        } else if count == Self.busyCount {
+            deadline = max(now, min(deadline, firstOfBatch + Self.busyInterval))
+        } else if count == Self.capacity {
+            deadline = now
+        }
     }
 
     /// Writes one packet; there may be more, then the deadline stays.
@@ -65,6 +75,7 @@ struct FeedbackRecorder {
         for index in 0..<(count &- taken) { arrivals[index] = arrivals[index &+ taken] }
         count &-= taken
         deadline = count > 0 ? now : .distantFuture
+        firstOfBatch = now
         return true
     }
 }

@@ -9,6 +9,13 @@ struct LossLimit {
     private var total = 0
     private var periodStart: MediaInstant?
     private var lastDecrease: MediaInstant?
+    /// What is lost whatever is sent, as on bad radio links: 0...0.4.
+    private(set) var inherent = 0.0
+    private var average = 0.0
+    /// Decreases in a row, and the loss and the rate that they began with.
+    private var decreases = 0
+    private var firstShare = 0.0
+    private var firstRate = Bitrate(bitsPerSecond: 0)
 
     /// One window's verdict.
     enum Verdict { case none, low, middle, high }
@@ -18,8 +25,15 @@ struct LossLimit {
         total = max(0, total &+ lost &+ received)
     }
 
-    /// - Parameter current: the estimate that a decrease starts from.
-    mutating func update(now: MediaInstant, roundTrip: MediaDuration, current: Bitrate, maximum: Bitrate) -> Verdict {
+    /// - Parameters:
+    ///   - current: the estimate that a decrease starts from.
+    ///   - least: what a decrease stops at: while no queue builds up, what arrives is carried for certain.
+    ///   - isOurs: false if too little was sent to have caused the losses; only very many count then.
+    ///   - hasQueue: packets wait on their way, so losses are for want of room.
+    mutating func update(
+        now: MediaInstant, roundTrip: MediaDuration, current: Bitrate, maximum: Bitrate, least: Bitrate?, isOurs: Bool,
+        hasQueue: Bool
+    ) -> Verdict {
         let start = periodStart ?? now
         periodStart = start
         let elapsed = now - start
@@ -31,17 +45,35 @@ struct LossLimit {
         let share = Double(lost) / Double(total)
         fraction = share
         restart(now)
-        if share < 0.02 {
+        average = 0.8 * average + 0.2 * share
+        inherent = hasQueue ? 0 : min(inherent, average)
+        let excess = share - inherent
+        if excess < 0.02 {
+            decreases = 0
             if let rate {
                 let grown = Double(rate.bitsPerSecond) * (1 + 0.08 * min(elapsed.inSeconds, 1))
                 self.rate = grown >= Double(maximum.bitsPerSecond) ? nil : Bitrate(bitsPerSecond: Int(grown) &+ 1_000)
             }
             return .low
         }
-        guard share > 0.1 else { return .middle }
+        guard excess > (isOurs ? 0.1 : 0.25) else { return .middle }
+        if decreases >= 2, !hasQueue, share > 0.7 * firstShare {
+            // Sending less did not help: it is not ours.
+            inherent = min(share, 0.4)
+            average = inherent
+            rate = firstRate
+            decreases = 0
+            return .middle
+        }
         if lastDecrease.map({ now - $0 >= .milliseconds(300) + roundTrip }) ?? true {
             let base = min(current, rate ?? current)
-            rate = Bitrate(bitsPerSecond: Int(Double(base.bitsPerSecond) * (1 - 0.5 * share)))
+            if decreases == 0 {
+                firstShare = share
+                firstRate = base
+            }
+            decreases += 1
+            let target = Bitrate(bitsPerSecond: Int(Double(base.bitsPerSecond) * (1 - 0.5 * share)))
+            rate = min(max(target, least ?? target), base)
             lastDecrease = now
         }
         return .high

@@ -87,12 +87,20 @@ extension MediaSender {
             let isWaiting = history.nextToSend <= keyframeLastSequence
             if isWaiting || now - lastKeyframe < max(roundTrip, .milliseconds(50)) { return }
         }
+        // Repairs that wait to leave are cheaper than a key frame; for a while.
+        if !resends.isEmpty {
+            let since = repairsPreferredSince ?? now
+            repairsPreferredSince = since
+            if now - since < .milliseconds(700) { return }
+        }
+        repairsPreferredSince = nil
         isKeyframeNeeded = true
     }
 
     private func handle(_ nack: Nack, _ now: MediaInstant) {
         counters.nacks &+= 1
-        let patience = max(MediaDuration(nanoseconds: roundTrip.nanoseconds / 10 &* 7), .milliseconds(10))
+        let patience =
+            max(MediaDuration(nanoseconds: roundTrip.nanoseconds / 10 &* 7), .milliseconds(10)) + controller.queueDelay
         for number in nack {
             counters.nackedPackets &+= 1
             let sequence =

@@ -73,7 +73,7 @@ extension MediaSender {
     // MARK: Pace
 
     private func updatePace(_ now: MediaInstant) {
-        var rate = controller.estimate.bitsPerSecond
+        var rate = controller.pathRate.bitsPerSecond
         rate = controller.hasFeedback ? rate / 10 &* 11 : rate / 2 &* 5
         if let active = probe.active { rate = max(rate, active.rate.bitsPerSecond) }
         if rate != pacer.rate.bitsPerSecond { pacer.setRate(Bitrate(bitsPerSecond: rate), now: now) }

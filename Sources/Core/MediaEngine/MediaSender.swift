@@ -22,6 +22,7 @@ public final class MediaSender {
     var counters = SenderStatistics()
 
     var isKeyframeNeeded = false
+    var repairsPreferredSince: MediaInstant?
     var lastKeyframe: MediaInstant?
     var keyframeLastSequence: Int64 = 0
     var toldEstimate: Bitrate
@@ -128,19 +129,22 @@ public final class MediaSender {
     /// nil until the other side has answered.
     public var roundTripTime: MediaDuration? { reportTime ?? feedbackTime }
 
-    /// How long it takes until the video that waits for the pacer has left. Over about 40 ms a new frame should not be made.
-    public var backlog: MediaDuration { pacer.rate.duration(ofBytes: history.waitingBytes) }
+    /// How long it takes until the video and the repetitions that wait for the pacer have left. Over about 40 ms a new frame should not be made.
+    public var backlog: MediaDuration { pacer.rate.duration(ofBytes: backlogBytes) }
+
+    private var backlogBytes: Int { history.waitingBytes &+ resends.count &* parameters.maximumPacketSize }
 
     public var limit: SenderLimit {
         if controller.isLimitedByLoss, !controller.isAtMaximum { return .loss }
         if isStalled || backlog > .milliseconds(40) { return .bandwidth }
-        return controller.hasFeedback && !controller.isAtMaximum ? .bandwidth : .nothing
+        let isFull = controller.hasFeedback && !controller.isAtMaximum && !controller.isApplicationLimited
+        return isFull ? .bandwidth : .nothing
     }
 
     public var statistics: SenderStatistics {
         var result = counters
         result.audioDropped &+= tracks.reduce(0) { $0 &+ $1.dropped }
-        result.backlogBytes = history.waitingBytes
+        result.backlogBytes = backlogBytes
         result.backlog = backlog
         result.queueDelay = controller.queueDelay
         result.acknowledgedRate = controller.acknowledgedRate

@@ -8,6 +8,9 @@ import MediaCore
 struct RateController {
     private let minimum: Bitrate
     private let maximum: Bitrate
+    /// What the path may be believed to carry: more than is ever asked of it, so that one large frame leaves quickly.
+    private let ceiling: Bitrate
+    private let start: MediaInstant
     private var trend = DelayTrend()
     private var queue = QueueDelay()
     private var acknowledged = AcknowledgedRate()
@@ -23,18 +26,27 @@ struct RateController {
     private var lastDecrease: MediaInstant?
     private var lastUpdate: MediaInstant?
     private var reported: Bitrate?
+    /// What the media may take.
     private(set) var estimate: Bitrate
+    /// What the path carries; not cut to the media's maximum.
+    private(set) var pathRate: Bitrate
+    /// Too little is sent to need more.
+    private(set) var isApplicationLimited = true
     private(set) var hasFeedback = false
-    /// A burst has shown what it could since the start.
-    private(set) var lastConfirmation: BurstMeter.Result?
+    /// What the last two bursts showed.
+    private var recent: (Bitrate, Bitrate)
 
     init(start: Bitrate, minimum: Bitrate, maximum: Bitrate, now: MediaInstant) {
         self.minimum = min(minimum, maximum)
         self.maximum = maximum
+        ceiling = Bitrate(bitsPerSecond: maximum.bitsPerSecond &* 5)
+        self.start = now
         delayRate = min(start, maximum)
-        estimate = min(start, maximum)
+        estimate = delayRate
+        pathRate = delayRate
         floor = minimum
         floorSince = now
+        recent = (start, start)
     }
 
     /// How long packets wait in the path's queues.
@@ -63,13 +75,13 @@ struct RateController {
     mutating func finishFeedback(now: MediaInstant, roundTrip: MediaDuration, sending: Bitrate) {
         hasFeedback = true
         queue.finishBatch()
-        if let result = bursts.result { confirm(result, now) }
+        if let result = bursts.takeResult() { confirm(result, now) }
         let elapsed = lastUpdate.map { min(now - $0, .seconds(1)) } ?? .zero
         lastUpdate = now
         // A screen rests most of the time: what it does not use says nothing about what it could.
-        let isApplicationLimited = Double(sending.bitsPerSecond) < 0.65 * Double(estimate.bitsPerSecond)
+        isApplicationLimited = Double(sending.bitsPerSecond) < 0.65 * Double(estimate.bitsPerSecond)
         if trend.signal == .overuse && queue.standing > .milliseconds(5) || queue.standing > .milliseconds(90) {
-            decrease(now, roundTrip, isApplicationLimited)
+            decrease(now, roundTrip)
         } else {
             overuseSince = nil
             if trend.signal == .normal, !isApplicationLimited { increase(elapsed, roundTrip) }
@@ -86,9 +98,8 @@ struct RateController {
         loss.noteReport(fraction: fraction, packets: packets)
         let elapsed = lastUpdate.map { min(now - $0, .seconds(1)) } ?? .zero
         lastUpdate = now
-        if fraction < 0.02, Double(sending.bitsPerSecond) > 0.65 * Double(estimate.bitsPerSecond) {
-            increase(elapsed, roundTrip)
-        }
+        isApplicationLimited = Double(sending.bitsPerSecond) < 0.65 * Double(estimate.bitsPerSecond)
+        if fraction < 0.02, !isApplicationLimited { increase(elapsed, roundTrip) }
         settle(now, roundTrip)
     }
 
@@ -102,16 +113,20 @@ struct RateController {
     // MARK: The parts
 
     private mutating func confirm(_ result: BurstMeter.Result, _ now: MediaInstant) {
-        lastConfirmation = result
         if result.isSaturated { capacity = capacity.map { mix($0, result.rate, 0.3) } ?? result.rate }
-        guard result.rate > delayRate, overuseSince == nil, queue.standing < .milliseconds(50) else { return }
-        // One burst may flatter: at most twice as much at a time.
-        delayRate = min(Bitrate(bitsPerSecond: min(result.rate.bitsPerSecond, delayRate.bitsPerSecond &* 2)), maximum)
+        // Chance flatters once, seldom three times: after the first second the least of three counts.
+        let rate = now - start < .seconds(1) ? result.rate : min(result.rate, recent.0, recent.1)
+        recent = (recent.1, result.rate)
+        guard rate > delayRate, overuseSince == nil, queue.standing < .milliseconds(50) else { return }
+        // One burst may flatter: at most twice as much at a time, and three times in the first second.
+        let factor = lastDecrease == nil && now - start < .seconds(1) ? 3 : 2
+        delayRate = min(
+            Bitrate(bitsPerSecond: min(rate.bitsPerSecond, delayRate.bitsPerSecond &* factor)), ceiling)
         floor = delayRate
         floorSince = now
     }
 
-    private mutating func decrease(_ now: MediaInstant, _ roundTrip: MediaDuration, _ isApplicationLimited: Bool) {
+    private mutating func decrease(_ now: MediaInstant, _ roundTrip: MediaDuration) {
         let since = overuseSince ?? now
         overuseSince = since
         let pause = min(roundTrip + .milliseconds(100), .milliseconds(400))
@@ -138,19 +153,24 @@ struct RateController {
         if let arriving = acknowledged.rate {
             grown = min(grown, max(1.5 * Double(arriving.bitsPerSecond) + 10_000, current))
         }
-        delayRate = min(Bitrate(bitsPerSecond: Int(grown)), maximum)
+        delayRate = min(Bitrate(bitsPerSecond: Int(grown)), ceiling)
     }
 
     private mutating func settle(_ now: MediaInstant, _ roundTrip: MediaDuration) {
-        let verdict = loss.update(now: now, roundTrip: roundTrip, current: estimate, maximum: maximum)
+        let hasQueue = queue.standing > .milliseconds(30)
+        let verdict = loss.update(
+            now: now, roundTrip: roundTrip, current: estimate, maximum: maximum,
+            least: hasQueue ? nil : acknowledged.rate, isOurs: hasQueue || !isApplicationLimited,
+            hasQueue: hasQueue)
         if verdict == .high {
             floor = minimum
         } else if let rate = loss.rate, verdict == .low, rate < currentFloor(now) {
             loss.raise(to: currentFloor(now))
         }
-        var rate = min(delayRate, loss.rate ?? maximum)
+        var rate = min(delayRate, loss.rate ?? ceiling)
         if let reported { rate = min(rate, reported) }
-        estimate = min(max(rate, minimum), maximum)
+        pathRate = max(rate, minimum)
+        estimate = min(pathRate, maximum)
     }
 
     private func currentFloor(_ now: MediaInstant) -> Bitrate {

@@ -55,7 +55,7 @@ public struct SenderStatistics: Equatable, Sendable {
     public var packetsLost = 0
     /// In the other side's last report, in seconds.
     public var jitter = 0.0
-    /// Bytes of video that wait for the pacer, and how long they will take.
+    /// Bytes of video and of repetitions that wait for the pacer, and how long they will take.
     public var backlogBytes = 0
     public var backlog = MediaDuration.zero
     /// How long packets wait in the path's queues.

@@ -1,0 +1,37 @@
+import MediaCore
+import MediaEngine
+import Testing
+
+/// From the first frame on: how long a viewer waits for the first picture.
+@Suite struct StartTests {
+    @Test func aLargeFirstFrameLeavesQuicklyOnAFastPath() {
+        var options = SimulatedCall.Options()
+        options.maximumBitrate = .kilobits(10_000)
+        let call = SimulatedCall(
+            seed: 1, .init(delay: .microseconds(200), rate: .kilobits(500_000)),
+            plan: .steady(perSecond: 30, bytes: 9_000),
+            options: options)
+        call.keyframeBytes = 600_000
+        call.run(for: .seconds(3))
+        print(call.summary, "first", call.shown.first?.latency.inMilliseconds ?? -1)
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+        #expect(call.shown.first?.latency ?? .seconds(9) <= .milliseconds(250))
+        // Later ones leave at what the path was seen to carry.
+        #expect(call.latency(percentile: 0.99, from: .seconds(1)) <= .milliseconds(2))
+    }
+
+    @Test(arguments: [(3_000, 25), (10_000, 25), (3_000, 100)])
+    func theFirstFrameTakesLittleMoreThanThePathDoes(kilobits: Int, delay: Int) {
+        let call = SimulatedCall(
+            seed: 2, .init(delay: .milliseconds(delay), rate: .kilobits(kilobits)),
+            plan: .steady(perSecond: 30, bytes: 2_000))
+        call.keyframeBytes = 80_000
+        call.run(for: .seconds(5))
+        let least = MediaDuration.milliseconds(delay + 80_000 * 8 / kilobits)
+        print(
+            kilobits, delay, call.summary, "first", call.shown.first?.latency.inMilliseconds ?? -1, "least",
+            least.inMilliseconds)
+        #expect(call.shown.first?.latency ?? .seconds(9) <= least + .milliseconds(100 + 4 * delay))
+        #expect(call.forward.longestQueue <= .milliseconds(250))
+    }
+}
