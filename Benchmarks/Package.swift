@@ -23,6 +23,7 @@ let package = Package(
         tool("stamp", ["X11"]),
         tool("probe", ["X11", "Xext"]),
         tool("scene", ["X11", "Xext", "m"]),
+        tool("lines", []),
         tool("floor", ["X11", "Xext", "Xdamage", "vpx", "yuv", "m"]),
         // Preloaded into the program under measurement.
         .target(name: "AllocationCounter"),

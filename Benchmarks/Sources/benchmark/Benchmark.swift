@@ -1,8 +1,14 @@
 import Foundation
 
-/// Measures share beside the floor on two virtual displays and prints a table.
+/// Measures share, beside the floor and Chromium, on virtual displays, and prints tables.
 @main
 struct Benchmark {
+    static let usage = """
+        usage: benchmark SHARE [--seconds N] [--scene still|stamp|typing|scrolling|video] [--soak SECONDS]
+                         [--only scenes|viewers|allocations|memory] [--without-chromium]
+
+        """
+
     static func main() {
         var arguments = Array(CommandLine.arguments.dropFirst())
         func option(_ name: String) -> String? {
@@ -11,32 +17,41 @@ struct Benchmark {
             return arguments[index + 1]
         }
         let seconds = option("--seconds").flatMap { Int($0) } ?? 10
-        let scenes = option("--scene").flatMap { Scene(rawValue: $0) }.map { [$0] } ?? Scene.allCases
-        guard let binary = arguments.first else {
-            FileHandle.standardError.write(Data("usage: benchmark SHARE [--seconds N] [--scene NAME]\n".utf8))
+        let scene = option("--scene")
+        let soak = option("--soak").flatMap { Int($0) }
+        let only = option("--only") ?? (scene != nil ? "scenes" : soak != nil ? "memory" : nil)
+        let hasChromium = !arguments.contains("--without-chromium")
+        arguments.removeAll { $0 == "--without-chromium" }
+        let scenes = scene.map { Scene(rawValue: $0).map { [$0] } ?? [] } ?? Scene.allCases
+        guard let binary = arguments.first, arguments.count == 1, !scenes.isEmpty, seconds > 0 else {
+            complain(usage)
             exit(64)
         }
-        say("| scene | program | p50 ms | p95 ms | stamps/s | host CPU ms/s | host MB | kbit/s | first picture ms | note |")
-        say("|---|---|---|---|---|---|---|---|---|---|")
         do {
-            for scene in scenes {
-                say(row(try measureShare(scene, binary: binary, seconds: seconds)))
-                if scene.hasStamp { say(row(try measureFloor(scene, seconds: seconds))) }
+            if only == nil || only == "scenes" {
+                try measure(scenes, binary: binary, seconds: seconds, chromium: hasChromium ? Chromium.find() : nil)
             }
+            if only == nil || only == "viewers" { try measureSecondViewer(binary: binary, seconds: seconds) }
+            if only == nil || only == "allocations" { try measureAllocations(binary: binary, seconds: seconds) }
+            if only == nil || only == "memory" { try measureJoins(binary: binary, soak: soak) }
         } catch {
-            FileHandle.standardError.write(Data("benchmark: \(error)\n".utf8))
+            complain("benchmark: \(error)\n")
             exit(1)
         }
     }
 
-    private static func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
-
-    private static func row(_ row: Measurement) -> String {
-        func cell(_ value: Double?, _ digits: Int = 0) -> String {
-            value.map { String(format: "%.\(digits)f", $0) } ?? "-"
+    private static func measure(_ scenes: [Scene], binary: String, seconds: Int, chromium: String?) throws {
+        Table.header(Measurement.header)
+        for scene in scenes {
+            let share = try measureShare(scene, binary: binary, seconds: seconds)
+            Table.row(share.cells)
+            guard scene.hasStamp else { continue }
+            var floor = try measureFloor(scene, seconds: seconds)
+            if let own = share.p50, let least = floor.p50 { floor.add(note: "share's p50 is \(cell(own / least, 1)) times this") }
+            Table.row(floor.cells)
+            if let chromium { Table.row(try measureChromium(chromium, scene, seconds: seconds).cells) }
         }
-        return "| \(row.scene.rawValue) | \(row.contender) | \(cell(row.p50, 1)) | \(cell(row.p95, 1)) | "
-            + "\(cell(row.stampsPerSecond, 1)) | \(cell(row.hostCPU)) | \(cell(row.hostMegabytes)) | "
-            + "\(cell(row.kilobits)) | \(cell(row.firstPicture)) | \(row.note) |"
     }
+
+    private static func complain(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
 }

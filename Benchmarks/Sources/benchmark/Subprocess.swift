@@ -1,15 +1,15 @@
 import Foundation
 
-/// A program under measurement; its stdout is kept, its stderr too.
+/// A program under measurement, or one that helps; its lines are kept as events, its stderr as text.
 final class Subprocess {
     private let process = Process()
     private let output = Pipe()
     private let errors: URL
     let name: String
+    let events: EventReader
 
-    init(
-        _ executable: String, _ arguments: [String], environment: [String: String] = [:], keepsErrors: Bool = true
-    ) throws {
+    /// - Parameter executable: a path, or a name to be looked for in PATH.
+    init(_ executable: String, _ arguments: [String], environment: [String: String] = [:]) throws {
         name = (executable as NSString).lastPathComponent
         if executable.hasPrefix("/") {
             process.executableURL = URL(fileURLWithPath: executable)
@@ -25,31 +25,22 @@ final class Subprocess {
         _ = FileManager.default.createFile(atPath: errors.path, contents: nil)
         process.standardError = try FileHandle(forWritingTo: errors)
         try process.run()
+        events = EventReader(output.fileHandleForReading.fileDescriptor)
     }
 
     deinit { try? FileManager.default.removeItem(at: errors) }
 
-    var identifier: Int32 { process.processIdentifier }
+    var figures: ProcessFigures { ProcessFigures(identifier: process.processIdentifier) }
     var isRunning: Bool { process.isRunning }
     var errorText: String { (try? String(contentsOf: errors, encoding: .utf8)) ?? "" }
 
-    /// One line of stdout, without its end; nil at the end of output.
-    func readLine() -> String? {
-        var line = [UInt8]()
-        while true {
-            guard let byte = try? output.fileHandleForReading.read(upToCount: 1)?.first else {
-                return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
-            }
-            if byte == 10 { return String(decoding: line, as: UTF8.self) }
-            line.append(byte)
+    /// Waits for an event; what the program complained of is in the error.
+    func wait(for name: String, after seen: Int = 0, seconds: Double = 20) throws -> Event {
+        do {
+            return try events.wait(for: name, after: seen, seconds: seconds)
+        } catch {
+            throw BenchmarkFailure("\(self.name): \(error) \(errorText)")
         }
-    }
-
-    /// Waits for the end and gives the rest of stdout.
-    func finish() -> String {
-        let data = (try? output.fileHandleForReading.readToEnd()) ?? Data()
-        process.waitUntilExit()
-        return String(decoding: data, as: UTF8.self)
     }
 
     func interrupt() {
@@ -63,25 +54,6 @@ final class Subprocess {
         process.terminate()
         process.waitUntilExit()
     }
-
-    /// User and system time so far, in milliseconds, of the process with all its threads.
-    var cpuMilliseconds: Double {
-        guard let text = try? String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8),
-            let end = text.lastIndex(of: ")")
-        else { return 0 }
-        let fields = text[text.index(after: end)...].split(separator: " ")
-        guard fields.count > 13, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
-        return (user + system) * 1_000 / Double(sysconf(Int32(_SC_CLK_TCK)))
-    }
-
-    /// Resident memory in MB.
-    var residentMegabytes: Double {
-        guard let text = try? String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8),
-            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
-            let kilobytes = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap({ Double($0) })
-        else { return 0 }
-        return kilobytes / 1_024
-    }
 }
 
 /// An Xvfb of 1920 x 1080 on a display number that it chose itself.
@@ -92,15 +64,29 @@ final class VirtualDisplay {
     init() throws {
         server = try Subprocess(
             "Xvfb", ["-displayfd", "1", "-screen", "0", "1920x1080x24", "-nolisten", "tcp", "-noreset"])
-        guard let number = server.readLine(), !number.isEmpty else {
-            throw BenchmarkFailure("Xvfb did not start: \(server.errorText)")
-        }
-        name = ":\(number)"
+        name = ":" + (try server.wait(for: "line").text)
     }
 
-    var cpuMilliseconds: Double { server.cpuMilliseconds }
     func close() { server.terminate() }
     deinit { close() }
+}
+
+/// A directory that goes away with its owner.
+final class TemporaryDirectory {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("share-bench-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// A program built beside this one.
+func tool(_ name: String) -> String {
+    URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+        .appendingPathComponent(name).path
 }
 
 struct BenchmarkFailure: Error, CustomStringConvertible {

@@ -1,0 +1,55 @@
+import Foundation
+
+/// Who allocates: traces with names, the most frequent first.
+enum Culprits {
+    private struct Mapping {
+        var range: Range<UInt64>
+        /// What to subtract from an address to get one of the file.
+        var base: UInt64
+        var file: String
+    }
+
+    static func text(of traces: [AllocationFile.Trace], in process: Subprocess, title: String) -> [String] {
+        let threads = process.figures.threadNames
+        var groups: [[UInt64]: (count: Int, thread: String, size: UInt64)] = [:]
+        for trace in traces {
+            groups[trace.frames, default: (0, threads[trace.thread] ?? "?", trace.size)].count += 1
+        }
+        let mappings = mappings(of: process.figures.identifier)
+        var lines = ["", "\(title): \(traces.count) allocations in 3 s"]
+        for (frames, group) in groups.sorted(by: { $0.value.count > $1.value.count }).prefix(12) {
+            lines.append("  \(group.count) x \(group.size) bytes on \(group.thread)")
+            lines += names(of: frames, mappings).map { "      \($0)" }
+        }
+        return lines
+    }
+
+    private static func mappings(of process: Int32) -> [Mapping] {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/maps", encoding: .utf8) else { return [] }
+        var bases: [String: UInt64] = [:]
+        return text.split(separator: "\n").compactMap { line in
+            let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
+            let ends = fields[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
+            guard fields.count == 6, fields[5].hasPrefix("/"), ends.count == 2 else { return nil }
+            let file = String(fields[5])
+            let base = bases[file] ?? ends[0]
+            bases[file] = base
+            return Mapping(range: ends[0]..<ends[1], base: base, file: file)
+        }
+    }
+
+    private static func names(of frames: [UInt64], _ mappings: [Mapping]) -> [String] {
+        let input = frames.prefix(14).compactMap { frame -> String? in
+            guard let mapping = mappings.first(where: { $0.range.contains(frame) }) else { return nil }
+            // A return address is behind its call.
+            return "CODE \"\(mapping.file)\" 0x\(String(frame - mapping.base - 1, radix: 16))"
+        }
+        guard
+            let symbolizer = try? Subprocess(
+                "llvm-symbolizer", ["--output-style=GNU", "--functions=short", "--no-inlines", "--basenames"] + input)
+        else { return [] }
+        var names: [String] = []
+        while let line = try? symbolizer.events.wait(for: "line", after: names.count, seconds: 20).text { names.append(line) }
+        return stride(from: 0, to: names.count - 1, by: 2).map { "\(names[$0]) \(names[$0 + 1])" }
+    }
+}

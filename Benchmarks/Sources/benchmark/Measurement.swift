@@ -1,0 +1,40 @@
+/// One row of the main table.
+struct Measurement {
+    var contender: String
+    var scene: Scene
+    /// Age of a stamp when it was seen, in ms.
+    var p50: Double?
+    var p95: Double?
+    var stampsPerSecond: Double?
+    /// CPU of the sending side, in ms a second.
+    var hostCPU: Double?
+    var hostMemory: ProcessFigures.Memory?
+    /// RTP with its headers, in kbit/s.
+    var kilobits: Double?
+    /// From the start of the viewer to its first picture, in ms.
+    var firstPicture: Double?
+    var note = ""
+
+    init(_ contender: String, _ scene: Scene, _ probe: Probe? = nil) {
+        self.contender = contender
+        self.scene = scene
+        p50 = probe?.p50_ms
+        p95 = probe?.p95_ms
+        stampsPerSecond = probe?.per_s
+        note = probe?.error ?? ""
+    }
+
+    mutating func add(note text: String) { note += note.isEmpty ? text : "; " + text }
+
+    static let header = [
+        "scene", "program", "p50 ms", "p95 ms", "stamps/s", "sender CPU ms/s", "RSS MB", "Pss MB", "kbit/s",
+        "first picture ms", "note",
+    ]
+
+    var cells: [String] {
+        [
+            scene.rawValue, contender, cell(p50, 1), cell(p95, 1), cell(stampsPerSecond, 1), cell(hostCPU),
+            cell(hostMemory?.resident), cell(hostMemory?.proportional), cell(kilobits), cell(firstPicture), note,
+        ]
+    }
+}

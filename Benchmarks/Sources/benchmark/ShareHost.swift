@@ -1,0 +1,107 @@
+import Foundation
+
+/// A `share host` that lets anyone in.
+final class ShareHost {
+    let process: Subprocess
+    let link: String
+    private let binary: String
+    /// Identities and known viewers go here, not into the home of whoever measures.
+    private let directory: TemporaryDirectory
+
+    /// - Parameter isReporting: whether it prints its statistics each second, which costs it a little.
+    init(
+        binary: String, display: String?, arguments: [String] = ["--audio", "none"], isReporting: Bool = true,
+        environment: [String: String] = [:]
+    ) throws {
+        self.binary = binary
+        directory = try TemporaryDirectory()
+        process = try Subprocess(
+            binary,
+            ["host", "--accept", "any", "--listen", "127.0.0.1:0"] + arguments
+                + (display.map { ["--display", $0] } ?? []) + (isReporting ? ["--json"] : []),
+            environment: environment.merging(["XDG_DATA_HOME": directory.path]) { $1 })
+        let first = try process.wait(for: isReporting ? "link" : "line").text
+        guard let start = first.range(of: "https:") else { throw BenchmarkFailure("share host gave no link: \(first)") }
+        link = first[start.lowerBound...].prefix { $0 != "\"" }.replacingOccurrences(of: "\\/", with: "/")
+    }
+
+    /// Starts a viewer and waits for its first picture.
+    /// - Parameter display: nil for one without a window.
+    func join(display: String?, isReporting: Bool = true, environment: [String: String] = [:]) throws -> ShareViewer {
+        var variables = environment
+        variables["XDG_DATA_HOME"] = directory.path
+        variables["SHARE_LINK"] = link
+        variables["DISPLAY"] = display
+        return try ShareViewer(binary, hasWindow: display != nil, isReporting: isReporting, variables)
+    }
+
+    struct Figures {
+        var cpu = 0.0
+        var kilobits = 0.0
+        var packetsPerSecond = 0.0
+        var framesPerSecond = 0.0
+        /// A frame, in ms: reading the screen and converting it; encoding.
+        var readMilliseconds = 0.0
+        var encodeMilliseconds = 0.0
+        var refinements = 0.0
+    }
+
+    /// What the host did while `body` ran.
+    func measure(_ body: () throws -> Void) throws -> Figures {
+        var figures = Figures()
+        let first = try process.wait(for: "statistics", after: process.events.count)
+        let cpu = process.figures.cpuMilliseconds
+        let begin = monotonicSeconds()
+        try body()
+        figures.cpu = (process.figures.cpuMilliseconds - cpu) / (monotonicSeconds() - begin)
+        guard let last = process.events.last("statistics"), last.time > first.time else { return figures }
+        let seconds = last.time - first.time
+        func change(_ field: String) -> Double { last[field] - first[field] }
+        figures.kilobits = change("sentBytes") * 8 / 1_000 / seconds
+        figures.packetsPerSecond = change("sentPackets") / seconds
+        figures.framesPerSecond = change("frames") / seconds
+        figures.readMilliseconds = change("readMs") / max(change("frames"), 1)
+        figures.encodeMilliseconds = change("encodeMs") / max(change("frames"), 1)
+        figures.refinements = change("refinements")
+        return figures
+    }
+
+    /// Waits until no frame is made for two seconds: the picture is as sharp as it gets.
+    /// - Returns: false if that took more than `limit` seconds.
+    func waitForRest(limit: Double = 20) throws -> Bool {
+        let deadline = monotonicSeconds() + limit
+        var quiet = 0
+        var frames = -1.0
+        while monotonicSeconds() < deadline {
+            let event = try process.wait(for: "statistics", after: process.events.count)
+            quiet = event["frames"] == frames && event["connected"] > 0 ? quiet + 1 : 0
+            frames = event["frames"]
+            if quiet == 2 { return true }
+        }
+        return false
+    }
+
+    func stop() { process.interrupt() }
+}
+
+/// A `share join`.
+final class ShareViewer {
+    let process: Subprocess
+    /// From its start to its first picture, in ms.
+    let firstPicture: Double
+
+    fileprivate init(_ binary: String, hasWindow: Bool, isReporting: Bool, _ environment: [String: String]) throws {
+        let begin = monotonicSeconds()
+        // The first picture is told as an event only.
+        process = try Subprocess(
+            binary, ["join", "--mute"] + (hasWindow ? [] : ["--headless"]) + (isReporting ? ["--json"] : []),
+            environment: environment)
+        guard isReporting else {
+            firstPicture = 0
+            return
+        }
+        firstPicture = (try process.wait(for: "first-picture").time - begin) * 1e3
+    }
+
+    func stop() { process.interrupt() }
+}
