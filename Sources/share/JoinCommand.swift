@@ -62,14 +62,17 @@ struct JoinCommand: ParsableCommand {
         let identity = try makeIdentity()
         var window: PictureWindow?
         if !headless {
+            let environment = ProcessInfo.processInfo.environment
+            guard ["DISPLAY", "WAYLAND_DISPLAY"].contains(where: { environment[$0]?.isEmpty == false }) else {
+                throw Complaint(sentence: "there is no display for a window: DISPLAY is not set", remedy: Self.withoutWindow, status: .noDisplay)
+            }
             do throws(SourceFailure) {
                 window = try PictureWindow(
                     title: "share", converter: YUVConverter(), startsFullscreen: fullscreen,
                     onMute: { muted in watcher.setMuted(muted) })
             } catch {
                 throw Complaint(
-                    sentence: error.message, remedy: "Watch with --headless --snapshot FILE.png, or open the link in a browser.",
-                    status: .noDisplay)
+                    sentence: error.message, remedy: Self.withoutWindow, status: .noDisplay)
             }
         }
         let sink = PictureFork(window: window, keeper: watcher.keeper)
@@ -101,6 +104,8 @@ struct JoinCommand: ParsableCommand {
         }
         Words.say("share: \(reason.sentence)")
     }
+
+    private static let withoutWindow = "Watch with --headless --snapshot FILE.png, or open the link in a browser."
 
     private func run(_ window: PictureWindow) -> EndReason {
         do throws(SourceFailure) {

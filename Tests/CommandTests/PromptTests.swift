@@ -53,15 +53,18 @@ private final class Terminal {
     let hostFolder: TemporaryFolder
     private let viewerFolder: TemporaryFolder
     private let socket: String
+    private let server: Helper
 
     init(_ arguments: [String]) throws {
         hostFolder = try TemporaryFolder()
         viewerFolder = try TemporaryFolder()
         socket = hostFolder.file("tmux.socket")
         let command = ([ShareProcess.binary.path] + arguments).map { "'\($0)'" }.joined(separator: " ")
+        // In the foreground: a server that forks away would keep what we wait for open.
+        server = try Helper("tmux", ["-S", socket, "-f", "/dev/null", "-D"], environment: hostFolder.environment)
+        while server.isRunning, !FileManager.default.fileExists(atPath: socket) {}
         _ = try Helper(
-            "tmux",
-            ["-S", socket, "-f", "/dev/null", "new-session", "-d", "-x", "220", "-y", "50", "\(command); cat"],
+            "tmux", ["-S", socket, "new-session", "-d", "-x", "220", "-y", "50", "\(command); cat"],
             environment: hostFolder.environment
         ).finish()
     }

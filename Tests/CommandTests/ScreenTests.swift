@@ -16,7 +16,7 @@ struct ScreenTests {
         #expect(viewer.exitCode() == 0)
         let picture = try Snapshot(file)
         #expect(picture.width == 800 && picture.height == 600)
-        #expect(picture.isColor(0x2060c0, x: 400, y: 300))
+        #expect(picture.isColor(0x2060c0, x: 200, y: 150))
         #expect(picture.isColor(0x2060c0, x: 5, y: 595))
         #expect(host.process.event("viewer-left") != nil)
     }
@@ -33,7 +33,7 @@ struct ScreenTests {
         _ = try #require(viewer.event("statistics") { ($0["frames"] as? Int ?? 0) > before })
         viewer.interrupt()
         #expect(viewer.exitCode() == 0)
-        #expect(try Snapshot(file).isColor(0xc02020, x: 320, y: 240))
+        #expect(try Snapshot(file).isColor(0xc02020, x: 100, y: 240))
     }
 
     @Test func anotherScreenSizeNeedsNoNewJoin() throws {
@@ -101,7 +101,7 @@ struct ScreenTests {
         let viewers = try files.map { try host.join(["--snapshot", $0, "--for", "2"]) }
         for (viewer, file) in zip(viewers, files) {
             #expect(viewer.exitCode() == 0, "\(viewer.errorText)")
-            #expect(try Snapshot(file).isColor(0xa0a020, x: 320, y: 240))
+            #expect(try Snapshot(file).isColor(0xa0a020, x: 100, y: 240))
         }
     }
 }
