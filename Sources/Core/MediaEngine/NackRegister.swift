@@ -58,7 +58,7 @@ struct NackRegister {
         if isRepeat { lastRepair = now }
         if isRepeat, let asked = entry.asked, let first = entry.firstAsked {
             // An answer that follows a second request too closely belongs to the first: the way is longer than thought.
-            if entry.tries == 1 || (now - asked) * 2 < roundTrip { learn(now - first) }
+            if entry.tries == 1 || !hasRoundTrip || (now - asked) * 2 < roundTrip { learn(now - first) }
         } else if !isRepeat {
             // It was only late: next time wait a little.
             patience = max(patience, min(now - entry.since + .milliseconds(1), .milliseconds(30)))

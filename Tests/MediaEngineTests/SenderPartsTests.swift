@@ -1,0 +1,164 @@
+import MediaCore
+import RTPWire
+import Testing
+
+@testable import MediaEngine
+
+@Suite struct PacketHistoryTests {
+    private func fill(_ history: inout PacketHistory, _ count: Int) {
+        for _ in 0..<count {
+            history.nextSlot[0] = UInt8(truncatingIfNeeded: history.nextToWrite)
+            history.commit(length: 10, layout: RTPPacketLayout())
+        }
+    }
+
+    @Test(arguments: wrapPoints)
+    func sentPacketsStayUntilTheirSlotIsNeeded(first: UInt16) {
+        var history = PacketHistory(capacity: 8, slotBytes: 200, first: Int64(first))
+        fill(&history, 8)
+        #expect(history.room == 0 && history.waitingBytes == 80)
+        for _ in 0..<8 { history.noteSent(now: .at(0)) }
+        #expect(history.room == 8 && history.waitingBytes == 0)
+        #expect(history.sent(Int64(first))?.bytes[0] == UInt8(truncatingIfNeeded: first))
+        fill(&history, 1)
+        #expect(history.sent(Int64(first)) == nil && history.sent(Int64(first) + 1) != nil)
+        #expect(history.sent(Int64(first) + 8) == nil, "it waits")
+    }
+
+    @Test func nothingBeforeAKeyFrameIsRepeated() {
+        var history = PacketHistory(capacity: 8, slotBytes: 200, first: 65_534)
+        fill(&history, 4)
+        history.noteSent(now: .at(0))
+        history.noteSent(now: .at(0))
+        history.dropWaiting()
+        history.beginKeyframe()
+        #expect(history.isEmpty && history.nextToWrite == 65_536 && history.waitingBytes == 0)
+        fill(&history, 2)
+        history.noteSent(now: .at(1))
+        #expect(history.sent(65_535) == nil && history.sent(65_536) != nil)
+    }
+}
+
+@Suite struct SentPacketsTests {
+    @Test func fatesAreNewsOnceAcrossTheWrap() {
+        var sent = SentPackets(capacity: 16, first: 65_530)
+        for _ in 0..<10 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
+        #expect(sent.extended(SequenceNumber(3)) == 65_539)
+        #expect(sent.extended(SequenceNumber(4)) == nil, "not sent yet")
+        #expect(sent.extended(SequenceNumber(65_529)) == nil, "before the first")
+        guard case .lost = sent.take(65_536, hasArrived: false) else {
+            Issue.record("not lost")
+            return
+        }
+        guard case .nothing = sent.take(65_536, hasArrived: false) else {
+            Issue.record("lost twice")
+            return
+        }
+        guard case .arrivedLate = sent.take(65_536, hasArrived: true) else {
+            Issue.record("not late")
+            return
+        }
+        guard case .nothing = sent.take(65_536, hasArrived: true) else {
+            Issue.record("arrived twice")
+            return
+        }
+        #expect(sent.highestAcknowledged == 65_536 && sent.isAcknowledged(65_536))
+    }
+
+    @Test func theOtherClockGoesOnAcrossItsWrap() {
+        var sent = SentPackets(capacity: 16, first: 0)
+        expect(sent.clockOffset(0x7F_FFFF) == .zero)
+        // 24 bits, signed: the next is the most negative.
+        expect(sent.clockOffset(-0x80_0000) == .milliseconds(64) * (1 << 24))
+        expect(sent.clockOffset(-0x7F_FFFF) == .milliseconds(64) * (1 << 24))
+    }
+
+    @Test func whatIsForgottenIsUnknown() {
+        var sent = SentPackets(capacity: 16, first: 1)
+        for _ in 0..<40 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
+        #expect(sent.extended(SequenceNumber(20)) == nil && sent.extended(SequenceNumber(30)) == 30)
+    }
+}
+
+@Suite struct PacerTests {
+    @Test func aSmallFrameLeavesAtOnceAndALargeOneInSteps() {
+        var pacer = Pacer(rate: .kilobits(8_000), now: .at(0))
+        // 8 Mbit/s are 1,000 bytes a millisecond: 40 of them at once.
+        var atOnce = 0
+        while pacer.maySend(now: .at(0)) {
+            pacer.note(bytes: 1_000, now: .at(0))
+            atOnce += 1
+        }
+        #expect(atOnce == 40)
+        let next = pacer.nextSend(now: .at(0))
+        #expect(next > .at(4) && next <= .at(6))
+        var step = 0
+        while pacer.maySend(now: next) {
+            pacer.note(bytes: 1_000, now: next)
+            step += 1
+        }
+        #expect((5...6).contains(step))
+    }
+
+    @Test func theMeanIsTheRate() {
+        var pacer = Pacer(rate: .kilobits(1_000), now: .at(0))
+        var sent = 0
+        var now = MediaInstant.at(0)
+        while now < .at(10_000) {
+            while pacer.maySend(now: now) {
+                pacer.note(bytes: 1_200, now: now)
+                sent += 1_200
+            }
+            now = max(pacer.nextSend(now: now), now + .microseconds(100))
+        }
+        #expect((1_240_000...1_262_000).contains(sent))
+    }
+}
+
+@Suite struct BurstMeterTests {
+    /// Packets that left together and arrived as a link of that rate lets them through.
+    private func train(_ kilobits: Int, _ count: Int = 12, lineKilobits: Int = 100_000) -> BurstMeter
+        .Result?
+    {
+        var meter = BurstMeter()
+        var sent = MediaInstant.at(0)
+        var arrival = MediaInstant.at(50)
+        for _ in 0..<count {
+            _ = meter.note(bytes: 1_200, sent: sent, arrival: arrival)
+            sent = sent + Bitrate.kilobits(lineKilobits).duration(ofBytes: 1_200)
+            arrival = arrival + Bitrate.kilobits(kilobits).duration(ofBytes: 1_200)
+        }
+        return meter.takeResult()
+    }
+
+    @Test(arguments: [500, 1_000, 3_000, 10_000])
+    func theNarrowestLinkShows(kilobits: Int) throws {
+        let result = try require(train(kilobits))
+        #expect(result.isSaturated)
+        #expect((kilobits * 90 / 100...kilobits).contains(result.rate.kilobitsPerSecond))
+    }
+
+    @Test func aFewPacketsShowNothing() { expect(train(1_000, 3) == nil) }
+
+    @Test func noMoreIsBelievedThanWasSent() throws {
+        let result = try require(train(50_000, 12, lineKilobits: 2_000))
+        #expect(!result.isSaturated && result.rate <= .kilobits(2_300))
+    }
+}
+
+@Suite struct DelayTrendTests {
+    private func signal(growth microseconds: Int) -> DelayTrend.Signal {
+        var trend = DelayTrend()
+        for step in 0..<60 {
+            trend.note(
+                sent: .at(step * 20), arrival: .at(step * 20 + 50) + .microseconds(step * microseconds))
+        }
+        return trend.signal
+    }
+
+    @Test func aQueueThatGrowsIsSeen() {
+        expect(signal(growth: 0) == .normal)
+        expect(signal(growth: 4_000) == .overuse)
+        expect(signal(growth: -4_000) == .underuse)
+    }
+}

@@ -1,0 +1,120 @@
+import MediaCore
+import RTPWire
+import Testing
+
+@testable import MediaEngine
+
+@Suite struct SequenceGateTests {
+    @Test(arguments: wrapPoints)
+    func numbersGoOnAcrossTheWrap(start: UInt16) {
+        var gate = SequenceGate()
+        expect(gate.take(SequenceNumber(start)) == .next(Int64(start)))
+        for step in 1...5 {
+            expect(gate.take(SequenceNumber(start &+ UInt16(step))) == .next(Int64(start) + Int64(step)))
+        }
+        expect(gate.take(SequenceNumber(start &+ 2)) == .next(Int64(start) + 2))
+        #expect(gate.highest == Int64(start) + 5)
+    }
+
+    @Test(arguments: wrapPoints)
+    func aJumpCountsOnlyIfTheNextPacketFollowsIt(start: UInt16) {
+        var gate = SequenceGate()
+        _ = gate.take(SequenceNumber(start))
+        let far = start &+ 20_000
+        expect(gate.take(SequenceNumber(far)) == .jump)
+        expect(gate.take(SequenceNumber(start &+ 1)) == .next(Int64(start) + 1))
+        expect(gate.take(SequenceNumber(far &+ 1)) == .jump)
+        expect(gate.take(SequenceNumber(far &+ 2)) == .restarted(Int64(far &+ 2)))
+        expect(gate.take(SequenceNumber(far &+ 3)) == .next(Int64(far &+ 2) + 1))
+    }
+
+    @Test func aRepetitionFromFarAwayIsRefused() {
+        var gate = SequenceGate()
+        _ = gate.take(SequenceNumber(65_535))
+        expect(gate.takeRepeat(SequenceNumber(2)) == 65_538)
+        expect(gate.takeRepeat(SequenceNumber(30_000)) == nil)
+    }
+}
+
+@Suite struct ReceptionRegisterTests {
+    @Test func lossIsCountedAsTheStandardSays() throws {
+        var register = ReceptionRegister(clockRate: 90_000)
+        expect(register.block(ssrc: 1, now: .at(0)) == nil)
+        for sequence in 65_530...65_549 where sequence % 4 != 0 {
+            register.note(Int64(sequence), timestamp: RTPTimestamp(UInt32(sequence)), now: .at(sequence))
+        }
+        let block = try require(register.block(ssrc: 1, now: .at(100)))
+        // 65,530 ... 65,549 are 20, five of them lost.
+        #expect(
+            block.highestSequence == 65_549 && block.cumulativeLost == 5 && block.fractionLost == 64)
+        let again = try require(register.block(ssrc: 1, now: .at(200)))
+        #expect(again.fractionLost == 0 && again.cumulativeLost == 5)
+    }
+
+    @Test func evenArrivalsHaveNoJitterAcrossTheWrapOfTimeStamps() throws {
+        var register = ReceptionRegister(clockRate: 90_000)
+        for step in 0..<100 {
+            register.note(
+                Int64(step), timestamp: RTPTimestamp(UInt32.max - 45_000).advanced(by: step * 900),
+                now: .at(step * 10))
+        }
+        expect(try require(register.block(ssrc: 1, now: .at(2_000))).jitter <= 1)
+    }
+
+    @Test func theReportAnswersTheLastSenderReport() throws {
+        var register = ReceptionRegister(clockRate: 90_000)
+        register.note(1, timestamp: RTPTimestamp(0), now: .at(0))
+        register.noteSenderReport(
+            NTPTimestamp(seconds: 0x0001_2345, fraction: 0x6789_0000), now: .at(500))
+        let block = try require(register.block(ssrc: 1, now: .at(1_500)))
+        #expect(block.lastSenderReport == 0x2345_6789 && block.delaySinceLastSenderReport == 65_536)
+    }
+}
+
+@Suite struct NackRegisterTests {
+    private func due(_ register: inout NackRegister, _ now: MediaInstant) -> [Int64] {
+        var result: [Int64] = []
+        register.takeDue(now: now) {
+            result.append($0)
+            return true
+        }
+        return result
+    }
+
+    @Test func aMissingPacketIsAskedForAtOnceAndAgainAfterARoundTrip() {
+        var register = NackRegister()
+        register.learn(.milliseconds(40))
+        expect(register.insert(from: 65_535, to: 65_538, now: .at(0)))
+        expect(due(&register, .at(0)) == [65_535, 65_536, 65_537])
+        expect(due(&register, .at(30)).isEmpty)
+        expect(register.remove(65_536, isRepeat: true, now: .at(40)) != nil)
+        expect(due(&register, .at(46)) == [65_535, 65_537])
+        expect(register.remove(65_536, isRepeat: true, now: .at(47)) == nil)
+    }
+
+    @Test func whatWasOnlyLateMakesTheNextRequestWait() {
+        var register = NackRegister()
+        _ = register.insert(from: 10, to: 11, now: .at(0))
+        _ = register.remove(10, isRepeat: false, now: .at(8))
+        _ = register.insert(from: 20, to: 21, now: .at(100))
+        expect(due(&register, .at(101)).isEmpty)
+        expect(due(&register, .at(110)) == [20])
+    }
+
+    @Test func theRoundTripIsLearntEvenIfItIsFarLongerThanAssumed() {
+        var register = NackRegister()
+        _ = register.insert(from: 1, to: 2, now: .at(0))
+        for time in stride(from: 0, to: 300, by: 5) { _ = due(&register, .at(time)) }
+        _ = register.remove(1, isRepeat: true, now: .at(300))
+        #expect(register.hasRoundTrip && register.roundTrip >= .milliseconds(200))
+    }
+
+    @Test func aGapThatDoesNotFitIsRefused() {
+        var register = NackRegister()
+        expect(!register.insert(from: 0, to: Int64(NackRegister.capacity) + 1, now: .at(0)))
+        #expect(register.isEmpty)
+        expect(register.insert(from: 0, to: Int64(NackRegister.capacity), now: .at(0)))
+        register.forget(before: 500)
+        #expect(register.count == NackRegister.capacity - 500 && register.first?.sequence == 500)
+    }
+}
