@@ -44,16 +44,34 @@ static struct allocation_thread *mine(void) {
     return own;
 }
 
-static void note(size_t size) {
+enum { EVERY = 1, LIVE = 2, PROBES = 64 };
+
+static struct allocation_trace *place(uint64_t address, uint64_t expected) {
+    uint64_t start = (address >> 4) * 0x9E3779B97F4A7C15u >> 40;
+    for (uint64_t i = 0; i < PROBES; i++) {
+        struct allocation_trace *trace = &counts->trace[(start + i) % ALLOCATION_TRACES];
+        uint64_t found = expected;
+        if (__atomic_compare_exchange_n(&trace->address, &found, expected ? 0 : address, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return trace;
+    }
+    return 0;
+}
+
+static void *note(void *memory, size_t size) {
     struct allocation_thread *thread = mine();
-    if (!thread || is_inside) return;
+    if (!thread || !memory || is_inside) return memory;
     thread->allocations++;
     thread->bytes += size;
-    if (!counts->is_tracing) return;
+    uint32_t mode = counts->tracing;
+    if (!mode) return memory;
     is_inside = 1;
-    uint32_t index = __atomic_fetch_add(&counts->traces, 1, __ATOMIC_RELAXED);
-    if (index < ALLOCATION_TRACES) {
-        struct allocation_trace *trace = &counts->trace[index];
+    struct allocation_trace *trace = 0;
+    if (mode == LIVE) {
+        trace = place((uint64_t)memory, 0);
+    } else {
+        uint32_t index = __atomic_fetch_add(&counts->traces, 1, __ATOMIC_RELAXED);
+        if (index < ALLOCATION_TRACES) trace = &counts->trace[index];
+    }
+    if (trace) {
         void *frames[ALLOCATION_FRAMES + 2];
         int depth = backtrace(frames, ALLOCATION_FRAMES + 2) - 2;
         for (int i = 0; i < depth; i++) trace->frames[i] = (uint64_t)frames[i + 2];
@@ -62,24 +80,30 @@ static void note(size_t size) {
         __atomic_store_n(&trace->depth, (uint32_t)(depth < 0 ? 0 : depth), __ATOMIC_RELEASE);
     }
     is_inside = 0;
+    return memory;
 }
 
-void *malloc(size_t size) { note(size); return __libc_malloc(size); }
-void *calloc(size_t count, size_t size) { note(count * size); return __libc_calloc(count, size); }
-void *realloc(void *old, size_t size) { note(size); return __libc_realloc(old, size); }
-void *memalign(size_t alignment, size_t size) { note(size); return __libc_memalign(alignment, size); }
-void *aligned_alloc(size_t alignment, size_t size) { note(size); return __libc_memalign(alignment, size); }
+static void note_free(void *old) {
+    struct allocation_thread *thread = old ? mine() : 0;
+    if (!thread) return;
+    thread->frees++;
+    if (counts->tracing == LIVE) place((uint64_t)old, (uint64_t)old);
+}
+
+void *malloc(size_t size) { return note(__libc_malloc(size), size); }
+void *calloc(size_t count, size_t size) { return note(__libc_calloc(count, size), count * size); }
+void *realloc(void *old, size_t size) { note_free(old); return note(__libc_realloc(old, size), size); }
+void *memalign(size_t alignment, size_t size) { return note(__libc_memalign(alignment, size), size); }
+void *aligned_alloc(size_t alignment, size_t size) { return note(__libc_memalign(alignment, size), size); }
 
 int posix_memalign(void **result, size_t alignment, size_t size) {
-    note(size);
-    void *memory = __libc_memalign(alignment, size);
+    void *memory = note(__libc_memalign(alignment, size), size);
     if (!memory) return ENOMEM;
     *result = memory;
     return 0;
 }
 
 void free(void *old) {
-    struct allocation_thread *thread = old ? mine() : 0;
-    if (thread) thread->frees++;
+    note_free(old);
     __libc_free(old);
 }

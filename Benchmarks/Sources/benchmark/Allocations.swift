@@ -8,10 +8,15 @@ final class AllocationFile {
     /// For the program.
     let environment: [String: String]
 
-    init() throws {
+    /// - Parameter tracing: from the first allocation on.
+    init(tracing: Tracing = .off) throws {
         directory = try TemporaryDirectory()
         path = directory.path + "/counts"
         environment = ["LD_PRELOAD": tool("libAllocationCounter.so"), "SHARE_ALLOCATIONS": path]
+        let mode = withUnsafeBytes(of: tracing.rawValue) { Data($0) }
+        guard FileManager.default.createFile(atPath: path, contents: mode) else {
+            throw BenchmarkFailure("\(path) cannot be written")
+        }
     }
 
     /// Looks at the counters, which go on counting.
@@ -42,7 +47,11 @@ final class AllocationFile {
         }
     }
 
-    func setTracing(_ isOn: Bool) throws { try read { $0.pointee.is_tracing = isOn ? 1 : 0 } }
+    enum Tracing: UInt32 {
+        case off, every, live
+    }
+
+    func setTracing(_ mode: Tracing) throws { try read { $0.pointee.tracing = mode.rawValue } }
 
     struct Trace {
         var thread: Int32
@@ -50,16 +59,16 @@ final class AllocationFile {
         var frames: [UInt64]
     }
 
-    func traces() throws -> [Trace] {
+    /// - Parameter live: those that are not freed; else every one that was recorded.
+    func traces(live: Bool = false) throws -> [Trace] {
         try read { memory in
-            withUnsafeBytes(of: &memory.pointee.trace) { bytes in
-                bytes.bindMemory(to: allocation_trace.self).prefix(Int(memory.pointee.traces)).map { trace in
-                    Trace(
-                        thread: trace.tid, size: trace.size,
-                        frames: withUnsafeBytes(of: trace.frames) {
-                            Array($0.bindMemory(to: UInt64.self).prefix(Int(trace.depth)))
-                        })
-                }
+            let all = UnsafeBufferPointer(start: allocation_traces(memory), count: Int(ALLOCATION_TRACES))
+            return all.prefix(live ? all.count : Int(memory.pointee.traces)).filter { !live || $0.address != 0 }.map { trace in
+                Trace(
+                    thread: trace.tid, size: trace.size,
+                    frames: withUnsafeBytes(of: trace.frames) {
+                        Array($0.bindMemory(to: UInt64.self).prefix(Int(trace.depth)))
+                    })
             }
         }
     }
@@ -114,10 +123,10 @@ func measureAllocations(binary: String, seconds: Int) throws {
                     cell(allocations, 1), cell(allocations / packets, 3), cell(bytes / packets, 1),
                 ])
             }
-            try file.setTracing(true)
+            try file.setTracing(.every)
             Thread.sleep(forTimeInterval: 3)
-            try file.setTracing(false)
-            culprits += Culprits.text(of: try file.traces(), in: process, title: "\(name), \(isTestSource ? "test source" : "video")")
+            try file.setTracing(.off)
+            culprits += Culprits.text(of: try file.traces(), in: process, title: "\(name), \(isTestSource ? "test source" : "video"), 3 s")
         }
     }
     for line in culprits { FileHandle.standardError.write(Data((line + "\n").utf8)) }

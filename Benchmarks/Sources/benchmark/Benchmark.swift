@@ -4,8 +4,8 @@ import Foundation
 @main
 struct Benchmark {
     static let usage = """
-        usage: benchmark SHARE [--seconds N] [--scene still|stamp|typing|scrolling|video] [--soak SECONDS]
-                         [--only scenes|viewers|allocations|memory] [--without-chromium]
+        usage: benchmark SHARE [--seconds N] [--scene still|stamp|typing|scrolling|video] [--joins N] [--soak SECONDS]
+                         [--only scenes|viewers|allocations|memory|leaks|owners] [--without-chromium]
 
         """
 
@@ -18,6 +18,7 @@ struct Benchmark {
         }
         let seconds = option("--seconds").flatMap { Int($0) } ?? 10
         let scene = option("--scene")
+        let joins = option("--joins").flatMap { Int($0) } ?? 30
         let soak = option("--soak").flatMap { Int($0) }
         let only = option("--only") ?? (scene != nil ? "scenes" : soak != nil ? "memory" : nil)
         let hasChromium = !arguments.contains("--without-chromium")
@@ -33,7 +34,9 @@ struct Benchmark {
             }
             if only == nil || only == "viewers" { try measureSecondViewer(binary: binary, seconds: seconds) }
             if only == nil || only == "allocations" { try measureAllocations(binary: binary, seconds: seconds) }
-            if only == nil || only == "memory" { try measureJoins(binary: binary, soak: soak) }
+            if only == "owners" { try findOwners(binary: binary) }
+            if only == "leaks" { try findLeaks(binary: binary) }
+            if only == nil || only == "memory" { try measureJoins(binary: binary, joins: joins, soak: soak) }
         } catch {
             complain("benchmark: \(error)\n")
             exit(1)

@@ -9,16 +9,21 @@ enum Culprits {
         var file: String
     }
 
-    static func text(of traces: [AllocationFile.Trace], in process: Subprocess, title: String) -> [String] {
+    static func text(
+        of traces: [AllocationFile.Trace], in process: Subprocess, title: String, bySize: Bool = false
+    ) -> [String] {
         let threads = process.figures.threadNames
         var groups: [[UInt64]: (count: Int, thread: String, size: UInt64)] = [:]
         for trace in traces {
-            groups[trace.frames, default: (0, threads[trace.thread] ?? "?", trace.size)].count += 1
+            groups[trace.frames, default: (0, threads[trace.thread] ?? "?", 0)].count += 1
+            groups[trace.frames]?.size += trace.size
         }
         let mappings = mappings(of: process.figures.identifier)
-        var lines = ["", "\(title): \(traces.count) allocations in 3 s"]
-        for (frames, group) in groups.sorted(by: { $0.value.count > $1.value.count }).prefix(12) {
-            lines.append("  \(group.count) x \(group.size) bytes on \(group.thread)")
+        var lines = ["", "\(title): \(traces.count) allocations"]
+        for (frames, group) in groups.sorted(by: {
+            bySize ? $0.value.size > $1.value.size : $0.value.count > $1.value.count
+        }).prefix(20) {
+            lines.append("  \(group.count) with \(group.size) bytes on \(group.thread)")
             lines += names(of: frames, mappings).map { "      \($0)" }
         }
         return lines
@@ -30,8 +35,8 @@ enum Culprits {
         return text.split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
             let ends = fields[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
-            guard fields.count == 6, fields[5].hasPrefix("/"), ends.count == 2 else { return nil }
-            let file = String(fields[5])
+            guard fields.count == 6, fields[5].contains("/"), ends.count == 2 else { return nil }
+            let file = fields[5].trimmingCharacters(in: .whitespaces)
             let base = bases[file] ?? ends[0]
             bases[file] = base
             return Mapping(range: ends[0]..<ends[1], base: base, file: file)
@@ -44,12 +49,18 @@ enum Culprits {
             // A return address is behind its call.
             return "CODE \"\(mapping.file)\" 0x\(String(frame - mapping.base - 1, radix: 16))"
         }
-        guard
-            let symbolizer = try? Subprocess(
-                "llvm-symbolizer", ["--output-style=GNU", "--functions=short", "--no-inlines", "--basenames"] + input)
-        else { return [] }
-        var names: [String] = []
-        while let line = try? symbolizer.events.wait(for: "line", after: names.count, seconds: 20).text { names.append(line) }
-        return stride(from: 0, to: names.count - 1, by: 2).map { "\(names[$0]) \(names[$0 + 1])" }
+        let names = lines(of: "llvm-symbolizer", ["--output-style=GNU", "--no-inlines", "--basenames"] + input)
+        let functions = stride(from: 0, to: names.count - 1, by: 2).map { names[$0] }
+        let demangled = lines(of: "swift-demangle", ["--simplified", "--compact"] + functions)
+        return functions.indices.map {
+            "\($0 < demangled.count ? demangled[$0] : functions[$0]) \(names[$0 * 2 + 1])"
+        }
+    }
+
+    private static func lines(of program: String, _ arguments: [String]) -> [String] {
+        guard let process = try? Subprocess(program, arguments) else { return [] }
+        var lines: [String] = []
+        while let line = try? process.events.wait(for: "line", after: lines.count).text { lines.append(line) }
+        return lines
     }
 }

@@ -13,8 +13,8 @@ enum Scene: String, CaseIterable {
         case .typing:
             running.append(try terminal(environment, "200x60+100+200", ["-r", "10", "-t"], seconds))
         case .scrolling:
-            // Nearly all of the screen: 1,860 x 916 pixels, 170 of 232 columns full, four lines fifteen times a second.
-            running.append(try terminal(environment, "232x57+0+160", ["-r", "60", "-b", "4", "-w", "170"], seconds))
+            // Nearly all of the screen: 1,860 x 916 pixels, 170 of 232 columns full, four lines seventeen times a second.
+            running.append(try terminal(environment, "232x57+0+160", ["-r", "68", "-b", "4", "-w", "170"], seconds))
         case .video:
             running.append(try Subprocess(tool("scene"), ["-s", "\(seconds)"], environment: environment))
         }
