@@ -187,6 +187,21 @@ import Testing
         #expect(buffer.lost == 0)
     }
 
+    @Test func numbersBelowTheFirstAreAsGoodAsOthers() {
+        var buffer = AudioBuffer()
+        for step in -1_600 ... -1_590 {
+            insert(&buffer, Int64(step + 1_600), at: (step + 1_600) * 20)
+            while buffer.pop(now: .at((step + 1_600) * 20)) != nil {}
+        }
+        var heard = 0
+        for sequence in -1_600..<40 {
+            let time = 1_000 + (sequence + 1_600) * 20
+            insert(&buffer, Int64(sequence), at: time)
+            while let output = buffer.pop(now: .at(time + 200)) { heard += output.isLost ? 0 : 1 }
+        }
+        #expect(heard == 1_640)
+    }
+
     @Test func aLongGapIsNotConcealedToItsEnd() {
         var buffer = AudioBuffer()
         insert(&buffer, 0, at: 0)

@@ -13,7 +13,7 @@ struct AudioBuffer {
     private static let mostConcealed = 5
 
     private struct Slot {
-        var sequence: Int64 = -1
+        var sequence: Int64 = .min
         var timestamp: Int64 = 0
         var length = 0
     }
@@ -68,7 +68,7 @@ struct AudioBuffer {
     }
 
     private mutating func restart(_ sequence: Int64, _ packet: UnsafeRawBufferPointer, _ time: Int64) {
-        for index in slots.indices { slots[index].sequence = -1 }
+        for index in slots.indices { slots[index].sequence = .min }
         waiting = 0
         highest = .min
         next = sequence
@@ -91,7 +91,7 @@ struct AudioBuffer {
         while current < sequence {
             let index = slot(current)
             if slots[index].sequence == current {
-                slots[index].sequence = -1
+                slots[index].sequence = .min
                 waiting &-= 1
             }
             lost &+= 1
@@ -124,7 +124,7 @@ struct AudioBuffer {
         let index = slot(current)
         if slots[index].sequence == current {
             let slot = slots[index]
-            slots[index].sequence = -1
+            slots[index].sequence = .min
             waiting &-= 1
             let bytes = UnsafeRawBufferPointer(rebasing: slab[index][0..<slot.length])
             lastFrames = OpusPacket.frames(bytes)

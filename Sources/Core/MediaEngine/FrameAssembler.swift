@@ -11,7 +11,7 @@ struct FrameAssembler {
     private static let mostKeyframes = 8
 
     private struct Slot {
-        var sequence: Int64 = -1
+        var sequence: Int64 = .min
         var length = 0
         var timestamp = RTPTimestamp(0)
         var arrival = MediaInstant(nanoseconds: 0)
@@ -128,7 +128,7 @@ struct FrameAssembler {
 
     /// Forgets everything; the next packet is the first again.
     mutating func restart() {
-        for index in slots.indices { slots[index].sequence = -1 }
+        for index in slots.indices { slots[index].sequence = .min }
         expected = nil
         waitsForKeyframe = true
         keyframeCount = 0
