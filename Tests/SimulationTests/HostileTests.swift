@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func anyBytesAreDropsAndPicturesGoOn(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let receiver = receiver()
@@ -90,6 +90,11 @@ import Testing
         for round in 0..<4_000 {
             now = now + .microseconds(Int.random(in: 0...4_000, using: &random))
             if round % 50 == 0 { keyframe(sender, round, now) }
+            if round % 7 == 0 {
+                [UInt8](repeating: 0x48, count: 90).withUnsafeBytes {
+                    sender.handleAudio($0, track: 0, captured: now, now: now)
+                }
+            }
             for var packet in packets(sender, now) {
                 switch Int.random(in: 0..<8, using: &random) {
                 case 0:

@@ -102,4 +102,20 @@ import Testing
         #expect(call.sender.estimate >= .kilobits(2_000))
         #expect(call.longestFreeze <= .milliseconds(300))
     }
+
+    @Test(arguments: [40, 80, 150])
+    func burstsOfLossAreRepaired(milliseconds: Int) {
+        let call = SimulatedCall(
+            seed: 8, .init(delay: .milliseconds(25), rate: .kilobits(5_000)),
+            plan: .adaptive(perSecond: 30, limit: .kilobits(1_500)))
+        for second in 1..<20 {
+            call.after(.seconds(second)) { $0.forward.conditions.isDown = true }
+            call.after(.seconds(second) + .milliseconds(milliseconds)) { $0.forward.conditions.isDown = false }
+        }
+        call.run(for: .seconds(21))
+        print("bursts", milliseconds, call.summary)
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+        #expect(call.longestFreeze <= .milliseconds(milliseconds + 300))
+        #expect(call.sender.estimate >= .kilobits(milliseconds > 100 ? 400 : 1_200))
+    }
 }
