@@ -42,7 +42,8 @@ final class AllocationFile {
             withUnsafeBytes(of: &memory.pointee.thread) { bytes in
                 let threads = bytes.bindMemory(to: allocation_thread.self).prefix(Int(memory.pointee.threads))
                 return Dictionary(
-                    threads.map { ($0.tid, Count(allocations: $0.allocations, bytes: $0.bytes)) }, uniquingKeysWith: { $1 })
+                    threads.map { ($0.tid, Count(allocations: $0.allocations, bytes: $0.bytes)) },
+                    uniquingKeysWith: { $1 })
             }
         }
     }
@@ -63,7 +64,8 @@ final class AllocationFile {
     func traces(live: Bool = false) throws -> [Trace] {
         try read { memory in
             let all = UnsafeBufferPointer(start: allocation_traces(memory), count: Int(ALLOCATION_TRACES))
-            return all.prefix(live ? all.count : Int(memory.pointee.traces)).filter { !live || $0.address != 0 }.map { trace in
+            return all.prefix(live ? all.count : Int(memory.pointee.traces)).filter { !live || $0.address != 0 }.map {
+                trace in
                 Trace(
                     thread: trace.tid, size: trace.size,
                     frames: withUnsafeBytes(of: trace.frames) {
@@ -126,7 +128,8 @@ func measureAllocations(binary: String, seconds: Int) throws {
             try file.setTracing(.every)
             Thread.sleep(forTimeInterval: 3)
             try file.setTracing(.off)
-            culprits += Culprits.text(of: try file.traces(), in: process, title: "\(name), \(isTestSource ? "test source" : "video"), 3 s")
+            culprits += Culprits.text(
+                of: try file.traces(), in: process, title: "\(name), \(isTestSource ? "test source" : "video"), 3 s")
         }
     }
     for line in culprits { FileHandle.standardError.write(Data((line + "\n").utf8)) }

@@ -50,7 +50,9 @@ struct Benchmark {
             Table.row(share.cells)
             guard scene.hasStamp else { continue }
             var floor = try measureFloor(scene, seconds: seconds)
-            if let own = share.p50, let least = floor.p50 { floor.add(note: "share's p50 is \(cell(own / least, 1)) times this") }
+            if let own = share.p50, let least = floor.p50 {
+                floor.add(note: "share's p50 is \(cell(own / least, 1)) times this")
+            }
             Table.row(floor.cells)
             if let chromium { Table.row(try measureChromium(chromium, scene, seconds: seconds).cells) }
         }

@@ -1,4 +1,130 @@
+import Foundation
+
+/// Chromium as a screen share: one captures a display with getDisplayMedia, another shows it on a second display.
 enum Chromium {
-    static func find() -> String? { nil }
+    /// The program's path, if it is installed.
+    static func find() -> String? {
+        ["/usr/bin/chromium", "/usr/bin/google-chrome"].first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    /// VP8, thirty pictures a second, the browser's own rate control.
+    static let senderPage = """
+        <!doctype html><title>sender</title><body style="background:#888">click<script>
+        const tell = (path, text) => fetch(path, {method: "POST", body: text})
+        const started = onclick = async () => { onclick = null; try {
+          const stream = await navigator.mediaDevices.getDisplayMedia({video: {frameRate: {ideal: 30, max: 60}}, audio: false})
+          const peer = new RTCPeerConnection()
+          const sender = peer.addTransceiver(stream.getVideoTracks()[0], {direction: "sendonly", streams: [stream]})
+          const codecs = RTCRtpSender.getCapabilities("video").codecs
+          sender.setCodecPreferences([...codecs.filter(c => c.mimeType == "video/VP8"), ...codecs.filter(c => c.mimeType == "video/rtx")])
+          await peer.setLocalDescription()
+          await new Promise(done => { peer.onicegatheringstatechange = () => peer.iceGatheringState == "complete" && done(); if (peer.iceGatheringState == "complete") done() })
+          await tell("/offer", peer.localDescription.sdp)
+          for (;;) {
+            const reply = await fetch("/answer")
+            if (reply.ok) { await peer.setRemoteDescription({type: "answer", sdp: await reply.text()}); break }
+            await new Promise(done => setTimeout(done, 100))
+          }
+          setInterval(async () => {
+            for (const report of (await peer.getStats()).values())
+              if (report.type == "outbound-rtp") tell("/sent", report.timestamp + " " + (report.bytesSent + report.headerBytesSent) + " " + report.framesEncoded + " " + report.frameWidth)
+          }, 1000)
+        } catch (error) { tell("/error", "sender: " + error) } }
+        tell("/ready", "yes")
+        </script>
+        """
+
+    static let viewerPage = """
+        <!doctype html><title>viewer</title><style>*{margin:0;cursor:none;overflow:hidden}video{position:fixed;width:100vw;height:100vh;object-fit:fill}</style>
+        <video autoplay muted playsinline></video><script>
+        const tell = (path, text) => fetch(path, {method: "POST", body: text})
+        ;(async () => { try {
+          let offer
+          while (!(offer = await fetch("/offer")).ok) await new Promise(done => setTimeout(done, 100))
+          const peer = new RTCPeerConnection()
+          peer.ontrack = event => document.querySelector("video").srcObject = event.streams[0]
+          await peer.setRemoteDescription({type: "offer", sdp: await offer.text()})
+          await peer.setLocalDescription()
+          await new Promise(done => { peer.onicegatheringstatechange = () => peer.iceGatheringState == "complete" && done(); if (peer.iceGatheringState == "complete") done() })
+          await tell("/answer", peer.localDescription.sdp)
+          document.querySelector("video").onplaying = () => tell("/playing", "yes")
+        } catch (error) { tell("/error", "viewer: " + error) } })()
+        </script>
+        """
+
+    /// - Parameter extra: what else this one is told.
+    static func start(_ program: String, profile: String, display: String, extra: [String]) throws -> Subprocess {
+        try Subprocess(
+            program,
+            [
+                "--no-sandbox", "--user-data-dir=\(profile)", "--no-first-run", "--no-default-browser-check",
+                "--disable-gpu", "--disable-dev-shm-usage", "--autoplay-policy=no-user-gesture-required",
+                "--allow-loopback-in-peer-connection", "--disable-features=WebRtcHideLocalIpsWithMdns",
+                "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
+                "--disable-background-timer-throttling", "--password-store=basic",
+            ] + extra, environment: ["DISPLAY": display, "HOME": profile])
+    }
 }
-func measureChromium(_ program: String, _ scene: Scene, seconds: Int) throws -> Measurement { Measurement("Chromium", scene) }
+
+func measureChromium(_ program: String, _ scene: Scene, seconds: Int) throws -> Measurement {
+    let from = try VirtualDisplay()
+    let to = try VirtualDisplay()
+    let directory = try TemporaryDirectory()
+    let mail = try MailServer(pages: ["/sender.html": Chromium.senderPage, "/viewer.html": Chromium.viewerPage])
+    defer {
+        mail.close()
+        from.close()
+        to.close()
+    }
+    func wait(for path: String) throws {
+        let deadline = monotonicSeconds() + 20
+        while mail.paper(path) == nil {
+            if let error = mail.paper("/error") { throw BenchmarkFailure("Chromium: \(error)") }
+            guard monotonicSeconds() < deadline else { throw BenchmarkFailure("Chromium: no \(path) after 20 s") }
+            Thread.sleep(forTimeInterval: 0.05)
+        }
+    }
+    let sender = try Chromium.start(
+        program, profile: directory.path + "/sender", display: from.name,
+        extra: [
+            "--auto-select-desktop-capture-source=Entire screen", "--enable-usermedia-screen-capturing",
+            "--window-size=500,200", "--window-position=1400,860", "--app=http://127.0.0.1:\(mail.port)/sender.html",
+        ])
+    defer { sender.terminate() }
+    let viewer = try Chromium.start(
+        program, profile: directory.path + "/viewer", display: to.name,
+        extra: [
+            "--kiosk", "--window-size=1920,1080", "--window-position=0,0",
+            "--app=http://127.0.0.1:\(mail.port)/viewer.html",
+        ])
+    defer { viewer.terminate() }
+    try wait(for: "/ready")
+    let actors = try scene.start(on: from.name, seconds: seconds + 60)
+    defer { actors.forEach { $0.terminate() } }
+    // A capture starts only after a gesture.
+    let gesture = try Subprocess(
+        "xdotool", ["mousemove", "1600", "980", "click", "1", "mousemove", "1900", "10"],
+        environment: ["DISPLAY": from.name])
+    try wait(for: "/playing")
+    gesture.terminate()
+    Thread.sleep(forTimeInterval: 5)
+    func sent() -> [Double] { (mail.paper("/sent") ?? "").split(separator: " ").compactMap { Double($0) } }
+    func cpu() -> Double { sender.figures.family.reduce(0) { $0 + $1.cpuMilliseconds } }
+    let first = sent()
+    let spent = cpu()
+    let begin = monotonicSeconds()
+    let probe = try Probe.run(to.name, seconds: seconds)
+    var row = Measurement("Chromium", scene, probe)
+    row.hostCPU = (cpu() - spent) / (monotonicSeconds() - begin)
+    let last = sent()
+    if first.count == 4, last.count == 4, last[0] > first[0] {
+        row.kilobits = (last[1] - first[1]) * 8 / (last[0] - first[0])
+        row.add(
+            note: "\(cell((last[2] - first[2]) * 1_000 / (last[0] - first[0]), 1)) frames/s of \(Int(last[3])) px width"
+        )
+    }
+    var memory = ProcessFigures.Memory()
+    for process in sender.figures.family { memory.proportional += process.memory.proportional }
+    row.hostMemory = memory
+    return row
+}

@@ -6,7 +6,9 @@ import Foundation
 ///   - joins: how many come, one after the other.
 ///   - soak: for how many seconds it goes on instead.
 func measureJoins(binary: String, joins wanted: Int, soak: Int?) throws {
-    Table.title(soak.map { "Memory over \($0) s with viewers that come and go" } ?? "Memory while \(wanted) viewers come and go")
+    Table.title(
+        soak.map { "Memory over \($0) s with viewers that come and go" } ?? "Memory while \(wanted) viewers come and go"
+    )
     Table.header(["viewers so far", "seconds", "RSS MB", "of it anonymous", "shared memory", "Pss"])
     let from = try VirtualDisplay()
     defer { from.close() }
@@ -37,7 +39,9 @@ func measureJoins(binary: String, joins wanted: Int, soak: Int?) throws {
             cell(memory.proportional, 1),
         ])
     }
-    guard let last = rows.last, let first = rows.first(where: { $0.joins >= 5 }), last.joins > first.joins else { return }
+    guard let last = rows.last, let first = rows.first(where: { $0.joins >= 5 }), last.joins > first.joins else {
+        return
+    }
     let growth = (last.memory.resident - first.memory.resident) * 1_024 / Double(last.joins - first.joins)
     Table.line("")
     Table.line("From viewer \(first.joins) to viewer \(last.joins): \(cell(growth, 1)) KB a viewer.")

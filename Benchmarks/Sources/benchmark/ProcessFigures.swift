@@ -64,7 +64,8 @@ struct ProcessFigures {
     var family: [ProcessFigures] {
         var parents: [Int32: Int32] = [:]
         for entry in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
-            guard let process = Int32(entry), let text = try? String(contentsOfFile: "/proc/\(entry)/stat", encoding: .utf8),
+            guard let process = Int32(entry),
+                let text = try? String(contentsOfFile: "/proc/\(entry)/stat", encoding: .utf8),
                 let end = text.lastIndex(of: ")")
             else { continue }
             let fields = text[text.index(after: end)...].split(separator: " ")

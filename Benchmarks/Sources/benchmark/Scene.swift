@@ -29,7 +29,10 @@ enum Scene: String, CaseIterable {
     ) throws -> Subprocess {
         try Subprocess(
             "xterm",
-            ["+sb", "-b", "0", "-geometry", geometry, "-fa", "Monospace", "-fs", "10", "-e", tool("lines"), "-s", "\(seconds)"]
+            [
+                "+sb", "-b", "0", "-geometry", geometry, "-fa", "Monospace", "-fs", "10", "-e", tool("lines"), "-s",
+                "\(seconds)",
+            ]
                 + arguments,
             environment: environment)
     }
