@@ -110,6 +110,7 @@ let package = Package(
         // Tests
         tests("MediaCoreTests", ["MediaCore"]),
         tests("RTPWireTests", ["MediaCore", "RTPWire"]),
+        tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
         tests("SimulationTests", ["MediaCore", "RTPWire", "MediaEngine"]),
         tests("SessionDescriptionTests", ["SessionDescription"]),
         tests("X11CaptureTests", ["MediaCore", "X11Capture", "PixelConversion", "CXCB"]),

@@ -40,11 +40,12 @@ actor Doorkeeper {
                 await TerminalInput.shared.forget(knock.id)
                 return .unanswered
             }
-            Words.say("")
             Words.say("\(knock.name.isEmpty ? "Somebody" : knock.name) (\(knock.kind), \(knock.address)) wants to watch.")
             Words.say("  The words on their side should be: \(knock.words)")
             Words.ask("  Let them in? [y]es, [n]o, [a]lways: ")
-            switch await TerminalInput.shared.line(for: knock.id) {
+            let line = await TerminalInput.shared.line(for: knock.id)
+            Words.answered(byTyping: line != nil)
+            switch line {
             case .some(let line) where ["y", "yes"].contains(line.lowercased()): return .accepted
             case .some(let line) where ["a", "always"].contains(line.lowercased()):
                 do {
@@ -54,9 +55,7 @@ actor Doorkeeper {
                 }
                 return .accepted
             case .some: return .refused("the host said no")
-            case nil:
-                Words.say("")
-                return .unanswered
+            case nil: return .unanswered
             }
         }
         asking = Task { _ = await answer.value }

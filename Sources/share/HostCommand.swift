@@ -133,7 +133,7 @@ struct HostCommand: ParsableCommand {
             guard reportsEachSecond else { continue }
             guard let statistics = blocking({ await session.statistics() }) else { continue }
             if json { HostNarrator.tell(statistics, output) }
-            Words.showStatus(line.text(statistics, elapsed: seconds(ContinuousClock.now - begin)))
+            Words.showStatus(line.text(statistics, elapsed: seconds(ContinuousClock.now - begin), columns: Words.columns))
         }
         let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
         Words.showStatus("")

@@ -1,33 +1,54 @@
 import Foundation
 import PeerRuntime
 
-/// stderr: words for a person. Lines go out whole; a status line below them is redrawn.
+/// stderr: words for a person. Lines go out whole; a question or a status line below them is drawn again.
 enum Words {
-    private static let status = Monitor<String>("")
+    private struct Bottom {
+        var status = ""
+        /// Waits for an answer, and hides the status.
+        var question = ""
+        var line: String { question.isEmpty ? status : question }
+    }
+
+    private static let bottom = Monitor(Bottom())
     static let isTerminal = isatty(STDERR_FILENO) == 1
 
     static func say(_ line: String) {
-        status.with { status in
-            write(STDERR_FILENO, (status.isEmpty ? "" : "\r\u{1B}[K") + line + "\n" + status)
+        bottom.with { bottom in
+            write(STDERR_FILENO, (bottom.line.isEmpty ? "" : "\r\u{1B}[K") + line + "\n" + bottom.line)
         }
     }
 
     /// Shows a line that is replaced by the next; an empty one takes it away. Only in a terminal.
     static func showStatus(_ line: String) {
         guard isTerminal else { return }
-        status.with { status in
-            guard line != status else { return }
-            write(STDERR_FILENO, "\r\u{1B}[K" + line)
-            status = line
+        bottom.with { bottom in
+            guard line != bottom.status else { return }
+            bottom.status = line
+            if bottom.question.isEmpty { write(STDERR_FILENO, "\r\u{1B}[K" + line) }
         }
     }
 
-    /// Asks without a line's end.
+    /// Asks, without a line's end; the question stays until `answered`.
     static func ask(_ question: String) {
-        status.with { status in
+        bottom.with { bottom in
+            bottom.question = question
             write(STDERR_FILENO, "\r\u{1B}[K" + question)
-            status = ""
         }
+    }
+
+    /// - Parameter byTyping: the person's Enter has ended the line already.
+    static func answered(byTyping: Bool) {
+        bottom.with { bottom in
+            bottom.question = ""
+            write(STDERR_FILENO, (byTyping ? "" : "\n") + bottom.status)
+        }
+    }
+
+    /// Columns of the terminal; 80 if that is not known.
+    static var columns: Int {
+        var size = winsize()
+        return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
     }
 }
 

@@ -104,7 +104,7 @@ struct ComplaintTests {
         for arguments in [["--help"], ["help", "host"], ["join", "--help"], ["--generate-completion-script", "bash"]] {
             let process = try ShareProcess(arguments)
             #expect(process.exitCode() == 0)
-            #expect(process.wait { lines, _ in lines.count > 5 ? true : nil } == true)
+            #expect(process.wait { $0.count > 5 ? true : nil } == true)
         }
     }
 }

@@ -14,7 +14,8 @@ struct PromptTests {
         try terminal.type("n")
         #expect(second.exitCode(seconds: 10) == 77)
 
-        let third = try terminal.join(link, name: "Carol")
+        // With Bob's certificate she would get Bob's answer.
+        let third = try terminal.join(link, name: "Carol", from: TemporaryFolder())
         _ = try #require(terminal.waitFor { $0.isAsking(about: "Carol") })
         try terminal.type("y")
         #expect(third.event("first-picture", seconds: 10) != nil, "\(third.errorText)")
@@ -59,7 +60,7 @@ private final class Terminal {
         hostFolder = try TemporaryFolder()
         viewerFolder = try TemporaryFolder()
         socket = hostFolder.file("tmux.socket")
-        let command = ([ShareProcess.binary.path] + arguments).map { "'\($0)'" }.joined(separator: " ")
+        let command = ([ShareProcess.binary] + arguments).map { "'\($0)'" }.joined(separator: " ")
         // In the foreground: a server that forks away would keep what we wait for open.
         server = try Helper("tmux", ["-S", socket, "-f", "/dev/null", "-D"], environment: hostFolder.environment)
         while server.isRunning, !FileManager.default.fileExists(atPath: socket) {}
@@ -89,10 +90,11 @@ private final class Terminal {
         _ = try Helper("tmux", ["-S", socket, "send-keys", text, "Enter"]).finish()
     }
 
-    func join(_ link: String, name: String) throws -> ShareProcess {
+    /// - Parameter folder: whose identity to join with; nil for the same each time.
+    func join(_ link: String, name: String, from folder: TemporaryFolder? = nil) throws -> ShareProcess {
         try ShareProcess(
             ["join", "--headless", "--json", "--name", name],
-            environment: viewerFolder.environment.merging(["SHARE_LINK": link]) { $1 })
+            environment: (folder ?? viewerFolder).environment.merging(["SHARE_LINK": link]) { $1 })
     }
 }
 

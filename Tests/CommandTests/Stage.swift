@@ -1,41 +1,29 @@
 import Foundation
 
-/// A program of the test's own; ended with the value.
+/// Another program that a test needs; killed with the value.
 final class Helper {
-    private let process = Process()
-    private let output = Pipe()
+    private let program: Program
 
-    init(_ program: String, _ arguments: [String], environment: [String: String] = [:]) throws {
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [program] + arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+    init(_ name: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+        program = try Program(
+            name, arguments, environment: ProcessInfo.processInfo.environment.merging(environment) { $1 })
     }
 
-    deinit { kill() }
-
-    /// What it has written so far, at least one byte; empty at the end.
-    func someOutput() -> String { String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) }
+    /// The first line on stdout.
+    func firstLine() -> String? {
+        program.wait(seconds: 20) { output, _ in
+            output.firstIndex(of: 10).map { String(decoding: output[..<$0], as: UTF8.self) }
+        }
+    }
 
     /// Everything that it writes until its end.
-    func finish() -> String { String(decoding: finishData(), as: UTF8.self) }
-
-    func finishData() -> Data {
-        let data = (try? output.fileHandleForReading.readToEnd()) ?? Data()
-        process.waitUntilExit()
-        return data
+    func finish() -> String {
+        _ = program.exitCode(seconds: 20)
+        return program.text.output
     }
 
-    var isRunning: Bool { process.isRunning }
-
-    func kill() {
-        guard process.isRunning else { return }
-        Foundation.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-    }
+    var isRunning: Bool { program.isRunning }
+    func kill() { program.kill() }
 }
 
 struct StageFailure: Error {
@@ -52,8 +40,7 @@ final class VirtualDisplay {
         server = try Helper(
             "Xvfb",
             ["-displayfd", "1", "-screen", "0", "\(width)x\(height)x24", "-nolisten", "tcp", "-noreset"] + arguments)
-        let number = server.someOutput().trimmingCharacters(in: .whitespacesAndNewlines)
-        guard !number.isEmpty else { throw StageFailure("Xvfb did not start") }
+        guard let number = server.firstLine(), !number.isEmpty else { throw StageFailure("Xvfb did not start") }
         name = ":\(number)"
     }
 
@@ -97,11 +84,12 @@ final class SoundServer {
     /// Plays a tone until the value ends.
     func playTone(_ folder: TemporaryFolder) throws -> Helper {
         let file = folder.file("tone.raw")
-        var samples = Data(capacity: 48_000 * 4 * 30)
-        for frame in 0..<(48_000 * 30) {
+        let second = (0..<48_000).flatMap { frame -> [Int16] in
             let value = Int16(12_000 * sin(Double(frame) * 2 * .pi * 440 / 48_000))
-            for _ in 0..<2 { withUnsafeBytes(of: value.littleEndian) { samples.append(contentsOf: $0) } }
+            return [value, value]
         }
+        let bytes = second.withUnsafeBytes { Data($0) }
+        let samples = (0..<30).reduce(into: Data()) { all, _ in all += bytes }
         try samples.write(to: URL(fileURLWithPath: file))
         return try Helper(
             "pacat", ["--playback", "--rate=48000", "--channels=2", "--format=s16le", file], environment: environment)

@@ -101,8 +101,8 @@ final class HostConnection: SecureTransportDelegate {
             return end(EndReason(.noRoute, "no connection came about within 20 s: " + transport.routeReport))
         }
         let heard = transport.lastHeard ?? started
-        guard now - heard > ViewerConnection.silenceLimit else { return liveness.set(now + .seconds(1)) }
-        end(EndReason(.connectionLost, "nothing came from the host for 4.5 s: it or the network between has gone"))
+        guard now - heard > ViewerConnection.silenceLimit else { return liveness.set(now + .milliseconds(500)) }
+        end(EndReason(.connectionLost, "nothing came from the host for 4 s: it or the network between has gone"))
     }
 
     /// Frees everything. Twice is fine.

@@ -30,7 +30,7 @@ final class ViewerConnection: SecureTransportDelegate {
     private let liveness: LoopTimer
 
     /// The other side sends a receiver report at least each second, even while the picture rests.
-    static let silenceLimit = MediaDuration.milliseconds(4_500)
+    static let silenceLimit = MediaDuration.seconds(4)
     /// From the offer to media.
     static let connectLimit = MediaDuration.seconds(20)
 
@@ -138,8 +138,8 @@ final class ViewerConnection: SecureTransportDelegate {
             return end(EndReason(.noRoute, "no connection came about within 20 s: " + transport.routeReport))
         }
         let heard = transport.lastHeard ?? opened
-        guard now - heard > Self.silenceLimit else { return liveness.set(now + .seconds(1)) }
-        end(EndReason(.connectionLost, "nothing came from the viewer for 4.5 s"))
+        guard now - heard > Self.silenceLimit else { return liveness.set(now + .milliseconds(500)) }
+        end(EndReason(.connectionLost, "nothing came from the viewer for 4 s"))
     }
 
     // MARK: Ending
