@@ -64,7 +64,8 @@ let package = Package(
         library("CVPX", pkgConfig: "vpx", debian: "libvpx-dev"),
         library("COpus", pkgConfig: "opus", debian: "libopus-dev"),
         .systemLibrary(name: "CYUV", path: "Sources/Libraries/CYUV", providers: [.apt(["libyuv-dev"])]),
-        library("CXCB", pkgConfig: "xcb-shm xcb-damage xcb-xfixes xcb-randr xcb-xinput xcb", debian: "libxcb-damage0-dev"),
+        library(
+            "CXCB", pkgConfig: "xcb-shm xcb-damage xcb-xfixes xcb-randr xcb-xinput xcb", debian: "libxcb-damage0-dev"),
         library("CPulse", pkgConfig: "libpulse", debian: "libpulse-dev"),
         library("CSDL", pkgConfig: "sdl2", debian: "libsdl2-dev"),
         library("CPNG", pkgConfig: "libpng", debian: "libpng-dev"),
@@ -125,10 +126,13 @@ let package = Package(
         tests("WindowPlayoutTests", ["MediaCore", "WindowPlayout"]),
         tests("PulseAudioTests", ["PulseAudio", "MediaCore"]),
         tests("SignalingTests", ["Signaling", crypto, logging, nioCore, nioPosix, nioHTTP1]),
-        tests("InteropTests", [
-            "MediaCore", "SessionDescription", "Signaling", "TestSource", "share", logging, nioCore, nioPosix, nioHTTP1,
-            nioWebSocket,
-        ]),
+        tests(
+            "InteropTests",
+            [
+                "MediaCore", "SessionDescription", "Signaling", "TestSource", "share", logging, nioCore, nioPosix,
+                nioHTTP1,
+                nioWebSocket,
+            ]),
         tests("CommandTests", ["share", "MediaCore", "PictureFile"]),
     ]
 )

@@ -40,7 +40,8 @@ actor Doorkeeper {
                 await TerminalInput.shared.forget(knock.id)
                 return .unanswered
             }
-            Words.say("\(knock.name.isEmpty ? "Somebody" : knock.name) (\(knock.kind), \(knock.address)) wants to watch.")
+            Words.say(
+                "\(knock.name.isEmpty ? "Somebody" : knock.name) (\(knock.kind), \(knock.address)) wants to watch.")
             Words.say("  The words on their side should be: \(knock.words)")
             Words.ask("  Let them in? [y]es, [n]o, [a]lways: ")
             let line = await TerminalInput.shared.line(for: knock.id)

@@ -6,8 +6,9 @@ struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo", abstract: "Host and join on this machine in one go, and print how well it went.",
         discussion: """
-            Shows the real display if there is one, else a virtual one (Xvfb) with something moving on it, else the test
-            picture. Without a display to show a window on, a picture is saved instead. Ends by itself.
+            Shows the real display if there is one, else a virtual one (Xvfb) with something \
+            moving on it, else the test picture. Without a display to show a window on, a \
+            picture is saved instead. Ends by itself.
             """)
 
     @Option(name: .customLong("for"), help: ArgumentHelp("How long to watch.", valueName: "seconds"))
@@ -26,10 +27,7 @@ struct DemoCommand: ParsableCommand {
 
     private func demo() throws {
         let stage = Stage()
-        Signals.handle { _ in
-            stage.close()
-            Foundation.exit(130)
-        }
+        Signals.handle { _ in stage.close() }
         defer { stage.close() }
         try stage.open()
         let host = try Child(["host", "--accept", "any", "--listen", "127.0.0.1:0", "--json"] + stage.hostArguments)
@@ -77,7 +75,10 @@ struct DemoCommand: ParsableCommand {
         let bits = Double((last["receivedBytes"] as? Int ?? 0) - start.bytes) * 8 / elapsed
         print("picture        \(last["width"] as? Int ?? 0) x \(last["height"] as? Int ?? 0), encrypted, over loopback")
         print("first picture  \(Int(seconds(firstPicture) * 1_000)) ms after join")
-        print("frames         \(String(format: "%.1f", frames)) a second")
+        print(
+            "frames         "
+                + (frames > 0
+                    ? "\(String(format: "%.1f", frames)) a second" : "none: nothing moved, so nothing was sent"))
         if let median = last["latencyP50Ms"] as? Double, let high = last["latencyP95Ms"] as? Double {
             print("latency        \(median) ms (median), \(high) ms (95 %), capture to shown")
         }
@@ -102,7 +103,9 @@ private final class Stage: @unchecked Sendable {
             showsWindow = true
             return
         }
-        guard let server = try? Child(executable: "Xvfb", ["-displayfd", "1", "-screen", "0", "1920x1080x24", "-nolisten", "tcp"]),
+        guard
+            let server = try? Child(
+                executable: "Xvfb", ["-displayfd", "1", "-screen", "0", "1920x1080x24", "-nolisten", "tcp"]),
             let number = server.readLine(), !number.isEmpty
         else {
             hostArguments = ["--source", "test"]

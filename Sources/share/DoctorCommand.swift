@@ -16,12 +16,17 @@ struct DoctorCommand: ParsableCommand {
     var display: String?
 
     func run() throws {
-        let findings = [checkDisplay(), checkWindow(), checkSound(), checkMicrophone(), checkCodecs(), checkNetwork(), checkIdentity()]
+        let findings = [
+            checkDisplay(), checkWindow(), checkSound(), checkMicrophone(), checkCodecs(), checkNetwork(),
+            checkIdentity(),
+        ]
         let width = findings.map(\.subject.count).max() ?? 0
         for finding in findings {
             let mark = finding.isGood ? "ok     " : "missing"
             print("\(mark) \(finding.subject.padding(toLength: width, withPad: " ", startingAt: 0))  \(finding.what)")
-            if !finding.remedy.isEmpty { print("        \(String(repeating: " ", count: width))  -> \(finding.remedy)") }
+            if !finding.remedy.isEmpty {
+                print("        \(String(repeating: " ", count: width))  -> \(finding.remedy)")
+            }
         }
         if !findings.filter(\.isNeeded).allSatisfy(\.isGood) { throw ExitStatus.failed.code }
     }
@@ -68,6 +73,7 @@ struct DoctorCommand: ParsableCommand {
         }
     }
 
+    /// `sound` says what to do about a missing server already.
     private func checkMicrophone() -> Finding {
         do throws(SourceFailure) {
             let microphone = Microphone(source: nil)
@@ -75,7 +81,9 @@ struct DoctorCommand: ParsableCommand {
             defer { microphone.stop() }
             return Finding(subject: "microphone", what: microphone.summary)
         } catch {
-            return Finding(subject: "microphone", what: error.message, isGood: false, remedy: error.remedy)
+            return Finding(
+                subject: "microphone", what: error.message, isGood: false,
+                remedy: error.code == .noSoundServer ? "" : error.remedy)
         }
     }
 
@@ -87,7 +95,8 @@ struct DoctorCommand: ParsableCommand {
                 canvas, changed: BlockMap(canvas.size, filled: true), at: MediaInstant(nanoseconds: 1),
                 VideoEncodeRequest(bitrate: .kilobits(1_000), isKeyframeRequested: true))
             guard let frame, try VP8Decoder().decode(frame.bytes) != nil else {
-                return Finding(subject: "codecs", what: "VP8 does not come back as a picture", isGood: false, isNeeded: true)
+                return Finding(
+                    subject: "codecs", what: "VP8 does not come back as a picture", isGood: false, isNeeded: true)
             }
             _ = try OpusFrameEncoder(.systemSound)
             return Finding(subject: "codecs", what: "VP8 and Opus, encode and decode", isNeeded: true)
@@ -102,7 +111,8 @@ struct DoctorCommand: ParsableCommand {
         let addresses = LocalAddresses.all()
         if addresses.isEmpty {
             return Finding(
-                subject: "network", what: "only this machine can watch: there is no address but loopback", isGood: false,
+                subject: "network", what: "only this machine can watch: there is no address but loopback",
+                isGood: false,
                 remedy: "connect to a network, or share within this machine")
         }
         return Finding(subject: "network", what: "reachable at " + addresses.joined(separator: ", "))

@@ -18,8 +18,9 @@ struct HostCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "host", abstract: "Publish this screen and print a link to it.",
         discussion: """
-            The first line on stdout is the link: give it to whoever may watch. They open it in a browser, or with
-            'share join'. Each one knocks, and you are asked before anything is shown. Ctrl-C ends it for all.
+            The first line on stdout is the link: give it to whoever may watch. They open \
+            it in a browser, or with 'share join'. Each one knocks, and you are asked \
+            before anything is shown. Ctrl-C ends it for all.
             """)
 
     @Option(help: ArgumentHelp("The X display to show; $DISPLAY if not given.", valueName: ":N"))
@@ -41,19 +42,26 @@ struct HostCommand: ParsableCommand {
     var audio: AudioChoice = .system
 
     @Option(
-        defaultAsFlag: "", help: ArgumentHelp("Share the microphone too: the default one, or this PulseAudio source.", valueName: "source"))
+        defaultAsFlag: "",
+        help: ArgumentHelp("Share the microphone too: the default one, or this PulseAudio source.", valueName: "source")
+    )
     var mic: String? = nil
 
     @Option(help: ArgumentHelp("What viewers see as the broadcast's name.", valueName: "text"))
     var name: String?
 
-    @Option(help: "Who is let in: whom you say (ask), whom you let in 'always' before (known), or anyone with the link (any).")
+    @Option(
+        help:
+            "Who is let in: whom you say (ask), whom you let in 'always' before (known), or anyone with the link (any)."
+    )
     var accept: AcceptChoice = .ask
 
     @Option(help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "addr:port"))
     var listen = "0.0.0.0:0"
 
-    @Option(help: ArgumentHelp("Let WHEP players in that have this token, without asking; better in SHARE_TOKEN.", valueName: "token"))
+    @Option(
+        help: ArgumentHelp(
+            "Let WHEP players in that have this token, without asking; better in SHARE_TOKEN.", valueName: "token"))
     var token: String?
 
     @Option(name: .customLong("for"), help: ArgumentHelp("End after that time.", valueName: "seconds"))
@@ -95,7 +103,8 @@ struct HostCommand: ParsableCommand {
         Words.say("share: showing \(screen.summary)")
         for limitation in screen.limitations { Words.say("share: \(limitation)") }
 
-        let known = KnownViewers(file: URL(fileURLWithPath: Identity.defaultDirectory).appendingPathComponent("known-viewers"))
+        let known = KnownViewers(
+            file: URL(fileURLWithPath: Identity.defaultDirectory).appendingPathComponent("known-viewers"))
         let door = Doorkeeper(accept, known: known, output: output)
         let environmentToken = ProcessInfo.processInfo.environment["SHARE_TOKEN"]
         let session: HostSession
@@ -105,7 +114,7 @@ struct HostCommand: ParsableCommand {
                     listenHost: place.host, listenPort: place.port, linkHost: place.linkHost,
                     fixedToken: token ?? environmentToken, framesPerSecond: fps,
                     maximumBitrate: .kilobits(bitrate),
-                    mood: mode == .text ? .text : mode == .motion ? .motion : nil),
+                    mood: mode == .text ? .text : mode == .motion ? .motion : nil, name: name),
                 identity: identity, source: screen, encoder: VP8Encoder(), audio: sound,
                 door: { await door.decide($0) },
                 emit: { event in
@@ -133,7 +142,8 @@ struct HostCommand: ParsableCommand {
             guard reportsEachSecond else { continue }
             guard let statistics = blocking({ await session.statistics() }) else { continue }
             if json { HostNarrator.tell(statistics, output) }
-            Words.showStatus(line.text(statistics, elapsed: seconds(ContinuousClock.now - begin), columns: Words.columns))
+            Words.showStatus(
+                line.text(statistics, elapsed: seconds(ContinuousClock.now - begin), columns: Words.columns))
         }
         let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
         Words.showStatus("")
@@ -151,7 +161,8 @@ struct HostCommand: ParsableCommand {
         }
         switch result {
         case .success(let link): return link
-        case .failure(let reason): throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
+        case .failure(let reason):
+            throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
         }
     }
 
@@ -222,7 +233,8 @@ enum HostNarrator {
             output.event("refused", ["name": .string(who.name), "reason": .string(reason)])
             Words.say("share: \(title(who)) was not let in: \(reason)")
         case .viewerJoined(let who, let viewers):
-            output.event("viewer-joined", ["name": .string(who.name), "kind": .string(who.kind), "viewers": .integer(viewers)])
+            output.event(
+                "viewer-joined", ["name": .string(who.name), "kind": .string(who.kind), "viewers": .integer(viewers)])
         case .connected(let who, let path):
             output.event("connected", ["name": .string(who.name), "path": .string(path)])
             Words.say("share: \(title(who)) watches")
@@ -230,7 +242,8 @@ enum HostNarrator {
             output.event(
                 "viewer-left",
                 [
-                    "name": .string(who.name), "reason": .string(reason.sentence), "code": .string(reason.code.rawValue),
+                    "name": .string(who.name), "reason": .string(reason.sentence),
+                    "code": .string(reason.code.rawValue),
                     "viewers": .integer(viewers),
                 ])
             Words.say("share: \(title(who)) has gone: \(reason.sentence)")
@@ -259,7 +272,10 @@ enum HostNarrator {
     }
 
     private static func fields(_ who: ViewerDescription) -> KeyValuePairs<String, JSONValue> {
-        ["name": .string(who.name), "kind": .string(who.kind), "address": .string(who.address), "words": .string(who.words)]
+        [
+            "name": .string(who.name), "kind": .string(who.kind), "address": .string(who.address),
+            "words": .string(who.words),
+        ]
     }
 
     private static func title(_ who: ViewerDescription) -> String {

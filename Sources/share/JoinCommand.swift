@@ -14,8 +14,9 @@ struct JoinCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "join", abstract: "Watch a screen that somebody shares.",
         discussion: """
-            The link may also come from SHARE_LINK or, as '-', from stdin, where 'ps' does not show it.
-            In the window: F or double click for full screen, M to mute, Q or Escape to leave.
+            The link may also come from SHARE_LINK or, as '-', from stdin, where 'ps' does \
+            not show it. In the window: F or double click for full screen, M to mute, Q or \
+            Escape to leave.
             """)
 
     @Argument(help: "The link that 'share host' printed, or - for stdin.")
@@ -36,7 +37,9 @@ struct JoinCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Save the last picture seen here at the end.", valueName: "file.png"))
     var snapshot: String?
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("Leave after that time, counted from the first picture.", valueName: "seconds"))
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("Leave after that time, counted from the first picture.", valueName: "seconds"))
     var duration: Double?
 
     @Flag(help: "One JSON event a line on stdout.")
@@ -64,8 +67,12 @@ struct JoinCommand: ParsableCommand {
         if !headless {
             let environment = ProcessInfo.processInfo.environment
             guard ["DISPLAY", "WAYLAND_DISPLAY"].contains(where: { environment[$0]?.isEmpty == false }) else {
-                throw Complaint(sentence: "there is no display for a window: DISPLAY is not set", remedy: Self.withoutWindow, status: .noDisplay)
+                throw Complaint(
+                    sentence: "there is no display for a window: DISPLAY is not set", remedy: Self.withoutWindow,
+                    status: .noDisplay)
             }
+            // SDL would try Wayland first, and complain of what is not there.
+            if environment["WAYLAND_DISPLAY"]?.isEmpty != false { setenv("SDL_VIDEODRIVER", "x11", 0) }
             do throws(SourceFailure) {
                 window = try PictureWindow(
                     title: "share", converter: YUVConverter(), startsFullscreen: fullscreen,
@@ -76,7 +83,6 @@ struct JoinCommand: ParsableCommand {
             }
         }
         let sink = PictureFork(window: window, keeper: watcher.keeper)
-        let isMute = mute || headless
         let session = WatchSession(
             link: link, identity: identity, name: name ?? NSUserName(),
             playback: .init(
@@ -85,11 +91,16 @@ struct JoinCommand: ParsableCommand {
                 makeSpeaker: { () throws(SourceFailure) in
                     if headless { return SilentSink() }
                     // SDL opens its device anew after a silence, which on some servers costs the first second of sound.
-                    if let speaker = try? SystemSpeaker() { return speaker }
-                    return try SpeakerOutput()
+                    do throws(SourceFailure) {
+                        return try SystemSpeaker()
+                    } catch {
+                        // Without a card ALSA would only complain.
+                        guard FileManager.default.fileExists(atPath: "/dev/snd") else { throw error }
+                        return try SpeakerOutput()
+                    }
                 }),
             emit: { [window] in watcher.tell($0, window: window) })
-        if isMute { session.setMuted(true) }
+        if mute { session.setMuted(true) }
         watcher.start(session, window: window, duration: duration)
 
         if let window {
@@ -125,7 +136,8 @@ struct JoinCommand: ParsableCommand {
             text = fromEnvironment
         } else {
             throw Complaint(
-                sentence: "which link?", remedy: "share join LINK, or set SHARE_LINK, or share join - and the link on stdin.",
+                sentence: "which link?",
+                remedy: "share join LINK, or set SHARE_LINK, or share join - and the link on stdin.",
                 status: .usage)
         }
         do throws(LinkError) {
@@ -140,10 +152,8 @@ struct JoinCommand: ParsableCommand {
             guard try keeper.save(to: file) else {
                 throw Complaint(sentence: "no picture came, so \(file) was not written", status: .lost)
             }
-        } catch let complaint as Complaint {
-            throw complaint
-        } catch {
-            throw Complaint(sentence: "cannot write \(file): \(error)", status: .cannotWrite)
+        } catch let failure as PictureFileFailure {
+            throw Complaint(sentence: failure.message, status: .cannotWrite)
         }
     }
 }

@@ -60,6 +60,7 @@ final class Watcher: Sendable {
         case .accepted:
             output.event("accepted")
             window?.setStatus("connecting ...")
+        case .named(let name): window?.setTitle(name)
         case .connected(let path):
             output.event("connected", ["path": .string(path)])
             Words.say("share: connected (\(path))")

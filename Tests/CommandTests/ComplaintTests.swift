@@ -78,7 +78,9 @@ struct ComplaintTests {
         #expect(result.words.contains("--accept"))
     }
 
-    @Test(arguments: [["--fps", "0"], ["--bitrate", "1"], ["--listen", "nowhere"], ["--for", "-1"], ["--mode", "fast"]])
+    @Test(arguments: [
+        ["--fps", "0"], ["--bitrate", "1"], ["--listen", "nowhere"], ["--for", "-1"], ["--mode", "fast"],
+    ])
     func wrongArguments(_ arguments: [String]) throws {
         #expect(try run(["host", "--source", "test", "--accept", "any"] + arguments).code == 64)
     }
@@ -101,7 +103,9 @@ struct ComplaintTests {
     }
 
     @Test func helpAndCompletions() throws {
-        for arguments in [["--help"], ["help", "host"], ["join", "--help"], ["--generate-completion-script", "bash"]] {
+        for arguments in [
+            ["--help"], ["help", "host"], ["join", "--help"], ["--generate-completion-script", "bash"],
+        ] {
             let process = try ShareProcess(arguments)
             #expect(process.exitCode() == 0)
             #expect(process.wait { $0.count > 5 ? true : nil } == true)

@@ -43,7 +43,8 @@ struct ScreenTests {
         let file = host.folder.file("seen.png")
         let viewer = try host.join(["--snapshot", file])
         _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
-        try display.run("xrandr", ["--newmode", "small", "38.25", "800", "832", "912", "1024", "600", "603", "607", "624"])
+        try display.run(
+            "xrandr", ["--newmode", "small", "38.25", "800", "832", "912", "1024", "600", "603", "607", "624"])
         try display.run("xrandr", ["--addmode", "screen", "small"])
         try display.run("xrandr", ["--output", "screen", "--mode", "small"])
         _ = try #require(

@@ -123,8 +123,6 @@ func measureChromium(_ program: String, _ scene: Scene, seconds: Int) throws -> 
             note: "\(cell((last[2] - first[2]) * 1_000 / (last[0] - first[0]), 1)) frames/s of \(Int(last[3])) px width"
         )
     }
-    var memory = ProcessFigures.Memory()
-    for process in sender.figures.family { memory.proportional += process.memory.proportional }
-    row.hostMemory = memory
+    row.proportionalMegabytes = sender.figures.family.reduce(0) { $0 + $1.memory.proportional }
     return row
 }

@@ -33,7 +33,9 @@ func measureShare(_ scene: Scene, binary: String, seconds: Int) throws -> Measur
     row.firstPicture = viewer.firstPicture
     row.hostCPU = figures.cpu
     row.kilobits = figures.kilobits
-    row.hostMemory = host.process.figures.memory
+    let memory = host.process.figures.memory
+    row.residentMegabytes = memory.resident
+    row.proportionalMegabytes = memory.proportional
     if !isAtRest { row.add(note: "still refining after 20 s") }
     if figures.framesPerSecond > 0 {
         row.add(

@@ -64,7 +64,8 @@ func findLeaks(binary: String) throws {
     Thread.sleep(forTimeInterval: 2)
     try file.setTracing(.live)
     for _ in 0..<10 { try joinAndLeave() }
-    Thread.sleep(forTimeInterval: 3)
+    // What a knock leaves is kept for a minute.
+    Thread.sleep(forTimeInterval: 75)
     let traces = try file.traces(live: true)
     try file.setTracing(.off)
     Table.title("What ten viewers left behind in the host")

@@ -8,7 +8,9 @@ struct Measurement {
     var stampsPerSecond: Double?
     /// CPU of the sending side, in ms a second.
     var hostCPU: Double?
-    var hostMemory: ProcessFigures.Memory?
+    var residentMegabytes: Double?
+    /// Memory with a part of what others map too, in MB.
+    var proportionalMegabytes: Double?
     /// RTP with its headers, in kbit/s.
     var kilobits: Double?
     /// From the start of the viewer to its first picture, in ms.
@@ -18,9 +20,9 @@ struct Measurement {
     init(_ contender: String, _ scene: Scene, _ probe: Probe? = nil) {
         self.contender = contender
         self.scene = scene
-        p50 = probe?.p50_ms
-        p95 = probe?.p95_ms
-        stampsPerSecond = probe?.per_s
+        p50 = probe?.p50
+        p95 = probe?.p95
+        stampsPerSecond = probe?.stampsPerSecond
         note = probe?.error ?? ""
     }
 
@@ -34,7 +36,7 @@ struct Measurement {
     var cells: [String] {
         [
             scene.rawValue, contender, cell(p50, 1), cell(p95, 1), cell(stampsPerSecond, 1), cell(hostCPU),
-            cell(hostMemory?.resident), cell(hostMemory?.proportional), cell(kilobits), cell(firstPicture), note,
+            cell(residentMegabytes), cell(proportionalMegabytes), cell(kilobits), cell(firstPicture), note,
         ]
     }
 }

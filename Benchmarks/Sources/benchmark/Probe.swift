@@ -3,10 +3,17 @@ import Foundation
 /// How old each stamp was when it was first seen, in ms.
 struct Probe: Decodable {
     var stamps: Int
-    var per_s: Double?
-    var p50_ms: Double?
-    var p95_ms: Double?
+    var stampsPerSecond: Double?
+    var p50: Double?
+    var p95: Double?
     var error: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case stamps, error
+        case stampsPerSecond = "per_s"
+        case p50 = "p50_ms"
+        case p95 = "p95_ms"
+    }
 
     /// Watches the display for that long.
     static func run(_ display: String, seconds: Int) throws -> Probe {

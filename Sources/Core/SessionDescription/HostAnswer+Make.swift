@@ -2,6 +2,7 @@
 /// inactive, everything else refused with port 0, one transport, DTLS server (`setup:passive`). RFC 9429 section 5.3, RFC 8843.
 public func answer(to offer: ViewerOffer, _ host: HostMedia) -> String {
     var result = SessionDescription(origin: "- \(host.sessionID & 0x7FFF_FFFF_FFFF_FFFF) 2 IN IP4 127.0.0.1")
+    result.name = host.name
     var bundled: [String] = []
     for section in offer.sections {
         var media = SDPMedia(

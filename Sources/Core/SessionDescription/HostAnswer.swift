@@ -44,6 +44,8 @@ public struct HostAnswer: Hashable, Sendable {
     public let setup: DTLSSetup
     public let candidates: CandidateList
     public let endsCandidates: Bool
+    /// What the broadcast is called; from the other side, for nothing but showing.
+    public let name: String?
     public let video: AnsweredVideo?
     public let audio: [AnsweredAudio]
 
@@ -90,6 +92,7 @@ public struct HostAnswer: Hashable, Sendable {
         self.setup = setup
         candidates = transport.candidates
         endsCandidates = transport.endsCandidates
+        name = answer.name
         self.video = video
         self.audio = audio
     }

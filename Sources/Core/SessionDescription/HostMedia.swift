@@ -29,11 +29,13 @@ public struct HostMedia: Sendable {
     public var streamID: String
     /// Of the `o=` line; below 2^63.
     public var sessionID: UInt64
+    /// What the broadcast is called; nil for no name.
+    public var name: String?
 
     public init(
         credentials: ICECredentials, fingerprint: Fingerprint, candidates: [ICECandidate], endsCandidates: Bool = true,
         videoSSRC: UInt32, rtxSSRC: UInt32?, audio: [HostAudioTrack], cname: String, streamID: String,
-        sessionID: UInt64
+        sessionID: UInt64, name: String? = nil
     ) {
         self.credentials = credentials
         self.fingerprint = fingerprint
@@ -45,5 +47,6 @@ public struct HostMedia: Sendable {
         self.cname = cname
         self.streamID = streamID
         self.sessionID = sessionID
+        self.name = name
     }
 }

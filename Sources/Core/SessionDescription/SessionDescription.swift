@@ -19,13 +19,16 @@ public struct SessionDescription: Hashable, Sendable {
     public var attributes: [SDPAttribute]
     public var media: [SDPMedia]
 
+    /// The `s=` line: what the session is called; nil for `-`. RFC 8866 section 5.3.
+    public var name: String?
+
     public init(origin: String, attributes: [SDPAttribute] = [], media: [SDPMedia] = []) {
         self.origin = origin
         self.attributes = attributes
         self.media = media
     }
 
-    /// Reads a description. Lines may end in CRLF or LF; lines other than `v= o= m= c= a=` are passed over.
+    /// Reads a description. Lines may end in CRLF or LF; lines other than `v= o= s= m= c= a=` are passed over.
     public static func parse(_ text: String) throws(SDPError) -> SessionDescription {
         var result = SessionDescription(origin: "")
         var isFirst = true
@@ -38,6 +41,9 @@ public struct SessionDescription: Hashable, Sendable {
             switch line.type {
             case UInt8(ascii: "o"):
                 result.origin = String(line.value)
+            case UInt8(ascii: "s"):
+                let name = String(line.value)
+                result.name = name == "-" || name == " " || name.isEmpty ? nil : name
             case UInt8(ascii: "m"):
                 guard result.media.count < SDPLimits.mediaSections else { throw .tooLarge }
                 guard let media = SDPMedia(line: line.value) else { throw .malformedMedia(index: result.media.count) }
@@ -61,7 +67,7 @@ public struct SessionDescription: Hashable, Sendable {
 
     /// The text, each line ended by CRLF.
     public var serialised: String {
-        var lines = ["v=0", "o=\(origin)", "s=-", "t=0 0"]
+        var lines = ["v=0", "o=\(origin)", "s=\(nameLine)", "t=0 0"]
         lines += attributes.map(\.line)
         for section in media {
             lines.append(
@@ -70,6 +76,11 @@ public struct SessionDescription: Hashable, Sendable {
             lines += section.attributes.map(\.line)
         }
         return lines.map { $0 + "\r\n" }.joined()
+    }
+
+    private var nameLine: String {
+        let text = (name ?? "").unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }
+        return text.isEmpty ? "-" : String(String.UnicodeScalarView(text))
     }
 
     /// The first value of a session-level attribute.

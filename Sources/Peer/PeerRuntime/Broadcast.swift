@@ -17,7 +17,11 @@ final class Broadcast: ViewerConnectionDelegate {
         var maximumBitrate: Bitrate
         var audio: [AudioTrack]
         var maximumViewers: Int
+        /// Numeric; nil for all of the machine.
+        var localAddresses: [String]?
         var includesLoopback: Bool
+        /// What viewers see.
+        var name: String?
     }
 
     private let loop: NetworkLoop
@@ -77,7 +81,8 @@ final class Broadcast: ViewerConnectionDelegate {
             return done(.failure(error.refusal))
         }
         guard offer.fingerprint.bytes == viewer.fingerprint, let own = Fingerprint(sha256: settings.fingerprint) else {
-            return done(.failure(OfferRefusal(.unprocessable, "The offer's certificate is not the one that was let in.")))
+            return done(
+                .failure(OfferRefusal(.unprocessable, "The offer's certificate is not the one that was let in.")))
         }
         let id = SessionID.random()
         let description = ViewerDescription(
@@ -89,7 +94,9 @@ final class Broadcast: ViewerConnectionDelegate {
         do {
             let transport = try SecureTransport(
                 loop: loop, isServer: true, identity: settings.identity, expectedFingerprint: viewer.fingerprint,
-                ice: .init(isControlling: false, includesLoopback: settings.includesLoopback))
+                ice: .init(
+                    isControlling: false, localAddresses: settings.localAddresses,
+                    includesLoopback: settings.includesLoopback))
             let sender = MediaSender(
                 parameters(offer, ssrcs), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(),
                 now: NetworkLoop.now())
@@ -119,7 +126,7 @@ final class Broadcast: ViewerConnectionDelegate {
                     HostAudioTrack(
                         ssrc: ssrcs[2 + $0.offset], label: $0.element.label,
                         hasSilenceSuppression: $0.element.hasSilenceSuppression)
-                }, cname: cname, streamID: "share", sessionID: UInt64.random(in: 1...(1 << 62)))
+                }, cname: cname, streamID: "share", sessionID: UInt64.random(in: 1...(1 << 62)), name: settings.name)
             done(
                 .success(
                     OpenedSession(id: id, answer: answer(to: offer, media), etag: credentials.usernameFragment)))

@@ -64,7 +64,9 @@ final class HostConnection: SecureTransportDelegate {
                     ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, rtxSSRC: $0.rtxSSRC,
                     rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
             },
-            audio: answer.audio.map { AudioStreamParameters(ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, mid: $0.mid) },
+            audio: answer.audio.map {
+                AudioStreamParameters(ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, mid: $0.mid)
+            },
             extensions: HeaderExtensionIDs(answer.video?.extensions ?? answer.audio.first?.extensions), cname: cname,
             localSSRC: UInt32.random(in: 1...UInt32.max),
             hasTransportFeedback: answer.video?.feedback.contains(.transportWide) ?? false)

@@ -1,6 +1,6 @@
-public import MediaCore
 import ICETransport
 import Logging
+public import MediaCore
 import SessionDescription
 public import Signaling
 
@@ -38,10 +38,18 @@ public final class HostSession: BroadcastDesk {
         /// nil: chosen by what the screen does.
         public var mood: VideoMood?
         public var maximumViewers: Int
+        /// What viewers see; nil for no name.
+        public var name: String?
+
+        /// A numeric address to listen at holds for media too.
+        var mediaAddresses: [String]? {
+            guard let address = IPAddress(listenHost), address.isUnicast else { return nil }
+            return [listenHost]
+        }
 
         public init(
             listenHost: String, listenPort: Int, linkHost: String, fixedToken: String?, framesPerSecond: Int,
-            maximumBitrate: Bitrate, mood: VideoMood?, maximumViewers: Int = 32
+            maximumBitrate: Bitrate, mood: VideoMood?, maximumViewers: Int = 32, name: String? = nil
         ) {
             self.listenHost = listenHost
             self.listenPort = listenPort
@@ -51,6 +59,7 @@ public final class HostSession: BroadcastDesk {
             self.maximumBitrate = maximumBitrate
             self.mood = mood
             self.maximumViewers = maximumViewers
+            self.name = name
         }
     }
 
@@ -66,6 +75,8 @@ public final class HostSession: BroadcastDesk {
     private let door: Doorkeeping
     private let server = Monitor<SignalingServer?>(nil)
     private let isStopped = Monitor(false)
+    /// Who waits for an answer.
+    private let knocking = Monitor<[KnockID: ViewerDescription]>([:])
     private let bells: LoopBound<Bells>
 
     /// - Parameters:
@@ -89,16 +100,21 @@ public final class HostSession: BroadcastDesk {
             identity: .init(certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER),
             fingerprint: identity.fingerprint, maximumBitrate: configuration.maximumBitrate,
             audio: inputs.map { .init(label: $0.label, hasSilenceSuppression: $0.hasSilenceSuppression) },
-            maximumViewers: configuration.maximumViewers, includesLoopback: true)
-        let core = LoopBound(loop, making: {
-            Broadcast(loop: loop, settings: settings, frames: frames, packets: packets, emit: emit)
-        })
+            maximumViewers: configuration.maximumViewers, localAddresses: configuration.mediaAddresses,
+            includesLoopback: configuration.mediaAddresses == nil, name: configuration.name)
+        let core = LoopBound(
+            loop,
+            making: {
+                Broadcast(loop: loop, settings: settings, frames: frames, packets: packets, emit: emit)
+            })
         self.core = core
-        let bells = LoopBound(loop, making: {
-            Bells(
-                video: loop.makeDoorbell { core.now { $0.framesArrived() } },
-                audio: loop.makeDoorbell { core.now { $0.packetsArrived() } })
-        })
+        let bells = LoopBound(
+            loop,
+            making: {
+                Bells(
+                    video: loop.makeDoorbell { core.now { $0.framesArrived() } },
+                    audio: loop.makeDoorbell { core.now { $0.packetsArrived() } })
+            })
         self.bells = bells
         let videoBell = bells.read { $0.video }
         let audioBell = bells.read { $0.audio }
@@ -112,7 +128,8 @@ public final class HostSession: BroadcastDesk {
         for (track, input) in inputs.enumerated() {
             pipelines.append(
                 AudioPipeline(
-                    track: track, label: input.label, source: input.source, encoder: try input.makeEncoder(), packets: packets,
+                    track: track, label: input.label, source: input.source, encoder: try input.makeEncoder(),
+                    packets: packets,
                     ring: { audioBell.ring() }))
         }
         audio = pipelines
@@ -174,7 +191,10 @@ public final class HostSession: BroadcastDesk {
                 try sound.start(ended: { emit(.warning("the \(name) has gone: \($0.message)")) })
                 emit(.sharing(name + ": " + sound.summary))
             } catch {
-                emit(.warning("without \(sound.label == "system" ? "sound" : "microphone"). \(error.message) \(error.remedy)"))
+                emit(
+                    .warning(
+                        "without \(sound.label == "system" ? "sound" : "microphone"). \(error.message) \(error.remedy)")
+                )
             }
         }
         return Link(
@@ -184,10 +204,12 @@ public final class HostSession: BroadcastDesk {
 
     /// Tells the viewers, frees everything, emits `.ended`.
     public func stop(_ reason: EndReason) async {
-        guard isStopped.with({ stopped in
-            defer { stopped = true }
-            return !stopped
-        }) else { return }
+        guard
+            isStopped.with({ stopped in
+                defer { stopped = true }
+                return !stopped
+            })
+        else { return }
         let server = server.with { $0 }
         await server?.endAll(reason: reason.code == .stopped ? "the host ended the broadcast" : reason.sentence)
         for sound in audio { sound.stop() }
@@ -209,17 +231,27 @@ public final class HostSession: BroadcastDesk {
 
     public func decide(_ knock: Knock) async -> KnockDecision {
         let who = ViewerDescription(knock)
+        knocking.with { $0[knock.id] = who }
         emit(.knock(who))
         let decision = await door(knock)
         switch decision {
         case .accepted: emit(.accepted(who))
         case .refused(let reason): emit(.refused(who, reason: reason ?? "refused"))
+        case .unanswered where Task.isCancelled: break
         case .unanswered: emit(.refused(who, reason: "nobody answered"))
         }
+        knocking.with { $0[knock.id] = decision == .unanswered ? who : nil }
         return decision
     }
 
-    public func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async {}
+    public func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async {
+        guard let who = knocking.with({ $0.removeValue(forKey: knock) }) else { return }
+        switch reason {
+        case .unanswered: emit(.refused(who, reason: "nobody answered"))
+        case .left: emit(.refused(who, reason: "they left before they were answered"))
+        case .ended: emit(.refused(who, reason: "the broadcast ended"))
+        }
+    }
 
     public func open(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
         let words = FourWords(fingerprint: viewer.fingerprint).description
@@ -227,7 +259,9 @@ public final class HostSession: BroadcastDesk {
             let isRunning = core.perform { broadcast in
                 broadcast.open(offer: offer, viewer: viewer, words: words) { continuation.resume(returning: $0) }
             }
-            if !isRunning { continuation.resume(returning: .failure(OfferRefusal(.notLive, "The broadcast has ended."))) }
+            if !isRunning {
+                continuation.resume(returning: .failure(OfferRefusal(.notLive, "The broadcast has ended.")))
+            }
         }
         let opened = try result.get()
         if let server = server.with({ $0 }) {

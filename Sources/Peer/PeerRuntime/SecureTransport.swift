@@ -91,7 +91,8 @@ final class SecureTransport {
         if remoteCandidates.isEmpty { return "the other side named no address that this machine can try" }
         let tried = remoteCandidates.prefix(4).joined(separator: ", ")
         if hasPath { return "the path to \(tried) works, but the other side did not finish the handshake" }
-        return "the other side is at \(tried), and nothing came back from there; a firewall, or a NAT without TURN, is in between"
+        return
+            "the other side is at \(tried), and nothing came back from there; a firewall, or a NAT without TURN, is in between"
     }
 
     /// The other side's credentials are known: checks begin.
@@ -211,7 +212,9 @@ final class SecureTransport {
         case .failed(let failure):
             end(EndReason(failure == .fingerprintMismatch ? .untrusted : .failed, failure.description))
         case .closed:
-            end(EndReason(isClient ? .hostEnded : .viewerLeft, isClient ? "the host ended the broadcast" : "the viewer left"))
+            end(
+                EndReason(
+                    isClient ? .hostEnded : .viewerLeft, isClient ? "the host ended the broadcast" : "the viewer left"))
         }
     }
 

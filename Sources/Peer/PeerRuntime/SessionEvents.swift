@@ -78,6 +78,8 @@ public enum WatchEvent: Sendable {
     /// The host has to answer; the words are for comparing.
     case knocking(words: String)
     case accepted
+    /// The host has answered; what the broadcast is called.
+    case named(String)
     case connected(path: String)
     case firstPicture(PixelSize)
     case viewerCount(Int)

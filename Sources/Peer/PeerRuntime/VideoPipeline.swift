@@ -70,7 +70,8 @@ final class VideoPipeline: @unchecked Sendable {
 
     init(
         source: any ScreenSource, encoder: any VideoEncoder, limits: Limits, bitrate: Bitrate,
-        frames: FrameQueue<FrameInfo>, clock: @escaping @Sendable () -> MediaInstant, ring: @escaping @Sendable () -> Void,
+        frames: FrameQueue<FrameInfo>, clock: @escaping @Sendable () -> MediaInstant,
+        ring: @escaping @Sendable () -> Void,
         failed: @escaping @Sendable (SourceFailure) -> Void
     ) {
         self.source = source

@@ -35,7 +35,8 @@ final class ViewerConnection: SecureTransportDelegate {
     static let connectLimit = MediaDuration.seconds(20)
 
     init(
-        id: SessionID, description: ViewerDescription, loop: NetworkLoop, transport: SecureTransport, sender: MediaSender,
+        id: SessionID, description: ViewerDescription, loop: NetworkLoop, transport: SecureTransport,
+        sender: MediaSender,
         delegate: any ViewerConnectionDelegate
     ) {
         self.id = id

@@ -91,7 +91,9 @@ public final class WatchSession: Sendable {
         let expected = link.fingerprint
         let loopback = isLocal(link.host)
         // Gathering runs while the host's answer is awaited.
-        if let failure = await core.ifRunning({ $0.prepare(own, expected: expected, includesLoopback: loopback) }) ?? nil {
+        if let failure = await core.ifRunning({ $0.prepare(own, expected: expected, includesLoopback: loopback) })
+            ?? nil
+        {
             throw failure
         }
         let token = try await knock(client, fingerprint)
@@ -101,7 +103,8 @@ public final class WatchSession: Sendable {
             throw EndReason(.failed, "this machine found no way to receive")
         }
         let offer = viewerOffer(
-            credentials: credentials, fingerprint: print, candidates: found.candidates, endsCandidates: found.isComplete,
+            credentials: credentials, fingerprint: print, candidates: found.candidates,
+            endsCandidates: found.isComplete,
             audioTracks: 2)
         let text: String
         do throws(SignalingError) {
@@ -118,6 +121,7 @@ public final class WatchSession: Sendable {
         guard answer.fingerprint.bytes == expected else {
             throw EndReason(.untrusted, "the answer names another certificate than the link")
         }
+        if let name = answer.name { emit(.named(PeerText.clean(name, fallback: "share"))) }
         await core.ifRunning { $0.begin(answer) }
         if !found.isComplete { Task { await trickleRest(client, credentials, sent: found.candidates) } }
         await listen(client)

@@ -74,7 +74,8 @@ final class Watching: HostConnectionDelegate {
             guard let self else { return body(Gathered(credentials: nil, candidates: [], isComplete: false)) }
             body(
                 Gathered(
-                    credentials: connection?.transport.localCredentials, candidates: candidates, isComplete: hasGathered))
+                    credentials: connection?.transport.localCredentials, candidates: candidates, isComplete: hasGathered
+                ))
         }
         if hasGathered || patience == nil { return report() }
         onGathered = report
@@ -120,7 +121,8 @@ final class Watching: HostConnectionDelegate {
 
     private func speaker(_ track: Int) -> PlayoutPipeline? {
         if let speaker = speakers[track] { return speaker }
-        guard !silentTracks.contains(track) else { return nil }
+        // Who does not want sound opens no device.
+        guard !isMuted, !silentTracks.contains(track) else { return nil }
         do {
             guard let sink = try playback.makeSpeaker() else {
                 silentTracks.insert(track)

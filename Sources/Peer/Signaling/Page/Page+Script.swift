@@ -273,6 +273,8 @@ extension ViewerPage {
                     throw new Stop('error', 'This is not the host that the link names.', 'Either the link is mistyped, or somebody in between pretends to be the host. Nothing was shown. Ask the host for the link again.');
                 }
                 if (this.isOver) return this.leave();
+                const name = (/^s=(.*)$/m.exec(remote) || [])[1];
+                if (name && name.trim() !== '-') document.title = name.trim().slice(0, 64);
                 await pc.setRemoteDescription({ type: 'answer', sdp: remote });
                 this.hasAnswer = true;
                 this.trickle();

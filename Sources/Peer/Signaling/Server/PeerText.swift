@@ -1,8 +1,8 @@
 /// What strangers say about themselves, made fit to be shown in a terminal.
-enum PeerText {
+public enum PeerText {
     /// Control, format (direction overrides, zero width), private and unassigned scalars go, white space becomes one space,
     /// and at most two combining marks may follow each other.
-    static func clean(_ text: String, limit: Int = 64, fallback: String) -> String {
+    public static func clean(_ text: String, limit: Int = 64, fallback: String) -> String {
         var result = String.UnicodeScalarView()
         var marks = 0
         var isSpacePending = false
