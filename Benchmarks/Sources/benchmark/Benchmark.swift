@@ -54,7 +54,15 @@ struct Benchmark {
                 floor.add(note: "share's p50 is \(cell(own / least, 1)) times this")
             }
             Table.row(floor.cells)
-            if let chromium { Table.row(try measureChromium(chromium, scene, seconds: seconds).cells) }
+            guard let chromium else { continue }
+            do {
+                Table.row(try measureChromium(chromium, scene, seconds: seconds).cells)
+            } catch {
+                // What a foreign program does wrong is no reason to measure no further.
+                var row = Measurement("Chromium", scene)
+                row.add(note: "\(error)")
+                Table.row(row.cells)
+            }
         }
     }
 

@@ -99,14 +99,16 @@ func measureChromium(_ program: String, _ scene: Scene, seconds: Int) throws -> 
         ])
     defer { viewer.terminate() }
     try wait(for: "/ready")
-    let actors = try scene.start(on: from.name, seconds: seconds + 60)
-    defer { actors.forEach { $0.terminate() } }
     // A capture starts only after a gesture.
     let gesture = try Subprocess(
         "xdotool", ["mousemove", "1600", "980", "click", "1", "mousemove", "1900", "10"],
         environment: ["DISPLAY": from.name])
-    try wait(for: "/playing")
+    try wait(for: "/offer")
     gesture.terminate()
+    // Not before, as a terminal would cover the page.
+    let actors = try scene.start(on: from.name, seconds: seconds + 60)
+    defer { actors.forEach { $0.terminate() } }
+    try wait(for: "/playing")
     Thread.sleep(forTimeInterval: 5)
     func sent() -> [Double] { (mail.paper("/sent") ?? "").split(separator: " ").compactMap { Double($0) } }
     func cpu() -> Double { sender.figures.family.reduce(0) { $0 + $1.cpuMilliseconds } }
