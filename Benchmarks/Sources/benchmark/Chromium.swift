@@ -99,12 +99,15 @@ func measureChromium(_ program: String, _ scene: Scene, seconds: Int) throws -> 
         ])
     defer { viewer.terminate() }
     try wait(for: "/ready")
-    // A capture starts only after a gesture.
-    let gesture = try Subprocess(
-        "xdotool", ["mousemove", "1600", "980", "click", "1", "mousemove", "1900", "10"],
-        environment: ["DISPLAY": from.name])
+    // A capture starts only after a gesture, and a window that has just come may miss it.
+    for _ in 0..<20 where mail.paper("/offer") == nil {
+        let gesture = try Subprocess(
+            "xdotool", ["mousemove", "1600", "980", "click", "1", "mousemove", "1900", "10"],
+            environment: ["DISPLAY": from.name])
+        Thread.sleep(forTimeInterval: 1)
+        gesture.terminate()
+    }
     try wait(for: "/offer")
-    gesture.terminate()
     // Not before, as a terminal would cover the page.
     let actors = try scene.start(on: from.name, seconds: seconds + 60)
     defer { actors.forEach { $0.terminate() } }
