@@ -149,6 +149,8 @@ extension MediaSender {
         guard let stream = parameters.video, let ssrc = stream.rtxSSRC, let payloadType = stream.rtxPayloadType else {
             return nil
         }
+        // Firefox takes the first SSRC that it sees for the stream's own: repairs and padding come after media.
+        guard history.newestSent != nil else { return nil }
         let length: Int
         if let newest = history.newestSent, let (bytes, _) = history.sent(newest), bytes.count > 400,
             let repeated = sendAgain(newest, now, buffer)

@@ -1,0 +1,45 @@
+import MediaCore
+import MediaEngine
+import RTPWire
+import Testing
+
+/// What leaves before the first picture.
+@Suite struct FirstPacketTests {
+    /// Firefox 153 took the retransmission stream for the video when padding came first, and never showed a picture.
+    @Test func noPaddingAndNoRepairComesBeforeTheFirstPicture() {
+        let start = MediaInstant(nanoseconds: 1_000_000_000)
+        let sender = MediaSender(
+            SenderParameters(
+                video: VideoStreamParameters(ssrc: 1, payloadType: 96, rtxSSRC: 2, rtxPayloadType: 97, mid: "0"),
+                audio: [],
+                extensions: HeaderExtensionIDs(transportSequence: 1, playoutDelay: 2, absSendTime: 3, mid: 4),
+                cname: "c",
+                startBitrate: .kilobits(2_500), maximumBitrate: .kilobits(8_000), hasTransportFeedback: true), seed: 1,
+            ntpEpoch: NTPTimestamp(seconds: 1, fraction: 0), now: start)
+        var ssrcs: [UInt32] = []
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_500, alignment: 16)
+        defer { buffer.deallocate() }
+        func drain(until end: MediaInstant, from begin: MediaInstant) {
+            var now = begin
+            while now < end {
+                switch sender.poll(now: now, into: buffer) {
+                case .rtp(let length):
+                    let packet = UnsafeRawBufferPointer(rebasing: buffer[..<length])
+                    if let view = try? RTPPacketView(packet) { ssrcs.append(view.ssrc) }
+                case .rtcp, .event: break
+                case .wait(let deadline, _): now = max(min(deadline, end), now + .milliseconds(1))
+                }
+            }
+        }
+        drain(until: start + .seconds(2), from: start)
+        #expect(ssrcs.isEmpty)
+        let frame = [UInt8](repeating: 7, count: 3_000)
+        let later = start + .seconds(2)
+        frame.withUnsafeBytes {
+            sender.handleFrame($0, isKeyframe: true, layer: 0, captured: later, now: later)
+        }
+        drain(until: later + .milliseconds(100), from: later)
+        #expect(ssrcs.first == 1)
+        #expect(ssrcs.contains(2), "no probe was sent, so the test shows nothing")
+    }
+}
