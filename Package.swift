@@ -69,6 +69,7 @@ let package = Package(
         library("CPulse", pkgConfig: "libpulse", debian: "libpulse-dev"),
         library("CSDL", pkgConfig: "sdl2", debian: "libsdl2-dev"),
         library("CPNG", pkgConfig: "libpng", debian: "libpng-dev"),
+        .systemLibrary(name: "CMalloc", path: "Sources/Libraries/CMalloc"),
         // L1
         layer("Core", "MediaCore"),
         layer("Core", "RTPWire", ["MediaCore"]),
@@ -86,6 +87,7 @@ let package = Package(
         layer("Adapters", "WindowPlayout", ["MediaCore", "CSDL"]),
         layer("Adapters", "PictureFile", ["MediaCore", "CPNG"]),
         layer("Adapters", "TestSource", ["MediaCore"]),
+        layer("Adapters", "ProcessMemory", ["CMalloc"]),
         // L3
         layer(
             "Peer", "Signaling",
@@ -106,7 +108,7 @@ let package = Package(
             name: "share",
             dependencies: [
                 "MediaCore", "Signaling", "PeerRuntime", "VPXCodec", "OpusCodec", "PixelConversion", "X11Capture",
-                "PulseAudio", "WindowPlayout", "PictureFile", "TestSource", arguments, logging,
+                "PulseAudio", "WindowPlayout", "PictureFile", "TestSource", "ProcessMemory", arguments, logging,
             ], path: "Sources/share", swiftSettings: settings),
         // Tests
         tests("MediaCoreTests", ["MediaCore"]),

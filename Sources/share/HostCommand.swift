@@ -33,7 +33,7 @@ struct HostCommand: ParsableCommand {
     var fps = 60
 
     @Option(help: ArgumentHelp("Bitrate of the picture at most.", valueName: "kbit"))
-    var bitrate = 8_000
+    var bitrate = 20_000
 
     @Option(help: "Sharp first (text), smooth first (motion), or by what the screen does (auto).")
     var mode: ModeChoice = .auto

@@ -1,7 +1,13 @@
 import ArgumentParser
+import ProcessMemory
 
 @main
 struct Share: ParsableCommand {
+    static func main() {
+        ProcessMemory.keepSmall()
+        main(nil)
+    }
+
     static let configuration = CommandConfiguration(
         commandName: "share",
         abstract: "Show a screen to other people, from this machine, with nothing but a link.",

@@ -14,6 +14,7 @@ public final class VP8Encoder: VideoEncoder {
     private var sharpness: SharpnessMap?
     private var model = ByteModel()
     private var bucket = ByteBucket()
+    private var rush = RushMeter()
 
     /// - Parameter threads: 1...4. libvpx's threads wait for each other by spinning: with two on two busy cores a frame took 250 ms instead of 3.
     public init(threads: Int = 1) { self.threads = min(max(threads, 1), 4) }
@@ -80,7 +81,8 @@ public final class VP8Encoder: VideoEncoder {
         }
 
         /// What a frame's quantizer may be. Film is not worth its last bits: it changes again, or is refined when it stops.
-        func range(_ content: ContentMeter, isKeyframe: Bool) -> ClosedRange<Int> {
+        func range(_ content: ContentMeter, isKeyframe: Bool, isRushed: Bool = false) -> ClosedRange<Int> {
+            if isRushed { return 40...60 }
             let best = content.isDrawn || isKeyframe ? sharpQuantizer : (mood == .text ? 14 : 20)
             return best...(mood == .motion ? 58 : isKeyframe ? 52 : 44)
         }
@@ -109,18 +111,21 @@ public final class VP8Encoder: VideoEncoder {
         let content = ContentMeter(picture, changed)
         let total = changed.blocks.count
         let bytes = min(max(bucket.credit, budget.share), budget.burst)
+        let isRushed = rush.isRushed(blocks: content.blocks, of: total, at: instant)
         let quantizer = model.quantizer(
             for: content, of: total, isKeyframe: false, budget: bytes,
-            in: budget.range(content, isKeyframe: false), at: instant)
+            in: budget.range(content, isKeyframe: false, isRushed: isRushed), at: instant)
         var active = changed
         var added = 0
         if quantizer <= Self.sharpQuantizer, let sharpness, sharpness.softCount > 0 {
             // There is room: take along what is soft elsewhere.
             added = sharpness.addBatch(to: &active, byteBudget: bytes / 4, at: instant)
         }
-        let settings = VP8FrameSettings(quantizer: quantizer, isKeyframe: false, isDrawn: content.isDrawn)
+        let settings = VP8FrameSettings(
+            quantizer: quantizer, isKeyframe: false, isDrawn: content.isDrawn, isRushed: isRushed)
         guard let frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
         bucket.spend(frame.bytes.count)
+        rush.note(blocks: content.blocks, of: total, bytes: frame.bytes.count, at: instant)
         sharpness?.noteEncoded(active, quantizer: frame.quantizer)
         if added == 0 {
             model.learn(

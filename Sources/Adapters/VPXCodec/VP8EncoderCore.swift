@@ -8,6 +8,8 @@ struct VP8FrameSettings: Equatable {
     var isKeyframe: Bool
     /// Text and drawings rather than film: search for motion far and wide, because scrolling is exact.
     var isDrawn: Bool
+    /// Much changes all the time: be quick, and let refinement do the rest.
+    var isRushed = false
 }
 
 /// One libvpx encoder for one picture size. The quantizer is given, not searched: libvpx's own rate control knows nothing of
@@ -120,7 +122,7 @@ final class VP8EncoderCore {
 
     private func apply(_ settings: VP8FrameSettings) throws(CodecFailure) {
         // -4 still looks far for motion, which finds most scrolls; from -5 on libvpx looks in the neighbourhood only.
-        let speed: Int32 = settings.isDrawn ? -4 : -6
+        let speed: Int32 = settings.isRushed ? -12 : settings.isDrawn ? -4 : -6
         if speed != self.speed {
             self.speed = speed
             _ = cvpx_control(context, Int32(VP8E_SET_CPUUSED.rawValue), speed)

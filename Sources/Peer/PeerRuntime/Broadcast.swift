@@ -177,7 +177,8 @@ final class Broadcast: ViewerConnectionDelegate {
             },
             extensions: HeaderExtensionIDs(offer.video?.extensions ?? offer.audio.first?.extensions), cname: cname,
             startBitrate: min(.kilobits(2_500), settings.maximumBitrate), maximumBitrate: settings.maximumBitrate,
-            hasTransportFeedback: feedback.contains(.transportWide))
+            hasTransportFeedback: feedback.contains(.transportWide),
+            historyCapacity: 2_048)
     }
 
     // MARK: Media

@@ -52,7 +52,7 @@ final class DecodePipeline: @unchecked Sendable {
     private let clock: @Sendable () -> MediaInstant
     private let keyframeWanted: @Sendable () -> Void
     private let firstPicture: @Sendable (PixelSize) -> Void
-    private let frames = FrameQueue<ArrivedFrame>(capacity: 8)
+    private let frames = FrameQueue<ArrivedFrame>(capacity: 8, bytes: 65_536)
     private let counters = Monitor(DecodeStatistics())
     private let closed = Monitor(false)
     private var thread: NamedThread?

@@ -15,8 +15,9 @@ final class FrameQueue<Info: Sendable>: @unchecked Sendable {
     private var buffers: [UnsafeMutableRawBufferPointer]
     private let lists: Monitor<Lists>
 
-    init(capacity: Int) {
-        buffers = (0..<capacity).map { _ in .allocate(byteCount: 64 * 1024, alignment: 16) }
+    /// - Parameter bytes: what a buffer holds at first.
+    init(capacity: Int, bytes: Int) {
+        buffers = (0..<capacity).map { _ in .allocate(byteCount: bytes, alignment: 16) }
         var empty = Lists(free: Array(0..<capacity), ready: [])
         empty.ready.reserveCapacity(capacity)
         lists = Monitor(empty)

@@ -94,8 +94,8 @@ public final class HostSession: BroadcastDesk {
         self.emit = emit
         let loop = NetworkLoop(name: "net-0")
         self.loop = loop
-        let frames = FrameQueue<FrameInfo>(capacity: 3)
-        let packets = FrameQueue<AudioPipeline.Info>(capacity: 32)
+        let frames = FrameQueue<FrameInfo>(capacity: 3, bytes: 65_536)
+        let packets = FrameQueue<AudioPipeline.Info>(capacity: 32, bytes: 2_048)
         let settings = Broadcast.Settings(
             identity: .init(certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER),
             fingerprint: identity.fingerprint, maximumBitrate: configuration.maximumBitrate,

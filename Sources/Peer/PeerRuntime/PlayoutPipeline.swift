@@ -14,7 +14,7 @@ final class PlayoutPipeline: @unchecked Sendable {
 
     private let decoder: any AudioDecoder
     private let sink: any AudioSink
-    private let packets = FrameQueue<Info>(capacity: 32)
+    private let packets = FrameQueue<Info>(capacity: 32, bytes: 2_048)
     private var thread: NamedThread?
     private let samples = UnsafeMutableBufferPointer<Int16>.allocate(capacity: 5_760 * AudioFormat.channels)
     private let isMuted = Monitor(false)

@@ -1,0 +1,27 @@
+internal import MediaCore
+
+/// Tells when much of the picture changes again and again and no motion search finds where it went: a page that scrolls by many
+/// lines, a slide show on fast forward. Sharp frames would then take 40 ms and 150 KB each and come too late; coarse ones keep up,
+/// and refinement sharpens what stays.
+struct RushMeter {
+    private var lastHeavy: MediaInstant?
+    private var lightInARow = 0
+
+    /// Whether the next frame, of so many blocks, is one of such a series.
+    func isRushed(blocks: Int, of total: Int, at instant: MediaInstant) -> Bool {
+        guard let lastHeavy, blocks * 6 > total else { return false }
+        return instant - lastHeavy < .milliseconds(300)
+    }
+
+    mutating func note(blocks: Int, of total: Int, bytes: Int, at instant: MediaInstant) {
+        guard blocks * 6 > total else { return }
+        // A block whose motion was found takes a byte or two, new text ten and more, even when it is coarse.
+        if bytes > blocks * 5 {
+            lastHeavy = instant
+            lightInARow = 0
+        } else {
+            lightInARow += 1
+            if lightInARow >= 3 { lastHeavy = nil }
+        }
+    }
+}
