@@ -128,6 +128,7 @@ let package = Package(
         tests("WindowPlayoutTests", ["MediaCore", "WindowPlayout"]),
         tests("PulseAudioTests", ["PulseAudio", "MediaCore"]),
         tests("SignalingTests", ["Signaling", crypto, logging, nioCore, nioPosix, nioHTTP1]),
+        tests("LoopbackTests", ["MediaCore", "Signaling", "PeerRuntime", "TestSource", "VPXCodec", "OpusCodec"]),
         tests(
             "InteropTests",
             [

@@ -31,6 +31,7 @@ final class Watcher: Sendable {
         if let reason = ending.with({ $0 }) { session.leave(reason) }
         Task.detached { [self] in
             let reason = await session.run()
+            if reason.code == .refused { output.event("refused", ["reason": .string(reason.sentence)]) }
             result.change { $0 = reason }
             hasPicture.change { $0 = true }
             window?.stop()

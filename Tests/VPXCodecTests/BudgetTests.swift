@@ -141,4 +141,25 @@ import Testing
         #expect(motion.worst > 44)
         #expect(motion.dropped < text.dropped)
     }
+
+    /// A whole page of new text each time: sharp frames would take 40 ms each and not fit.
+    @Test func aPageThatChangesAllTheTimeIsCoarseUntilItRests() throws {
+        let size = PixelSize(width: 640, height: 368)
+        let canvas = I420Canvas(size)
+        let peer = Peer()
+        peer.bitrate = .kilobits(8_000)
+        var dropped = 0
+        var last = 0
+        for seed in 0..<40 as Range<UInt64> {
+            TextPage.draw(on: canvas, rect: PixelRect(size), seed: seed)
+            if let step = try peer.step(canvas, BlockMap(size, filled: true)) {
+                last = step.frame.quantizer
+            } else {
+                dropped += 1
+            }
+        }
+        #expect(last >= 40)
+        #expect(dropped <= 10)
+        #expect(peer.encoder.unrefined != nil, "coarse and yet not to be refined")
+    }
 }

@@ -9,12 +9,12 @@ struct RushMeter {
 
     /// Whether the next frame, of so many blocks, is one of such a series.
     func isRushed(blocks: Int, of total: Int, at instant: MediaInstant) -> Bool {
-        guard let lastHeavy, blocks * 6 > total else { return false }
+        guard let lastHeavy, Self.isMuch(blocks, of: total) else { return false }
         return instant - lastHeavy < .milliseconds(300)
     }
 
     mutating func note(blocks: Int, of total: Int, bytes: Int, at instant: MediaInstant) {
-        guard blocks * 6 > total else { return }
+        guard Self.isMuch(blocks, of: total) else { return }
         // A block whose motion was found takes a byte or two, new text ten and more, even when it is coarse.
         if bytes > blocks * 5 {
             lastHeavy = instant
@@ -24,4 +24,7 @@ struct RushMeter {
             if lightInARow >= 3 { lastHeavy = nil }
         }
     }
+
+    /// Below two fifths of the picture sharp frames are quick enough, and some of them are dropped instead.
+    private static func isMuch(_ blocks: Int, of total: Int) -> Bool { blocks * 5 > total * 2 }
 }

@@ -1,0 +1,127 @@
+import Foundation
+import MediaCore
+import OpusCodec
+import PeerRuntime
+import Signaling
+import TestSource
+import Testing
+import VPXCodec
+
+/// A host and viewers in one process, over real HTTPS, ICE, DTLS, SRTP and threads on loopback.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct SessionTests {
+    private func host(
+        door: @escaping HostSession.Doorkeeping, emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in }
+    ) async throws -> (HostSession, Link) {
+        let tone = AudioInput(label: "system", source: TestTone(), hasSilenceSuppression: false) {
+            () throws(CodecFailure) in try OpusFrameEncoder(.systemSound)
+        }
+        let session = try HostSession(
+            configuration: .init(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
+                maximumBitrate: .kilobits(8_000), mood: nil, name: "loopback"),
+            identity: try .ephemeral(), source: TestPicture(), encoder: VP8Encoder(), audio: [tone], door: door,
+            emit: emit)
+        return (session, try await session.start())
+    }
+
+    private func viewer(
+        _ link: Link, _ seen: Seen, emit: @escaping @Sendable (WatchEvent) -> Void = { _ in }
+    ) throws -> WatchSession {
+        WatchSession(
+            link: link, identity: try .ephemeral(), name: "viewer",
+            playback: .init(
+                decoder: { () throws(CodecFailure) in VP8Decoder() }, sink: seen,
+                audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { seen }), emit: emit)
+    }
+
+    @Test func picturesAndSoundArriveAndTheHostsEndIsTold() async throws {
+        let (host, link) = try await host(door: { _ in .accepted })
+        let seen = Seen()
+        let names = Monitor<[String]>([])
+        let viewer = try viewer(link, seen) { event in
+            if case .named(let name) = event { names.change { $0.append(name) } }
+        }
+        let watching = Task { await viewer.run() }
+        #expect(await seen.wait { $0.counters.count >= 20 && $0.samples > 48_000 / 2 })
+        let counters = seen.state.counters
+        #expect(zip(counters, counters.dropFirst()).allSatisfy { $0 < $1 }, "frames came twice or out of order")
+        #expect(names.with { $0 } == ["loopback"])
+        await host.stop(EndReason(.stopped, "done"))
+        let reason = await watching.value
+        #expect(reason.code == .hostEnded)
+    }
+
+    @Test func whoIsRefusedGetsNoPacket() async throws {
+        let (host, link) = try await host(door: { _ in .refused("not today") })
+        let seen = Seen()
+        let reason = await (try viewer(link, seen)).run()
+        #expect(reason.code == .refused)
+        #expect(reason.sentence.contains("not today"))
+        #expect(await host.statistics()?.packetsSent == 0)
+        #expect(seen.state.counters.isEmpty)
+        await host.stop(EndReason(.stopped, "done"))
+    }
+
+    @Test func aHostThatIsGoneIsUnreachable() async throws {
+        let (host, link) = try await host(door: { _ in .accepted })
+        await host.stop(EndReason(.stopped, "done"))
+        let reason = await (try viewer(link, Seen())).run()
+        #expect(reason.code == .unreachable)
+    }
+
+    @Test func aSecondViewerGetsTheSameEncoding() async throws {
+        let (host, link) = try await host(door: { _ in .accepted })
+        let seen = [Seen(), Seen()]
+        let viewers = try seen.map { try viewer(link, $0) }
+        let tasks = viewers.map { viewer in Task { await viewer.run() } }
+        for one in seen { #expect(await one.wait { $0.counters.count >= 20 }) }
+        let statistics = try #require(await host.statistics())
+        #expect(statistics.connected == 2)
+        // One frame for both: as many were encoded as one of them got, give or take those on the way.
+        #expect(statistics.video.frames < seen[0].state.counters.count + seen[1].state.counters.count)
+        for viewer in viewers { viewer.leave() }
+        for task in tasks { #expect(await task.value.code == .stopped) }
+        await host.stop(EndReason(.stopped, "done"))
+    }
+}
+
+/// What a viewer saw and heard.
+private final class Seen: PictureSink, AudioSink {
+    struct State {
+        /// The frame numbers that the pictures show.
+        var counters: [Int] = []
+        /// Audible samples of one channel.
+        var samples = 0
+    }
+
+    private let monitor = Monitor(State())
+    private let pattern = TestPattern(TestPicture.defaultSize)
+
+    var state: State { monitor.with { $0 } }
+
+    func show(_ picture: I420Picture) {
+        let number = pattern.frameNumber(in: picture)
+        monitor.change { if let number { $0.counters.append(number) } }
+    }
+
+    func play(_ samples: UnsafeBufferPointer<Int16>) {
+        let audible = samples.contains { abs(Int($0)) > 1_000 } ? samples.count / 2 : 0
+        monitor.change { $0.samples += audible }
+    }
+
+    var latency: MediaDuration { .zero }
+    func close() {}
+
+    /// Waits for 20 s at most, on a thread of its own.
+    func wait(_ condition: @escaping @Sendable (State) -> Bool) async -> Bool {
+        await withCheckedContinuation { continuation in
+            _ = NamedThread("wait") { [self] in
+                var now = timespec()
+                clock_gettime(CLOCK_MONOTONIC, &now)
+                let deadline = MediaInstant(nanoseconds: Int64(now.tv_sec + 20) * 1_000_000_000)
+                continuation.resume(returning: monitor.wait(until: deadline) { condition($0) ? true : nil } ?? false)
+            }
+        }
+    }
+}
