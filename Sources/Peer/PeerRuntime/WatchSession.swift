@@ -164,8 +164,7 @@ public final class WatchSession: Sendable {
                 }
             }
         } catch {
-            // Media may go on without the event stream; if it does not, the connection says so.
-            if !Task.isCancelled { await core.ifRunning { $0.hostIsSilent() } }
+            // Media may go on without the event stream; if it does not, the connection says so within its silence limit.
         }
     }
 

@@ -161,9 +161,6 @@ final class Watching: HostConnectionDelegate {
         finishGathering()
     }
 
-    /// The event stream broke. If media has stopped too, the connection finds out within its silence limit.
-    func hostIsSilent() {}
-
     var statistics: WatchStatistics? {
         guard let decoding else { return nil }
         let received = connection?.statistics
