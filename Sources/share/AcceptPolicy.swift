@@ -11,14 +11,12 @@ enum AcceptChoice: String, ExpressibleByArgument, CaseIterable {
 actor Doorkeeper {
     private let choice: AcceptChoice
     private let known: KnownViewers
-    private let output: DataOutput
     private let canAsk: Bool
     private var asking: Task<Void, Never>?
 
-    init(_ choice: AcceptChoice, known: KnownViewers, output: DataOutput) {
+    init(_ choice: AcceptChoice, known: KnownViewers) {
         self.choice = choice
         self.known = known
-        self.output = output
         canAsk = isatty(STDIN_FILENO) == 1
     }
 

@@ -105,7 +105,7 @@ struct HostCommand: ParsableCommand {
 
         let known = KnownViewers(
             file: URL(fileURLWithPath: Identity.defaultDirectory).appendingPathComponent("known-viewers"))
-        let door = Doorkeeper(accept, known: known, output: output)
+        let door = Doorkeeper(accept, known: known)
         let environmentToken = ProcessInfo.processInfo.environment["SHARE_TOKEN"]
         let session: HostSession
         do throws(CodecFailure) {
