@@ -78,7 +78,7 @@ let package = Package(
         // L2
         layer("Adapters", "ICETransport", ["MediaCore", "CNice"]),
         layer("Adapters", "DTLSTransport", ["MediaCore", "COpenSSL"]),
-        layer("Adapters", "SRTPTransport", ["MediaCore", "CSRTP"]),
+        layer("Adapters", "SRTPTransport", ["MediaCore", "CSRTP", "COpenSSL"]),
         layer("Adapters", "VPXCodec", ["MediaCore", "CVPX"]),
         layer("Adapters", "OpusCodec", ["MediaCore", "COpus"]),
         layer("Adapters", "PixelConversion", ["MediaCore", "CYUV"]),

@@ -1,7 +1,7 @@
 internal import CSRTP
 public import MediaCore
 
-/// Protects what we send and checks what we receive (RFC 3711, RFC 7714), in place, over libsrtp2.
+/// Protects what we send and checks what we receive (RFC 3711, RFC 7714), in place, over libsrtp2 with OpenSSL's GCM.
 /// Confined to its thread. No method but `init` allocates, save for the first packet of an SSRC.
 ///
 /// A sequence number is never protected twice for one SSRC: a second tag under the same GCM nonce would give away the
@@ -43,7 +43,10 @@ public final class SRTPSession {
         srtp_dealloc(remote)
     }
 
-    private static let libraryStatus = srtp_init()
+    private static let libraryStatus = {
+        let status = srtp_init()
+        return status == srtp_err_status_ok ? GCMCipher.install() : status
+    }()
 
     private static func context(
         _ profile: SRTPProfile, _ key: [UInt8], _ direction: srtp_ssrc_type_t
@@ -163,8 +166,7 @@ public final class SRTPSession {
         switch status {
         case srtp_err_status_ok: return
         case srtp_err_status_replay_fail, srtp_err_status_replay_old, srtp_err_status_pkt_idx_old: throw .replay
-        // GCM under NSS reports a wrong tag as a failed cipher.
-        case srtp_err_status_auth_fail, srtp_err_status_cipher_fail: throw .authentication
+        case srtp_err_status_auth_fail: throw .authentication
         case srtp_err_status_parse_err, srtp_err_status_bad_param: throw .malformed
         default: throw .library(Int32(status.rawValue))
         }
