@@ -61,6 +61,7 @@ final class VP8EncoderCore {
             context.deallocate()
             throw .vpx(opened, nil, "open a VP8 encoder for \(size.width) x \(size.height)")
         }
+        TokenMemory.release(for: size)
         // Without these it still encodes, only slower or softer. A static threshold above 0 would let blank blocks stay where they are in a
         // scroll, and that doubles its bytes: motion vectors are coded by what the neighbours do.
         _ = cvpx_control(context, Int32(VP8E_SET_CPUUSED.rawValue), speed)

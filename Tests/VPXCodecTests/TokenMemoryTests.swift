@@ -1,0 +1,30 @@
+import Foundation
+import MediaCore
+import Testing
+
+@testable import VPXCodec
+
+@Suite struct TokenMemoryTests {
+    /// libvpx zeroes 199 MB for the tokens of such a picture, and 20 MB are touched besides when it opens.
+    @Test func anOpenedEncoderDoesNotKeepZeros() throws {
+        let size = PixelSize(width: 3_840, height: 2_160)
+        let before = try residentMegabytes()
+        let core = try VP8EncoderCore(size, threads: 1)
+        #expect(try residentMegabytes() - before < 100)
+
+        let canvas = I420Canvas(size)
+        TextPage.draw(on: canvas, rect: PixelRect(size), seed: 1)
+        let settings = VP8FrameSettings(quantizer: 20, isKeyframe: true, isDrawn: true)
+        let instant = MediaInstant(nanoseconds: 1_000_000_000)
+        let frame = try #require(try core.encode(canvas.picture, active: nil, at: instant, settings))
+        let decoder = VP8Decoder()
+        let picture = try #require(try decoder.decode(frame.bytes))
+        // The picture lies in the decoder's memory.
+        withExtendedLifetime(decoder) { #expect(lumaPSNR(picture, canvas.picture) > 35) }
+    }
+
+    private func residentMegabytes() throws -> Int {
+        let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        return try #require(Int(words[1])) * Int(getpagesize()) / 1_048_576
+    }
+}
