@@ -7,9 +7,9 @@ import Testing
     private let size = PixelSize(width: 1366, height: 768)
 
     private func plan(_ map: BlockMap) -> [PixelRect] {
-        var rects: [PixelRect] = []
-        ReadPlan.make(map, into: &rects)
-        return rects
+        var plan = ReadPlan()
+        plan.make(for: map)
+        return plan.rects
     }
 
     @Test func nothingIsReadWithoutDamage() { #expect(plan(BlockMap(size)).isEmpty) }

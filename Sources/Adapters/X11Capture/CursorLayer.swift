@@ -2,34 +2,38 @@ internal import MediaCore
 
 /// The mouse cursor, drawn over the canvas; the shadow under it never holds it, so that it leaves no trail.
 final class CursorLayer {
-    /// Premultiplied ARGB, row by row, as XFixes gives it.
-    struct Image: Equatable {
+    struct Shape: Equatable {
         var width = 0
         var height = 0
         /// The pixel that is at the pointer's position.
         var hotX = 0
         var hotY = 0
-        var pixels: [UInt32] = []
     }
 
     private struct Drawing: Equatable {
         var x = 0
         var y = 0
-        var image = 0
+        /// Counts the shapes.
+        var shape = 0
         var isVisible = false
     }
 
-    private var image = Image()
+    private var shape = Shape()
+    /// Premultiplied ARGB, row by row.
+    private var pixels: [UInt32] = []
     private var wanted = Drawing()
     private var drawn = Drawing()
     /// The even rectangle of the canvas that holds the cursor.
     private var drawnRect = PixelRect(x: 0, y: 0, width: 0, height: 0)
     private var scratch: [UInt32] = []
 
-    func setImage(_ image: Image) {
-        guard image != self.image else { return }
-        self.image = image
-        wanted.image &+= 1
+    /// - Parameter pixels: as XFixes gives them; copied.
+    func setShape(_ shape: Shape, _ pixels: UnsafeBufferPointer<UInt32>) {
+        guard shape != self.shape || !pixels.elementsEqual(self.pixels) else { return }
+        self.shape = shape
+        self.pixels.removeAll(keepingCapacity: true)
+        self.pixels.append(contentsOf: pixels)
+        wanted.shape &+= 1
     }
 
     func setPosition(x: Int, y: Int, isVisible: Bool) {
@@ -72,7 +76,7 @@ final class CursorLayer {
     private var exactRect: PixelRect {
         guard wanted.isVisible else { return PixelRect(x: 0, y: 0, width: 0, height: 0) }
         return PixelRect(
-            x: wanted.x - image.hotX, y: wanted.y - image.hotY, width: image.width, height: image.height)
+            x: wanted.x - shape.hotX, y: wanted.y - shape.hotY, width: shape.width, height: shape.height)
     }
 
     private func restore(_ canvas: I420Canvas, _ shadow: ScreenShadow, _ converter: any PixelConverter) {
@@ -89,8 +93,8 @@ final class CursorLayer {
             for column in 0..<rect.width {
                 let cursorColumn = rect.x + column - exact.x
                 let isInside =
-                    cursorRow >= 0 && cursorRow < image.height && cursorColumn >= 0 && cursorColumn < image.width
-                let over = isInside ? image.pixels[cursorRow * image.width + cursorColumn] : 0
+                    cursorRow >= 0 && cursorRow < shape.height && cursorColumn >= 0 && cursorColumn < shape.width
+                let over = isInside ? pixels[cursorRow * shape.width + cursorColumn] : 0
                 scratch[row * rect.width + column] = Self.over(over, under[column])
             }
         }

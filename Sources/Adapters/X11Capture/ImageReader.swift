@@ -4,6 +4,9 @@ internal import MediaCore
 
 /// Reads rectangles of the root window: through shared memory where the server shares it, else over the socket.
 /// All rectangles are asked for at once; the answers are taken in order, while the server still copies the later ones.
+///
+/// Only xcb allocates for a rectangle: its reply and two nodes of its lists. A request that is not "checked" saves a third
+/// node; its error then comes as an event.
 final class ImageReader {
     /// A rectangle that was asked for.
     private struct Pending {
@@ -65,7 +68,7 @@ final class ImageReader {
             let rect = rects[index]
             let length = rect.width * rect.height * 4
             if offset + length > segment.byteCount && index > first { return index }
-            let cookie = xcb_shm_get_image(
+            let cookie = xcb_shm_get_image_unchecked(
                 connection.raw, connection.root, Int16(rect.x), Int16(rect.y), UInt16(rect.width), UInt16(rect.height),
                 ~0, UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue), segment.id, UInt32(offset))
             pending.append(Pending(rect: rect, sequence: cookie.sequence, offset: offset))
@@ -91,7 +94,7 @@ final class ImageReader {
             let rect = rects[index]
             let length = rect.width * rect.height * 4
             if total + length > Self.largestSocketRead && index > first { return index }
-            let cookie = xcb_get_image(
+            let cookie = xcb_get_image_unchecked(
                 connection.raw, UInt8(XCB_IMAGE_FORMAT_Z_PIXMAP.rawValue), connection.root, Int16(rect.x),
                 Int16(rect.y), UInt16(rect.width), UInt16(rect.height), ~0)
             pending.append(Pending(rect: rect, sequence: cookie.sequence, offset: 0))

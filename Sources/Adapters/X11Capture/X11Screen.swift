@@ -31,7 +31,7 @@ public final class X11Screen: ScreenSource {
     private var isCursorImageStale = true
     private var isGeometryStale = false
     private var isResizeUntold = false
-    private var rects: [PixelRect] = []
+    private var plan = ReadPlan()
     /// Reads that failed one after another though the size stayed.
     private var refusals = 0
 
@@ -128,12 +128,12 @@ public final class X11Screen: ScreenSource {
             xcb_damage_subtract(connection.raw, damageID, 0, 0)
         }
         if isForced { damageAll() }
-        let pointer = hasCursor ? xcb_query_pointer(connection.raw, connection.root) : nil
+        let pointer = hasCursor ? xcb_query_pointer_unchecked(connection.raw, connection.root) : nil
         let image = hasCursor && isCursorImageStale ? xcb_xfixes_get_cursor_image(connection.raw) : nil
-        if isDamaged { ReadPlan.make(damaged, into: &rects) } else { rects.removeAll(keepingCapacity: true) }
+        if isDamaged { plan.make(for: damaged) } else { plan.clear() }
 
         let before = hasDamage ? 0 : changed.count
-        let isComplete = try reader.read(rects) { rect, pixels, stride in
+        let isComplete = try reader.read(plan.rects) { rect, pixels, stride in
             shadow.absorb(
                 pixels, stride: stride, rect: rect, isForced: isForced, canvas: canvas, converter: converter,
                 changed: &changed)
@@ -279,7 +279,7 @@ public final class X11Screen: ScreenSource {
         guard let image else { return }
         isCursorImageStale = false
         guard let reply = xcb_xfixes_get_cursor_image_reply(connection.raw, image, nil) else {
-            cursor.setImage(CursorLayer.Image())
+            cursor.setShape(CursorLayer.Shape(), UnsafeBufferPointer(start: nil, count: 0))
             return
         }
         defer { free(reply) }
@@ -288,10 +288,10 @@ public final class X11Screen: ScreenSource {
         guard let pixels = xcb_xfixes_get_cursor_image_cursor_image(reply),
             Int(xcb_xfixes_get_cursor_image_cursor_image_length(reply)) >= width * height
         else { return }
-        cursor.setImage(
-            CursorLayer.Image(
-                width: width, height: height, hotX: Int(reply.pointee.xhot), hotY: Int(reply.pointee.yhot),
-                pixels: Array(UnsafeBufferPointer(start: pixels, count: width * height))))
+        cursor.setShape(
+            CursorLayer.Shape(
+                width: width, height: height, hotX: Int(reply.pointee.xhot), hotY: Int(reply.pointee.yhot)),
+            UnsafeBufferPointer(start: pixels, count: width * height))
     }
 }
 
