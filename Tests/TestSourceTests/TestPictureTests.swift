@@ -74,9 +74,10 @@ import Testing
         let pattern = TestPattern(size)
         let moving = I420Canvas(size)
         pattern.drawAll(0, on: moving)
+        var changed = BlockMap(size)
         var old = 0
         for frame in [1, 2, 3, 40, 255, 256, 1_000, 65_535] {
-            pattern.drawMoving(frame, old: old, on: moving)
+            pattern.drawMoving(frame, old: old, on: moving, changed: &changed)
             old = frame
             let fresh = I420Canvas(size)
             pattern.drawAll(frame, on: fresh)

@@ -26,18 +26,29 @@ extension TestPattern {
         canvas.fill(track, .black)
         canvas.fill(cells[0], .white)
         canvas.fill(cells[1], .black)
-        drawMoving(frame, old: nil, on: canvas)
+        for bit in 0..<Self.bits { drawBit(bit, of: frame, on: canvas) }
+        canvas.fill(bar(frame), .yellow)
     }
 
-    /// - Parameter old: the frame that the canvas shows; nil draws all that moves.
-    func drawMoving(_ frame: Int, old: Int?, on canvas: I420Canvas) {
-        for (bit, cell) in cells.dropFirst(2).enumerated() {
-            let isWhite = Self.bit(bit, of: frame)
-            if let old, Self.bit(bit, of: old) == isWhite { continue }
-            canvas.fill(cell, isWhite ? .white : .black)
+    /// Draws what differs between two frames; all of it is on the block grid. Allocates nothing.
+    /// - Parameters:
+    ///   - old: the frame that the canvas shows.
+    ///   - changed: gets what was drawn.
+    func drawMoving(_ frame: Int, old: Int, on canvas: I420Canvas, changed: inout BlockMap) {
+        for bit in 0..<Self.bits where Self.bit(bit, of: old) != Self.bit(bit, of: frame) {
+            drawBit(bit, of: frame, on: canvas)
+            changed.insert(cells[bit + 2])
         }
-        if let old { canvas.fill(bar(old), .black) }
-        canvas.fill(bar(frame), .yellow)
+        let (from, to) = (bar(old), bar(frame))
+        guard from != to else { return }
+        canvas.fill(from, .black)
+        canvas.fill(to, .yellow)
+        changed.insert(from)
+        changed.insert(to)
+    }
+
+    private func drawBit(_ bit: Int, of frame: Int, on canvas: I420Canvas) {
+        canvas.fill(cells[bit + 2], Self.bit(bit, of: frame) ? .white : .black)
     }
 
     /// Glyphs of 5 x 7 dots that a fixed seed chooses, in lines.

@@ -25,6 +25,8 @@ public struct TestPattern: Equatable, Sendable {
     static let barWidth = 32
 
     public let size: PixelSize
+    /// White, black, 16 bits.
+    public let cells: [PixelRect]
 
     /// - Parameter size: even, at least `smallestSize`.
     public init(_ size: PixelSize) {
@@ -32,19 +34,15 @@ public struct TestPattern: Equatable, Sendable {
             size == size.even && size.width >= Self.smallestSize.width && size.height >= Self.smallestSize.height,
             "the test picture cannot be \(size.width) x \(size.height)")
         self.size = size
+        let side = size.width < 736 ? 16 : 32
+        let left = (size.width - (Self.bits + 2) * side) / 2 & ~15
+        cells = (0..<Self.bits + 2).map { PixelRect(x: left + $0 * side, y: 16, width: side, height: side) }
     }
 
     public var red: PixelRect { corner(x: 0, y: 0) }
     public var green: PixelRect { corner(x: size.width - Self.cornerSide, y: 0) }
     public var blue: PixelRect { corner(x: 0, y: size.height - Self.cornerSide) }
     public var white: PixelRect { corner(x: size.width - Self.cornerSide, y: size.height - Self.cornerSide) }
-
-    /// White, black, 16 bits.
-    public var cells: [PixelRect] {
-        let side = size.width < 736 ? 16 : 32
-        let left = (size.width - (Self.bits + 2) * side) / 2 & ~15
-        return (0..<Self.bits + 2).map { PixelRect(x: left + $0 * side, y: 16, width: side, height: side) }
-    }
 
     public var text: PixelRect {
         let left = (size.width / 4) & ~15
@@ -62,16 +60,6 @@ public struct TestPattern: Equatable, Sendable {
         let steps = (track.width - Self.barWidth) / 16 + 1
         return PixelRect(
             x: track.x + frame % steps * 16, y: track.y, width: Self.barWidth, height: track.height)
-    }
-
-    /// What differs between two frames; all of it is on the block grid.
-    func differences(_ old: Int, _ new: Int) -> [PixelRect] {
-        var rects: [PixelRect] = []
-        for (bit, cell) in cells.dropFirst(2).enumerated() where Self.bit(bit, of: old) != Self.bit(bit, of: new) {
-            rects.append(cell)
-        }
-        if bar(old) != bar(new) { rects += [bar(old), bar(new)] }
-        return rects
     }
 
     /// Whether cell `index` (0 is the highest of 16 bits) is white.

@@ -42,8 +42,7 @@ public final class TestPicture: ScreenSource {
         let now = MediaInstant.now
         let frame = interval.map { Int((now - start).nanoseconds / $0.nanoseconds) } ?? 0
         if let shown {
-            for rect in pattern.differences(shown, frame) { changed.insert(rect) }
-            pattern.drawMoving(frame, old: shown, on: canvas)
+            pattern.drawMoving(frame, old: shown, on: canvas, changed: &changed)
         } else {
             pattern.drawAll(frame, on: canvas)
             changed.fill()
