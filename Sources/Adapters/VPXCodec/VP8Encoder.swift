@@ -12,6 +12,8 @@ public final class VP8Encoder: VideoEncoder {
     private let threads: Int
     private var core: VP8EncoderCore?
     private var sharpness: SharpnessMap?
+    /// What the frame being made codes; kept for its memory.
+    private var active = BlockMap(PixelSize(width: 0, height: 0))
     private var model = ByteModel()
     private var bucket = ByteBucket()
     private var rush = RushMeter()
@@ -54,6 +56,7 @@ public final class VP8Encoder: VideoEncoder {
         let new = try VP8EncoderCore(size, threads: threads)
         core = new
         sharpness = SharpnessMap(size, sharpQuantizer: Self.sharpQuantizer)
+        active = BlockMap(size)
         return new
     }
 
@@ -115,7 +118,8 @@ public final class VP8Encoder: VideoEncoder {
         let quantizer = model.quantizer(
             for: content, of: total, isKeyframe: false, budget: bytes,
             in: budget.range(content, isKeyframe: false, isRushed: isRushed), at: instant)
-        var active = changed
+        active.clear()
+        active.formUnion(changed)
         var added = 0
         if quantizer <= Self.sharpQuantizer, let sharpness, sharpness.softCount > 0 {
             // There is room: take along what is soft elsewhere.
@@ -139,18 +143,19 @@ public final class VP8Encoder: VideoEncoder {
     private func refine(
         _ core: VP8EncoderCore, _ picture: I420Picture, at instant: MediaInstant, _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
-        guard let sharpness, sharpness.softCount > 0 else { return nil }
+        guard let softCount = sharpness?.softCount, softCount > 0 else { return nil }
         // Wait for a worthwhile amount; each frame has a cost of its own.
         guard bucket.credit >= min(budget.burst, 3 * budget.share) else { return nil }
-        var active = BlockMap(picture.size)
-        let added = sharpness.addBatch(
+        active.clear()
+        // No copy of `sharpness` may live on here: `noteEncoded` would then copy its arrays.
+        let added = sharpness?.addBatch(
             to: &active, byteBudget: max(bucket.credit, Self.smallestBatchBytes), at: instant)
-        guard added > 0 else { return nil }
+        guard let added, added > 0 else { return nil }
         let settings = VP8FrameSettings(quantizer: Self.refiningQuantizer, isKeyframe: false, isDrawn: true)
         guard let frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
         bucket.spend(frame.bytes.count)
-        self.sharpness?.noteEncoded(active, quantizer: frame.quantizer)
-        self.sharpness?.noteCost(blocks: added, bytes: frame.bytes.count)
+        sharpness?.noteEncoded(active, quantizer: frame.quantizer)
+        sharpness?.noteCost(blocks: added, bytes: frame.bytes.count)
         return frame
     }
 

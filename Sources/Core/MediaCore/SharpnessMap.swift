@@ -63,7 +63,7 @@ public struct SharpnessMap: Sendable {
         bytesPerBlock = observed > bytesPerBlock ? observed : 0.75 * bytesPerBlock + 0.25 * observed
     }
 
-    /// Adds soft blocks that rest to the map: the softest first, then from top to bottom.
+    /// Adds soft blocks that rest to the map: the softest first, then from top to bottom. Allocates nothing.
     /// - Parameter byteBudget: what they may cost, as far as the past tells.
     /// - Returns: how many were added.
     public func addBatch(to map: inout BlockMap, byteBudget: Int, at instant: MediaInstant) -> Int {
@@ -71,7 +71,7 @@ public struct SharpnessMap: Sendable {
         let limit = Int(Double(max(byteBudget, 0)) / bytesPerBlock)
         guard limit > 0, softCount > 0 else { return 0 }
         // One pass counts what there is at each quantizer; the next takes from the worst down.
-        var counts = [Int](repeating: 0, count: 256)
+        var counts = InlineArray<256, Int>(repeating: 0)
         let before = instant - rest
         for i in quantizers.indices where isEligible(i, map, before) { counts[Int(quantizers[i])] += 1 }
         var partial = 255
