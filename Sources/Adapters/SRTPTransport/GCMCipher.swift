@@ -156,7 +156,8 @@ enum GCMCipher {
     }
 
     private static func encrypt(
-        _ state: UnsafeMutableRawPointer?, _ bytes: UnsafeMutablePointer<UInt8>?, _ length: UnsafeMutablePointer<UInt32>?
+        _ state: UnsafeMutableRawPointer?, _ bytes: UnsafeMutablePointer<UInt8>?,
+        _ length: UnsafeMutablePointer<UInt32>?
     ) -> srtp_err_status_t {
         guard let length else { return srtp_err_status_bad_param }
         return update(state, into: bytes, bytes, Int(length.pointee))
@@ -178,7 +179,8 @@ enum GCMCipher {
 
     /// - Parameter length: with the tag, which stands behind the ciphertext; without it on return.
     private static func decrypt(
-        _ state: UnsafeMutableRawPointer?, _ bytes: UnsafeMutablePointer<UInt8>?, _ length: UnsafeMutablePointer<UInt32>?
+        _ state: UnsafeMutableRawPointer?, _ bytes: UnsafeMutablePointer<UInt8>?,
+        _ length: UnsafeMutablePointer<UInt32>?
     ) -> srtp_err_status_t {
         guard let kept = state?.assumingMemoryBound(to: State.self).pointee, let bytes, let length,
             Int(length.pointee) >= kept.tagLength
