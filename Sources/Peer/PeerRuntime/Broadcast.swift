@@ -203,17 +203,19 @@ final class Broadcast: ViewerConnectionDelegate {
     }
 
     private func updateWish() {
-        let connected = viewers.values.filter(\.isConnected)
-        let isCongested = connected.contains { $0.isCongested }
+        // After each frame: no array of the viewers is made.
+        var hasViewers = false
+        var isCongested = false
         var slowest = settings.maximumBitrate
         var loss = 0.0
-        for viewer in connected {
+        for viewer in viewers.values where viewer.isConnected {
+            hasViewers = true
+            isCongested = isCongested || viewer.isCongested
             slowest = min(slowest, viewer.estimate)
             loss = max(loss, viewer.statistics.fractionLost)
         }
         let new = Wish(
-            hasViewers: !connected.isEmpty, bitrate: max(slowest, .kilobits(100)), isCongested: isCongested,
-            audioLoss: loss)
+            hasViewers: hasViewers, bitrate: max(slowest, .kilobits(100)), isCongested: isCongested, audioLoss: loss)
         if isCongested { congestionTimer?.set(NetworkLoop.now() + .milliseconds(5)) }
         guard new != lastWish else { return }
         lastWish = new
