@@ -25,6 +25,9 @@ let package = Package(
         tool("scene", ["X11", "Xext", "m"]),
         tool("lines", []),
         tool("floor", ["X11", "Xext", "Xdamage", "vpx", "yuv", "m"]),
+        // Where GStreamer's development files are missing, it is built without and says so when it is run.
+        .systemLibrary(name: "CGStreamer", pkgConfig: "gstreamer-webrtc-1.0 gstreamer-sdp-1.0"),
+        .executableTarget(name: "gstreamer", dependencies: ["CGStreamer"], cSettings: [.unsafeFlags(["-O2"])]),
         // Preloaded into the program under measurement.
         .target(name: "AllocationCounter"),
         .executableTarget(name: "benchmark", dependencies: ["AllocationCounts"], swiftSettings: settings),

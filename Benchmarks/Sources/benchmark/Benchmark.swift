@@ -1,11 +1,11 @@
 import Foundation
 
-/// Measures share, beside the floor and Chromium, on virtual displays, and prints tables.
+/// Measures share, beside the floor, Chromium and GStreamer, on virtual displays, and prints tables.
 @main
 struct Benchmark {
     static let usage = """
         usage: benchmark SHARE [--seconds N] [--scene still|stamp|typing|scrolling|video] [--joins N] [--soak SECONDS]
-                         [--only scenes|viewers|allocations|memory|leaks|owners] [--without-chromium]
+                         [--only scenes|viewers|allocations|memory|leaks|owners] [--without-chromium] [--without-gstreamer]
 
         """
 
@@ -21,8 +21,12 @@ struct Benchmark {
         let joins = option("--joins").flatMap { Int($0) } ?? 30
         let soak = option("--soak").flatMap { Int($0) }
         let only = option("--only") ?? (scene != nil ? "scenes" : soak != nil ? "memory" : nil)
-        let hasChromium = !arguments.contains("--without-chromium")
-        arguments.removeAll { $0 == "--without-chromium" }
+        func flag(_ name: String) -> Bool {
+            defer { arguments.removeAll { $0 == name } }
+            return arguments.contains(name)
+        }
+        let withoutChromium = flag("--without-chromium")
+        let withoutGStreamer = flag("--without-gstreamer")
         let scenes = scene.map { Scene(rawValue: $0).map { [$0] } ?? [] } ?? Scene.allCases
         guard let binary = arguments.first, arguments.count == 1, !scenes.isEmpty, seconds > 0 else {
             complain(usage)
@@ -30,7 +34,12 @@ struct Benchmark {
         }
         do {
             if only == nil || only == "scenes" {
-                try measure(scenes, binary: binary, seconds: seconds, chromium: hasChromium ? Chromium.find() : nil)
+                var rivals: [(name: String, measure: (Scene, Int) throws -> Measurement)] = []
+                if !withoutChromium, let chromium = Chromium.find() {
+                    rivals.append(("Chromium", { try measureChromium(chromium, $0, seconds: $1) }))
+                }
+                if !withoutGStreamer, try isGStreamerComplete() { rivals.append(("GStreamer", measureGStreamer)) }
+                try measure(scenes, binary: binary, seconds: seconds, rivals: rivals)
             }
             if only == nil || only == "viewers" { try measureSecondViewer(binary: binary, seconds: seconds) }
             if only == nil || only == "allocations" { try measureAllocations(binary: binary, seconds: seconds) }
@@ -43,7 +52,10 @@ struct Benchmark {
         }
     }
 
-    private static func measure(_ scenes: [Scene], binary: String, seconds: Int, chromium: String?) throws {
+    private static func measure(
+        _ scenes: [Scene], binary: String, seconds: Int,
+        rivals: [(name: String, measure: (Scene, Int) throws -> Measurement)]
+    ) throws {
         Table.header(Measurement.header)
         for scene in scenes {
             let share = try measureShare(scene, binary: binary, seconds: seconds)
@@ -54,17 +66,18 @@ struct Benchmark {
                 floor.add(note: "share's p50 is \(cell(own / least, 1)) times this")
             }
             Table.row(floor.cells)
-            guard let chromium else { continue }
-            do {
-                Table.row(try measureChromium(chromium, scene, seconds: seconds).cells)
-            } catch {
-                // What a foreign program does wrong is no reason to measure no further.
-                var row = Measurement("Chromium", scene)
-                row.add(note: "\(error)")
-                Table.row(row.cells)
+            for rival in rivals {
+                do {
+                    Table.row(try rival.measure(scene, seconds).cells)
+                } catch {
+                    // What a foreign program does wrong is no reason to measure no further.
+                    var row = Measurement(rival.name, scene)
+                    row.add(note: "\(error)")
+                    Table.row(row.cells)
+                }
             }
         }
     }
 
-    private static func complain(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+    static func complain(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
 }

@@ -32,6 +32,11 @@ final class Subprocess {
 
     var figures: ProcessFigures { ProcessFigures(identifier: process.processIdentifier) }
     var isRunning: Bool { process.isRunning }
+    /// After it has ended, which is waited for.
+    var exitStatus: Int32 {
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
     var errorText: String { (try? String(contentsOf: errors, encoding: .utf8)) ?? "" }
 
     /// Waits for an event; what the program complained of is in the error.
