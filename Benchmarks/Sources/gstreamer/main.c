@@ -23,11 +23,12 @@ int main(void) {
 // What gave the lowest latency in the stamp scene on two cores, at about thirty pictures a second as the others have:
 // - 31 captures a second: at the stamp's own 30, how the two happen to be in step decides, and p50 is anything between 23 and 52 ms;
 //   61 captures take at most 8 ms off, double the CPU, and are behind as soon as the machine is not idle.
-// - One thread to encode with, at a fixed speed: a second one spins while it waits, and a positive cpu-used takes time for sharpness.
+// - One thread to encode with, at a fixed speed: a second gains nothing, and loses stamps when the machine is busy;
+//   a positive cpu-used adapts the speed, and was slower.
 // - One waiting picture, the newest, so that capturing goes on while a picture is encoded.
 // - A quantizer up to 63, no key frames but those asked for, and retransmission: without them bursts overflow the receiver's socket
 //   in the scrolling scene, and the picture stays broken.
-// - A jitter buffer of 100 ms to wait for retransmissions: what comes in order is shown at once (sync=0), and 0 ms drops more.
+// - A jitter buffer of 100 ms to wait for retransmissions: what comes in order is shown at once (sync=0), and with 0 ms few stamps came through.
 static const char *sending =
     "ximagesrc use-damage=1 show-pointer=1 ! video/x-raw,framerate=31/1 ! videoconvert "
     "! queue leaky=downstream max-size-buffers=1 max-size-bytes=0 max-size-time=0 "
