@@ -17,6 +17,10 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     private let bell: UnsafeMutablePointer<GSource>
     private let inbox = Mutex(Inbox())
     private nonisolated(unsafe) var thread = pthread_t()
+    /// By the descriptors of their selected sockets. On the thread only.
+    private nonisolated(unsafe) var agents: [Int32: ICEAgent] = [:]
+    /// What was received last. On the thread only.
+    private let datagram = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
 
     private enum Work {
         case job(UnownedJob)
@@ -28,7 +32,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         var spare: [Work] = []
         var isStopping = false
         var hasEnded = false
-        var isDrainedByCaller = false
+        var isDrainedAfterEnd = false
     }
 
     /// Starts the thread.
@@ -60,6 +64,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         g_source_unref(bell)
         g_main_context_unref(context)
         clock.deallocate()
+        datagram.deallocate()
     }
 
     /// CLOCK_MONOTONIC.
@@ -79,17 +84,18 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         return true
     }
 
-    /// Jobs that come after `stop()` run on the caller's thread, one at a time, so that no task hangs.
+    /// Jobs that come after `stop()` run on a thread of their own, one at a time, so that no task hangs.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let (wasEmpty, isMine) = inbox.withLock { inbox in
             inbox.work.append(.job(job))
-            let isMine = inbox.hasEnded && !inbox.isDrainedByCaller
-            if isMine { inbox.isDrainedByCaller = true }
+            let isMine = inbox.hasEnded && !inbox.isDrainedAfterEnd
+            if isMine { inbox.isDrainedAfterEnd = true }
             return (inbox.work.count == 1, isMine)
         }
         if isMine {
-            drainAfterEnd()
+            // Never within this call: a task must not run before the one who hands it over has let go of it.
+            startLastThread()
         } else if wasEmpty {
             g_source_set_ready_time(bell, 0)
         }
@@ -128,17 +134,38 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         var capacity: gint = 16
         var descriptors = UnsafeMutablePointer<GPollFD>(OpaquePointer(g_malloc0(gsize(capacity) * 8)))
         while !inbox.withLock({ $0.isStopping && $0.work.isEmpty }) {
-            cnice_iterate(context, &descriptors, &capacity, clock, clock + 1)
+            var priority: gint = 0
+            let count = cnice_wait(context, &descriptors, &capacity, &priority, clock, clock + 1)
+            if !agents.isEmpty, let descriptors { receive(descriptors, Int(count)) }
+            cnice_dispatch(context, descriptors, count, priority)
         }
         g_free(descriptors)
         g_main_context_pop_thread_default(context)
         g_main_context_release(context)
         let hasMore = inbox.withLock { inbox in
             inbox.hasEnded = true
-            inbox.isDrainedByCaller = !inbox.work.isEmpty
-            return inbox.isDrainedByCaller
+            inbox.isDrainedAfterEnd = !inbox.work.isEmpty
+            return inbox.isDrainedAfterEnd
         }
         if hasMore { drainAfterEnd() }
+    }
+
+    // MARK: Sockets of selected pairs
+
+    /// Lets `agent` read the socket before libnice does. On the loop.
+    func watch(_ descriptor: Int32, for agent: ICEAgent) { agents[descriptor] = agent }
+
+    /// Twice is fine; does nothing if the socket is another agent's by now.
+    func ignore(_ descriptor: Int32, by agent: ICEAgent) {
+        if agents[descriptor] === agent { agents[descriptor] = nil }
+    }
+
+    /// Reads media past libnice, and hides from it the sockets in which nothing is left for it.
+    private func receive(_ descriptors: UnsafeMutablePointer<GPollFD>, _ count: Int) {
+        for index in 0..<count where descriptors[index].revents == gushort(G_IO_IN.rawValue) {
+            guard let agent = agents[descriptors[index].fd], agent.receive(into: datagram) else { continue }
+            descriptors[index].revents = 0
+        }
     }
 
     private func drain() {
@@ -158,14 +185,26 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         inbox.withLock { swap(&$0.spare, &work) }
     }
 
+    private func startLastThread() {
+        var last = pthread_t()
+        let result = pthread_create(
+            &last, nil,
+            { data in
+                if let data { Unmanaged<NetworkLoop>.fromOpaque(data).takeRetainedValue().drainAfterEnd() }
+                return nil
+            }, Unmanaged.passRetained(self).toOpaque())
+        precondition(result == 0, "no thread for what came after the network's: error \(result)")
+        pthread_detach(last)
+    }
+
     private func drainAfterEnd() {
         g_main_context_acquire(context)
         defer { g_main_context_release(context) }
         repeat {
             drain()
         } while inbox.withLock { inbox in
-            inbox.isDrainedByCaller = !inbox.work.isEmpty
-            return inbox.isDrainedByCaller
+            inbox.isDrainedAfterEnd = !inbox.work.isEmpty
+            return inbox.isDrainedAfterEnd
         }
     }
 }
