@@ -62,6 +62,33 @@ import Testing
         loop.stop()
     }
 
+    /// What looks like STUN is left to libnice, which then reads what is behind it, too.
+    @Test func mediaArrivesInOrderAroundWhatIsNoMedia() async throws {
+        let loop = NetworkLoop(name: "net-0")
+        let pair = try await AgentPair.connected(on: loop)
+        let last = UInt8.max
+        let arrived = Expectation("the last packet")
+        let received = Mutex<[UInt8]>([])
+        @Sendable func send(_ number: UInt8) {
+            if number % 10 == 5 { pair.send([number % 4, 1, 0, 0, 1], from: .controlling) }
+            pair.send([0x80, number], from: .controlling)
+        }
+        // One after the other, so that each is read in a turn of its own.
+        pair.onDatagram = { _, datagram in
+            guard datagram.first == 0x80 else { return }
+            received.withLock { $0.append(datagram[1]) }
+            if datagram[1] == last { arrived.fulfill() } else { loop.perform { send(datagram[1] + 1) } }
+        }
+        loop.perform { send(0) }
+        try await arrived.wait(on: loop)
+        #expect(received.withLock { $0 } == Array(0...last))
+        let counters = try await loop.run { pair.agent(.controlled).counters }
+        #expect((100..<256).contains(counters.packetsReadDirectly))
+        #expect(counters.packetsReceived >= 256)
+        try await pair.close()
+        loop.stop()
+    }
+
     @Test func theFirstDatagramsWaitForAPair() async throws {
         let loop = NetworkLoop(name: "net-0")
         let pair = AgentPair(loop: loop)

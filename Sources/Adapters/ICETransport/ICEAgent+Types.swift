@@ -138,6 +138,8 @@ extension ICEAgent {
         /// Sends that carried more than one packet (UDP_SEGMENT).
         public var segmentedSends = 0
         public var packetsReceived = 0
+        /// Of them, those that were read past libnice.
+        public var packetsReadDirectly = 0
         public var bytesReceived = 0
         public var candidatesRefused = 0
     }

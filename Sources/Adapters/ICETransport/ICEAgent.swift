@@ -10,6 +10,8 @@ public final class ICEAgent {
     public static let remoteCandidateLimit = 40
     /// The most datagrams that wait for the first pair: a DTLS flight.
     public static let earlyLimit = 8
+    /// Datagrams in a turn of the loop, so that the others have theirs.
+    static let receiveLimit = 64
 
     public private(set) var credentials: Credentials
     public private(set) var state = State.new
@@ -24,7 +26,14 @@ public final class ICEAgent {
     private let stream: guint
     private var signals: [gulong] = []
     private var remoteCandidates = 0
-    private var socket: SelectedSocket?
+    private var socket: SelectedSocket? {
+        didSet {
+            if let old = watched { loop.ignore(old, by: self) }
+            watched = socket?.descriptor
+            if let watched { loop.watch(watched, for: self) }
+        }
+    }
+    private var watched: Int32?
     /// Datagrams that wait for the first pair.
     private var early: [[UInt8]] = []
     private var closing = Closing.open
@@ -335,6 +344,17 @@ public final class ICEAgent {
                         .received(UnsafeRawBufferPointer(start: bytes, count: Int(length)))
                 }
             }, box)
+    }
+
+    /// The selected pair's socket can be read.
+    /// - Returns: false if libnice has to look at it.
+    func receive(into room: UnsafeMutableRawBufferPointer) -> Bool {
+        guard let socket else { return false }
+        return socket.receive(into: room, limit: Self.receiveLimit) { datagram in
+            counters.packetsReadDirectly += 1
+            received(datagram)
+            return socket === self.socket
+        }
     }
 
     private func received(_ datagram: UnsafeRawBufferPointer) {

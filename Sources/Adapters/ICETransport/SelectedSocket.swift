@@ -2,7 +2,8 @@ internal import CNice
 internal import Glibc
 
 /// The socket and the destination of a direct pair, and the memory to send batches through it.
-/// Confined to the loop. Sending allocates nothing.
+/// Confined to the loop. Neither sending nor receiving allocates, where libnice's own receiving makes an error object each time
+/// that it has read all there is.
 final class SelectedSocket {
     /// Of one send; the kernel takes 64 in all versions.
     static let segmentLimit = 64
@@ -43,12 +44,29 @@ final class SelectedSocket {
     /// libnice closes a socket that failed; its descriptor may then be someone else's.
     var isOpen: Bool { g_socket_is_closed(socket) == 0 }
 
+    var descriptor: Int32 { g_socket_get_fd(socket) }
+
+    /// Gives out what has come from the pair's other end, up to the first STUN message, which is libnice's.
+    /// - Parameter limit: datagrams at most.
+    /// - Returns: false if the next datagram is libnice's.
+    func receive(
+        into room: UnsafeMutableRawBufferPointer, limit: Int, _ body: (UnsafeRawBufferPointer) -> Bool
+    ) -> Bool {
+        for _ in 0..<limit {
+            guard isOpen else { return false }
+            let length = cnice_receive_media(descriptor, address, room.baseAddress, room.count)
+            guard length > 0 else { return length == 0 }
+            guard body(UnsafeRawBufferPointer(rebasing: room[..<length])) else { return true }
+        }
+        return true
+    }
+
     /// Sends packets of `lengths` that lie `stride` bytes apart.
     func send(
         _ base: UnsafeRawPointer, stride: Int, lengths: UnsafeBufferPointer<Int>,
         counting counters: inout ICEAgent.Counters
     ) {
-        let descriptor = g_socket_get_fd(socket)
+        let descriptor = descriptor
         var next = 0
         while next < lengths.count {
             let size = lengths[next]
