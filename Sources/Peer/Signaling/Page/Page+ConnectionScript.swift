@@ -1,0 +1,180 @@
+extension ViewerPage {
+    /// More methods of `Visit`: connecting, what the host says meanwhile, and the end.
+    static let connectionScript = ##"""
+            async connect(pc, admission) {
+                if (typeof admission.token !== 'string') throw new Stop('error', 'The host answered in an unknown way (no token).');
+                this.bearer = { Authorization: 'Bearer ' + admission.token };
+                if (Array.isArray(admission.iceServers) && admission.iceServers.length) {
+                    try { pc.setConfiguration({ bundlePolicy: 'max-bundle', iceServers: admission.iceServers }); } catch {}
+                }
+                const offer = await pc.createOffer();
+                // Without this a browser plays Opus in mono.
+                const stereo = offer.sdp.replace(/(a=fmtp:\d+ minptime=10;useinbandfec=1)(?=\r?\n)/g, '$1;stereo=1');
+                try { await pc.setLocalDescription({ type: 'offer', sdp: stereo }); } catch { await pc.setLocalDescription(offer); }
+                const sdp = pc.localDescription.sdp;
+                const now = fingerprint(sdp);
+                if (!now || !equal(now, this.mine)) throw new Stop('error', 'This browser has changed its certificate meanwhile.', wait);
+                this.ufrag = /^a=ice-ufrag:(.*?)\s*$/m.exec(sdp)[1];
+                this.password = /^a=ice-pwd:(.*?)\s*$/m.exec(sdp)[1];
+
+                const answer = await this.fetch(`/${link.id}/whep`, {
+                    method: 'POST', headers: { 'Content-Type': 'application/sdp', ...this.bearer }, body: sdp,
+                });
+                if (answer.status === 409 || answer.status === 404 || answer.status === 410) throw new Stop('ended', sentence(await reasonOf(answer), 'The host has stopped sharing.'));
+                if (answer.status === 401 || answer.status === 403) throw new Stop('refused', sentence(await reasonOf(answer), 'The host has refused this connection.'));
+                if (answer.status !== 201) throw new Stop('error', `The host could not start the broadcast (${answer.status}).`, sentence(await reasonOf(answer), ''));
+                this.resource = answer.headers.get('Location');
+                this.etag = answer.headers.get('ETag');
+                const remote = await answer.text();
+
+                // Before any media key exists: the certificate is the link's, and whoever answered knows the link's secret.
+                const host = fingerprint(remote);
+                const claimed = answer.headers.get('Share-Proof') || '';
+                const expected = encode(await proof('share v1 host', this.mine, link.host));
+                if (!host || !equal(host, link.host) || !equal(text.encode(claimed), text.encode(expected))) {
+                    throw new Stop('error', 'This is not the host that the link names.', 'Either the link is mistyped, or somebody in between pretends to be the host. Nothing was shown. Ask the host for the link again.');
+                }
+                if (this.isOver) return this.leave();
+                const name = (/^s=(.*)$/m.exec(remote) || [])[1];
+                if (name && name.trim() !== '-') document.title = name.trim().slice(0, 64);
+                await pc.setRemoteDescription({ type: 'answer', sdp: remote });
+                this.hasAnswer = true;
+                this.trickle();
+                this.listen();
+                setTimeout(() => {
+                    if (this.isOver || pc.connectionState === 'connected') return;
+                    show('connecting', 'Still connecting ...', 'The two networks do not let each other through easily.');
+                }, 6000);
+            }
+
+            async trickle() {
+                if (!this.hasAnswer || !this.resource || this.isTrickling) return;
+                this.isTrickling = true;
+                while (this.candidates.length && !this.isOver) {
+                    const found = this.candidates.splice(0, 40);
+                    const lines = [`a=ice-ufrag:${this.ufrag}`, `a=ice-pwd:${this.password}`, 'm=video 9 UDP/TLS/RTP/SAVPF 0', `a=mid:${this.pc.getTransceivers()[0].mid}`];
+                    for (const candidate of found) lines.push(candidate === null ? 'a=end-of-candidates' : 'a=' + candidate);
+                    const headers = { 'Content-Type': 'application/trickle-ice-sdpfrag', ...this.bearer };
+                    if (this.etag) headers['If-Match'] = this.etag;
+                    try {
+                        const answer = await fetch(this.resource, { method: 'PATCH', headers, body: lines.join('\r\n') + '\r\n', signal: this.abort.signal });
+                        // A server that takes no candidates finds ours by their checks.
+                        if (answer.status === 405 || answer.status === 501) this.candidates = [];
+                    } catch { await sleep(300); }
+                }
+                this.isTrickling = false;
+            }
+
+            // What the host says meanwhile: server-sent events, by fetch, as EventSource has no headers.
+            async listen() {
+                let failures = 0;
+                while (!this.isOver) {
+                    try {
+                        const answer = await fetch(`/${link.id}/events`, { headers: { Accept: 'text/event-stream', ...this.bearer }, cache: 'no-store', signal: this.abort.signal });
+                        if (answer.status === 404 || answer.status === 410 || answer.status === 401) return this.hostIsGone('The host has stopped sharing.');
+                        if (answer.ok && answer.body) {
+                            failures = 0;
+                            await this.read(answer.body.getReader());
+                        } else { failures++; }
+                    } catch { failures++; }
+                    if (this.isOver) return;
+                    if (failures && !await this.isReceiving()) return this.hostIsGone('The connection to the host is lost.');
+                    await sleep(Math.min(300 * (failures + 1), 5000));
+                }
+            }
+
+            hostIsGone(words) { if (!this.isOver) this.end('ended', words, wait); }
+
+            async read(reader) {
+                const decoder = new TextDecoder();
+                let rest = '';
+                for (;;) {
+                    const { value, done } = await reader.read();
+                    if (done || this.isOver) return;
+                    rest += decoder.decode(value, { stream: true });
+                    if (rest.length > 65536) throw new Error('too long');
+                    const blocks = rest.split(/\r?\n\r?\n/);
+                    rest = blocks.pop();
+                    for (const block of blocks) {
+                        const data = block.split(/\r?\n/).filter(line => line.startsWith('data:')).map(line => line.slice(5).trim()).join('\n');
+                        if (data) { try { this.event(JSON.parse(data)); } catch {} }
+                    }
+                }
+            }
+
+            event(message) {
+                if (message.type === 'ended') {
+                    this.end('ended', sentence(message.reason, 'The host has stopped sharing.'));
+                } else if (message.type === 'viewercount') {
+                    const count = Number(message.count ?? message.viewercount ?? message.viewerCount) || 0;
+                    root.dataset.viewers = count;
+                    $('count').textContent = count > 1 ? `${count} watching` : '';
+                }
+            }
+
+            // Whether anything comes from the host, within three seconds: a still screen sends its reports at least.
+            async isReceiving() {
+                const bytes = async () => {
+                    let sum = 0;
+                    for (const entry of (await this.pc.getStats()).values()) {
+                        if (entry.type === 'candidate-pair') sum += (entry.bytesReceived || 0) + (entry.responsesReceived || 0);
+                    }
+                    return sum;
+                };
+                try {
+                    const before = await bytes();
+                    for (let second = 0; second < 3 && !this.isOver; second++) {
+                        await sleep(1000);
+                        if (await bytes() !== before) return true;
+                    }
+                } catch {}
+                return false;
+            }
+
+            connectionChanged() {
+                const state = this.pc.connectionState;
+                if (this.isOver) return;
+                if (state === 'connected') {
+                    notice('');
+                    for (const receiver of this.pc.getReceivers()) {
+                        if (!receiver.transport) continue;
+                        receiver.transport.onstatechange = () => {
+                            if (receiver.transport.state === 'closed') this.hostIsGone('The host has ended the connection.');
+                        };
+                    }
+                } else if (state === 'disconnected') {
+                    notice('The network stutters: this is the last picture that arrived.');
+                } else if (state === 'failed') {
+                    if (root.dataset.state === 'playing') this.end('ended', 'The connection to the host is lost.', wait);
+                    else this.end('error', 'No way to the host was found.', 'A firewall or the router of one side blocks it. Try from the same network, or ask the host about a relay.');
+                } else if (state === 'closed') {
+                    this.hostIsGone('The host has ended the connection.');
+                }
+            }
+
+            leave() {
+                if (this.place) {
+                    fetch(this.place, { method: 'DELETE', keepalive: true }).catch(() => {});
+                    this.place = null;
+                }
+                if (this.resource) {
+                    fetch(this.resource, { method: 'DELETE', headers: this.bearer, keepalive: true }).catch(() => {});
+                    this.resource = null;
+                }
+            }
+
+            end(state, words, hint) {
+                if (this.isOver) return;
+                this.isOver = true;
+                this.leave();
+                this.abort.abort();
+                if (this.pc) this.pc.close();
+                if (document.fullscreenElement) document.exitFullscreen().catch(() => {});
+                video.srcObject = null;
+                microphone.srcObject = null;
+                delete root.dataset.viewers;
+                $('watch').textContent = 'Watch again';
+                show(state, words, hint);
+            }
+        """##
+}

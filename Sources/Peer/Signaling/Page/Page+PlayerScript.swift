@@ -1,0 +1,67 @@
+extension ViewerPage {
+    /// The picture, the sound and their controls.
+    static let playerScript = ##"""
+        // --- playing
+
+        function mute(isMuted) {
+            video.muted = microphone.muted = isMuted;
+            $('mute').textContent = isMuted ? 'Unmute' : 'Mute';
+            if (!isMuted) $('sound').hidden = true;
+        }
+
+        async function play() {
+            try {
+                await video.play();
+                if (microphone.srcObject) await microphone.play();
+            } catch (error) {
+                if (error.name !== 'NotAllowedError' || video.muted) return;
+                // The browser wants a click before it makes a sound: picture first.
+                mute(true);
+                $('sound').hidden = false;
+                video.play().catch(() => {});
+            }
+        }
+
+        function playing() {
+            if (!visit || visit.isOver || !video.videoWidth || root.dataset.state === 'playing') return;
+            show('playing', 'Playing');
+            wake();
+        }
+        video.addEventListener('playing', playing);
+        video.addEventListener('loadeddata', playing);
+        video.addEventListener('resize', playing);
+
+        let sleepTimer = 0;
+        function wake() {
+            stage.classList.remove('idle');
+            clearTimeout(sleepTimer);
+            sleepTimer = setTimeout(() => stage.classList.toggle('idle', root.dataset.state === 'playing'), 3000);
+        }
+        for (const kind of ['pointermove', 'pointerdown', 'keydown', 'focusin']) window.addEventListener(kind, wake);
+
+        function fullscreen() {
+            if (document.fullscreenElement) document.exitFullscreen();
+            else if (stage.requestFullscreen) stage.requestFullscreen().catch(() => {});
+            else if (video.webkitEnterFullscreen) video.webkitEnterFullscreen();
+        }
+        document.addEventListener('fullscreenchange', () => {
+            $('full').textContent = document.fullscreenElement ? 'Leave full screen' : 'Full screen';
+        });
+        function sound(isMuted) {
+            mute(isMuted);
+            video.play().catch(() => {});
+            if (microphone.srcObject) microphone.play().catch(() => {});
+        }
+        $('mute').onclick = () => sound(!video.muted);
+        $('sound').onclick = () => sound(false);
+        $('full').onclick = fullscreen;
+        $('leave').onclick = () => visit.end('ended', 'You have left.');
+        video.ondblclick = fullscreen;
+        window.addEventListener('keydown', event => {
+            if (event.target.tagName === 'INPUT' || event.ctrlKey || event.metaKey || event.altKey) return;
+            if (root.dataset.state !== 'playing') return;
+            if (event.key === 'f') fullscreen();
+            if (event.key === 'm' && !$('mute').hidden) sound(!video.muted);
+        });
+        """##
+}

@@ -1,0 +1,152 @@
+extension ViewerPage {
+    /// One visit, from knock to end.
+    static let visitScript =
+        [visitState, "class Visit {\n" + [knocking, connectionScript].joined(separator: "\n\n") + "\n}"]
+        .joined(separator: "\n\n")
+
+    /// What the visit holds beside its class, and how a host's reason is read.
+    private static let visitState = ##"""
+        // --- one visit, from knock to end
+
+        let link = null, visit = null;
+
+        // RFC 9457, or a plain {reason}; empty if the body is neither.
+        async function problemOf(answer) {
+            try {
+                const body = JSON.parse(await answer.text());
+                const reason = body.reason || body.detail || body.title;
+                return { reason: typeof reason === 'string' ? reason : '', type: String(body.type || '').split(':').pop() };
+            } catch { return { reason: '', type: '' }; }
+        }
+        async function reasonOf(answer) { return (await problemOf(answer)).reason; }
+
+        function sentence(words, fallback) {
+            const plain = (words || '').trim();
+            if (!plain) return fallback;
+            const first = plain[0].toUpperCase() + plain.slice(1);
+            return /[.!?]$/.test(first) ? first : first + '.';
+        }
+        """##
+
+    /// Methods: the visit begins, knocks, and waits for the host's answer.
+    private static let knocking = ##"""
+            constructor(name) {
+                this.name = name;
+                this.abort = new AbortController();
+                this.candidates = [];
+                this.resource = null;
+                this.etag = null;
+                this.isOver = false;
+            }
+
+            async fetch(path, options) {
+                try {
+                    return await fetch(path, { cache: 'no-store', signal: this.abort.signal, redirect: 'error', ...options });
+                } catch (error) {
+                    if (this.isOver) throw error;
+                    throw new Stop('error', 'The host cannot be reached.', 'It may have stopped sharing, or the network is down. ' + wait);
+                }
+            }
+
+            async run() {
+                try {
+                    if (!window.isSecureContext || !window.crypto || !crypto.subtle) throw new Stop('error', 'This page has to be opened over https.');
+                    if (!window.RTCPeerConnection) throw new Stop('error', 'This browser cannot play shared screens: WebRTC is missing or switched off.');
+                    show('connecting', 'Calling the host ...');
+                    const pc = this.pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle' });
+                    this.prepare(pc);
+                    const first = await pc.createOffer();
+                    this.mine = fingerprint(first.sdp);
+                    if (!this.mine) throw new Stop('error', 'This browser made no certificate that the host can check.');
+                    const admission = await this.knock();
+                    if (this.isOver) return;
+                    show('connecting', 'The host has let you in. Connecting ...');
+                    await this.connect(pc, admission);
+                } catch (error) {
+                    if (this.isOver) return;
+                    if (error instanceof Stop) this.end(error.state, error.message, error.hint);
+                    else this.end('error', 'Something went wrong in this page: ' + (error && error.message || error), wait);
+                }
+            }
+
+            prepare(pc) {
+                pc.addTransceiver('video', { direction: 'recvonly' });
+                pc.addTransceiver('audio', { direction: 'recvonly' });
+                pc.addTransceiver('audio', { direction: 'recvonly' });
+                const stream = new MediaStream();
+                const kinds = pc.getTransceivers();
+                pc.ontrack = event => {
+                    try { event.receiver.jitterBufferTarget = 0; } catch {}
+                    try { event.receiver.playoutDelayHint = 0; } catch {}
+                    // One element plays one audio track for certain; the second has its own.
+                    if (event.transceiver === kinds[2] && stream.getAudioTracks().length) {
+                        microphone.srcObject = new MediaStream([event.track]);
+                    } else {
+                        stream.addTrack(event.track);
+                    }
+                    if (event.track.kind === 'audio') $('mute').hidden = false;
+                    if (video.srcObject !== stream) video.srcObject = stream;
+                    play();
+                };
+                pc.onicecandidate = event => {
+                    this.candidates.push(event.candidate && event.candidate.candidate ? event.candidate.candidate : null);
+                    this.trickle();
+                };
+                pc.onconnectionstatechange = () => this.connectionChanged();
+            }
+
+            async knock() {
+                const body = {
+                    name: this.name || 'Guest', fingerprint: encode(this.mine),
+                    proof: encode(await proof('share v1 viewer', this.mine)), kind: 'browser',
+                };
+                const four = await fourWords(this.mine);
+                let answer;
+                for (let attempt = 0; ; attempt++) {
+                    answer = await this.fetch(`/${link.id}/knock`, {
+                        method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body),
+                    });
+                    if (answer.status !== 429 && answer.status !== 503 || attempt >= 5) break;
+                    show('connecting', 'The host is busy. Trying again in a moment ...');
+                    await sleep(1000 * Math.min(Math.max(Number(answer.headers.get('Retry-After')) || 2, 1), 30));
+                }
+                if (answer.status === 404) throw new Stop('ended', 'Nobody shares a screen under this link any more.', 'Ask the host for a new link.');
+                if (answer.status === 401) throw new Stop('refused', 'This link is not right.', 'A character may be wrong: copy it once more.');
+                if (answer.status === 410) throw new Stop('ended', sentence(await reasonOf(answer), 'The host has stopped sharing.'));
+                if (answer.status === 429 || answer.status === 503) throw new Stop('error', 'The host has too many visitors at the moment.', wait);
+                if (answer.status === 403) {
+                    const problem = await problemOf(answer);
+                    if (problem.type === 'wrong-proof') throw new Stop('refused', 'This link is not right.', 'A character of it is wrong, or it is an old one: copy it once more.');
+                    throw new Stop('refused', sentence(problem.reason, 'The host has refused.'));
+                }
+                if (answer.status !== 202 && answer.status !== 200) throw new Stop('error', `The host answered in an unknown way (${answer.status}).`, sentence(await reasonOf(answer), ''));
+                const location = answer.headers.get('Location');
+                if (!location) throw new Stop('error', 'The host answered in an unknown way (no place to wait).');
+                this.place = location;
+                $('four').textContent = four;
+                root.dataset.words = four;
+                show('waiting', 'Waiting for the host to let you in ...', 'The host sees your name, and the same four words.');
+                let failures = 0;
+                for (;;) {
+                    let look;
+                    try {
+                        look = await this.fetch(location);
+                        failures = 0;
+                    } catch (error) {
+                        if (this.isOver || ++failures > 4) throw error;
+                        await sleep(500 * failures);
+                        continue;
+                    }
+                    if (look.status === 202) { await sleep(50); continue; }
+                    if (look.status === 429 || look.status === 503) { await sleep(2000); continue; }
+                    if (look.status !== 202) this.place = null;
+                    if (look.status === 200) return await look.json();
+                    if (look.status === 403) throw new Stop('refused', sentence(await reasonOf(look), 'The host has refused.'));
+                    const reason = await reasonOf(look);
+                    if (look.status === 410) throw new Stop('ended', sentence(reason, 'Nobody has answered.'), wait);
+                    if (look.status === 404) throw new Stop('ended', 'Nobody has answered.', wait);
+                    throw new Stop('error', `The host answered in an unknown way (${look.status}).`, sentence(reason, ''));
+                }
+            }
+        """##
+}
