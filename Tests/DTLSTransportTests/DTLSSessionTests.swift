@@ -1,5 +1,6 @@
 import DTLSTransport
 import MediaCore
+import TestSupport
 import Testing
 
 @Suite struct DTLSSessionTests {
@@ -81,7 +82,7 @@ import Testing
 
     @Test func garbageIsIgnored() throws {
         let pair = try DTLSPair()
-        var generator = SplitMix(state: 7)
+        var generator = SeededGenerator(seed: 7)
         func throwGarbage() {
             for length in [0, 1, 12, 13, 14, 100, 1_500, 20_000] {
                 for first: UInt8 in [0, 20, 21, 22, 23, 24, 63, 64, 128] {
@@ -102,7 +103,7 @@ import Testing
     }
 
     @Test func damagedHellosNeverEndTheProcess() throws {
-        var generator = SplitMix(state: 11)
+        var generator = SeededGenerator(seed: 11)
         for round in 0..<300 {
             let server = try DTLSSession(
                 role: .server, certificateDER: TestIdentity.one.certificateDER,
@@ -146,18 +147,5 @@ import Testing
                 role: .server, certificateDER: [1, 2, 3], privateKeyDER: [], expectedFingerprint: nil,
                 send: { _ in }, onEvent: { _ in })
         }
-    }
-}
-
-/// Random numbers that come again with their seed.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import MediaCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ICETransport
@@ -24,7 +25,7 @@ import Testing
             pair.agent(.controlling).credentials.usernameFragment + ":"
                 + pair.agent(.controlled).credentials.usernameFragment
         }
-        var generator = SplitMix(state: 3)
+        var generator = SeededGenerator(seed: 3)
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
         defer { Glibc.close(descriptor) }
         for round in 0..<3_000 {
@@ -49,7 +50,7 @@ import Testing
     }
 
     /// A STUN message (RFC 8489 section 5) with random attributes, of which the lengths may lie.
-    private static func stun(username: String, using generator: inout SplitMix) -> [UInt8] {
+    private static func stun(username: String, using generator: inout SeededGenerator) -> [UInt8] {
         let kinds: [UInt16] = [0x0001, 0x0101, 0x0111, 0x0011, 0x0003, 0x0016, 0x3fff]
         let attributes: [UInt16] = [
             0x0001, 0x0006, 0x0008, 0x0009, 0x000a, 0x0020, 0x0024, 0x0025, 0x8022, 0x8028, 0x8029, 0x802a, 0x7777,
@@ -80,18 +81,5 @@ import Testing
                 _ = sendto(descriptor, bytes, bytes.count, 0, address, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-    }
-}
-
-/// Random numbers that come again with their seed.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
     }
 }

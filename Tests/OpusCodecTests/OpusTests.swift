@@ -1,6 +1,7 @@
 import Foundation
 import MediaCore
 import OpusCodec
+import TestSupport
 import Testing
 
 /// Ten milliseconds at a time of a tone that goes on without a step.
@@ -187,7 +188,7 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func garbageNeverEndsTheProcess(seed: UInt64) throws {
-        var random = Seeded(state: seed)
+        var random = SeededGenerator(seed: seed)
         let link = try Link(.systemSound)
         var tone = Tone()
         for _ in 0..<1_500 {
@@ -215,14 +216,5 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
             if i >= 20 { heard += samples }
         }
         #expect(share(of: 440, in: heard) > 0.9)
-    }
-}
-
-struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return (state ^ state >> 33) &* 0xFF51_AFD7_ED55_8CCD
     }
 }

@@ -1,5 +1,6 @@
 import MediaCore
 import RTPWire
+import TestSupport
 import Testing
 
 /// Whatever comes from the network: no trap, no read outside the bytes, an end in bounded time. The seed is the

@@ -1,5 +1,6 @@
 import MediaCore
 import RTPWire
+import TestSupport
 import Testing
 
 private let epoch = MediaInstant(nanoseconds: 5_000_000_000)

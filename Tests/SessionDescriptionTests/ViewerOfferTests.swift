@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SessionDescription
@@ -115,7 +116,7 @@ import Testing
     @Test(arguments: RecordedOffers.all)
     func damagedOffersNeverTrap(text: String) {
         let bytes = Array(text.utf8)
-        var random = SplitMix(seed: 7)
+        var random = SeededGenerator(seed: 7)
         for length in stride(from: 0, to: bytes.count, by: 61) { read(Array(bytes[..<length])) }
         for _ in 0..<150 {
             var damaged = bytes

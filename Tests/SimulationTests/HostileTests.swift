@@ -1,6 +1,7 @@
 import MediaCore
 import MediaEngine
 import RTPWire
+import TestSupport
 import Testing
 
 /// Whatever comes from the wire is a counted drop at worst, and pictures go on after it.

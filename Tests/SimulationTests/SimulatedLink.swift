@@ -1,4 +1,5 @@
 import MediaCore
+import TestSupport
 
 /// One direction of a network, in virtual time: a drop-tail queue of limited rate, then a way with delay, jitter, loss, reordering
 /// and duplicates.

@@ -1,4 +1,5 @@
 import MediaCore
+import TestSupport
 import Testing
 
 @testable import VPXCodec
@@ -17,7 +18,7 @@ import Testing
 
     func film() -> ContentMeter {
         meter { canvas in
-            var random = SplitMix(state: 4)
+            var random = SeededGenerator(seed: 4)
             for i in 0..<canvas.strideY * Self.size.height {
                 canvas.y[i] = UInt8(60 + i % 97 + Int.random(in: 0...9, using: &random))
             }

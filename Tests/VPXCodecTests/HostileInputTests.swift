@@ -1,4 +1,5 @@
 import MediaCore
+import TestSupport
 import Testing
 import VPXCodec
 
@@ -70,7 +71,7 @@ import VPXCodec
     }
 
     /// What remains after damage: flipped bits, a cut, foreign bytes, or nothing but noise.
-    func damaged(_ frame: [UInt8], _ random: inout SplitMix) -> [UInt8] {
+    func damaged(_ frame: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
         var frame = frame
         switch Int.random(in: 0..<5, using: &random) {
         case 0:
@@ -99,7 +100,7 @@ import VPXCodec
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func damagedFramesNeverEndTheProcess(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         let stream = try Self.stream()
         let decoder = VP8Decoder()
         for round in 0..<1_000 {
@@ -113,7 +114,7 @@ import VPXCodec
     }
 
     @Test func damagedKeyframesOfChangingSizesNeverEndTheProcess() throws {
-        var random = SplitMix(state: 99)
+        var random = SeededGenerator(seed: 99)
         let decoder = VP8Decoder()
         let streams = try [(16, 16), (96, 80), (250, 34), (2, 2)].map {
             try Self.stream(PixelSize(width: $0.0, height: $0.1), frames: 2)

@@ -1,4 +1,5 @@
 import MediaCore
+import TestSupport
 import Testing
 import VPXCodec
 
@@ -8,7 +9,7 @@ import VPXCodec
 
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func everyBlockEndsUpSharp(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         let canvas = I420Canvas(Self.size)
         let peer = Peer()
         var owed = BlockMap(Self.size, filled: true)
@@ -46,7 +47,7 @@ import VPXCodec
     }
 
     /// Text, a filled window, a scroll, or nothing.
-    private func change(_ canvas: I420Canvas, _ owed: inout BlockMap, _ random: inout SplitMix) {
+    private func change(_ canvas: I420Canvas, _ owed: inout BlockMap, _ random: inout SeededGenerator) {
         let x = Int.random(in: 0..<Self.size.width, using: &random)
         let y = Int.random(in: 0..<Self.size.height, using: &random)
         let rect = PixelRect(

@@ -1,11 +1,12 @@
 import Foundation
 import MediaCore
+import TestSupport
 
 /// Something that is as hard to code as text: dark glyphs of 5 x 7 dots, two pixels stride, on light paper; and a measure.
 enum TextPage {
     /// Fills a rectangle with lines of glyphs that a seed chooses.
     static func draw(on canvas: I420Canvas, rect: PixelRect, seed: UInt64) {
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         for row in rect.y..<rect.maxY {
             for column in rect.x..<rect.maxX { canvas.y[row * canvas.strideY + column] = 235 }
         }
@@ -24,18 +25,6 @@ enum TextPage {
                 canvas.v[row * canvas.strideC + column] = 128
             }
         }
-    }
-}
-
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }
 
