@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// What goes wrong before anything is shown: a sentence and an exit code.
@@ -97,7 +98,7 @@ struct ComplaintTests {
         let viewer = try host.join()
         _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
         let fragment = try #require(host.link.split(separator: "#").last)
-        let list = try Helper("ps", ["-ww", "-eo", "args"]).finish()
+        let list = try Program("ps", ["-ww", "-eo", "args"]).finish()
         #expect(!list.contains(fragment))
         #expect(!viewer.errorText.contains(fragment) && !host.process.errorText.contains(fragment))
     }
@@ -108,7 +109,7 @@ struct ComplaintTests {
         ] {
             let process = try ShareProcess(arguments)
             #expect(process.exitCode() == 0)
-            #expect(process.wait { $0.count > 5 ? true : nil } == true)
+            #expect(process.lines.count > 5)
         }
     }
 }

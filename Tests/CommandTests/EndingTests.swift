@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// How sessions end: each side says why, soon, and with the right code.

@@ -1,6 +1,7 @@
 import Foundation
 import MediaCore
 import PictureFile
+import TestSupport
 import Testing
 
 /// A host that runs, with its link, and viewers of it.
@@ -15,7 +16,7 @@ struct HostedScreen {
             ["host", "--accept", "any", "--listen", "127.0.0.1:0", "--json"] + arguments,
             environment: folder.environment.merging(environment) { $1 })
         guard let event = process.event("link"), let link = event["link"] as? String else {
-            throw StageFailure("no link: \(process.lines) \(process.errorText)")
+            throw Program.Failure("no link: \(process.lines) \(process.errorText)")
         }
         self.link = link
     }

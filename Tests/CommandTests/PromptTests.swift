@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The question in the terminal, answered in tmux as a person would.
@@ -54,26 +55,26 @@ private final class Terminal {
     let hostFolder: TemporaryFolder
     private let viewerFolder: TemporaryFolder
     private let socket: String
-    private let server: Helper
+    private let server: Program
 
     init(_ arguments: [String]) throws {
         hostFolder = try TemporaryFolder()
         viewerFolder = try TemporaryFolder()
         socket = hostFolder.file("tmux.socket")
-        let command = ([ShareProcess.binary] + arguments).map { "'\($0)'" }.joined(separator: " ")
+        let command = try ([Program.share()] + arguments).map { "'\($0)'" }.joined(separator: " ")
         // In the foreground: a server that forks away would keep what we wait for open.
-        server = try Helper("tmux", ["-S", socket, "-f", "/dev/null", "-D"], environment: hostFolder.environment)
+        server = try Program("tmux", ["-S", socket, "-f", "/dev/null", "-D"], environment: hostFolder.environment)
         while server.isRunning, !FileManager.default.fileExists(atPath: socket) {}
-        _ = try Helper(
+        try Program(
             "tmux", ["-S", socket, "new-session", "-d", "-x", "220", "-y", "50", "\(command); cat"],
             environment: hostFolder.environment
         ).finish()
     }
 
-    deinit { _ = try? Helper("tmux", ["-S", socket, "kill-server"]).finish() }
+    deinit { _ = try? Program("tmux", ["-S", socket, "kill-server"]).finish() }
 
     func screen() -> String {
-        let text = (try? Helper("tmux", ["-S", socket, "capture-pane", "-p", "-J"]).finish()) ?? ""
+        let text = (try? Program("tmux", ["-S", socket, "capture-pane", "-p", "-J"]).finish()) ?? ""
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
@@ -87,7 +88,7 @@ private final class Terminal {
     }
 
     func type(_ text: String) throws {
-        _ = try Helper("tmux", ["-S", socket, "send-keys", text, "Enter"]).finish()
+        try Program("tmux", ["-S", socket, "send-keys", text, "Enter"]).finish()
     }
 
     /// - Parameter folder: whose identity to join with; nil for the same each time.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A real screen, shared and looked at.
@@ -84,13 +85,12 @@ struct ScreenTests {
     }
 
     @Test func theSystemsSoundArrives() throws {
-        let folder = try TemporaryFolder()
-        let sound = try SoundServer(in: folder)
+        let sound = try SoundServer()
         let display = try VirtualDisplay(width: 320, height: 240)
         let host = try HostedScreen(["--display", display.name], environment: sound.environment)
         let viewer = try host.join()
         _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
-        let tone = try sound.playTone(folder)
+        let tone = try sound.playTone(440, seconds: 30)
         defer { tone.kill() }
         let heard = viewer.event("statistics") { ($0["audioPeak"] as? Int ?? 0) > 4_000 }
         #expect(heard != nil, "\(viewer.lines.suffix(2)) \(host.process.errorText)")

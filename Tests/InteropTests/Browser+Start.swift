@@ -1,17 +1,19 @@
 import Foundation
+import TestSupport
 
 extension Browser {
     /// - Returns: the process and the address of its DevTools socket, which it tells on standard error.
-    static func startChromium(_ profile: URL) async throws -> (Child, String) {
-        let process = try Child([
-            try program(["chromium", "chromium-browser", "google-chrome"]), "--headless=new", "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions", "--disable-background-networking",
-            "--disable-component-update", "--window-size=1280,720", "--ignore-certificate-errors",
-            "--autoplay-policy=no-user-gesture-required", "--allow-loopback-in-peer-connection",
-            "--disable-features=WebRtcHideLocalIpsWithMdns", "--user-data-dir=\(profile.path)",
-            "--remote-debugging-port=0", "about:blank",
-        ])
+    static func startChromium(_ profile: TemporaryFolder) async throws -> (Program, String) {
+        let process = try Program(
+            program(["chromium", "chromium-browser", "google-chrome"]),
+            [
+                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                "--disable-extensions", "--disable-background-networking", "--disable-component-update",
+                "--window-size=1280,720", "--ignore-certificate-errors",
+                "--autoplay-policy=no-user-gesture-required", "--allow-loopback-in-peer-connection",
+                "--disable-features=WebRtcHideLocalIpsWithMdns", "--user-data-dir=\(profile.path)",
+                "--remote-debugging-port=0", "about:blank",
+            ])
         return (process, try await address(process, after: "DevTools listening on "))
     }
 
@@ -25,7 +27,7 @@ extension Browser {
     }
 
     /// - Returns: the process and the address of its BiDi socket, which it tells on standard error.
-    static func startFirefox(_ profile: URL) async throws -> (Child, String) {
+    static func startFirefox(_ profile: TemporaryFolder) async throws -> (Program, String) {
         let preferences = [
             "media.autoplay.default": "0", "media.peerconnection.ice.loopback": "true",
             "media.peerconnection.ice.obfuscate_host_addresses": "false", "browser.shell.checkDefaultBrowser": "false",
@@ -34,11 +36,11 @@ extension Browser {
             "network.captive-portal-service.enabled": "false", "network.connectivity-service.enabled": "false",
         ]
         let lines = preferences.map { "user_pref(\"\($0)\", \($1));\n" }.sorted().joined()
-        try lines.write(to: profile.appendingPathComponent("user.js"), atomically: true, encoding: .utf8)
-        let process = try Child(
+        try lines.write(to: profile.url.appendingPathComponent("user.js"), atomically: true, encoding: .utf8)
+        let process = try Program(
+            program(["firefox-esr", "firefox"]),
             [
-                try program(["firefox-esr", "firefox"]), "--headless", "--no-remote", "--profile", profile.path,
-                "--remote-debugging-port", "0", "about:blank",
+                "--headless", "--no-remote", "--profile", profile.path, "--remote-debugging-port", "0", "about:blank",
             ],
             environment: ["MOZ_HEADLESS_WIDTH": "1280", "MOZ_HEADLESS_HEIGHT": "720", "MOZ_CRASHREPORTER_DISABLE": "1"])
         return (process, try await address(process, after: "WebDriver BiDi listening on ") + "/session")
@@ -53,7 +55,7 @@ extension Browser {
         return context
     }
 
-    private static func address(_ process: Child, after words: String) async throws -> String {
+    private static func address(_ process: Program, after words: String) async throws -> String {
         let line = try await process.line(.error, within: .seconds(45)) { $0.contains(words) }
         guard let range = line.range(of: words) else { throw Failure(description: line) }
         return line[range.upperBound...].trimmingCharacters(in: .whitespacesAndNewlines)

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// A headless browser with a profile of its own and one tab, driven over its debugging port.
@@ -16,36 +17,25 @@ final class Browser: Sendable {
     }
 
     let kind: Kind
-    private let process: Child
+    private let process: Program
     private let socket: DebugSocket
     /// Chromium: the attached session; Firefox: the browsing context.
     private let tab: String
-    private let profile: URL
+    private let profile: TemporaryFolder
 
     /// Starts it and waits until it listens.
     init(_ kind: Kind) async throws {
         self.kind = kind
-        let profile = FileManager.default.temporaryDirectory.appendingPathComponent(
-            "share-browser-\(UUID().uuidString)")
-        self.profile = profile
-        try FileManager.default.createDirectory(at: profile, withIntermediateDirectories: true)
-        var started: Child?
-        do {
-            let address: String
-            switch kind {
-            case .chromium: (process, address) = try await Self.startChromium(profile)
-            case .firefox: (process, address) = try await Self.startFirefox(profile)
-            }
-            started = process
-            socket = try await DebugSocket.connect(address)
-            switch kind {
-            case .chromium: tab = try await Self.openChromiumTab(socket)
-            case .firefox: tab = try await Self.openFirefoxTab(socket)
-            }
-        } catch {
-            started?.kill()
-            try? FileManager.default.removeItem(at: profile)
-            throw error
+        profile = try TemporaryFolder()
+        let address: String
+        switch kind {
+        case .chromium: (process, address) = try await Self.startChromium(profile)
+        case .firefox: (process, address) = try await Self.startFirefox(profile)
+        }
+        socket = try await DebugSocket.connect(address)
+        switch kind {
+        case .chromium: tab = try await Self.openChromiumTab(socket)
+        case .firefox: tab = try await Self.openFirefoxTab(socket)
         }
     }
 
@@ -111,12 +101,11 @@ final class Browser: Sendable {
         return data
     }
 
-    /// Ends it and removes its profile.
+    /// Ends it; its profile goes with the value.
     func close() async {
         socket.close()
         process.kill()
         _ = await process.exitCode()
-        try? FileManager.default.removeItem(at: profile)
     }
 
     /// Runs `body` with a browser that is closed in any case.

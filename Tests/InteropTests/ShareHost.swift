@@ -1,34 +1,25 @@
-import Foundation
-import Glibc
+import TestSupport
 
 /// `share host` as a person would start it, with the moving test picture and its sound, on a free port of 127.0.0.1.
 final class ShareHost: Sendable {
     let link: String
-    private let process: Child
-    private let home: URL
+    private let process: Program
+    private let home: TemporaryFolder
 
     /// Starts it and waits for the link, the first line of its output.
     init(_ more: [String] = []) async throws {
-        let home = FileManager.default.temporaryDirectory.appendingPathComponent("share-host-\(UUID().uuidString)")
-        self.home = home
-        try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
-        do {
-            process = try Child(
-                [
-                    try Self.binary(), "host", "--source", "test", "--accept", "any", "--listen", "127.0.0.1:0",
-                    "--json",
-                    "--for", "120",
-                ] + more, environment: ["XDG_DATA_HOME": home.path])
-            let first = try await process.line(.standard, within: .seconds(15)) { _ in true }
-            let event = try JSON(parsing: first)
-            guard event["event"] == "link", let link = event["link"].string else {
-                throw Child.Failure(description: "the first line is no link: \(first)")
-            }
-            self.link = link
-        } catch {
-            try? FileManager.default.removeItem(at: home)
-            throw error
+        home = try TemporaryFolder()
+        process = try Program(
+            Program.share(),
+            [
+                "host", "--source", "test", "--accept", "any", "--listen", "127.0.0.1:0", "--json", "--for", "120",
+            ] + more, environment: ["XDG_DATA_HOME": home.path])
+        let first = try await process.line(.standard, within: .seconds(15)) { _ in true }
+        let event = try JSON(parsing: first)
+        guard event["event"] == "link", let link = event["link"].string else {
+            throw Program.Failure("the first line is no link: \(first)")
         }
+        self.link = link
     }
 
     /// Runs `body` with a host that is ended in any case.
@@ -38,7 +29,7 @@ final class ShareHost: Sendable {
             try await body(host)
         } catch {
             await host.close()
-            throw Child.Failure(description: "\(error)\nThe host's last words:\n\(host.lastWords)")
+            throw Program.Failure("\(error)\nThe host's last words:\n\(host.lastWords)")
         }
         await host.close()
     }
@@ -70,20 +61,5 @@ final class ShareHost: Sendable {
     func close() async {
         process.kill()
         _ = await process.exitCode()
-        try? FileManager.default.removeItem(at: home)
-    }
-
-    /// The program beside the tests that are running.
-    private static func binary() throws -> String {
-        let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        var candidates = [tests.deletingLastPathComponent().appendingPathComponent("share").path]
-        for argument in CommandLine.arguments where argument.hasSuffix(".xctest") {
-            candidates.append(
-                URL(fileURLWithPath: argument).deletingLastPathComponent().appendingPathComponent("share").path)
-        }
-        guard let path = candidates.first(where: { access($0, X_OK) == 0 }) else {
-            throw Child.Failure(description: "no share beside the tests, in \(candidates)")
-        }
-        return path
     }
 }

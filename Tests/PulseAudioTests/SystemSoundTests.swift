@@ -1,5 +1,6 @@
 import Foundation
 import MediaCore
+import TestSupport
 import Testing
 
 @testable import PulseAudio
@@ -11,7 +12,7 @@ import Testing
     }
 
     @Test func toneThatPlaysArrives() throws {
-        let server = try PrivateServer()
+        let server = try SoundServer()
         let capture = PulseCapture(.systemOutput, server: server.address)
         let recording = Recording()
         try start(capture, recording)
@@ -19,7 +20,7 @@ import Testing
         #expect(capture.isCorked)
         #expect(capture.summary.hasPrefix("what plays on "))
         let player = try server.playTone(1_000, seconds: 1.2)
-        defer { player.wait() }
+        defer { player.finish() }
         let state = try #require(recording.wait { $0.moments.count >= 60 })
         // The first packets may hold the tone's onset.
         let middle = Array(state.samples[(10 * 960)..<(60 * 960)])
@@ -31,7 +32,7 @@ import Testing
     }
 
     @Test func momentsAreCloseToTheTimeOfPlaying() throws {
-        let server = try PrivateServer()
+        let server = try SoundServer()
         let capture = PulseCapture(.systemOutput, server: server.address)
         let recording = Recording()
         try capture.start(
@@ -54,17 +55,17 @@ import Testing
     }
 
     @Test func streamSleepsWhileNothingPlays() throws {
-        let server = try PrivateServer()
+        let server = try SoundServer()
         let capture = PulseCapture(.systemOutput, server: server.address)
         let recording = Recording()
         try start(capture, recording)
         defer { capture.stop() }
         #expect(capture.isCorked)
-        try server.playTone(440, seconds: 0.3).wait()
+        try server.playTone(440, seconds: 0.3).finish()
         #expect(recording.wait { $0.corks == [false, true] } != nil)
         #expect(capture.isCorked)
         recording.forget()
-        try server.playTone(880, seconds: 0.5).wait()
+        try server.playTone(880, seconds: 0.5).finish()
         let state = try #require(recording.wait { $0.corks == [false, true, false, true] })
         // Nothing of the first tone is left over.
         let tone = Array(state.samples.prefix(20 * 960))
@@ -72,18 +73,18 @@ import Testing
     }
 
     @Test func silenceIsNotDelivered() throws {
-        let server = try PrivateServer()
+        let server = try SoundServer()
         let capture = PulseCapture(.systemOutput, server: server.address)
         let recording = Recording()
         try start(capture, recording)
         defer { capture.stop() }
-        try server.playTone(0, seconds: 0.5).wait()
+        try server.playTone(0, seconds: 0.5).finish()
         let state = try #require(recording.wait { $0.corks == [false, true] })
         #expect(state.samples.isEmpty)
     }
 
     @Test func anotherDefaultOutputIsFollowed() throws {
-        let server = try PrivateServer(modules: ["module-null-sink sink_name=other"])
+        let server = try SoundServer(modules: ["module-null-sink sink_name=other"])
         try server.control("set-default-sink", "screen")
         let capture = PulseCapture(.systemOutput, server: server.address)
         let recording = Recording()
@@ -98,7 +99,7 @@ import Testing
     }
 
     @Test func killedServerEndsOnce() throws {
-        let server = try PrivateServer()
+        let server = try SoundServer()
         let capture = PulseCapture(.systemOutput, server: server.address)
         let recording = Recording()
         try start(capture, recording)
@@ -117,7 +118,7 @@ import Testing
     }
 
     @Test func soundCanBeStartedAgain() throws {
-        let server = try PrivateServer()
+        let server = try SoundServer()
         let capture = PulseCapture(.systemOutput, server: server.address)
         for _ in 0..<3 {
             let recording = Recording()
@@ -125,7 +126,7 @@ import Testing
             let player = try server.playTone(600, seconds: 0.4)
             #expect(recording.wait { $0.moments.count >= 10 } != nil)
             capture.stop()
-            player.wait()
+            player.finish()
         }
     }
 }

@@ -1,12 +1,13 @@
 import Foundation
 import MediaCore
+import TestSupport
 import Testing
 
 @testable import PulseAudio
 
 @Suite(.serialized) struct SystemSpeakerTests {
     @Test func toneIsHeardAndTheDeviceSleepsAfterwards() throws {
-        let server = try PrivateServer()
+        let server = try SoundServer()
         let capture = PulseCapture(.systemOutput, server: server.address)
         let recording = Recording()
         capture.onCork = { recording.cork($0) }
@@ -30,7 +31,7 @@ import Testing
     }
 
     @Test func silenceDoesNotWakeTheDevice() throws {
-        let server = try PrivateServer()
+        let server = try SoundServer()
         let speaker = try SystemSpeaker(server: server.address)
         [Int16](repeating: 0, count: 960).withUnsafeBufferPointer { speaker.play($0) }
         #expect(speaker.isCorked)
@@ -39,7 +40,7 @@ import Testing
     }
 
     @Test func soundAfterTheServerWentIsDropped() throws {
-        let server = try PrivateServer()
+        let server = try SoundServer()
         let speaker = try SystemSpeaker(server: server.address)
         server.kill()
         for _ in 0..<50 { [Int16](repeating: 9, count: 960).withUnsafeBufferPointer { speaker.play($0) } }

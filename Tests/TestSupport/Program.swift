@@ -1,0 +1,257 @@
+package import Foundation
+import Glibc
+
+/// A program that a test started, in a process group of its own, with its signals as a person's shell would set them.
+/// Killed with the value, and with it all that it started in its group.
+///
+/// Foundation's `Process` is no use here: it waits until no other child has its descriptors either, and its children
+/// inherit what the threads that run tests block, every signal.
+// SAFETY: reader threads and the tests meet under `condition`.
+package final class Program: @unchecked Sendable {
+    package enum Output: Sendable { case standard, error }
+
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+        package init(_ description: String) { self.description = description }
+    }
+
+    private let identifier: pid_t
+    private let name: String
+    private let condition = NSCondition()
+    private var output = Data()
+    private var errors = Data()
+    private var openOutputs = 2
+    private var status: Int32?
+
+    private static let starting = NSLock()
+
+    /// - Parameters:
+    ///   - name: a path, or a name to be found in PATH.
+    ///   - environment: changes to the test's own; nil removes a variable.
+    ///   - input: what it reads on stdin; nothing if nil.
+    package init(
+        _ name: String, _ arguments: [String] = [], environment changes: [String: String?] = [:], input: String? = nil
+    ) throws {
+        // A second start must not inherit pipes that are not marked yet.
+        Self.starting.lock()
+        defer { Self.starting.unlock() }
+        let (out, err, stdin) = (try Self.makePipe(), try Self.makePipe(), try Self.makePipe())
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, stdin.read, 0)
+        posix_spawn_file_actions_adddup2(&actions, out.write, 1)
+        posix_spawn_file_actions_adddup2(&actions, err.write, 2)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        posix_spawnattr_setpgroup(&attributes, 0)
+        // The threads that run tests block every signal, and shells ignore some for what runs in the background.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        var environment = ProcessInfo.processInfo.environment
+        for (variable, value) in changes { environment[variable] = value }
+        var argumentPointers = ([name] + arguments).map { strdup($0) } + [nil]
+        var variablePointers = environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { (argumentPointers + variablePointers).forEach { free($0) } }
+        var id: pid_t = 0
+        let result = posix_spawnp(&id, name, &actions, &attributes, &argumentPointers, &variablePointers)
+        for end in [out.write, err.write, stdin.read] { close(end) }
+        if let input { _ = write(stdin.write, input, input.utf8.count) }
+        close(stdin.write)
+        guard result == 0 else {
+            close(out.read)
+            close(err.read)
+            throw Failure("\(name): \(String(cString: strerror(result)))")
+        }
+        let started = id
+        identifier = started
+        self.name = (name as NSString).lastPathComponent
+        read(out.read) { $0.output += $1 }
+        read(err.read) { $0.errors += $1 }
+        Thread.detachNewThread { [weak self] in
+            var status: Int32 = 0
+            while waitpid(started, &status, 0) < 0, errno == EINTR {}
+            self?.change { $0.status = status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F }
+        }
+    }
+
+    deinit {
+        signal(SIGKILL)
+        guard status == nil else { return }
+        // It may not write any more: its folder goes next. The thread that reaps it may be first, which is as good.
+        var information = siginfo_t()
+        while waitid(P_PID, id_t(identifier), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+    }
+
+    private static func makePipe() throws -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw Failure("no pipe: \(errno)") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    private func read(_ file: Int32, _ take: @escaping @Sendable (Program, Data) -> Void) {
+        Thread.detachNewThread { [weak self] in
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let count = Glibc.read(file, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { break }
+                let data = Data(buffer[..<count])
+                self?.change { take($0, data) }
+            }
+            close(file)
+            self?.change { $0.openOutputs -= 1 }
+        }
+    }
+
+    private func change(_ body: (Program) -> Void) {
+        condition.lock()
+        body(self)
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    /// What it wrote on stdout and stderr so far.
+    package var text: (output: String, errors: String) {
+        condition.lock()
+        defer { condition.unlock() }
+        return (String(decoding: output, as: UTF8.self), String(decoding: errors, as: UTF8.self))
+    }
+
+    package var isRunning: Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        return status == nil
+    }
+
+    /// Sleeps until `found` makes something of stdout and stderr; nil after `seconds`, or when the program has ended without it.
+    package func wait<Result>(seconds: Double, _ found: (Data, Data) -> Result?) -> Result? {
+        let deadline = Date(timeIntervalSinceNow: seconds)
+        condition.lock()
+        defer { condition.unlock() }
+        while true {
+            if let result = found(output, errors) { return result }
+            if status != nil, openOutputs == 0 { return nil }
+            guard condition.wait(until: deadline) else { return nil }
+        }
+    }
+
+    /// Waits for its end and all that it writes.
+    /// - Returns: its exit code, or 128 + signal; nil if it still runs after that time.
+    package func exitCode(seconds: Double) -> Int32? {
+        let deadline = Date(timeIntervalSinceNow: seconds)
+        condition.lock()
+        defer { condition.unlock() }
+        while status == nil || openOutputs > 0 {
+            guard condition.wait(until: deadline) else { return status }
+        }
+        return status
+    }
+
+    /// Waits for its end; what it started may live on.
+    /// - Returns: its exit code, or 128 + signal.
+    package func exitCode() async -> Int32 {
+        await onThread { program in
+            program.condition.lock()
+            defer { program.condition.unlock() }
+            while true {
+                if let status = program.status { return status }
+                program.condition.wait()
+            }
+        }
+    }
+
+    /// Waits on a thread of its own, as those that run tests are few.
+    private func onThread<Result: Sendable>(_ body: @escaping @Sendable (Program) -> Result) async -> Result {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: body(self)) }
+        }
+    }
+
+    /// Ctrl-C.
+    package func interrupt() { signal(SIGINT) }
+
+    /// Asks it to end, and waits until it has.
+    package func terminate() { end(SIGTERM) }
+
+    /// Ends it as a crash would, and all that it started in its group. May be called twice.
+    package func kill() { end(SIGKILL) }
+
+    private func end(_ number: Int32) {
+        signal(number)
+        let deadline = Date(timeIntervalSinceNow: 5)
+        condition.lock()
+        defer { condition.unlock() }
+        while status == nil, condition.wait(until: deadline) {}
+    }
+
+    private func signal(_ number: Int32) {
+        condition.lock()
+        defer { condition.unlock() }
+        // Once it is reaped and nothing of it writes any more, the group's id may belong to somebody else.
+        if status == nil || openOutputs > 0 { _ = Glibc.kill(-identifier, number) }
+    }
+}
+
+// MARK: - Lines
+
+extension Program {
+    /// The whole lines that it wrote so far.
+    package func lines(_ output: Output) -> [String] {
+        let text = output == .standard ? text.output : text.errors
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    /// Sleeps until there is a line, past or future, of which `found` makes something; nil as for `wait`.
+    package func line<Result>(
+        _ output: Output = .standard, seconds: Double, _ found: (String) -> Result?
+    ) -> Result? {
+        var start = 0
+        return wait(seconds: seconds) { standard, errors in
+            let bytes = output == .standard ? standard : errors
+            while let end = bytes[start...].firstIndex(of: 10) {
+                let line = String(decoding: bytes[start..<end], as: UTF8.self)
+                start = end + 1
+                if let result = found(line) { return result }
+            }
+            return nil
+        }
+    }
+
+    /// The first line, past or future, that `matches`.
+    package func line(
+        _ output: Output, within limit: Duration, where matches: @escaping @Sendable (String) -> Bool
+    ) async throws -> String {
+        let line = await onThread { $0.line(output, seconds: limit / .seconds(1)) { matches($0) ? $0 : nil } }
+        guard let line else {
+            let tail = (lines(.standard).suffix(5) + lines(.error).suffix(15)).joined(separator: "\n")
+            throw Failure("\(name) did not say what was waited for; its last lines:\n\(tail)")
+        }
+        return line
+    }
+
+    /// Everything that it writes on stdout until its end, 20 s at most.
+    @discardableResult
+    package func finish() -> String {
+        _ = exitCode(seconds: 20)
+        return text.output
+    }
+
+    /// The `share` that was built with these tests: beside the bundle that runs.
+    package static func share() throws -> String {
+        var folders = [URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()]
+        folders += CommandLine.arguments.filter { $0.hasSuffix(".xctest") }.map { URL(fileURLWithPath: $0) }
+        let candidates = folders.map { $0.deletingLastPathComponent().appendingPathComponent("share").path }
+        guard let path = candidates.first(where: { access($0, X_OK) == 0 }) else {
+            throw Failure("no share beside the tests, in \(candidates)")
+        }
+        return path
+    }
+}

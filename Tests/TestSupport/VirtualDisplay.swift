@@ -1,0 +1,25 @@
+/// An X server without a screen, on a number that it found free.
+package final class VirtualDisplay: Sendable {
+    package let name: String
+    private let server: Program
+
+    package init(width: Int = 1280, height: Int = 720, arguments: [String] = []) throws {
+        server = try Program(
+            "Xvfb",
+            ["-displayfd", "1", "-screen", "0", "\(width)x\(height)x24", "-nolisten", "tcp", "-noreset"] + arguments)
+        // It writes its number when it is ready.
+        guard let number = server.line(seconds: 20, { Int($0) }) else { throw Program.Failure("Xvfb did not start") }
+        name = ":\(number)"
+    }
+
+    // So that it takes its socket and its lock along.
+    deinit { server.terminate() }
+
+    /// Runs a program on this display until its end.
+    package func run(_ program: String, _ arguments: [String]) throws {
+        try Program(program, arguments, environment: ["DISPLAY": name]).finish()
+    }
+
+    /// As a crash would.
+    package func kill() { server.kill() }
+}
