@@ -8,9 +8,7 @@ struct ComplaintTests {
     private func run(_ arguments: [String], environment: [String: String] = [:], input: String? = nil) throws
         -> (code: Int32?, words: String)
     {
-        let folder = try TemporaryFolder()
-        let process = try ShareProcess(
-            arguments, environment: folder.environment.merging(environment) { $1 }, input: input)
+        let process = try ShareProcess(arguments, environment: environment, input: input)
         let code = process.exitCode(seconds: 30)
         return (code, process.errorText)
     }

@@ -13,8 +13,8 @@ struct HostedScreen {
     init(_ arguments: [String], environment: [String: String] = [:]) throws {
         folder = try TemporaryFolder()
         process = try ShareProcess(
-            ["host", "--accept", "any", "--listen", "127.0.0.1:0", "--json"] + arguments,
-            environment: folder.environment.merging(environment) { $1 })
+            ["host", "--accept", "any", "--listen", "127.0.0.1:0", "--json"] + arguments, in: folder,
+            environment: environment)
         guard let event = process.event("link"), let link = event["link"] as? String else {
             throw Program.Failure("no link: \(process.lines) \(process.errorText)")
         }
@@ -24,8 +24,8 @@ struct HostedScreen {
     /// Watches without a window; the link goes by the environment, where `ps` does not show it.
     func join(_ arguments: [String] = [], environment: [String: String] = [:]) throws -> ShareProcess {
         try ShareProcess(
-            ["join", "--headless", "--json"] + arguments,
-            environment: folder.environment.merging(["SHARE_LINK": link]) { $1 }.merging(environment) { $1 })
+            ["join", "--headless", "--json"] + arguments, in: folder,
+            environment: ["SHARE_LINK": link].merging(environment) { $1 })
     }
 }
 

@@ -33,12 +33,11 @@ struct PromptTests {
         first.interrupt()
         let host = try ShareProcess(
             ["host", "--source", "test", "--audio", "none", "--accept", "known", "--listen", "127.0.0.1:0"],
-            environment: terminal.hostFolder.environment)
+            in: terminal.hostFolder)
         let again = try #require(host.firstLine())
         let known = try terminal.join(again, name: "Dora")
         #expect(known.event("first-picture", seconds: 10) != nil, "\(known.errorText)")
-        let stranger = try ShareProcess(
-            ["join", "--headless", "--json", again], environment: try TemporaryFolder().environment)
+        let stranger = try ShareProcess(["join", "--headless", "--json", again])
         #expect(stranger.exitCode(seconds: 10) == 77)
     }
 
@@ -94,8 +93,8 @@ private final class Terminal {
     /// - Parameter folder: whose identity to join with; nil for the same each time.
     func join(_ link: String, name: String, from folder: TemporaryFolder? = nil) throws -> ShareProcess {
         try ShareProcess(
-            ["join", "--headless", "--json", "--name", name],
-            environment: (folder ?? viewerFolder).environment.merging(["SHARE_LINK": link]) { $1 })
+            ["join", "--headless", "--json", "--name", name], in: folder ?? viewerFolder,
+            environment: ["SHARE_LINK": link])
     }
 }
 

@@ -4,11 +4,17 @@ import TestSupport
 /// `share`, started as a person would start it. Killed with the value.
 final class ShareProcess {
     private let program: Program
+    private let folder: TemporaryFolder
 
-    init(_ arguments: [String], environment: [String: String] = [:], input: String? = nil) throws {
+    /// - Parameter folder: where it keeps its identity; nil for one of its own.
+    init(
+        _ arguments: [String], in folder: TemporaryFolder? = nil, environment: [String: String] = [:],
+        input: String? = nil
+    ) throws {
+        self.folder = try folder ?? TemporaryFolder()
         let own: [String: String?] = ["DISPLAY": nil, "WAYLAND_DISPLAY": nil, "SHARE_LINK": nil, "SHARE_TOKEN": nil]
-        program = try Program(
-            Program.share(), arguments, environment: own.merging(environment) { $1 }, input: input)
+        let all = own.merging(self.folder.environment) { $1 }.merging(environment) { $1 }
+        program = try Program(Program.share(), arguments, environment: all, input: input)
     }
 
     var errorText: String { program.text.errors }
