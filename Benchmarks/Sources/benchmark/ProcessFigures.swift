@@ -13,6 +13,16 @@ struct ProcessFigures {
         return Double(time.tv_sec) * 1e3 + Double(time.tv_nsec) / 1e6
     }
 
+    /// Time so far of the threads of that name, in milliseconds.
+    func cpuMilliseconds(ofThread name: String) -> Double {
+        threadNames.filter { $0.value == name }.keys.reduce(0) { sum, thread in
+            // Time on a core in nanoseconds, time waiting for one, and turns.
+            let text = try? String(
+                contentsOfFile: "/proc/\(identifier)/task/\(thread)/schedstat", encoding: .utf8)
+            return sum + (text?.split(separator: " ").first.flatMap { Double($0) } ?? 0) / 1e6
+        }
+    }
+
     struct Memory {
         /// Resident, in MB: all, its share of what others map too, its own without files, shared memory.
         var resident = 0.0

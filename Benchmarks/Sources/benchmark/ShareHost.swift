@@ -37,6 +37,8 @@ final class ShareHost {
 
     struct Figures {
         var cpu = 0.0
+        /// Of it, on the network thread.
+        var networkCPU = 0.0
         var kilobits = 0.0
         var packetsPerSecond = 0.0
         var framesPerSecond = 0.0
@@ -51,9 +53,12 @@ final class ShareHost {
         var figures = Figures()
         let first = try process.wait(for: "statistics", after: process.events.count)
         let cpu = process.figures.cpuMilliseconds
+        let network = process.figures.cpuMilliseconds(ofThread: "net-0")
         let begin = monotonicSeconds()
         try body()
-        figures.cpu = (process.figures.cpuMilliseconds - cpu) / (monotonicSeconds() - begin)
+        let elapsed = monotonicSeconds() - begin
+        figures.cpu = (process.figures.cpuMilliseconds - cpu) / elapsed
+        figures.networkCPU = (process.figures.cpuMilliseconds(ofThread: "net-0") - network) / elapsed
         guard let last = process.events.last("statistics"), last.time > first.time else { return figures }
         let seconds = last.time - first.time
         func change(_ field: String) -> Double { last[field] - first[field] }
