@@ -112,6 +112,10 @@ let package = Package(
             ], path: "Sources/share", swiftSettings: settings),
         // Tests
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+        // Emulated networks: the benchmarks use them too.
+        .target(name: "LinkEmulation", path: "Tests/LinkEmulation"),
+        .executableTarget(name: "netlab", dependencies: ["LinkEmulation"], path: "Tests/netlab"),
+        .target(name: "NetworkBed", path: "Tests/NetworkBed", swiftSettings: settings),
         tests("MediaCoreTests", ["MediaCore"]),
         tests("RTPWireTests", ["MediaCore", "RTPWire", "TestSupport"]),
         tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
@@ -137,5 +141,6 @@ let package = Package(
                 nioPosix, nioHTTP1, nioWebSocket,
             ]),
         tests("CommandTests", ["share", "MediaCore", "PictureFile", "TestSupport"]),
+        tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport"]),
     ]
 )

@@ -1,0 +1,89 @@
+import Foundation
+import Glibc
+
+/// The helper process. One thread at a time.
+final class Lab {
+    private var identifier: pid_t = 0
+    private let socket: Int32
+    private var unread: [UInt8] = []
+
+    init() throws {
+        let program = try Self.program()
+        // Closed in every child from the start: somebody else's must not keep the helper alive.
+        var ends: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw BedFailure("no pair of sockets: \(errno)") }
+        socket = ends[0]
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, ends[1], 0)
+        posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // A Ctrl-C in the terminal must not take the networks away before those who use them.
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+        var environment = ProcessInfo.processInfo.environment
+        // Where ip and nft are, which not everyone has in his path.
+        environment["PATH"] = (environment["PATH"] ?? "/usr/bin:/bin") + ":/usr/sbin:/sbin"
+        var arguments = [strdup(program), nil]
+        var variables = environment.map { strdup("\($0)=\($1)") } + [nil]
+        defer { (arguments + variables).forEach { free($0) } }
+        let result = posix_spawn(&identifier, program, &actions, &attributes, &arguments, &variables)
+        Glibc.close(ends[1])
+        guard result == 0 else { throw BedFailure("\(program): \(String(cString: strerror(result)))") }
+        _ = try answer()
+    }
+
+    deinit {
+        Glibc.close(socket)
+    }
+
+    /// Waits for its end. No command after it.
+    func close() {
+        kill(identifier, SIGTERM)
+        var status: Int32 = 0
+        while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+    }
+
+    /// Beside the program that is running.
+    private static func program() throws -> String {
+        let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        let bundles = CommandLine.arguments.filter { $0.hasSuffix(".xctest") }
+        let folders = [folder] + bundles.map { URL(fileURLWithPath: $0).deletingLastPathComponent() }
+        let candidates = folders.map { $0.appendingPathComponent("netlab").path }
+        guard let path = candidates.first(where: { access($0, X_OK) == 0 }) else {
+            throw BedFailure("netlab was not built: it is not among \(candidates)")
+        }
+        return path
+    }
+
+    /// - Returns: what it answers after "ok".
+    func command(_ words: String) throws -> String {
+        let line = Array((words + "\n").utf8)
+        guard write(socket, line, line.count) == line.count else { throw BedFailure("\(words): netlab has ended") }
+        do {
+            return try answer()
+        } catch let failure as BedFailure {
+            throw BedFailure("\(words): \(failure.description)")
+        }
+    }
+
+    private func answer() throws -> String {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            if let end = unread.firstIndex(of: 10) {
+                let line = String(decoding: unread[..<end], as: UTF8.self)
+                unread.removeSubrange(...end)
+                guard line == "ok" || line.hasPrefix("ok ") else { throw BedFailure(line) }
+                return String(line.dropFirst(3))
+            }
+            let count = read(socket, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw BedFailure("netlab has ended") }
+            unread += buffer[..<count]
+        }
+    }
+}

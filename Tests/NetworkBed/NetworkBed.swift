@@ -1,0 +1,84 @@
+import Foundation
+
+/// Network namespaces on this machine, and emulated links between them; all of it goes away with this value, or with the
+/// process, however that ends: only the helper `netlab` holds the namespaces, and it lives as long as its stdin is open.
+// SAFETY: commands and their answers go through `lock`; the rest is constant.
+public final class NetworkBed: @unchecked Sendable {
+    private let lab: Lab
+    private let lock = NSLock()
+    private var isClosed = false
+
+    /// - Throws: if this process is not root, or the kernel has no namespaces.
+    public init() throws {
+        guard geteuid() == 0 else {
+            throw BedFailure("emulated networks need root: run this as root, or with sudo")
+        }
+        lab = try Lab()
+    }
+
+    deinit { close() }
+
+    /// Ends the links; the namespaces last until the programs in them have ended.
+    public func close() {
+        lock.lock()
+        defer { lock.unlock() }
+        guard !isClosed else { return }
+        isClosed = true
+        lab.close()
+    }
+
+    /// - Returns: what the helper answers after "ok".
+    func command(_ words: String) throws -> String {
+        lock.lock()
+        defer { lock.unlock() }
+        guard !isClosed else { throw BedFailure("the bed is closed") }
+        return try lab.command(words)
+    }
+
+    /// A machine of its own: a namespace with its loopback interface up, and nothing else.
+    public func node() throws -> NetworkNode { NetworkNode(path: try command("node"), bed: self) }
+
+    /// Joins two nodes by a cable, with no limit and no delay.
+    /// - Parameters:
+    ///   - interface: its name, the same at both ends; shorter than 16 bytes.
+    ///   - addresses: with the prefix length, as 10.0.0.1/24, or several, separated by spaces; IPv6 too.
+    public func wire(
+        _ first: NetworkNode, _ addresses: String, _ second: NetworkNode, _ secondAddresses: String, interface: String
+    ) throws {
+        try first.run("ip link add \(interface) type veth peer name \(interface) netns \(second.path)")
+        for (node, text) in [(first, addresses), (second, secondAddresses)] {
+            try node.run("ip link set \(interface) up")
+            try Self.assign(text, interface, of: node)
+        }
+    }
+
+    /// Joins two nodes by an emulated link.
+    /// - Parameters:
+    ///   - interface: its name, the same at both ends; shorter than 16 bytes.
+    ///   - seed: of what is lost and how long the rest takes.
+    public func link(
+        _ first: NetworkNode, _ addresses: String, _ second: NetworkNode, _ secondAddresses: String,
+        interface: String = "link", conditions: LinkConditions = LinkConditions(), seed: UInt32 = 1
+    ) throws -> EmulatedLink {
+        let number = try command("link \(first.path) \(interface) \(second.path) \(interface) \(seed)")
+        for (node, text) in [(first, addresses), (second, secondAddresses)] {
+            try Self.assign(text, interface, of: node)
+        }
+        let link = EmulatedLink(number: number, bed: self)
+        try link.set(conditions)
+        return link
+    }
+
+    private static func assign(_ addresses: String, _ interface: String, of node: NetworkNode) throws {
+        for address in addresses.split(separator: " ") {
+            // An IPv6 address would be unusable for a second, while its uniqueness is asked for.
+            try node.run("ip addr add \(address) dev \(interface)" + (address.contains(":") ? " nodad" : ""))
+        }
+    }
+}
+
+/// Why the bed cannot be made.
+public struct BedFailure: Error, CustomStringConvertible {
+    public let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import NetworkBed
+import TestSupport
+
+/// A `share` with `--json` in a node of an emulated network. Killed with the value.
+final class Endpoint: Sendable {
+    typealias Event = [String: Any]
+
+    private let program: Program
+
+    init(_ arguments: [String], in node: NetworkNode, _ folder: TemporaryFolder, link: String? = nil) throws {
+        let (launcher, words) = node.command(try Program.share(), arguments + ["--json"])
+        program = try Program(
+            launcher, words,
+            environment: [
+                "XDG_DATA_HOME": folder.path, "PULSE_SERVER": "unix:\(folder.file("no-pulse"))", "DISPLAY": nil,
+                "WAYLAND_DISPLAY": nil, "SHARE_TOKEN": nil, "SHARE_LINK": link,
+            ])
+    }
+
+    /// The first event of that name, past or future, that satisfies the condition.
+    /// - Throws: with what it said, if there is none in that time.
+    @discardableResult
+    func event(_ name: String, seconds: Double = 30, where condition: (Event) -> Bool = { _ in true }) throws -> Event {
+        let event = program.line(seconds: seconds) { line -> Event? in
+            guard let event = Self.parse(line), event["event"] as? String == name, condition(event) else { return nil }
+            return event
+        }
+        if let event { return event }
+        throw Program.Failure(
+            "no such '\(name)' in \(seconds) s: "
+                + (program.lines(.standard).suffix(4) + program.lines(.error).suffix(8)).joined(separator: "\n"))
+    }
+
+    /// The events of that name so far.
+    func events(_ name: String) -> [Event] {
+        program.lines(.standard).compactMap(Self.parse).filter { $0["event"] as? String == name }
+    }
+
+    /// Waits for so many more reports, one a second.
+    /// - Returns: the last of them.
+    @discardableResult
+    func reports(_ count: Int) throws -> Event {
+        let wanted = events("statistics").count + count
+        var seen = 0
+        return try event("statistics", seconds: Double(count) * 3 + 10) { _ in
+            seen += 1
+            return seen >= wanted
+        }
+    }
+
+    private static func parse(_ line: String) -> Event? {
+        (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? Event
+    }
+
+    var isRunning: Bool { program.isRunning }
+    var errorText: String { program.text.errors }
+    func exitCode(seconds: Double = 20) -> Int32? { program.exitCode(seconds: seconds) }
+    func interrupt() { program.interrupt() }
+}
+
+extension Endpoint.Event {
+    func number(_ field: String) -> Double? { self[field] as? Double ?? (self[field] as? Int).map(Double.init) }
+}
