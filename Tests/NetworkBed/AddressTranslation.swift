@@ -66,7 +66,7 @@ extension NetworkNode {
 
     /// Forgets every mapping of this router and gives other ports from now on, as a restarted one does.
     public func rebind(_ translation: AddressTranslation, outside interface: String, address: String) throws {
-        precondition(translation == .portRestricted || translation == .symmetric, "\(translation) has nothing to forget")
+        precondition(translation == .portRestricted || translation == .symmetric, "\(translation) forgets nothing")
         try run("nft flush chain ip translation source")
         let rule = "nft add rule ip translation source oifname \(interface)"
         try run("\(rule) meta l4proto udp snat to \(address):30000-39999 fully-random")
