@@ -96,7 +96,7 @@ public actor SignalingClient {
                         AdmissionDocument.self, from: Data(answer.body.readableBytesView))
                 else { throw SignalingError.stranger(link, "its answer makes no sense") }
                 token = document.token
-                return .accepted(token: document.token, iceServers: document.iceServers)
+                return .accepted(token: document.token, iceServers: Array(document.iceServers.prefix(16)))
             default:
                 let failure = failure(answer)
                 switch failure.code {
