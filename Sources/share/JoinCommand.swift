@@ -87,7 +87,8 @@ struct JoinCommand: ParsableCommand {
         }
         let sink = PictureFork(window: window, keeper: watcher.keeper)
         let session = WatchSession(
-            link: link, identity: identity, name: name ?? NSUserName(), servers: servers, usesOnlyRelays: paths.relayOnly,
+            link: link, identity: identity, name: name ?? NSUserName(), servers: servers,
+            usesOnlyRelays: paths.relayOnly,
             playback: .init(
                 decoder: { () throws(CodecFailure) in VP8Decoder() }, sink: sink,
                 audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },

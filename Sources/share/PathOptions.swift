@@ -18,7 +18,7 @@ struct PathOptions: ParsableArguments {
             """, valueName: "url"))
     var turn: [String] = []
 
-    @Flag(help: "Send and receive media through the TURN servers alone, so that the other side sees no address of yours there.")
+    @Flag(help: "Media goes through the TURN servers alone: it tells the other side no address of yours.")
     var relayOnly = false
 
     func validate() throws { _ = try servers(credential: "unknown as yet") }
