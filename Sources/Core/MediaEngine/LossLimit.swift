@@ -29,10 +29,11 @@ struct LossLimit {
     ///   - current: the estimate that a decrease starts from.
     ///   - least: what a decrease stops at: while no queue builds up, what arrives is carried for certain.
     ///   - isOurs: false if too little was sent to have caused the losses; only very many count then.
+    ///   - isAnswered: a queue that ran over was seen, and less is sent already.
     ///   - hasQueue: packets wait on their way, so losses are for want of room.
     mutating func update(
         now: MediaInstant, roundTrip: MediaDuration, current: Bitrate, maximum: Bitrate, least: Bitrate?, isOurs: Bool,
-        hasQueue: Bool
+        hasQueue: Bool, isAnswered: Bool
     ) -> Verdict {
         let start = periodStart ?? now
         periodStart = start
@@ -57,6 +58,7 @@ struct LossLimit {
             return .low
         }
         guard excess > (isOurs ? 0.1 : 0.25) else { return .middle }
+        if isAnswered { return .high }
         if decreases >= 2, !hasQueue, share > 0.7 * firstShare {
             // Sending less did not help: it is not ours.
             inherent = min(share, 0.4)

@@ -53,7 +53,8 @@ extension MediaSender {
             if block.ssrc != parameters.video?.rtxSSRC { counters.foreignControl &+= 1 }
             return
         }
-        if let time = block.roundTripTime(now: ntp(at: now)) {
+        let time = block.roundTripTime(now: ntp(at: now))
+        if let time {
             reportTime =
                 reportTime.map { MediaDuration(nanoseconds: ($0.nanoseconds &* 3 &+ time.nanoseconds) / 4) } ?? time
         }
@@ -66,7 +67,7 @@ extension MediaSender {
             counters.fractionLost = fraction
             let packets = reportedHighest.map { Int(Int32(bitPattern: block.highestSequence &- $0)) } ?? 0
             controller.noteReport(
-                fraction: fraction, packets: packets, now: now, roundTrip: roundTrip,
+                fraction: fraction, packets: packets, sample: time, now: now, roundTrip: roundTrip,
                 sending: sentRate.rate(now: now))
         }
         reportedHighest = block.highestSequence
@@ -97,15 +98,24 @@ extension MediaSender {
         isKeyframeNeeded = true
     }
 
+    /// Of one packet: with every second one lost, one in a thousand is then still missing.
+    private static let mostRepeats = 10
+
     private func handle(_ nack: Nack, _ now: MediaInstant) {
         counters.nacks &+= 1
         let patience =
             max(MediaDuration(nanoseconds: roundTrip.nanoseconds / 10 &* 7), .milliseconds(10)) + controller.queueDelay
+        // A quarter of a second may wait. Who has had half of what the path carries in the last second gets what is new, and
+        // twice at most: more would only stop the pictures.
+        let room = max(32, controller.estimate.bitsPerSecond / 8 / 4 / parameters.maximumPacketSize)
+        let isGreedy = repeatRate.rate(now: now).bitsPerSecond > controller.estimate.bitsPerSecond / 2
         for number in nack {
             counters.nackedPackets &+= 1
             let sequence =
                 history.nextToSend &+ Int64(SequenceNumber(truncating: history.nextToSend).distance(to: number))
-            guard let (_, entry) = history.sent(sequence), !entry.isQueued,
+            guard resends.count < room, let (_, entry) = history.sent(sequence), !entry.isQueued,
+                entry.resends < Self.mostRepeats,
+                !isGreedy || entry.resends < 2 && now - entry.firstSent < .seconds(1) + roundTrip * 2,
                 entry.resends == 0 || now - entry.lastSent >= patience, now - entry.lastSent < .seconds(10),
                 resends.append(sequence)
             else {
@@ -125,11 +135,13 @@ extension MediaSender {
         var lost = 0
         var newestSent: MediaInstant?
         var isStale = true
+        var unreported = sent.extended(feedback.base).map { sent.takeUnreported(before: $0) } ?? 0
         for status in feedback {
-            guard let sequence = sent.extended(status.sequence) else {
+            guard let sequence = sent.extended(status.sequence), sent.isRecent(sequence, now: now) else {
                 counters.feedbackUnknown &+= 1
                 continue
             }
+            sent.noteReported(sequence)
             switch sent.take(sequence, hasArrived: status.arrival != nil) {
             case .nothing: continue
             case .lost(let entry):
@@ -143,6 +155,11 @@ extension MediaSender {
                 received &+= 1
                 isStale = false
                 guard let arrival = status.arrival else { continue }
+                if unreported > 0 {
+                    controller.noteUnreported(
+                        bytes: unreported, arrival: MediaInstant(nanoseconds: 0) + (arrival + offset))
+                    unreported = 0
+                }
                 newestSent = max(newestSent ?? entry.sent, entry.sent)
                 // Any zero will do for the other side's clock.
                 controller.noteArrival(

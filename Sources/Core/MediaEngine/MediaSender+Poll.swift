@@ -109,6 +109,7 @@ extension MediaSender {
         tracks[track].popNext()
         tracks[track].report.note(payloadBytes: bytes.count &- layout.headerLength, now: now)
         counters.audioPackets &+= 1
+        soundRate.note(bytes: bytes.count, now: now)
         return finish(bytes.count, layout, now, buffer)
     }
 
@@ -125,7 +126,10 @@ extension MediaSender {
     private func sendRepeat(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
         while let sequence = resends.popFirst() {
             history.noteQueued(sequence, false)
-            if let length = sendAgain(sequence, now, buffer) { return length }
+            if let length = sendAgain(sequence, now, buffer) {
+                repeatRate.note(bytes: length, now: now)
+                return length
+            }
         }
         return nil
     }

@@ -16,6 +16,9 @@ public final class MediaSender {
     var rtxSequence: SequenceNumber
     var sent: SentPackets
     var sentRate = SentRate()
+    /// Of what was asked for again.
+    var repeatRate = SentRate()
+    var soundRate = SentRate()
     var controller: RateController
     var pacer: Pacer
     var probe = ProbePlan()
@@ -125,6 +128,13 @@ public final class MediaSender {
 
     /// How much may be sent in all.
     public var estimate: Bitrate { controller.estimate }
+
+    /// What frames may take: the estimate without sound, repetitions and headers.
+    public func videoEstimate(now: MediaInstant) -> Bitrate {
+        let other = repeatRate.rate(now: now).bitsPerSecond &+ soundRate.rate(now: now).bitsPerSecond
+        let side = min(other, estimate.bitsPerSecond / 2)
+        return Bitrate(bitsPerSecond: (estimate.bitsPerSecond &- side) / 100 &* 97)
+    }
 
     /// nil until the other side has answered.
     public var roundTripTime: MediaDuration? { reportTime ?? feedbackTime }

@@ -9,6 +9,7 @@ struct PacketHistory {
         var sequence: Int64 = -1
         var length = 0
         var layout = RTPPacketLayout()
+        var firstSent = MediaInstant(nanoseconds: .min)
         /// Distant past while it waits.
         var lastSent = MediaInstant(nanoseconds: .min)
         var resends: UInt8 = 0
@@ -78,6 +79,7 @@ struct PacketHistory {
 
     mutating func noteSent(now: MediaInstant) {
         let index = Int(nextToSend & mask)
+        entries[index].firstSent = now
         entries[index].lastSent = now
         waitingBytes &-= entries[index].length
         nextToSend &+= 1

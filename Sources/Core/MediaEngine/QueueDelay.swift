@@ -1,12 +1,14 @@
 import MediaCore
 
-/// How long packets wait in queues on their way: the way's time above the least of the last ten seconds.
+/// How long packets wait in queues on their way: the way's time above the least of the last half minute.
 ///
-/// The clocks of both sides need not agree; that they drift does not matter in ten seconds.
+/// The clocks of both sides need not agree; how far they drift apart in that time does not matter. A least that is so old is needed
+/// because a queue that others keep full seldom empties, and would otherwise be taken for the way itself.
 struct QueueDelay {
     private static let period = MediaDuration.seconds(5)
-    private var least: MediaDuration?
-    private var leastBefore: MediaDuration?
+    private static let periods = 6
+    /// Of each period, the newest last.
+    private var leasts = FixedRing<MediaDuration>(capacity: periods, filler: .zero)
     private var periodStart = MediaInstant(nanoseconds: 0)
     private var leastOfBatch: MediaDuration?
     /// The least of the last batch of feedback: a queue that stood all the time.
@@ -14,19 +16,20 @@ struct QueueDelay {
 
     mutating func note(sent: MediaInstant, arrival: MediaInstant) {
         let way = arrival - sent
-        if least == nil { periodStart = sent }
-        if sent - periodStart > Self.period {
+        if leasts.isEmpty || sent - periodStart > Self.period {
             periodStart = sent
-            leastBefore = least
-            least = way
+            if leasts.isFull { leasts.popFirst() }
+            leasts.append(way)
+        } else {
+            leasts[leasts.count - 1] = min(leasts[leasts.count - 1], way)
         }
-        least = min(least ?? way, way)
         leastOfBatch = min(leastOfBatch ?? way, way)
     }
 
     mutating func finishBatch() {
-        guard let way = leastOfBatch, let least else { return }
-        standing = way - min(least, leastBefore ?? least)
+        guard let way = leastOfBatch, var least = leasts.first else { return }
+        for index in 1..<max(leasts.count, 1) { least = min(least, leasts[index]) }
+        standing = way - least
         leastOfBatch = nil
     }
 }

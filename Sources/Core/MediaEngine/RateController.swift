@@ -11,11 +11,28 @@ struct RateController {
     /// What the path may be believed to carry: more than is ever asked of it, so that one large frame leaves quickly.
     private let ceiling: Bitrate
     private let start: MediaInstant
+    /// Bits a second that each second adds near the path's capacity: the same for all, so that flows become alike.
+    private static let slope = 60_000.0
+    /// Of a second, at most.
+    private static let easing = 0.4
+    private static let ownQueuePackets = 4.0
+    private static let freeAfterQueue = MediaDuration.seconds(2)
+    private static let freeAfterDecrease = MediaDuration.seconds(8)
+    private static let longestWithoutEmpty = MediaDuration.seconds(15)
     private var trend = DelayTrend()
     private var queue = QueueDelay()
     private var acknowledged = AcknowledgedRate()
     private var bursts = BurstMeter()
     private(set) var loss = LossLimit()
+    private var rivalry = Rivalry()
+    /// What was sent when rivals were last there.
+    private var rivalRate: (rate: Bitrate, at: MediaInstant)?
+    private var lastWay: MediaDuration?
+    private var hasLosses = false
+    /// When a queue was last seen.
+    private var lastQueue: MediaInstant?
+    private var lastEmpty: MediaInstant?
+    private var drainUntil: MediaInstant?
     /// What delay allows.
     private var delayRate: Bitrate
     private var floor: Bitrate
@@ -62,13 +79,33 @@ struct RateController {
 
     /// One packet arrived, in the order of sending; `arrival` is on the other side's clock.
     mutating func noteArrival(bytes: Int, sent: MediaInstant, arrival: MediaInstant, now: MediaInstant) {
+        noteClock(sent, arrival)
         trend.note(sent: sent, arrival: arrival)
         queue.note(sent: sent, arrival: arrival)
         acknowledged.note(bytes: bytes, at: arrival)
         if let result = bursts.note(bytes: bytes, sent: sent, arrival: arrival) { confirm(result, now) }
     }
 
-    mutating func noteFates(lost: Int, received: Int) { loss.note(lost: lost, received: received) }
+    /// The other side's clock was set, or the path stood still for a second: what was learnt of the way's time is worth nothing.
+    private mutating func noteClock(_ sent: MediaInstant, _ arrival: MediaInstant) {
+        let way = arrival - sent
+        defer { lastWay = way }
+        guard let lastWay, abs(Double((way - lastWay).nanoseconds)) > 1e9 else { return }
+        trend = DelayTrend()
+        queue = QueueDelay()
+        acknowledged = AcknowledgedRate()
+        bursts = BurstMeter()
+        rivalry.reset()
+        overuseSince = nil
+    }
+
+    /// Packets of which feedback was lost; they are taken to have arrived.
+    mutating func noteUnreported(bytes: Int, arrival: MediaInstant) { acknowledged.note(bytes: bytes, at: arrival) }
+
+    mutating func noteFates(lost: Int, received: Int) {
+        loss.note(lost: lost, received: received)
+        if lost > 0 { hasLosses = true }
+    }
 
     /// One feedback packet has been taken in.
     /// - Parameter sending: how much left in the last second.
@@ -77,29 +114,67 @@ struct RateController {
         queue.finishBatch()
         if let result = bursts.takeResult() { confirm(result, now) }
         let elapsed = lastUpdate.map { min(now - $0, .seconds(1)) } ?? .zero
+        let lastUpdateBefore = lastUpdate
         lastUpdate = now
         // A screen rests most of the time: what it does not use says nothing about what it could.
         isApplicationLimited = Double(sending.bitsPerSecond) < 0.65 * Double(estimate.bitsPerSecond)
-        if trend.signal == .overuse && queue.standing > .milliseconds(5) || queue.standing > .milliseconds(90) {
+        let allowed = allowedQueue
+        if queue.standing > .milliseconds(8) { lastQueue = now }
+        rivalry.update(
+            now: now, elapsed: elapsed, queue: queue.standing, sending: sending,
+            arriving: acknowledged.rate ?? delayRate, hasLosses: hasLosses, isAtMinimum: delayRate <= minimum)
+        drain(now)
+        if rivalry.isActive {
+            if let before = rivalRate, now - before.at < .seconds(10), before.at != lastUpdateBefore {
+                // Giving way was a trial, and in vain.
+                delayRate = max(delayRate, Bitrate(bitsPerSecond: before.rate.bitsPerSecond / 10 &* 9))
+            }
+            rivalRate = (delayRate, now)
+            overuseSince = nil
+            contend(now, elapsed, roundTrip)
+        } else if trend.signal == .overuse && queue.standing > max(allowed, .milliseconds(15))
+            || queue.standing > .milliseconds(90)
+        {
             decrease(now, roundTrip)
         } else {
             overuseSince = nil
-            if trend.signal == .normal, !isApplicationLimited { increase(elapsed, roundTrip) }
+            if queue.standing > allowed {
+                if !isApplicationLimited { ease(elapsed, allowed) }
+            } else if trend.signal == .normal, !isApplicationLimited {
+                increase(elapsed, roundTrip)
+            }
         }
+        hasLosses = false
         settle(now, roundTrip)
     }
 
     // MARK: Peers without it
 
+    /// A receiver report came, about once a second: losses, and how much longer the round trip is than it need be.
+    /// - Parameter sample: this report's round trip, if it had one.
     mutating func noteReport(
-        fraction: Double, packets: Int, now: MediaInstant, roundTrip: MediaDuration, sending: Bitrate
+        fraction: Double, packets: Int, sample: MediaDuration?, now: MediaInstant, roundTrip: MediaDuration,
+        sending: Bitrate
     ) {
         hasFeedback = true
         loss.noteReport(fraction: fraction, packets: packets)
+        if let sample {
+            queue.note(sent: now, arrival: now + sample)
+            queue.finishBatch()
+        }
         let elapsed = lastUpdate.map { min(now - $0, .seconds(1)) } ?? .zero
         lastUpdate = now
         isApplicationLimited = Double(sending.bitsPerSecond) < 0.65 * Double(estimate.bitsPerSecond)
-        if fraction < 0.02, !isApplicationLimited { increase(elapsed, roundTrip) }
+        if queue.standing > .milliseconds(70) {
+            let base = isApplicationLimited ? delayRate : min(delayRate, sending)
+            if !isApplicationLimited { capacity = base }
+            delayRate = max(Bitrate(bitsPerSecond: Int(0.75 * Double(base.bitsPerSecond))), minimum)
+            lastDecrease = now
+        } else if fraction < 0.02, !isApplicationLimited, queue.standing < .milliseconds(30),
+            reported.map({ delayRate.bitsPerSecond / 3 < $0.bitsPerSecond / 2 }) ?? true
+        {
+            increase(elapsed, roundTrip)
+        }
         settle(now, roundTrip)
     }
 
@@ -115,15 +190,31 @@ struct RateController {
     private mutating func confirm(_ result: BurstMeter.Result, _ now: MediaInstant) {
         if result.isSaturated { capacity = capacity.map { mix($0, result.rate, 0.3) } ?? result.rate }
         // Chance flatters once, seldom three times: after the first second the least of three counts.
-        let rate = now - start < .seconds(1) ? result.rate : min(result.rate, recent.0, recent.1)
+        let isEarly = now - start < .seconds(1)
+        let rate = isEarly ? result.rate : min(result.rate, recent.0, recent.1)
         recent = (recent.1, result.rate)
-        guard rate > delayRate, overuseSince == nil, queue.standing < .milliseconds(50) else { return }
+        guard rate > delayRate, overuseSince == nil, !rivalry.isActive else { return }
+        // A burst shows what the path carries, not what of it is free. It is free as long as no queue is seen.
+        guard isEarly ? queue.standing < .milliseconds(50) : isFree(now) else { return }
         // One burst may flatter: at most twice as much at a time, and three times in the first second.
-        let factor = lastDecrease == nil && now - start < .seconds(1) ? 3 : 2
+        let factor = lastDecrease == nil && isEarly ? 3 : 2
         delayRate = min(
             Bitrate(bitsPerSecond: min(rate.bitsPerSecond, delayRate.bitsPerSecond &* factor)), ceiling)
         floor = delayRate
         floorSince = now
+    }
+
+    /// No queue was seen for a while.
+    private func isFree(_ now: MediaInstant) -> Bool {
+        (lastQueue.map { now - $0 >= Self.freeAfterQueue } ?? true)
+            && (lastDecrease.map { now - $0 >= Self.freeAfterDecrease } ?? true)
+    }
+
+    /// The queue that a flow of our rate may keep: some packets of its own. Who sends more than others meets it sooner, which is what
+    /// makes flows alike.
+    private var allowedQueue: MediaDuration {
+        let own = Self.ownQueuePackets * 9_600 / Double(max(delayRate.bitsPerSecond, 1))
+        return .milliseconds(8) + .microseconds(Int(min(own, 0.05) * 1e6))
     }
 
     private mutating func decrease(_ now: MediaInstant, _ roundTrip: MediaDuration) {
@@ -134,8 +225,14 @@ struct RateController {
         let lasts = now - since > roundTrip + .milliseconds(100)
         var arriving = acknowledged.rate ?? delayRate
         if isApplicationLimited, let capacity { arriving = max(arriving, min(capacity, delayRate)) }
-        var target = Bitrate(bitsPerSecond: Int(0.85 * Double(arriving.bitsPerSecond)))
+        // A long queue has to go quickly.
+        let share = queue.standing > .milliseconds(100) ? 0.7 : 0.85
+        var target = Bitrate(bitsPerSecond: Int(share * Double(arriving.bitsPerSecond)))
         if isApplicationLimited, !lasts { target = max(target, currentFloor(now)) }
+        // Enough to drain any queue that is ours.
+        if let passing = rivalry.passing {
+            target = max(target, Bitrate(bitsPerSecond: passing.bitsPerSecond / 10 &* 6))
+        }
         guard target < delayRate else { return }
         if !isApplicationLimited { capacity = capacity.map { mix($0, arriving, 0.5) } ?? arriving }
         delayRate = max(target, minimum)
@@ -145,15 +242,50 @@ struct RateController {
 
     private mutating func increase(_ elapsed: MediaDuration, _ roundTrip: MediaDuration) {
         let current = Double(delayRate.bitsPerSecond)
-        var grown = current * (1 + 0.08 * elapsed.inSeconds)
-        if let capacity, abs(current / Double(max(capacity.bitsPerSecond, 1)) - 1) < 0.2 {
-            let response = roundTrip.inSeconds + 0.1
-            grown = current + 9_600 / response * elapsed.inSeconds
-        }
+        var slope = min(Self.slope, 0.25 * current)
+        let isNear = capacity.map { abs(current / Double(max($0.bitsPerSecond, 1)) - 1) < 0.2 } ?? false
+        if !isNear { slope = max(slope, 0.08 * current) }
+        var grown = current + slope * elapsed.inSeconds
         if let arriving = acknowledged.rate {
             grown = min(grown, max(1.5 * Double(arriving.bitsPerSecond) + 10_000, current))
         }
         delayRate = min(Bitrate(bitsPerSecond: Int(grown)), ceiling)
+    }
+
+    /// More of a queue than is ours to keep, but no sign of worse: a little less.
+    private mutating func ease(_ elapsed: MediaDuration, _ allowed: MediaDuration) {
+        let excess = min((queue.standing - allowed).inSeconds / allowed.inSeconds, 1)
+        let eased = Double(delayRate.bitsPerSecond) * (1 - Self.easing * excess * elapsed.inSeconds)
+        delayRate = max(Bitrate(bitsPerSecond: Int(eased)), minimum)
+    }
+
+    /// A queue that never empties is in time taken for the way itself, and whoever comes later takes it so from the beginning: for a
+    /// moment we send less, until it is empty.
+    private mutating func drain(_ now: MediaInstant) {
+        if queue.standing < .milliseconds(8) || isApplicationLimited || rivalry.isActive {
+            lastEmpty = now
+            drainUntil = nil
+        } else if let until = drainUntil {
+            guard now >= until else { return }
+            lastEmpty = now
+            drainUntil = nil
+        } else if now - (lastEmpty ?? now) > Self.longestWithoutEmpty {
+            drainUntil = now + .seconds(1)
+        }
+        if lastEmpty == nil { lastEmpty = now }
+    }
+
+    /// Among rivals: as TCP does.
+    private mutating func contend(_ now: MediaInstant, _ elapsed: MediaDuration, _ roundTrip: MediaDuration) {
+        let round = max(roundTrip.inSeconds, 0.05)
+        if hasLosses, lastDecrease.map({ (now - $0).inSeconds >= 1.5 * round }) ?? true {
+            delayRate = max(Bitrate(bitsPerSecond: delayRate.bitsPerSecond / 5 &* 4), minimum)
+            lastDecrease = now
+        } else if !isApplicationLimited, queue.standing < .seconds(1) {
+            delayRate = min(
+                Bitrate(bitsPerSecond: delayRate.bitsPerSecond &+ Int(12_000 / (round * round) * elapsed.inSeconds)),
+                ceiling)
+        }
     }
 
     private mutating func settle(_ now: MediaInstant, _ roundTrip: MediaDuration) {
@@ -161,13 +293,16 @@ struct RateController {
         let verdict = loss.update(
             now: now, roundTrip: roundTrip, current: estimate, maximum: maximum,
             least: hasQueue ? nil : acknowledged.rate, isOurs: hasQueue || !isApplicationLimited,
-            hasQueue: hasQueue)
+            hasQueue: hasQueue, isAnswered: lastDecrease.map { now - $0 < .seconds(1) } ?? false)
         if verdict == .high {
             floor = minimum
         } else if let rate = loss.rate, verdict == .low, rate < currentFloor(now) {
             loss.raise(to: currentFloor(now))
         }
+        // Among rivals losses have been answered already.
+        if rivalry.isActive { loss.raise(to: delayRate) }
         var rate = min(delayRate, loss.rate ?? ceiling)
+        if drainUntil != nil { rate = Bitrate(bitsPerSecond: rate.bitsPerSecond / 10 &* 7) }
         if let reported { rate = min(rate, reported) }
         pathRate = max(rate, minimum)
         estimate = min(pathRate, maximum)

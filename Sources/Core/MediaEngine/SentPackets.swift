@@ -20,6 +20,8 @@ struct SentPackets {
     private(set) var nextSequence: Int64
     private(set) var highestAcknowledged: Int64?
     private let first: Int64
+    /// Everything before this has been spoken of or given up.
+    private var reported: Int64 = .min
     /// Unwraps the 24 bits of the other side's clock.
     private var lastReference: Int64?
 
@@ -47,6 +49,13 @@ struct SentPackets {
         return entries[Int(candidate & mask)].sent
     }
 
+    /// Feedback on what left longer ago says nothing about the path as it is.
+    private static let memory = MediaDuration.seconds(10)
+
+    func isRecent(_ sequence: Int64, now: MediaInstant) -> Bool {
+        now - entries[Int(sequence & mask)].sent <= Self.memory
+    }
+
     /// The number that a status speaks of; nil if it was never sent or is forgotten.
     func extended(_ number: SequenceNumber) -> Int64? {
         let last = SequenceNumber(truncating: nextSequence &- 1)
@@ -62,6 +71,24 @@ struct SentPackets {
         let entry = entries[Int(sequence & mask)]
         return entry.sequence == sequence && entry.isAcknowledged
     }
+
+    /// Bytes of packets before `sequence`, and behind the last that a status spoke of, that nothing has been heard of: their feedback was
+    /// lost. Each is counted once.
+    mutating func takeUnreported(before sequence: Int64) -> Int {
+        let begin = max(reported, nextSequence &- Int64(entries.count), first)
+        reported = max(reported, sequence)
+        var bytes = 0
+        var next = begin
+        while next < sequence {
+            let entry = entries[Int(next & mask)]
+            if entry.sequence == next, !entry.isAcknowledged, !entry.isLost { bytes &+= entry.bytes }
+            next &+= 1
+        }
+        return bytes
+    }
+
+    /// A status has spoken of this one.
+    mutating func noteReported(_ sequence: Int64) { reported = max(reported, sequence &+ 1) }
 
     enum News {
         case arrived(Entry)
