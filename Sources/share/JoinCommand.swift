@@ -42,8 +42,6 @@ struct JoinCommand: ParsableCommand {
         help: ArgumentHelp("Leave after that time, counted from the first picture.", valueName: "seconds"))
     var duration: Double?
 
-    @OptionGroup(title: "The way to the host") var paths: PathOptions
-
     @Flag(help: "One JSON event a line on stdout.")
     var json = false
 
@@ -62,7 +60,6 @@ struct JoinCommand: ParsableCommand {
     private func join() throws {
         let output = DataOutput(isJSON: json)
         let link = try readLink()
-        let servers = try paths.servers()
         let watcher = Watcher(output: output, snapshot: snapshot != nil)
         Signals.handle { watcher.end(EndReason(.stopped, "ended by \($0)")) }
         let identity = try makeIdentity()
@@ -87,8 +84,7 @@ struct JoinCommand: ParsableCommand {
         }
         let sink = PictureFork(window: window, keeper: watcher.keeper)
         let session = WatchSession(
-            link: link, identity: identity, name: name ?? NSUserName(), servers: servers,
-            usesOnlyRelays: paths.relayOnly,
+            link: link, identity: identity, name: name ?? NSUserName(),
             playback: .init(
                 decoder: { () throws(CodecFailure) in VP8Decoder() }, sink: sink,
                 audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },

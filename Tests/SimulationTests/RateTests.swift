@@ -1,5 +1,6 @@
 import MediaCore
 import MediaEngine
+import RTPWire
 import Testing
 
 /// How the estimate follows the path, and what the path's queue has to bear for it.
@@ -87,5 +88,59 @@ import Testing
         #expect(call.damaged == 0 && call.outOfOrder == 0)
         #expect(call.estimate(at: .seconds(29)).kilobitsPerSecond >= 1_500)
         #expect(call.longestFreeze <= .milliseconds(500))
+    }
+
+    /// A second of receiver reports at a time: how much is lost, and how long the round trip is. No more.
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func reportsAloneFollowADrop(seed: UInt64) {
+        let place = SimulatedBottleneck([(0, 2_500), (30, 800), (60, 2_000)])
+        var options = SimulatedCall.Options()
+        options.hasTransportFeedback = false
+        options.startBitrate = .kilobits(1_000)
+        let call = SimulatedCall(
+            seed: seed, .init(delay: .milliseconds(50)), plan: .camera(perSecond: 30, limit: .kilobits(8_000)),
+            options: options)
+        call.forward.bottleneck = (place, 0)
+        call.run(for: .seconds(100))
+        let queue = place.waits(from: 10, to: 30).sorted() + place.waits(from: 36, to: 100).sorted()
+        let sorted = queue.sorted()
+        print("reports", call.summary, sorted[sorted.count * 95 / 100])
+        #expect(place.carried(from: 15, to: 30) >= 0.7 * 2.5e6)
+        #expect(place.carried(from: 40, to: 60) >= 0.6 * 0.8e6)
+        #expect(place.carried(from: 80, to: 100) >= 0.7 * 2e6)
+        #expect(place.offered(from: 36, to: 60) < 1.05 * 0.8e6)
+        #expect(sorted[sorted.count * 95 / 100] < 250)
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+    }
+
+    /// What a REMB allows is not exceeded, and taken soon; peers with transport-wide feedback are not asked for their opinion.
+    @Test(arguments: [false, true])
+    func aReceiversEstimateIsKeptTo(hasTransportFeedback: Bool) throws {
+        var options = SimulatedCall.Options()
+        options.hasTransportFeedback = hasTransportFeedback
+        let call = SimulatedCall(
+            seed: 11, .init(delay: .milliseconds(25), rate: .kilobits(5_000)),
+            plan: .camera(perSecond: 30, limit: .kilobits(8_000)), options: options)
+        for (second, kilobits) in [(2, 900), (12, 3_000), (25, 0), (26, 1 << 40), (27, 1_500)] {
+            var bytes = [UInt8](repeating: 0, count: 64)
+            let length = try bytes.withUnsafeMutableBytes { buffer in
+                var writer = ByteWriter(buffer)
+                try BitrateEstimate.write(
+                    senderSSRC: 9, mediaSSRC: 0x1111, bitrate: .kilobits(kilobits), into: &writer)
+                return writer.position
+            }
+            let packet = Array(bytes[0..<length])
+            call.after(.seconds(second)) { $0.deliver([packet]) }
+        }
+        call.run(for: .seconds(40))
+        let estimates = [11, 24, 39].map { call.estimate(at: .seconds($0)).kilobitsPerSecond }
+        print("remb", hasTransportFeedback, estimates, call.summary)
+        if hasTransportFeedback {
+            #expect(estimates.allSatisfy { $0 >= 3_500 })
+        } else {
+            #expect(estimates[0] == 900 && (1_300...1_500).contains(estimates[2]))
+            #expect((2_400...3_000).contains(estimates[1]))
+            #expect(call.estimate(at: .milliseconds(25_500)) >= .kilobits(100))
+        }
     }
 }

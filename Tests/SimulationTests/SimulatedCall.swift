@@ -1,9 +1,10 @@
 import MediaCore
 import MediaEngine
 import RTPWire
+import TestSupport
 
 /// A sender and a receiver joined by two links, in virtual time: the same seed gives the same call.
-final class SimulatedCall {
+final class SimulatedCall: SimulatedParty {
     struct Shown {
         var number: Int
         var isKeyframe: Bool
@@ -13,31 +14,41 @@ final class SimulatedCall {
     }
 
     let seed: UInt64
-    private(set) var now = SimulatedCall.start
+    private(set) var now: MediaInstant
     static let start = MediaInstant(nanoseconds: 1_000_000_000_000)
     let sender: MediaSender
     let receiver: MediaReceiver
     var forward: SimulatedLink
     var backward: SimulatedLink
-    var plan: SimulatedPictures.Plan
+    var plan: SimulatedPictures.Plan {
+        didSet { nextFrame = min(nextFrame, now) }
+    }
     var keyframeBytes = 60_000
+    /// The receiver's clock, ahead of the sender's.
+    var receiverAhead = MediaDuration.zero {
+        didSet { receiverWake = now }
+    }
+    /// Feedback on its way to the sender: replaced by what this returns.
+    var tamper: ((_ packet: [UInt8], _ now: MediaInstant) -> [[UInt8]])?
     var hasAudio = false
 
     private(set) var shown: [Shown] = []
     private(set) var damaged = 0
     private(set) var outOfOrder = 0
-    private(set) var made: [(number: Int, captured: MediaInstant)] = []
+    private(set) var made: [(number: Int, captured: MediaInstant, bytes: Int)] = []
     private(set) var sound: [(at: MediaInstant, isLost: Bool, useFEC: Bool)] = []
     private(set) var estimates: [(at: MediaInstant, estimate: Bitrate)] = []
     private(set) var polls = 0
     private(set) var keyframesMade = 0
     private(set) var didEnd = false
+    private var random: SeededGenerator
     private var nextFrame: MediaInstant
     private var nextSound: MediaInstant
     private var needsKeyframe = true
+    private var isNew = true
     private var lastKeyframe: MediaInstant?
-    private var senderWake = SimulatedCall.start
-    private var receiverWake = SimulatedCall.start
+    private var senderWake: MediaInstant
+    private var receiverWake: MediaInstant
     private var buffer = [UInt8](repeating: 0, count: 1_500)
     private var changes: [(at: MediaInstant, change: (SimulatedCall) -> Void)] = []
 
@@ -47,6 +58,8 @@ final class SimulatedCall {
         var hasTransportFeedback = true
         var hasRTX = true
         var audioTracks = 0
+        /// Behind `start`.
+        var begins = MediaDuration.zero
     }
 
     init(
@@ -56,6 +69,11 @@ final class SimulatedCall {
     ) {
         self.seed = seed
         self.plan = plan
+        let begin = Self.start + options.begins
+        now = begin
+        senderWake = begin
+        receiverWake = begin
+        random = SeededGenerator(seed: seed ^ 0xE7)
         let video = VideoStreamParameters(
             ssrc: 0x1111, payloadType: 96, rtxSSRC: options.hasRTX ? 0x2222 : nil,
             rtxPayloadType: options.hasRTX ? 97 : nil, mid: "0")
@@ -68,11 +86,11 @@ final class SimulatedCall {
             SenderParameters(
                 video: video, audio: audio, extensions: extensions, cname: "host", startBitrate: options.startBitrate,
                 maximumBitrate: options.maximumBitrate, hasTransportFeedback: options.hasTransportFeedback),
-            seed: seed, ntpEpoch: epoch, now: Self.start)
+            seed: seed, ntpEpoch: epoch, now: begin)
         receiver = MediaReceiver(
             ReceiverParameters(
                 video: video, audio: audio, extensions: extensions, cname: "viewer", localSSRC: 0x4444,
-                hasTransportFeedback: options.hasTransportFeedback), seed: seed, ntpEpoch: epoch, now: Self.start)
+                hasTransportFeedback: options.hasTransportFeedback), seed: seed, ntpEpoch: epoch, now: begin)
         let schedule = changes.map { (at: Self.start + $0.after, conditions: $0.conditions) }
         forward = SimulatedLink(conditions, changes: schedule, seed: seed ^ 0xF0)
         var clean = conditions
@@ -84,8 +102,8 @@ final class SimulatedCall {
                 clean.rate = nil
                 return (change.at, back ?? clean)
             }, seed: seed ^ 0x0B)
-        nextFrame = Self.start
-        nextSound = Self.start
+        nextFrame = begin
+        nextSound = begin
         hasAudio = options.audioTracks > 0
     }
 
@@ -97,18 +115,25 @@ final class SimulatedCall {
     func run(for duration: MediaDuration) {
         let end = now + duration
         while true {
-            step()
-            var next = min(senderWake, receiverWake, forward.nextArrival, backward.nextArrival)
-            next = min(next, nextFrame)
-            if hasAudio { next = min(next, nextSound) }
-            if let change = changes.first { next = min(next, change.at) }
+            step(at: now)
+            let next = nextEvent
             if next >= end { break }
-            now = max(next, now + MediaDuration(nanoseconds: 1_000))
+            now = next
         }
         now = end
     }
 
-    private func step() {
+    var nextEvent: MediaInstant {
+        var next = min(senderWake, receiverWake, forward.nextArrival, backward.nextArrival)
+        next = min(next, nextFrame)
+        if hasAudio { next = min(next, nextSound) }
+        if let change = changes.first { next = min(next, change.at) }
+        return isNew ? next : max(next, now + .microseconds(1))
+    }
+
+    func step(at instant: MediaInstant) {
+        now = instant
+        isNew = false
         while let change = changes.first, change.at <= now {
             changes.removeFirst()
             change.change(self)
@@ -118,19 +143,31 @@ final class SimulatedCall {
         while let packet = forward.receive(now: now) {
             packet.withUnsafeBytes { bytes in
                 if PacketKind(of: bytes) == .rtcp {
-                    receiver.handleRTCP(bytes, now: now)
+                    receiver.handleRTCP(bytes, now: now + receiverAhead)
                 } else {
-                    receiver.handleRTP(bytes, now: now)
+                    receiver.handleRTP(bytes, now: now + receiverAhead)
                 }
             }
             drainReceiver()
         }
         while let packet = backward.receive(now: now) {
-            packet.withUnsafeBytes { sender.handleRTCP($0, now: now) }
-            drainSender()
+            deliver(tamper?(packet, now) ?? [packet])
         }
         if now >= senderWake { drainSender() }
         if now >= receiverWake { drainReceiver() }
+    }
+
+    /// Feedback reaches the sender.
+    func deliver(_ packets: [[UInt8]]) {
+        for packet in packets { packet.withUnsafeBytes { sender.handleRTCP($0, now: now) } }
+        drainSender()
+    }
+
+    /// The clocks of both sides are set, or the machine slept.
+    func jump(by duration: MediaDuration) {
+        now = now + duration
+        nextFrame = now
+        nextSound = now
     }
 
     private func makeSound() {
@@ -151,12 +188,24 @@ final class SimulatedCall {
             nextFrame = nextFrame + .microseconds(1_000_000 / perSecond)
             guard sender.backlog <= .milliseconds(40) else { return }
             size = max(min(sender.estimate, limit).bitsPerSecond / 8 / perSecond, 200)
+        case .camera(let perSecond, let limit):
+            nextFrame = nextFrame + .microseconds(1_000_000 / perSecond)
+            guard sender.backlog <= .milliseconds(20) else { return }
+            let mean = Double(min(sender.estimate, limit).bitsPerSecond / 8 / perSecond)
+            size = max(Int(mean * Double.random(in: 0.8...1.2, using: &random)), 200)
+        case .screen(let screen):
+            nextFrame = nextFrame + .microseconds(33_333)
+            guard sender.backlog <= .milliseconds(20) else { return }
+            let bytes = screen.frame(at: now, bitrate: sender.videoEstimate(now: now), isKeyframe: keyframeIsDue)
+            guard let bytes else { return }
+            size = bytes
+            keyframeBytes = bytes
         case .still:
             nextFrame = needsKeyframe ? now + .milliseconds(50) : .distantFuture
             guard needsKeyframe else { return }
         }
         var isKeyframe = false
-        if needsKeyframe, lastKeyframe.map({ now - $0 >= .seconds(1) }) ?? true {
+        if keyframeIsDue {
             isKeyframe = true
             needsKeyframe = false
             lastKeyframe = now
@@ -164,10 +213,12 @@ final class SimulatedCall {
             size = keyframeBytes
         }
         let frame = SimulatedPictures.make(made.count, isKeyframe: isKeyframe, length: size)
-        made.append((made.count, now))
+        made.append((made.count, now, frame.count))
         frame.withUnsafeBytes { sender.handleFrame($0, isKeyframe: isKeyframe, layer: 0, captured: now, now: now) }
         drainSender()
     }
+
+    private var keyframeIsDue: Bool { needsKeyframe && lastKeyframe.map { now - $0 >= .seconds(1) } ?? true }
 
     private func drainSender() {
         buffer.withUnsafeMutableBytes { bytes in
@@ -190,13 +241,14 @@ final class SimulatedCall {
         buffer.withUnsafeMutableBytes { bytes in
             while true {
                 polls += 1
-                switch receiver.poll(now: now, into: bytes) {
+                switch receiver.poll(now: now + receiverAhead, into: bytes) {
                 case .rtcp(let length): backward.send(UnsafeRawBufferPointer(rebasing: bytes[0..<length]), now: now)
                 case .frame(let frame, let info): show(frame, info)
                 case .audio(_, let info): sound.append((now, info.isLost, info.useFEC))
                 case .event(.bye): didEnd = true
                 case .event: break
-                case .wait(let until, _): return receiverWake = until
+                case .wait(let until, _):
+                    return receiverWake = until == .distantFuture ? until : until - receiverAhead
                 }
             }
         }

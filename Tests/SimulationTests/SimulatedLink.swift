@@ -27,6 +27,8 @@ struct SimulatedLink {
     }
 
     var conditions: Conditions
+    /// Shared with others; `conditions` then have no rate.
+    var bottleneck: (place: SimulatedBottleneck, flow: Int)?
     private var changes: [(at: MediaInstant, conditions: Conditions)]
     private var random: SeededGenerator
     private var flights: [Flight] = []
@@ -52,7 +54,10 @@ struct SimulatedLink {
         }
         guard !conditions.isDown, !random.chance(conditions.lossPercent) else { return }
         var leaves = now
-        if let rate = conditions.rate {
+        if let (place, flow) = bottleneck {
+            guard let free = place.pass(bytes: bytes.count + 28, flow: flow, now: now) else { return }
+            leaves = free
+        } else if let rate = conditions.rate {
             let wait = max(freeAt - now, .zero)
             guard wait <= conditions.queue else { return }
             longestQueue = max(longestQueue, wait)

@@ -9,6 +9,9 @@ struct SimulatedPictures {
         case steady(perSecond: Int, bytes: Int)
         /// As a host does it: as large as the estimate allows, and none while the last one waits.
         case adaptive(perSecond: Int, limit: Bitrate)
+        /// The same, and no two frames are of the same size.
+        case camera(perSecond: Int, limit: Bitrate)
+        case screen(SimulatedScreen)
         /// Only the first.
         case still
     }

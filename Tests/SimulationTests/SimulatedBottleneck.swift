@@ -1,0 +1,86 @@
+import MediaCore
+
+/// The narrow place that several flows share, in virtual time: a drop-tail queue whose rate follows a schedule.
+final class SimulatedBottleneck {
+    /// What became of one packet; times are those at which it came.
+    struct Passage {
+        var at: MediaInstant
+        var flow: Int
+        var bytes: Int
+        /// nil: the queue was full.
+        var wait: MediaDuration?
+    }
+
+    struct Step {
+        var at: MediaInstant
+        var rate: Bitrate
+    }
+
+    /// The first holds from the start on.
+    let steps: [Step]
+    private let queue: MediaDuration
+    private var freeAt = MediaInstant(nanoseconds: 0)
+    private var current = 0
+    private(set) var passages: [Passage] = []
+
+    /// - Parameter steps: so many seconds behind the start, kilobits a second.
+    init(_ steps: [(second: Int, kilobits: Int)], queue: MediaDuration = .milliseconds(300)) {
+        precondition(steps.first?.second == 0, "a schedule that does not begin at 0")
+        self.steps = steps.map { Step(at: SimulatedCall.start + .seconds($0.second), rate: .kilobits($0.kilobits)) }
+        self.queue = queue
+    }
+
+    /// - Returns: when the last bit has left; nil if the packet is dropped, as it would wait for longer than the queue is.
+    func pass(bytes: Int, flow: Int, now: MediaInstant) -> MediaInstant? {
+        let begin = max(now, freeAt)
+        let wait = begin - now
+        guard wait <= queue else {
+            passages.append(Passage(at: now, flow: flow, bytes: bytes, wait: nil))
+            return nil
+        }
+        passages.append(Passage(at: now, flow: flow, bytes: bytes, wait: wait))
+        var left = Double(bytes)
+        var at = begin
+        while true {
+            while current + 1 < steps.count, steps[current + 1].at <= at { current += 1 }
+            let rate = steps[current].rate
+            let end = at + rate.duration(ofBytes: Int(left.rounded(.up)))
+            guard current + 1 < steps.count, end > steps[current + 1].at else {
+                freeAt = end
+                return end
+            }
+            left -= Double(rate.bitsPerSecond) / 8 * (steps[current + 1].at - at).inSeconds
+            at = steps[current + 1].at
+        }
+    }
+
+    // MARK: Figures; seconds are counted from the start
+
+    private func between(_ from: Double, _ to: Double) -> some Sequence<Passage> {
+        let first = SimulatedCall.start + .milliseconds(Int(from * 1_000))
+        let last = SimulatedCall.start + .milliseconds(Int(to * 1_000))
+        return passages.lazy.filter { $0.at >= first && $0.at < last }
+    }
+
+    /// Bits a second that came through of a flow, or of all.
+    func carried(from: Double, to: Double, flow: Int? = nil) -> Double {
+        let bytes = between(from, to).reduce(0) {
+            $1.wait != nil && (flow == nil || $1.flow == flow) ? $0 + $1.bytes : $0
+        }
+        return Double(bytes * 8) / (to - from)
+    }
+
+    /// Bits a second that came in, also what found no room.
+    func offered(from: Double, to: Double) -> Double {
+        Double(between(from, to).reduce(0) { $0 + $1.bytes } * 8) / (to - from)
+    }
+
+    func capacity(at second: Double) -> Double {
+        let at = SimulatedCall.start + .milliseconds(Int(second * 1_000))
+        return Double((steps.last { $0.at <= at } ?? steps[0]).rate.bitsPerSecond)
+    }
+
+    func waits(from: Double, to: Double) -> [Double] {
+        between(from, to).compactMap { $0.wait?.inMilliseconds }
+    }
+}

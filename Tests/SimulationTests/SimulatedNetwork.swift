@@ -1,0 +1,38 @@
+import MediaCore
+
+/// Something that lives on a `SimulatedNetwork`.
+protocol SimulatedParty: AnyObject {
+    /// Later than the moment of the last step.
+    var nextEvent: MediaInstant { get }
+    func step(at now: MediaInstant)
+}
+
+/// Several calls and other traffic in the same virtual time.
+final class SimulatedNetwork {
+    private var parties: [any SimulatedParty] = []
+    private var changes: [(at: MediaInstant, change: () -> Void)] = []
+    private(set) var now = SimulatedCall.start
+
+    func add(_ party: any SimulatedParty) { parties.append(party) }
+
+    func after(_ duration: MediaDuration, _ change: @escaping () -> Void) {
+        changes.append((SimulatedCall.start + duration, change))
+        changes.sort { $0.at < $1.at }
+    }
+
+    func run(until duration: MediaDuration) {
+        let end = SimulatedCall.start + duration
+        while true {
+            var next = changes.first?.at ?? .distantFuture
+            for party in parties { next = min(next, party.nextEvent) }
+            guard next < end else { break }
+            now = max(now, next)
+            while let change = changes.first, change.at <= now {
+                changes.removeFirst()
+                change.change()
+            }
+            for party in parties where party.nextEvent <= now { party.step(at: now) }
+        }
+        now = end
+    }
+}
