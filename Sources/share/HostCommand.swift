@@ -64,6 +64,11 @@ struct HostCommand: ParsableCommand {
             "Let WHEP players in that have this token, without asking; better in SHARE_TOKEN.", valueName: "token"))
     var token: String?
 
+    @OptionGroup(title: "The way to viewers") var paths: PathOptions
+
+    @Flag(help: "Ask the router to forward the ports for media (UPnP).")
+    var upnp = false
+
     @Option(name: .customLong("for"), help: ArgumentHelp("End after that time.", valueName: "seconds"))
     var duration: Double?
 
@@ -98,6 +103,7 @@ struct HostCommand: ParsableCommand {
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
         }
         let place = try ListenAddress(listen)
+        let servers = try paths.servers()
         let identity = try makeIdentity()
         let (screen, sound) = try makeSources()
         Words.say("share: showing \(screen.summary)")
@@ -108,13 +114,16 @@ struct HostCommand: ParsableCommand {
         let door = Doorkeeper(accept, known: known)
         let environmentToken = ProcessInfo.processInfo.environment["SHARE_TOKEN"]
         let session: HostSession
+        var settings = HostSession.Configuration(
+            listenHost: place.host, listenPort: place.port, linkHost: place.linkHost,
+            fixedToken: token ?? environmentToken, framesPerSecond: fps, maximumBitrate: .kilobits(bitrate),
+            mood: mode == .text ? .text : mode == .motion ? .motion : nil, name: name)
+        settings.iceServers = servers
+        settings.usesUPnP = upnp
+        settings.usesOnlyRelays = paths.relayOnly
         do throws(CodecFailure) {
             session = try HostSession(
-                configuration: .init(
-                    listenHost: place.host, listenPort: place.port, linkHost: place.linkHost,
-                    fixedToken: token ?? environmentToken, framesPerSecond: fps,
-                    maximumBitrate: .kilobits(bitrate),
-                    mood: mode == .text ? .text : mode == .motion ? .motion : nil, name: name),
+                configuration: settings,
                 identity: identity, source: screen, encoder: VP8Encoder(), audio: sound,
                 door: { await door.decide($0) },
                 emit: { event in

@@ -42,6 +42,8 @@ struct JoinCommand: ParsableCommand {
         help: ArgumentHelp("Leave after that time, counted from the first picture.", valueName: "seconds"))
     var duration: Double?
 
+    @OptionGroup(title: "The way to the host") var paths: PathOptions
+
     @Flag(help: "One JSON event a line on stdout.")
     var json = false
 
@@ -60,6 +62,7 @@ struct JoinCommand: ParsableCommand {
     private func join() throws {
         let output = DataOutput(isJSON: json)
         let link = try readLink()
+        let servers = try paths.servers()
         let watcher = Watcher(output: output, snapshot: snapshot != nil)
         Signals.handle { watcher.end(EndReason(.stopped, "ended by \($0)")) }
         let identity = try makeIdentity()
@@ -84,7 +87,8 @@ struct JoinCommand: ParsableCommand {
         }
         let sink = PictureFork(window: window, keeper: watcher.keeper)
         let session = WatchSession(
-            link: link, identity: identity, name: name ?? NSUserName(),
+            link: link, identity: identity, name: name ?? NSUserName(), servers: servers,
+            usesOnlyRelays: paths.relayOnly,
             playback: .init(
                 decoder: { () throws(CodecFailure) in VP8Decoder() }, sink: sink,
                 audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },

@@ -13,7 +13,8 @@ extension ICEAgent {
         }
 
         public struct TURNServer: Hashable, Sendable {
-            public enum Transport: Sendable { case udp, tcp, tls }
+            /// How the server is reached. Not TLS: what libnice calls so is none.
+            public enum Transport: Sendable { case udp, tcp }
             /// A numeric address: names are resolved by the caller.
             public var address: String
             public var port: UInt16
@@ -43,10 +44,13 @@ extension ICEAgent {
         public var includesLoopback: Bool
         /// Uses nothing but TURN, so that the other side does not learn an address of this machine.
         public var usesOnlyRelays: Bool
+        /// Asks the router to forward the ports (UPnP). Handlers are called on the loop all the same.
+        public var usesUPnP: Bool
 
         public init(
             isControlling: Bool, stunServers: [STUNServer] = [], turnServers: [TURNServer] = [],
-            localAddresses: [String]? = nil, includesLoopback: Bool = false, usesOnlyRelays: Bool = false
+            localAddresses: [String]? = nil, includesLoopback: Bool = false, usesOnlyRelays: Bool = false,
+            usesUPnP: Bool = false
         ) {
             self.isControlling = isControlling
             self.stunServers = stunServers
@@ -54,6 +58,7 @@ extension ICEAgent {
             self.localAddresses = localAddresses
             self.includesLoopback = includesLoopback
             self.usesOnlyRelays = usesOnlyRelays
+            self.usesUPnP = usesUPnP
         }
     }
 

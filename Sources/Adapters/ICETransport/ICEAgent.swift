@@ -55,7 +55,7 @@ public final class ICEAgent {
             throw ICEFailure("libnice made no agent")
         }
         cnice_set_flag(agent, "controlling-mode", configuration.isControlling ? 1 : 0)
-        cnice_set_flag(agent, "upnp", 0)
+        cnice_set_flag(agent, "upnp", configuration.usesUPnP ? 1 : 0)
         cnice_set_flag(agent, "ice-tcp", 0)
         cnice_set_flag(agent, "keepalive-conncheck", 1)
         // RFC 8445 section 14.2 allows 5 ms for a known small number of checks; the default of 20 is felt when joining.
@@ -91,12 +91,12 @@ public final class ICEAgent {
             cnice_set_text(agent, "stun-server", server.address)
             cnice_set_number(agent, "stun-server-port", guint(server.port))
         }
-        for server in configuration.turnServers {
+        // libnice takes eight, and complains aloud of the ninth.
+        for server in configuration.turnServers.prefix(8) {
             let kind =
                 switch server.transport {
                 case .udp: NICE_RELAY_TYPE_TURN_UDP
                 case .tcp: NICE_RELAY_TYPE_TURN_TCP
-                case .tls: NICE_RELAY_TYPE_TURN_TLS
                 }
             guard case .unicast = AddressUse(server.address),
                 nice_agent_set_relay_info(
@@ -305,19 +305,19 @@ public final class ICEAgent {
                 UnsafeMutableRawPointer?, guint, guint, guint, UnsafeMutableRawPointer?
             ) -> Void
         let stateChanged: StateChanged = { _, _, _, state, data in
-            if let data { Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().changed(to: state) }
+            if let data { Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().report(.state(state)) }
         }
         typealias Gathered = @convention(c) (UnsafeMutableRawPointer?, guint, UnsafeMutableRawPointer?) -> Void
         let gathered: Gathered = { _, _, data in
-            if let data { Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().handlers.onGatheringDone() }
+            if let data { Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().report(.gathered) }
         }
         typealias Found =
             @convention(c) (
                 UnsafeMutableRawPointer?, UnsafeMutablePointer<NiceCandidate>?, UnsafeMutableRawPointer?
             ) -> Void
         let found: Found = { _, candidate, data in
-            if let data, let candidate {
-                Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().found(candidate)
+            if let data, let text = candidate.flatMap({ ICEAgent.text(of: $0) }) {
+                Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().report(.candidate(text))
             }
         }
         typealias Selected =
@@ -380,8 +380,29 @@ public final class ICEAgent {
         handlers.onState(new)
     }
 
-    private func found(_ candidate: UnsafeMutablePointer<NiceCandidate>) {
-        guard candidate.pointee.transport == NICE_CANDIDATE_TRANSPORT_UDP else { return }
+    private enum Report: Sendable {
+        case state(guint)
+        case gathered
+        case candidate(String)
+    }
+
+    /// libnice reports what UPnP found on that library's thread.
+    private func report(_ report: Report) {
+        if loop.isOnLoop { return take(report) }
+        let me = LoopBound(self)
+        loop.perform { me.value.take(report) }
+    }
+
+    private func take(_ report: Report) {
+        switch report {
+        case .state(let code): changed(to: code)
+        case .gathered: handlers.onGatheringDone()
+        case .candidate(let text): handlers.onCandidate(text)
+        }
+    }
+
+    private static func text(of candidate: UnsafeMutablePointer<NiceCandidate>) -> String? {
+        guard candidate.pointee.transport == NICE_CANDIDATE_TRANSPORT_UDP else { return nil }
         let kind = candidate.kind
         var text =
             "candidate:\(String(cString: cnice_candidate_foundation(candidate))) 1 udp \(candidate.pointee.priority) "
@@ -391,7 +412,7 @@ public final class ICEAgent {
             let base = cnice_candidate_base(candidate)
             text += " raddr \(base.text) rport \(nice_address_get_port(base))"
         }
-        handlers.onCandidate(text)
+        return text
     }
 
     private func selected(_ local: UnsafeMutablePointer<NiceCandidate>, _ remote: UnsafeMutablePointer<NiceCandidate>) {

@@ -20,6 +20,8 @@ final class Broadcast: ViewerConnectionDelegate {
         /// Numeric; nil for all of the machine.
         var localAddresses: [String]?
         var includesLoopback: Bool
+        var usesUPnP: Bool
+        var usesOnlyRelays: Bool
         /// What viewers see.
         var name: String?
     }
@@ -39,6 +41,10 @@ final class Broadcast: ViewerConnectionDelegate {
     var wish: ((Wish) -> Void)?
     /// A key frame is needed: for a viewer that has no picture yet, or else for repair.
     var keyframe: ((Bool) -> Void)?
+    /// STUN and TURN for those who come from now on.
+    var servers = PathServers.Addresses()
+    /// Candidates were found after the answer: all of these so far, as a trickle fragment.
+    var foundLate: ((SessionID, String) -> Void)?
     /// A session is over; so many viewers stay.
     var left: ((SessionID, Int) -> Void)?
 
@@ -95,8 +101,10 @@ final class Broadcast: ViewerConnectionDelegate {
             let transport = try SecureTransport(
                 loop: loop, isServer: true, identity: settings.identity, expectedFingerprint: viewer.fingerprint,
                 ice: .init(
-                    isControlling: false, localAddresses: settings.localAddresses,
-                    includesLoopback: settings.includesLoopback))
+                    isControlling: false, stunServers: servers.stun, turnServers: servers.turn,
+                    localAddresses: settings.localAddresses,
+                    includesLoopback: settings.includesLoopback && mayComeFromHere(viewer.address),
+                    usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP))
             let sender = MediaSender(
                 parameters(offer, ssrcs), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(),
                 now: NetworkLoop.now())
@@ -115,13 +123,18 @@ final class Broadcast: ViewerConnectionDelegate {
         emit(.viewerJoined(description, viewers: viewers.count))
         connection.begin(
             remote: offer.credentials, candidates: offer.candidates, ended: !offer.isTrickling)
-        connection.whenGathered { [settings, cname] candidates in
+        // Who has knocked hears of later candidates through the events; a foreign player does not.
+        let isTold = viewer.knock != nil
+        let wanted = !servers.turn.isEmpty ? ICECandidate.Kind.relayed : .serverReflexive
+        connection.whenGathered(
+            patience: isTold ? .milliseconds(200) : .seconds(4), wanted: servers.isEmpty ? nil : wanted
+        ) { [settings, cname] candidates, isComplete in
             guard let credentials = connection.localCredentials else {
                 return done(.failure(OfferRefusal(.busy, "The host found no way to receive.")))
             }
             let media = HostMedia(
-                credentials: credentials, fingerprint: own, candidates: candidates, videoSSRC: ssrcs[0],
-                rtxSSRC: ssrcs[1],
+                credentials: credentials, fingerprint: own, candidates: candidates,
+                endsCandidates: isComplete || !isTold, videoSSRC: ssrcs[0], rtxSSRC: ssrcs[1],
                 audio: settings.audio.enumerated().map {
                     HostAudioTrack(
                         ssrc: ssrcs[2 + $0.offset], label: $0.element.label,
@@ -130,7 +143,21 @@ final class Broadcast: ViewerConnectionDelegate {
             done(
                 .success(
                     OpenedSession(id: id, answer: answer(to: offer, media), etag: credentials.usernameFragment)))
+            guard isTold, !isComplete else { return }
+            connection.trickle { [weak self] late, isComplete in
+                var list = CandidateList()
+                for candidate in late { list.add(candidate) }
+                let fragment = TrickleFragment(
+                    credentials: credentials, mid: offer.video?.mid ?? offer.audio.first?.mid, candidates: list,
+                    endsCandidates: isComplete)
+                self?.foundLate?(id, fragment.serialised)
+            }
         }
+    }
+
+    /// Servers elsewhere cannot be asked from 127.0.0.1, so it is only for viewers that may be on this machine.
+    private func mayComeFromHere(_ address: String) -> Bool {
+        servers.isEmpty || address.hasPrefix("127.") || address == "::1"
     }
 
     func add(_ fragment: String, to id: SessionID) -> OfferRefusal? {

@@ -50,10 +50,15 @@ final class HostConnection: SecureTransportDelegate {
         receiver = MediaReceiver(
             parameters(answer), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(), now: now)
         transport.start(remote: answer.credentials)
-        for candidate in answer.candidates.usable { transport.add(candidate) }
-        if answer.endsCandidates { transport.endOfCandidates() }
+        add(answer.candidates, ended: answer.endsCandidates)
         liveness.set(now + .seconds(1))
         if isSecure { pump() }
+    }
+
+    /// Candidates that the host found after its answer.
+    func add(_ candidates: CandidateList, ended: Bool) {
+        for candidate in candidates.usable { transport.add(candidate) }
+        if ended { transport.endOfCandidates() }
     }
 
     private func parameters(_ answer: HostAnswer) -> ReceiverParameters {

@@ -40,6 +40,12 @@ public final class HostSession: BroadcastDesk {
         public var maximumViewers: Int
         /// What viewers see; nil for no name.
         public var name: String?
+        /// STUN and TURN servers, for this host and for its viewers, who are told the credentials too.
+        public var iceServers: [ICEServer] = []
+        /// Asks the router to forward ports.
+        public var usesUPnP = false
+        /// Sends through TURN servers alone, so that viewers do not learn an address of this machine.
+        public var usesOnlyRelays = false
 
         /// A numeric address to listen at holds for media too.
         var mediaAddresses: [String]? {
@@ -78,6 +84,7 @@ public final class HostSession: BroadcastDesk {
     /// Who waits for an answer.
     private let knocking = Monitor<[KnockID: ViewerDescription]>([:])
     private let bells: LoopBound<Bells>
+    private let servers: PathServers
 
     /// - Parameters:
     ///   - source: used by the session's video thread from now on.
@@ -92,6 +99,7 @@ public final class HostSession: BroadcastDesk {
         self.identity = identity
         self.door = door
         self.emit = emit
+        servers = PathServers(configuration.iceServers)
         let loop = NetworkLoop(name: "net-0")
         self.loop = loop
         let frames = FrameQueue<FrameInfo>(capacity: 3, bytes: 65_536)
@@ -101,7 +109,8 @@ public final class HostSession: BroadcastDesk {
             fingerprint: identity.fingerprint, maximumBitrate: configuration.maximumBitrate,
             audio: inputs.map { .init(label: $0.label, hasSilenceSuppression: $0.hasSilenceSuppression) },
             maximumViewers: configuration.maximumViewers, localAddresses: configuration.mediaAddresses,
-            includesLoopback: configuration.mediaAddresses == nil, name: configuration.name)
+            includesLoopback: configuration.mediaAddresses == nil, usesUPnP: configuration.usesUPnP,
+            usesOnlyRelays: configuration.usesOnlyRelays, name: configuration.name)
         let core = LoopBound(
             loop,
             making: {
@@ -153,6 +162,9 @@ public final class HostSession: BroadcastDesk {
                 server?.forget(session)
                 server?.broadcastEvent(.viewerCount(viewers))
             }
+            broadcast.foundLate = { session, fragment in
+                running.with { $0 }?.send(candidates: fragment, of: session)
+            }
             broadcast.keyframe = { isFirst in
                 video.change {
                     $0.isKeyframeWanted = true
@@ -175,6 +187,8 @@ public final class HostSession: BroadcastDesk {
         var settings = SignalingServer.Configuration(
             host: configuration.listenHost, port: configuration.listenPort, fixedToken: configuration.fixedToken)
         settings.sessionCapacity = configuration.maximumViewers
+        settings.iceServers = servers.servers
+        await findServers()
         let server = SignalingServer(identity: identity, configuration: settings, desk: self, logger: .silent)
         let port: Int
         do throws(SignalingServerError) {
@@ -202,6 +216,14 @@ public final class HostSession: BroadcastDesk {
             fingerprint: identity.fingerprint)
     }
 
+    /// Looks the names of STUN and TURN servers up.
+    private func findServers() async {
+        guard !servers.servers.isEmpty else { return }
+        let addresses = await servers.addresses()
+        for complaint in addresses.complaints { emit(.warning(complaint)) }
+        core.perform { $0.servers = addresses }
+    }
+
     /// Tells the viewers, frees everything, emits `.ended`.
     public func stop(_ reason: EndReason) async {
         guard
@@ -216,6 +238,7 @@ public final class HostSession: BroadcastDesk {
         video.stop()
         await core.finish { $0.end($1) }
         await server?.stop()
+        await servers.close()
         await bells.ifRunning { $0.close() }
         loop.stop()
         emit(.ended(reason))

@@ -26,6 +26,11 @@ final class ViewerConnection: SecureTransportDelegate {
     private var isEnded = false
     private var candidates: [ICECandidate] = []
     private var onGathered: (() -> Void)?
+    /// How many candidates the answer has; later ones are trickled.
+    private var answered = 0
+    private var wanted: ICECandidate.Kind?
+    private var onLate: (([ICECandidate], Bool) -> Void)?
+    private var lateTimer: LoopTimer?
     private let opened: MediaInstant
     private let liveness: LoopTimer
 
@@ -70,15 +75,41 @@ final class ViewerConnection: SecureTransportDelegate {
 
     func gather() throws(ICEFailure) { try transport.gather() }
 
-    /// Calls back once, with what was found; at once if gathering is over.
-    func whenGathered(_ body: @escaping ([ICECandidate]) -> Void) {
-        if transport.hasGathered { return body(candidates) }
-        onGathered = { [weak self] in body(self?.candidates ?? []) }
+    /// Calls back once, with what was found and whether that is all: at once if gathering is over, or when a candidate
+    /// of the wanted kind has come, or when patience is over.
+    func whenGathered(
+        patience: MediaDuration, wanted: ICECandidate.Kind?, _ body: @escaping ([ICECandidate], Bool) -> Void
+    ) {
+        self.wanted = wanted
+        onGathered = { [weak self] in
+            guard let self else { return body([], true) }
+            answered = candidates.count
+            body(candidates, transport.hasGathered)
+        }
+        if transport.hasGathered || hasWanted { return finishGathering() }
         let box = WeakBox(self)
-        let patience = loop.makeTimer { box.value?.finishGathering() }
-        patience.set(NetworkLoop.now() + .milliseconds(500))
-        gatheringPatience = patience
+        let timer = loop.makeTimer { box.value?.finishGathering() }
+        timer.set(NetworkLoop.now() + patience)
+        gatheringPatience = timer
     }
+
+    private var hasWanted: Bool { wanted.map { kind in candidates.contains { $0.kind == kind } } ?? false }
+
+    /// After `whenGathered`: calls back with all candidates that came later, each time that there are more, and at the end.
+    func trickle(_ body: @escaping ([ICECandidate], Bool) -> Void) {
+        onLate = body
+        let box = WeakBox(self)
+        lateTimer = loop.makeTimer { box.value?.tellLate() }
+        if transport.hasGathered || candidates.count > answered { tellLate() }
+    }
+
+    private func tellLate() {
+        guard !isEnded, let onLate else { return }
+        let isComplete = transport.hasGathered
+        onLate(Array(candidates.dropFirst(answered)), isComplete)
+        if isComplete { self.onLate = nil }
+    }
+
     private var gatheringPatience: LoopTimer?
 
     private func finishGathering() {
@@ -158,6 +189,8 @@ final class ViewerConnection: SecureTransportDelegate {
         timer.close()
         liveness.close()
         gatheringPatience?.close()
+        lateTimer?.close()
+        onLate = nil
         transport.close(done)
     }
 
@@ -182,10 +215,17 @@ final class ViewerConnection: SecureTransportDelegate {
     // MARK: The transport's news
 
     func transport(gathered candidate: String) {
-        if let candidate = ICECandidate(candidate) { candidates.append(candidate) }
+        guard let candidate = ICECandidate(candidate) else { return }
+        candidates.append(candidate)
+        if onGathered != nil, hasWanted { finishGathering() }
+        // What comes together is told together.
+        if onLate != nil { lateTimer?.set(NetworkLoop.now() + .milliseconds(20)) }
     }
 
-    func transportFinishedGathering() { finishGathering() }
+    func transportFinishedGathering() {
+        finishGathering()
+        tellLate()
+    }
 
     func transportIsSecure(profile: SRTPProfile) {
         isConnected = true

@@ -30,20 +30,29 @@ public final class WatchSession: Sendable {
     private let link: Link
     private let identity: Identity
     private let name: String
+    private let ownServers: [ICEServer]
+    private let usesOnlyRelays: Bool
     private let emit: @Sendable (WatchEvent) -> Void
     private let loop: NetworkLoop
     private let core: LoopBound<Watching>
     private let outcome = Outcome()
     /// The knock that waits for its answer.
     private let ticket = Monitor<KnockTicket?>(nil)
+    private let servers = Monitor<PathServers?>(nil)
 
+    /// - Parameters:
+    ///   - servers: STUN and TURN servers to use beside those that the host names.
+    ///   - usesOnlyRelays: the host then learns no address of this machine from the media.
     public init(
-        link: Link, identity: Identity, name: String, playback: Playback,
+        link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
+        playback: Playback,
         emit: @escaping @Sendable (WatchEvent) -> Void
     ) {
         self.link = link
         self.identity = identity
         self.name = name
+        ownServers = servers
+        self.usesOnlyRelays = usesOnlyRelays
         self.emit = emit
         let loop = NetworkLoop(name: "net-0")
         self.loop = loop
@@ -78,6 +87,7 @@ public final class WatchSession: Sendable {
         await core.finish { $0.close($1) }
         if let ticket = ticket.with({ $0 }) { await client.withdraw(ticket) }
         await client.leave()
+        await servers.with({ $0 })?.close()
         // TLS waits up to 5 s for the other side's goodbye, and nobody needs to wait for that.
         Task.detached { await client.close() }
         loop.stop()
@@ -90,14 +100,16 @@ public final class WatchSession: Sendable {
             certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER)
         let expected = link.fingerprint
         let loopback = isLocal(link.host)
-        // Gathering runs while the host's answer is awaited.
-        if let failure = await core.ifRunning({ $0.prepare(own, expected: expected, includesLoopback: loopback) })
-            ?? nil
-        {
+        let (token, hostServers) = try await knock(client, fingerprint)
+        emit(.accepted)
+        let addresses = await find(ownServers + hostServers)
+        let relaysOnly = usesOnlyRelays
+        if let failure = await core.ifRunning({
+            $0.prepare(
+                own, expected: expected, includesLoopback: loopback, servers: addresses, usesOnlyRelays: relaysOnly)
+        }) ?? nil {
             throw failure
         }
-        let token = try await knock(client, fingerprint)
-        emit(.accepted)
         let found = await core.gathered()
         guard let credentials = found.credentials, let print = Fingerprint(sha256: fingerprint) else {
             throw EndReason(.failed, "this machine found no way to receive")
@@ -123,11 +135,23 @@ public final class WatchSession: Sendable {
         }
         if let name = answer.name { emit(.named(PeerText.clean(name, fallback: "share"))) }
         await core.ifRunning { $0.begin(answer) }
-        if !found.isComplete { Task { await trickleRest(client, credentials, sent: found.candidates) } }
+        if !found.isComplete { Task { await trickleRest(client, credentials, sent: found.candidates.count) } }
         await listen(client)
     }
 
-    private func knock(_ client: SignalingClient, _ fingerprint: [UInt8]) async throws(EndReason) -> String {
+    /// Without servers this takes no time.
+    private func find(_ servers: [ICEServer]) async -> PathServers.Addresses {
+        let book = PathServers(servers)
+        self.servers.with { $0 = book }
+        // Who waits for a picture should not wait long for a name.
+        let addresses = await book.addresses(limit: .milliseconds(1_500))
+        for complaint in addresses.complaints { emit(.warning(complaint)) }
+        return addresses
+    }
+
+    private func knock(
+        _ client: SignalingClient, _ fingerprint: [UInt8]
+    ) async throws(EndReason) -> (token: String, servers: [ICEServer]) {
         do throws(SignalingError) {
             let ticket = try await client.knock(name: name, fingerprint: fingerprint)
             emit(.knocking(words: FourWords(fingerprint: fingerprint).description))
@@ -135,7 +159,7 @@ public final class WatchSession: Sendable {
             let answer = try await client.waitForAnswer(ticket)
             self.ticket.with { $0 = nil }
             switch answer {
-            case .accepted(let token, _): return token
+            case .accepted(let token, let servers): return (token, servers)
             case .refused(let reason): throw SignalingError(.refused, reason)
             case .unanswered: throw SignalingError(.unanswered, "nobody answered within 60 s")
             }
@@ -144,13 +168,18 @@ public final class WatchSession: Sendable {
         }
     }
 
-    private func trickleRest(_ client: SignalingClient, _ credentials: ICECredentials, sent: [ICECandidate]) async {
-        let all = await core.ifRunning { $0.allCandidates } ?? []
-        let rest = all.filter { !sent.contains($0) }
-        var list = CandidateList()
-        for candidate in rest { list.add(candidate) }
-        let fragment = TrickleFragment(credentials: credentials, mid: "0", candidates: list, endsCandidates: true)
-        try? await client.trickle(fragment.serialised)
+    /// Tells the host what is found after the offer, until nothing more will be.
+    private func trickleRest(_ client: SignalingClient, _ credentials: ICECredentials, sent: Int) async {
+        var known = sent
+        while let more = await core.more(than: known) {
+            known += more.candidates.count
+            var list = CandidateList()
+            for candidate in more.candidates { list.add(candidate) }
+            let fragment = TrickleFragment(
+                credentials: credentials, mid: "0", candidates: list, endsCandidates: more.isComplete)
+            try? await client.trickle(fragment.serialised)
+            if more.isComplete { return }
+        }
     }
 
     /// The host's own words about the end are better than the silence that follows it.
@@ -160,6 +189,9 @@ public final class WatchSession: Sendable {
                 switch event {
                 case .ended(let reason): outcome.settle(EndReason(.hostEnded, reason))
                 case .viewerCount(let count): emit(.viewerCount(count))
+                case .candidates(let text):
+                    guard let fragment = try? TrickleFragment.parse(text) else { break }
+                    await core.ifRunning { $0.add(fragment) }
                 case .other: break
                 }
             }

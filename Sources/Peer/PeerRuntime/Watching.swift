@@ -25,6 +25,8 @@ final class Watching: HostConnectionDelegate {
     private var candidates: [ICECandidate] = []
     private var hasGathered = false
     private var onGathered: (() -> Void)?
+    private var onMore: (known: Int, body: (More?) -> Void)?
+    private var hostCredentials: ICECredentials?
     private var patience: LoopTimer?
     private let ntpEpoch: NTPTimestamp
     private let epoch: MediaInstant
@@ -46,12 +48,15 @@ final class Watching: HostConnectionDelegate {
 
     /// - Returns: why it cannot be done; nil if all is well.
     func prepare(
-        _ identity: SecureTransport.Identity, expected: [UInt8], includesLoopback: Bool
+        _ identity: SecureTransport.Identity, expected: [UInt8], includesLoopback: Bool, servers: PathServers.Addresses,
+        usesOnlyRelays: Bool
     ) -> EndReason? {
         do {
             let transport = try SecureTransport(
                 loop: loop, isServer: false, identity: identity, expectedFingerprint: expected,
-                ice: .init(isControlling: true, includesLoopback: includesLoopback))
+                ice: .init(
+                    isControlling: true, stunServers: servers.stun, turnServers: servers.turn,
+                    includesLoopback: includesLoopback, usesOnlyRelays: usesOnlyRelays))
             connection = HostConnection(loop: loop, transport: transport, delegate: self)
             let box = WeakBox(self)
             let loop = loop
@@ -61,7 +66,7 @@ final class Watching: HostConnectionDelegate {
                     core.perform { $0.value?.connection?.requestKeyframe() }
                 }, firstPicture: { [emit] in emit(.firstPicture($0)) })
             patience = loop.makeTimer { box.value?.finishGathering() }
-            patience?.set(NetworkLoop.now() + .milliseconds(300))
+            patience?.set(NetworkLoop.now() + .milliseconds(100))
             try transport.gather()
             return nil
         } catch {
@@ -81,7 +86,29 @@ final class Watching: HostConnectionDelegate {
         onGathered = report
     }
 
-    var allCandidates: [ICECandidate] { candidates }
+    /// Calls back once, when there are more than `known` candidates or there will be no more; nil at the end of the session.
+    func whenMore(than known: Int, _ body: @escaping (More?) -> Void) {
+        onMore?.body(nil)
+        onMore = isClosed ? nil : (known, body)
+        if isClosed { body(nil) } else { tellMore() }
+    }
+
+    struct More: Sendable {
+        var candidates: [ICECandidate]
+        var isComplete: Bool
+    }
+
+    private func tellMore() {
+        guard let (known, body) = onMore, hasGathered || candidates.count > known else { return }
+        onMore = nil
+        body(More(candidates: Array(candidates.dropFirst(known)), isComplete: hasGathered))
+    }
+
+    /// What the host found after its answer. A fragment of another ICE session is none of ours.
+    func add(_ fragment: TrickleFragment) {
+        guard let credentials = fragment.credentials, credentials == hostCredentials else { return }
+        connection?.add(fragment.candidates, ended: fragment.endsCandidates)
+    }
 
     private func finishGathering() {
         patience?.close()
@@ -91,7 +118,10 @@ final class Watching: HostConnectionDelegate {
         body?()
     }
 
-    func begin(_ answer: HostAnswer) { connection?.begin(answer) }
+    func begin(_ answer: HostAnswer) {
+        hostCredentials = answer.credentials
+        connection?.begin(answer)
+    }
 
     // MARK: Playing
 
@@ -153,12 +183,15 @@ final class Watching: HostConnectionDelegate {
     func hostEnded(_ reason: EndReason) { outcome.settle(reason) }
 
     func host(found candidate: String) {
-        if let candidate = ICECandidate(candidate) { candidates.append(candidate) }
+        guard let candidate = ICECandidate(candidate) else { return }
+        candidates.append(candidate)
+        tellMore()
     }
 
     func hostFinishedGathering() {
         hasGathered = true
         finishGathering()
+        tellMore()
     }
 
     var statistics: WatchStatistics? {
@@ -178,6 +211,8 @@ final class Watching: HostConnectionDelegate {
         guard !isClosed else { return done() }
         isClosed = true
         patience?.close()
+        onMore?.body(nil)
+        onMore = nil
         decoding?.close()
         for speaker in speakers.values { speaker.close() }
         guard let connection else { return done() }
@@ -186,6 +221,13 @@ final class Watching: HostConnectionDelegate {
 }
 
 extension LoopBound<Watching> {
+    func more(than known: Int) async -> Watching.More? {
+        await withCheckedContinuation { continuation in
+            let isRunning = perform { $0.whenMore(than: known) { continuation.resume(returning: $0) } }
+            if !isRunning { continuation.resume(returning: nil) }
+        }
+    }
+
     func gathered() async -> Watching.Gathered {
         await withCheckedContinuation { continuation in
             let isRunning = perform { $0.whenGathered { continuation.resume(returning: $0) } }

@@ -5,6 +5,8 @@ public enum HostEvent: Sendable, Equatable {
     /// The broadcast is over; nothing follows.
     case ended(reason: String)
     case viewerCount(Int)
+    /// For one viewer: all candidates that the host found after its answer, as a trickle fragment (RFC 8840).
+    case candidates(fragment: String)
     /// Any other event: its name and its JSON.
     case other(name: String, json: String)
 
@@ -12,6 +14,7 @@ public enum HostEvent: Sendable, Equatable {
         switch self {
         case .ended: "ended"
         case .viewerCount: "viewercount"
+        case .candidates: "candidates"
         case .other(let name, _): name
         }
     }
@@ -25,13 +28,21 @@ public enum HostEvent: Sendable, Equatable {
         var viewercount: Int
     }
 
+    private struct Candidates: Codable {
+        var type = "candidates"
+        var fragment: String
+    }
+
+    private static func json(_ value: some Encodable) -> String {
+        (try? JSONEncoder().encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+
     /// One server-sent event: its name, and one `data:` line of JSON.
     var serialized: String {
-        let encoder = JSONEncoder()
         let json: String
         switch self {
-        case .ended(let reason):
-            json = (try? encoder.encode(Ended(reason: reason))).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+        case .ended(let reason): json = Self.json(Ended(reason: reason))
+        case .candidates(let fragment): json = Self.json(Candidates(fragment: fragment))
         case .viewerCount(let count): json = "{\"type\":\"viewercount\",\"viewercount\":\(count)}"
         case .other(_, let text): json = text
         }
@@ -48,6 +59,9 @@ public enum HostEvent: Sendable, Equatable {
         case "viewercount":
             guard let count = try? decoder.decode(Count.self, from: Data(data.utf8)) else { return nil }
             self = .viewerCount(count.viewercount)
+        case "candidates":
+            guard let found = try? decoder.decode(Candidates.self, from: Data(data.utf8)) else { return nil }
+            self = .candidates(fragment: found.fragment)
         default: self = .other(name: name, json: data)
         }
     }

@@ -49,6 +49,7 @@ public actor SignalingClient {
     private var token: String?
     private var session: OfferAnswer?
     private var isClosed = false
+    private var connecting = 0
 
     public init(link: Link, configuration: Configuration = Configuration()) throws(SignalingError) {
         self.link = link
@@ -95,7 +96,7 @@ public actor SignalingClient {
                         AdmissionDocument.self, from: Data(answer.body.readableBytesView))
                 else { throw SignalingError.stranger(link, "its answer makes no sense") }
                 token = document.token
-                return .accepted(token: document.token, iceServers: document.iceServers)
+                return .accepted(token: document.token, iceServers: Array(document.iceServers.prefix(16)))
             default:
                 let failure = failure(answer)
                 switch failure.code {
@@ -145,7 +146,7 @@ public actor SignalingClient {
 
     /// What the host tells while this viewer watches. Ends after `.ended`; throws `.connectionLost` when the connection breaks.
     public func events() async throws(SignalingError) -> AsyncThrowingStream<HostEvent, any Error> {
-        let channel = try await connector.connect()
+        let channel = try await connect()
         let (events, feed) = AsyncThrowingStream.makeStream(
             of: HostEvent.self, bufferingPolicy: .bufferingOldest(configuration.eventCapacity))
         let reader = EventStreamReader(feed, lost: SignalingError.lost(link)) { channel.close(promise: nil) }
@@ -186,7 +187,23 @@ public actor SignalingClient {
         for channel in idle + streams { channel.close(promise: nil) }
         idle = []
         streams = []
-        try? await group.shutdownGracefully()
+        if connecting == 0 { try? await group.shutdownGracefully() }
+    }
+
+    /// NIO must not be asked for a connection by a group that is shut down, so the last one to connect ends it.
+    private func connect() async throws(SignalingError) -> any Channel {
+        guard !isClosed else { throw .lost(link) }
+        connecting += 1
+        let result: Result<any Channel, SignalingError>
+        do throws(SignalingError) {
+            result = .success(try await connector.connect())
+        } catch {
+            result = .failure(error)
+        }
+        connecting -= 1
+        guard isClosed else { return try result.get() }
+        if connecting == 0 { try? await group.shutdownGracefully() }
+        throw .lost(link)
     }
 }
 
@@ -215,7 +232,7 @@ extension SignalingClient {
             }
             break
         }
-        let channel = try await connector.connect()
+        let channel = try await connect()
         do {
             return try await exchange(head, body, on: channel, timeout)
         } catch {

@@ -25,6 +25,8 @@ final class AdmissionBook: Sendable {
         var order: [TokenHash] = []
         var sessions: [SessionID: Session] = [:]
         var sessionsOpened = 0
+        /// What was found after the answer; perhaps before the session is known here.
+        var late: [SessionID: String] = [:]
     }
 
     private let state = Mutex(State())
@@ -69,6 +71,21 @@ final class AdmissionBook: Sendable {
         }
     }
 
+    /// Keeps the candidates that the host found after its answer, for streams that open later.
+    /// - Returns: whose session it is; nil if it is not known yet (or any more).
+    func keep(late fragment: String, of id: SessionID) -> TokenHash? {
+        state.withLock { state in
+            if state.late[id] != nil || state.late.count < capacity { state.late[id] = fragment }
+            return state.sessions[id]?.owner
+        }
+    }
+
+    func late(of id: SessionID) -> String? { state.withLock { $0.late[id] } }
+
+    func late(of owner: TokenHash) -> [String] {
+        state.withLock { state in state.late.filter { state.sessions[$0.key]?.owner == owner }.map(\.value) }
+    }
+
     func session(_ id: SessionID) -> Session? { state.withLock { $0.sessions[id] } }
 
     /// Removes and returns the oldest session of `owner` if it has `limit` or more: a viewer that came again without goodbye.
@@ -79,6 +96,7 @@ final class AdmissionBook: Sendable {
                 return nil
             }
             state.sessions[oldest.key] = nil
+            state.late[oldest.key] = nil
             return oldest.key
         }
     }
@@ -87,5 +105,10 @@ final class AdmissionBook: Sendable {
 
     /// - Returns: false if there is none.
     @discardableResult
-    func remove(_ id: SessionID) -> Bool { state.withLock { $0.sessions.removeValue(forKey: id) != nil } }
+    func remove(_ id: SessionID) -> Bool {
+        state.withLock { state in
+            state.late[id] = nil
+            return state.sessions.removeValue(forKey: id) != nil
+        }
+    }
 }

@@ -73,6 +73,21 @@ final class EventHub: Sendable {
         }
     }
 
+    /// To the streams of one viewer alone.
+    /// - Returns: how many of them were too slow for it.
+    func send(_ event: HostEvent, to owner: AdmissionBook.TokenHash) -> Int {
+        let text = event.serialized
+        return state.withLock { state in
+            var dropped = 0
+            for stream in state.streams.values where stream.owner == owner {
+                guard case .dropped = stream.continuation.yield(text) else { continue }
+                stream.continuation.finish()
+                dropped += 1
+            }
+            return dropped
+        }
+    }
+
     /// Says goodbye on every stream, and waits until all have written it, or `limit` is over.
     func end(reason: String, limit: Duration) async {
         let event = HostEvent.ended(reason: reason)

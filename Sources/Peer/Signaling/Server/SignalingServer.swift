@@ -142,6 +142,14 @@ public actor SignalingServer {
         if dropped > 0 { service.count { $0.eventsDropped += dropped } }
     }
 
+    /// Candidates that were found after the answer, all of them so far, to the viewer whose session it is: now, and again
+    /// on a stream that it opens later.
+    public nonisolated func send(candidates fragment: String, of session: SessionID) {
+        guard let owner = service.admissions.keep(late: fragment, of: session) else { return }
+        let dropped = service.hub.send(.candidates(fragment: fragment), to: owner)
+        if dropped > 0 { service.count { $0.eventsDropped += dropped } }
+    }
+
     /// Tells every viewer that and why the broadcast is over, and waits until they have it, 1 s at most. Knocks are withdrawn;
     /// nobody can come in any more.
     public nonisolated func endAll(reason: String) async {

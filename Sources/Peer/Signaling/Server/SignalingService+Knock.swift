@@ -2,19 +2,6 @@ import FoundationEssentials
 import HTTPTypes
 import NIOCore
 
-/// A STUN or TURN server for viewers, as `RTCIceServer` has it.
-public struct ICEServer: Codable, Sendable, Equatable {
-    public var urls: [String]
-    public var username: String?
-    public var credential: String?
-
-    public init(urls: [String], username: String? = nil, credential: String? = nil) {
-        self.urls = urls
-        self.username = username
-        self.credential = credential
-    }
-}
-
 /// The body of a knock.
 struct KnockRequest: Codable {
     var name: String?

@@ -68,6 +68,7 @@ extension SignalingService {
         case .success(let session):
             admissions.add(session, owner: owner)
             count { $0.sessions += 1 }
+            if let late = admissions.late(of: session.id) { _ = hub.send(.candidates(fragment: late), to: owner) }
             return created(session, viewer)
         }
     }
@@ -107,15 +108,8 @@ extension SignalingService {
                 name: Header.link,
                 value: "<\(base)/events>; rel=\"urn:ietf:params:whep:ext:core:server-sent-events\"; "
                     + "events=\"viewercount,ended\""))
-        for server in configuration.iceServers {
-            for url in server.urls {
-                var value = "<\(url)>; rel=\"ice-server\""
-                if let username = server.username { value += "; username=\"\(username)\"" }
-                if let credential = server.credential {
-                    value += "; credential=\"\(credential)\"; credential-type=\"password\""
-                }
-                reply.headers.append(HTTPField(name: Header.link, value: value))
-            }
+        for value in configuration.iceServers.flatMap(\.links) {
+            reply.headers.append(HTTPField(name: Header.link, value: value))
         }
         return reply
     }

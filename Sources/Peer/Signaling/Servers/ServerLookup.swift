@@ -1,0 +1,70 @@
+import Glibc
+import NIOCore
+
+/// Names to addresses, away from every loop: libnice must not look names up itself.
+public enum ServerLookup {
+    /// The first IPv4 and the first IPv6 address of a name; an address stands for itself. Empty if there is none, or if the
+    /// answer takes longer than `limit`.
+    public static func addresses(of host: String, limit: Duration = .seconds(3)) async -> [String] {
+        if let address = try? SocketAddress(ipAddress: host, port: 1) { return [address.ipAddress ?? host] }
+        let found = OneShot<[String]>()
+        // `getaddrinfo` blocks, and cannot be cancelled: it has a thread, which ends when it does.
+        Thread.detach { found.fulfil(resolve(host)) }
+        let deadline = Task {
+            if (try? await Task.sleep(for: limit)) != nil { found.fulfil([]) }
+        }
+        defer { deadline.cancel() }
+        return await found.value
+    }
+
+    private static func resolve(_ host: String) -> [String] {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_DGRAM.rawValue)
+        hints.ai_flags = AI_ADDRCONFIG
+        var list: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, nil, &hints, &list) == 0 else { return [] }
+        defer { freeaddrinfo(list) }
+        var found: [Int32: String] = [:]
+        var item = list
+        while let current = item {
+            let family = current.pointee.ai_family
+            if found[family] == nil, let address = current.pointee.ai_addr {
+                var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+                if getnameinfo(
+                    address, current.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0
+                {
+                    found[family] = String(
+                        decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+                }
+            }
+            item = current.pointee.ai_next
+        }
+        // A zone means nothing elsewhere.
+        return [AF_INET, AF_INET6].compactMap { found[$0] }.filter { !$0.contains("%") }
+    }
+}
+
+/// A thread for one call that blocks.
+private enum Thread {
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    static func detach(_ body: @escaping @Sendable () -> Void) {
+        var thread = pthread_t()
+        let box = Unmanaged.passRetained(Body(body))
+        let code = pthread_create(
+            &thread, nil,
+            { raw in
+                if let raw { Unmanaged<Body>.fromOpaque(raw).takeRetainedValue().run() }
+                return nil
+            }, box.toOpaque())
+        if code == 0 {
+            pthread_detach(thread)
+        } else {
+            box.release()
+            body()
+        }
+    }
+}

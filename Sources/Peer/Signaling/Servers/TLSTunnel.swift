@@ -1,0 +1,143 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// A port on this machine's loopback whose connections go on over TLS to a server: libnice, whose TURN over TLS is not TLS,
+/// speaks plain TCP to it.
+///
+/// Whoever else on this machine connects reaches that server, and nothing but it.
+public final class TLSTunnel: Sendable {
+    static let connectionLimit = 64
+
+    /// Of 127.0.0.1 and, where there is IPv6, of ::1.
+    public let port: UInt16
+    public let port6: UInt16?
+    private let group: MultiThreadedEventLoopGroup
+    private let listeners: [any Channel]
+
+    private init(_ group: MultiThreadedEventLoopGroup, _ listeners: [any Channel]) {
+        self.group = group
+        self.listeners = listeners
+        port = UInt16(listeners.first?.localAddress?.port ?? 0)
+        port6 = listeners.dropFirst().first?.localAddress?.port.map { UInt16($0) }
+    }
+
+    /// Certificates are checked against the system's roots, or those in the file that SSL_CERT_FILE names.
+    /// - Parameter address: numeric, of `host`, whose name the certificate has to have.
+    public static func open(to host: String, address: String, port: UInt16) async throws -> TLSTunnel {
+        let context = try TLSTrust.clientContext()
+        let remote = try SocketAddress(ipAddress: address, port: Int(port))
+        let name = (try? SocketAddress(ipAddress: host, port: 1)) == nil ? host : nil
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let room = ConnectionRoom(Self.connectionLimit)
+        let bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 32)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelInitializer { inner in
+                guard room.take(inner) else {
+                    inner.close(promise: nil)
+                    return inner.eventLoop.makeSucceededVoidFuture()
+                }
+                return ClientBootstrap(group: inner.eventLoop).connectTimeout(.seconds(5))
+                    .channelOption(.autoRead, value: false)
+                    .channelInitializer { outer in
+                        outer.eventLoop.makeCompletedFuture {
+                            try outer.pipeline.syncOperations.addHandler(
+                                try NIOSSLClientHandler(context: context, serverHostname: name))
+                        }
+                    }
+                    .connect(to: remote).flatMapThrowing { outer in
+                        let (here, there) = Glue.pair()
+                        try inner.pipeline.syncOperations.addHandler(here)
+                        try outer.pipeline.syncOperations.addHandler(there)
+                        inner.setOption(.autoRead, value: true).whenFailure { _ in }
+                        outer.setOption(.autoRead, value: true).whenFailure { _ in }
+                    }
+            }
+        do {
+            var listeners = [try await bootstrap.bind(host: "127.0.0.1", port: 0).get()]
+            if let six = try? await bootstrap.bind(host: "::1", port: 0).get() { listeners.append(six) }
+            return TLSTunnel(group, listeners)
+        } catch {
+            try? await group.shutdownGracefully()
+            throw error
+        }
+    }
+
+    /// Closes every connection. Twice is fine.
+    public func close() async {
+        for listener in listeners { listener.close(promise: nil) }
+        try? await group.shutdownGracefully()
+    }
+}
+
+/// Whom a TLS client of ours trusts.
+enum TLSTrust {
+    static func clientContext() throws -> NIOSSLContext {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        if let file = getenv("SSL_CERT_FILE").map({ String(cString: $0) }), !file.isEmpty {
+            tls.trustRoots = .file(file)
+        }
+        return try NIOSSLContext(configuration: tls)
+    }
+}
+
+/// Counts the connections of a tunnel; on its event loop.
+private final class ConnectionRoom: @unchecked Sendable {
+    // SAFETY: touched on the tunnel's only event loop.
+    private var left: Int
+    init(_ limit: Int) { left = limit }
+
+    func take(_ channel: any Channel) -> Bool {
+        guard left > 0 else { return false }
+        left -= 1
+        channel.closeFuture.whenComplete { _ in self.left += 1 }
+        return true
+    }
+}
+
+/// One end of two connections that hand each other what they read; who cannot write stops the other from reading.
+private final class Glue: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private weak var partner: Glue?
+    private var context: ChannelHandlerContext?
+    private var wantsToRead = false
+
+    static func pair() -> (Glue, Glue) {
+        let (one, other) = (Glue(), Glue())
+        one.partner = other
+        other.partner = one
+        return (one, other)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        partner?.context?.write(wrapOutboundOut(unwrapInboundIn(data)), promise: nil)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) { partner?.context?.flush() }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        guard context.channel.isWritable, let partner, partner.wantsToRead else { return }
+        partner.wantsToRead = false
+        partner.context?.read()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if partner?.context?.channel.isWritable ?? true { context.read() } else { wantsToRead = true }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { partner?.context?.close(promise: nil) }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+        partner?.context?.close(promise: nil)
+    }
+}

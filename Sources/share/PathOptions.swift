@@ -1,0 +1,74 @@
+import ArgumentParser
+import Foundation
+import Signaling
+
+/// Servers that help the media find a way; the same for host and join.
+struct PathOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "A STUN server, which tells what address others see (HOST[:PORT]); may be given again.",
+            valueName: "server"))
+    var stun: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            A TURN server, for where no direct way exists: turn:USER@HOST[:PORT][?transport=tcp], or turns: for TLS; \
+            may be given again. The credential comes from SHARE_TURN_CREDENTIAL.
+            """, valueName: "url"))
+    var turn: [String] = []
+
+    @Flag(help: "Media goes through the TURN servers alone: it tells the other side no address of yours.")
+    var relayOnly = false
+
+    func validate() throws { _ = try servers(credential: "unknown as yet") }
+
+    /// In the order given, STUN first.
+    func servers() throws -> [ICEServer] {
+        let credential = ProcessInfo.processInfo.environment["SHARE_TURN_CREDENTIAL"] ?? ""
+        if !turn.isEmpty, credential.isEmpty {
+            throw Complaint(
+                sentence: "the TURN server's credential is missing", remedy: "Put it in SHARE_TURN_CREDENTIAL.",
+                status: .usage)
+        }
+        return try servers(credential: credential)
+    }
+
+    private func servers(credential: String) throws -> [ICEServer] {
+        try stun.map { ICEServer(urls: [try Self.stun($0)]) } + turn.map { try Self.turn($0, credential) }
+    }
+
+    private static func stun(_ text: String) throws -> String {
+        let url = try read(text.lowercased().hasPrefix("stun:") ? text : "stun:" + text, "--stun")
+        guard url.kind == .stun else { throw ValidationError("--stun is HOST[:PORT], not '\(text)'.") }
+        return "stun:" + url.text.dropFirst("stun:".count)
+    }
+
+    private static func turn(_ text: String, _ credential: String) throws -> ICEServer {
+        // Not repeated in a message: there may be a password in it.
+        guard let at = text.firstIndex(of: "@"), let colon = text.firstIndex(of: ":"), colon < at else {
+            throw ValidationError("--turn is turn:USER@HOST[:PORT][?transport=tcp]; the user name is missing.")
+        }
+        let name = text[text.index(after: colon)..<at]
+        guard let name = String(name).removingPercentEncoding, !name.isEmpty else {
+            throw ValidationError("--turn is turn:USER@HOST[:PORT][?transport=tcp]; the user name cannot be read.")
+        }
+        // Time-limited names ("1700000000:alice") have a colon, too.
+        if let colon = name.firstIndex(of: ":"), Int(name[..<colon]) == nil {
+            throw ValidationError(
+                "--turn takes no credential, as 'ps' would show it: put it in SHARE_TURN_CREDENTIAL, and give "
+                    + "turn:USER@HOST.")
+        }
+        let url = try read(String(text[...colon] + text[text.index(after: at)...]), "--turn")
+        guard url.kind == .turn else { throw ValidationError("--turn begins with turn: or turns:.") }
+        return ICEServer(urls: [url.text], username: name, credential: credential)
+    }
+
+    private static func read(_ text: String, _ option: String) throws -> ServerURL {
+        do throws(ServerURLError) {
+            return try ServerURL(text)
+        } catch {
+            throw ValidationError("\(option): \(error).")
+        }
+    }
+}
