@@ -16,6 +16,7 @@ public final class VP8Encoder: VideoEncoder {
     private var active = BlockMap(PixelSize(width: 0, height: 0))
     private var model = ByteModel()
     private var bucket = ByteBucket()
+    private var base = BaseLayer()
     private var rush = RushMeter()
 
     /// - Parameter threads: 1...4. libvpx's threads wait for each other by spinning: with two on two busy cores a frame took 250 ms instead of 3.
@@ -27,23 +28,34 @@ public final class VP8Encoder: VideoEncoder {
         return sharpness.soft
     }
 
+    public var isBaseBehind: Bool { base.isBehind && core?.isFresh == false }
+
+    public func makeAnother() -> any VideoEncoder { VP8Encoder(threads: threads) }
+
     public func encode(
         _ canvas: I420Canvas, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
     ) throws(CodecFailure) -> EncodedFrame? {
         precondition(changed.size == canvas.size, "a map of \(changed.size) for a canvas of \(canvas.size)")
         let core = try prepare(for: canvas.size)
-        let budget = Budget(request, mood)
-        bucket.fill(at: instant, bitrate: request.bitrate, capacity: budget.burst)
+        let whole = Budget(request.bitrate, request.byteBudget, mood)
+        let baseBitrate = min(request.layering?.baseBitrate ?? request.bitrate, request.bitrate)
+        let budget = request.layering == nil ? whole : Budget(baseBitrate, nil, mood)
+        bucket.fill(at: instant, bitrate: request.bitrate, capacity: whole.burst)
+        base.bucket.fill(at: instant, bitrate: baseBitrate, capacity: budget.burst)
         sharpness?.noteChange(changed, at: instant)
+        base.note(changed)
         if request.isKeyframeRequested || core.isFresh {
             return try encodeKeyframe(core, canvas.picture, at: instant, budget)
         }
         // In debt: a frame now would only wait in front of the network.
-        guard bucket.credit > -budget.debt else { return nil }
-        if request.isRefinement, changed.isEmpty {
+        if request.layering?.isBaseBlocked == true || base.bucket.credit <= -budget.debt {
+            guard request.layering != nil, !request.isRefinement, bucket.credit > whole.share else { return nil }
+            return changed.isEmpty ? nil : try encodeBeside(core, canvas.picture, at: instant, whole)
+        }
+        if request.isRefinement, changed.isEmpty, !base.isBehind {
             return try refine(core, canvas.picture, at: instant, budget)
         }
-        return try encodeChange(core, canvas.picture, changed, at: instant, budget)
+        return try encodeChange(core, canvas.picture, at: instant, budget)
     }
 
     /// Gets memory and tables for pictures of a size, about 55 MB and 15 ms for 1920 x 1080, so that the first frame need not.
@@ -57,6 +69,7 @@ public final class VP8Encoder: VideoEncoder {
         core = new
         sharpness = SharpnessMap(size, sharpQuantizer: Self.sharpQuantizer)
         active = BlockMap(size)
+        base.restart(size)
         return new
     }
 
@@ -74,9 +87,9 @@ public final class VP8Encoder: VideoEncoder {
         var debt: Int
         private let mood: VideoMood
 
-        init(_ request: VideoEncodeRequest, _ mood: VideoMood) {
-            let rate = min(max(request.bitrate.bitsPerSecond, 8_000), 1_000_000_000) / 8
-            burst = max(request.byteBudget ?? rate / 4, 500)
+        init(_ bitrate: Bitrate, _ byteBudget: Int?, _ mood: VideoMood) {
+            let rate = min(max(bitrate.bitsPerSecond, 8_000), 1_000_000_000) / 8
+            burst = max(byteBudget ?? rate / 4, 500)
             share = min(rate / 30, burst)
             // Sharp first: large frames, and then none for a while. Smooth first: never far ahead.
             debt = mood == .text ? rate / 3 : rate / 8
@@ -100,7 +113,7 @@ public final class VP8Encoder: VideoEncoder {
             in: budget.range(content, isKeyframe: true), at: instant)
         let settings = VP8FrameSettings(quantizer: quantizer, isKeyframe: true, isDrawn: content.isDrawn)
         guard let frame = try core.encode(picture, active: nil, at: instant, settings) else { return nil }
-        bucket.spend(frame.bytes.count)
+        spend(frame)
         sharpness?.noteKeyframe(quantizer: frame.quantizer)
         model.learn(
             from: content, of: content.blocks, isKeyframe: true, quantizer: frame.quantizer, bytes: frame.bytes.count,
@@ -109,17 +122,17 @@ public final class VP8Encoder: VideoEncoder {
     }
 
     private func encodeChange(
-        _ core: VP8EncoderCore, _ picture: I420Picture, _ changed: BlockMap, at instant: MediaInstant, _ budget: Budget
+        _ core: VP8EncoderCore, _ picture: I420Picture, at instant: MediaInstant, _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
-        let content = ContentMeter(picture, changed)
-        let total = changed.blocks.count
-        let bytes = min(max(bucket.credit, budget.share), budget.burst)
+        active.clear()
+        active.formUnion(base.lacks)
+        let content = ContentMeter(picture, active)
+        let total = active.blocks.count
+        let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
         let isRushed = rush.isRushed(blocks: content.blocks, of: total, at: instant)
         let quantizer = model.quantizer(
             for: content, of: total, isKeyframe: false, budget: bytes,
             in: budget.range(content, isKeyframe: false, isRushed: isRushed), at: instant)
-        active.clear()
-        active.formUnion(changed)
         var added = 0
         if quantizer <= Self.sharpQuantizer, let sharpness, sharpness.softCount > 0 {
             // There is room: take along what is soft elsewhere.
@@ -128,7 +141,7 @@ public final class VP8Encoder: VideoEncoder {
         let settings = VP8FrameSettings(
             quantizer: quantizer, isKeyframe: false, isDrawn: content.isDrawn, isRushed: isRushed)
         guard let frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
-        bucket.spend(frame.bytes.count)
+        spend(frame)
         rush.note(blocks: content.blocks, of: total, bytes: frame.bytes.count, at: instant)
         sharpness?.noteEncoded(active, quantizer: frame.quantizer)
         if added == 0 {
@@ -140,20 +153,52 @@ public final class VP8Encoder: VideoEncoder {
         return frame
     }
 
+    /// A frame of layer 1: all that the base lacks, for those who have room for it now.
+    private func encodeBeside(
+        _ core: VP8EncoderCore, _ picture: I420Picture, at instant: MediaInstant, _ budget: Budget
+    ) throws(CodecFailure) -> EncodedFrame? {
+        active.clear()
+        active.formUnion(base.lacks)
+        let content = ContentMeter(picture, active)
+        let total = active.blocks.count
+        let isRushed = rush.isRushed(blocks: content.blocks, of: total, at: instant)
+        let quantizer = model.quantizer(
+            for: content, of: total, isKeyframe: false, budget: min(bucket.credit, budget.burst),
+            in: budget.range(content, isKeyframe: false, isRushed: isRushed), at: instant)
+        let settings = VP8FrameSettings(
+            quantizer: quantizer, isKeyframe: false, isDrawn: content.isDrawn, isRushed: isRushed, isDisposable: true)
+        guard let frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
+        spend(frame)
+        base.noteBeside()
+        rush.note(blocks: content.blocks, of: total, bytes: frame.bytes.count, at: instant)
+        model.learn(
+            from: content, of: total, isKeyframe: false, quantizer: frame.quantizer, bytes: frame.bytes.count,
+            at: instant)
+        return frame
+    }
+
+    /// A frame of the base costs both layers, and brings it up to date: a mere refinement is made only if nothing is missing.
+    private func spend(_ frame: EncodedFrame) {
+        bucket.spend(frame.bytes.count)
+        guard frame.layer == 0 else { return }
+        base.bucket.spend(frame.bytes.count)
+        base.noteEncoded()
+    }
+
     private func refine(
         _ core: VP8EncoderCore, _ picture: I420Picture, at instant: MediaInstant, _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
         guard let softCount = sharpness?.softCount, softCount > 0 else { return nil }
         // Wait for a worthwhile amount; each frame has a cost of its own.
-        guard bucket.credit >= min(budget.burst, 3 * budget.share) else { return nil }
+        guard base.bucket.credit >= min(budget.burst, 3 * budget.share) else { return nil }
         active.clear()
         // No copy of `sharpness` may live on here: `noteEncoded` would then copy its arrays.
         let added = sharpness?.addBatch(
-            to: &active, byteBudget: max(bucket.credit, Self.smallestBatchBytes), at: instant)
+            to: &active, byteBudget: max(base.bucket.credit, Self.smallestBatchBytes), at: instant)
         guard let added, added > 0 else { return nil }
         let settings = VP8FrameSettings(quantizer: Self.refiningQuantizer, isKeyframe: false, isDrawn: true)
         guard let frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
-        bucket.spend(frame.bytes.count)
+        spend(frame)
         sharpness?.noteEncoded(active, quantizer: frame.quantizer)
         sharpness?.noteCost(blocks: added, bytes: frame.bytes.count)
         return frame

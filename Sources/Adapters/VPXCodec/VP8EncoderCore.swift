@@ -10,6 +10,8 @@ struct VP8FrameSettings: Equatable {
     var isDrawn: Bool
     /// Much changes all the time: be quick, and let refinement do the rest.
     var isRushed = false
+    /// Nothing will refer to it: a frame of layer 1.
+    var isDisposable = false
 }
 
 /// One libvpx encoder for one picture size. The quantizer is given, not searched: libvpx's own rate control knows nothing of
@@ -103,7 +105,8 @@ final class VP8EncoderCore {
         lastPTS = pts
         let flags =
             settings.isKeyframe
-            ? vpx_enc_frame_flags_t(VPX_EFLAG_FORCE_KF) : vpx_enc_frame_flags_t(cvpx_flag_no_golden())
+            ? vpx_enc_frame_flags_t(VPX_EFLAG_FORCE_KF)
+            : settings.isDisposable ? cvpx_disposable_flags() : vpx_enc_frame_flags_t(cvpx_flag_no_golden())
         let encoded = vpx_codec_encode(context, &image, pts, 33_333, flags, UInt(VPX_DL_REALTIME))
         guard encoded == VPX_CODEC_OK else {
             isFresh = true
@@ -116,7 +119,8 @@ final class VP8EncoderCore {
             isFresh = false
             return EncodedFrame(
                 bytes: UnsafeRawBufferPointer(start: frame.buf, count: frame.sz),
-                isKeyframe: frame.flags & UInt32(VPX_FRAME_IS_KEY) != 0, quantizer: Int(cvpx_last_quantizer(context)))
+                isKeyframe: frame.flags & UInt32(VPX_FRAME_IS_KEY) != 0, quantizer: Int(cvpx_last_quantizer(context)),
+                layer: settings.isDisposable ? 1 : 0)
         }
         return nil
     }

@@ -7,14 +7,31 @@ public struct VideoEncodeRequest: Equatable, Sendable {
     public var isRefinement: Bool
     /// What this frame may cost; nil leaves it to the rate control.
     public var byteBudget: Int?
+    /// Nil: all frames are of the base layer.
+    public var layering: Layering?
 
     public init(
-        bitrate: Bitrate, isKeyframeRequested: Bool = false, isRefinement: Bool = false, byteBudget: Int? = nil
+        bitrate: Bitrate, isKeyframeRequested: Bool = false, isRefinement: Bool = false, byteBudget: Int? = nil,
+        layering: Layering? = nil
     ) {
         self.bitrate = bitrate
         self.isKeyframeRequested = isKeyframeRequested
         self.isRefinement = isRefinement
         self.byteBudget = byteBudget
+        self.layering = layering
+    }
+
+    /// Two temporal layers: what the base cannot take becomes a frame of layer 1, which nothing refers to.
+    public struct Layering: Equatable, Sendable {
+        /// What frames of the base may take; the request's bitrate is for both layers.
+        public var baseBitrate: Bitrate
+        /// Make no frame of the base now: somebody who gets it has not got all of the last one yet.
+        public var isBaseBlocked: Bool
+
+        public init(baseBitrate: Bitrate, isBaseBlocked: Bool = false) {
+            self.baseBitrate = baseBitrate
+            self.isBaseBlocked = isBaseBlocked
+        }
     }
 }
 
@@ -24,7 +41,7 @@ public struct EncodedFrame {
     public var isKeyframe: Bool
     /// 0 (best) ... 63 (worst), as libvpx reports it.
     public var quantizer: Int
-    /// Temporal layer; 0 is the base.
+    /// Temporal layer; 0 is the base. Nothing refers to a frame of layer 1, and it refers to the base alone.
     public var layer: UInt8
 
     public init(bytes: UnsafeRawBufferPointer, isKeyframe: Bool, quantizer: Int, layer: UInt8 = 0) {
@@ -62,6 +79,12 @@ public protocol VideoEncoder: AnyObject {
 
     /// The blocks that `encode` with `isRefinement` would make sharper now; empty when the picture is as sharp as the source.
     var unrefined: BlockMap? { get }
+
+    /// The last frame was of layer 1: the base lacks blocks that it had. `encode` with `isRefinement` and no changes brings them.
+    var isBaseBehind: Bool { get }
+
+    /// A new encoder of the same kind, which has encoded nothing yet.
+    func makeAnother() -> any VideoEncoder
 }
 
 /// Confined to one thread. Input is hostile.

@@ -30,3 +30,9 @@ static inline int cvpx_last_quantizer(vpx_codec_ctx_t *context) {
 static inline vpx_codec_flags_t cvpx_flag_no_golden(void) {
     return VP8_EFLAG_NO_REF_GF | VP8_EFLAG_NO_REF_ARF | VP8_EFLAG_NO_UPD_GF | VP8_EFLAG_NO_UPD_ARF;
 }
+
+// Of a frame that nothing refers to: not even its probabilities are kept.
+static inline vpx_enc_frame_flags_t cvpx_disposable_flags(void) {
+    return VP8_EFLAG_NO_REF_GF | VP8_EFLAG_NO_REF_ARF | VP8_EFLAG_NO_UPD_LAST | VP8_EFLAG_NO_UPD_GF | VP8_EFLAG_NO_UPD_ARF
+        | VP8_EFLAG_NO_UPD_ENTROPY;
+}

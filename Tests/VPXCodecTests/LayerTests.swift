@@ -1,0 +1,183 @@
+import MediaCore
+import Testing
+import VPXCodec
+
+/// One encoder with two temporal layers, a decoder that gets all of it, and one that gets the base alone.
+private final class LayeredPeer {
+    let encoder = VP8Encoder()
+    let full = VP8Decoder()
+    let base = VP8Decoder()
+    private(set) var now = MediaInstant(nanoseconds: 5_000_000_000)
+    private var fullPicture: I420Picture?
+    private var basePicture: I420Picture?
+    private(set) var bytes = [0, 0]
+    private(set) var frames = [0, 0]
+
+    /// - Returns: the frame's layer; nil if it was dropped.
+    @discardableResult
+    func step(
+        _ canvas: I420Canvas, _ changed: BlockMap, bitrate: Bitrate = .kilobits(20_000), base baseBitrate: Bitrate,
+        isBlocked: Bool = false, isKeyframe: Bool = false, isRefinement: Bool = false
+    ) throws -> Int? {
+        now = now + .milliseconds(33)
+        let request = VideoEncodeRequest(
+            bitrate: bitrate, isKeyframeRequested: isKeyframe, isRefinement: isRefinement,
+            layering: .init(baseBitrate: baseBitrate, isBaseBlocked: isBlocked))
+        guard let frame = try encoder.encode(canvas, changed: changed, at: now, request) else { return nil }
+        let layer = Int(frame.layer)
+        bytes[layer] += frame.bytes.count
+        frames[layer] += 1
+        fullPicture = try full.decode(frame.bytes)
+        if layer == 0 { basePicture = try base.decode(frame.bytes) }
+        return layer
+    }
+
+    var fullBlocks: [[UInt8]] { fullPicture.map { blocks(of: $0) } ?? [] }
+    var baseBlocks: [[UInt8]] { basePicture.map { blocks(of: $0) } ?? [] }
+
+    func basePSNR(_ canvas: I420Canvas) -> Double { basePicture.map { lumaPSNR($0, canvas.picture) } ?? 0 }
+
+    /// Goes on until everybody has a sharp picture.
+    func rest(_ canvas: I420Canvas, base: Bitrate) throws {
+        for _ in 0..<600 where encoder.isBaseBehind || encoder.unrefined != nil {
+            try step(canvas, BlockMap(canvas.size), base: base, isRefinement: true)
+        }
+    }
+}
+
+@Suite struct LayerTests {
+    static let size = PixelSize(width: 640, height: 368)
+
+    private func page(_ seed: UInt64 = 7) -> I420Canvas {
+        let canvas = I420Canvas(Self.size)
+        TextPage.draw(on: canvas, rect: PixelRect(Self.size), seed: seed)
+        return canvas
+    }
+
+    private func draw(_ seed: UInt64, on canvas: I420Canvas, _ rect: PixelRect) -> BlockMap {
+        TextPage.draw(on: canvas, rect: rect, seed: seed)
+        var changed = BlockMap(canvas.size)
+        changed.insert(rect)
+        return changed
+    }
+
+    @Test func withRoomForAllEachFrameIsOfTheBase() throws {
+        let canvas = page()
+        let peer = LayeredPeer()
+        for seed in 1..<40 as Range<UInt64> {
+            let changed = draw(seed, on: canvas, PixelRect(x: 64, y: 64, width: 32, height: 16))
+            #expect(try peer.step(canvas, changed, base: .kilobits(15_000)) == 0)
+        }
+        #expect(!peer.encoder.isBaseBehind)
+    }
+
+    @Test func whatABlockedBaseMissesComesWithItsNextFrame() throws {
+        let canvas = page()
+        let peer = LayeredPeer()
+        try peer.step(canvas, BlockMap(Self.size, filled: true), base: .kilobits(19_000))
+        try peer.rest(canvas, base: .kilobits(19_000))
+        let before = peer.baseBlocks
+        // Three places change, one after the other, none of them more than once.
+        for index in 0..<3 {
+            let changed = draw(50 + UInt64(index), on: canvas, PixelRect(x: 192 * index, y: 96, width: 64, height: 32))
+            #expect(try peer.step(canvas, changed, base: .kilobits(19_000), isBlocked: true) == 1)
+        }
+        #expect(peer.encoder.isBaseBehind)
+        #expect(peer.baseBlocks == before)
+        // Who sees all of it sees all three.
+        #expect(zip(peer.fullBlocks, before).count { $0 != $1 } == 24)
+        #expect(try peer.step(canvas, BlockMap(Self.size), base: .kilobits(19_000), isRefinement: true) == 0)
+        #expect(!peer.encoder.isBaseBehind)
+        #expect(peer.baseBlocks == peer.fullBlocks)
+        #expect(zip(peer.baseBlocks, before).count { $0 != $1 } == 24)
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func atRestTheBaseAloneIsBitExactAndSharp(seed: UInt64) throws {
+        let canvas = page(seed)
+        let peer = LayeredPeer()
+        var owed = BlockMap(Self.size, filled: true)
+        for step in 0..<150 {
+            // A line is typed all the time, and now and then half of the page is new.
+            let rect =
+                step % 25 == 24
+                ? PixelRect(x: 0, y: 176, width: 640, height: 192)
+                : PixelRect(x: step % 20 * 32, y: Int(seed) * 32, width: 48, height: 16)
+            owed.formUnion(draw(seed &* 1_000 &+ UInt64(step), on: canvas, rect))
+            let isBlocked = step % 7 < 3
+            if try peer.step(canvas, owed, base: .kilobits(2_500), isBlocked: isBlocked) != nil { owed.clear() }
+        }
+        #expect(peer.frames[0] > 10)
+        #expect(peer.frames[1] > 10)
+        while !owed.isEmpty {
+            if try peer.step(canvas, owed, base: .kilobits(2_500)) != nil { owed.clear() }
+        }
+        try peer.rest(canvas, base: .kilobits(2_500))
+        #expect(peer.encoder.unrefined == nil)
+        #expect(!peer.encoder.isBaseBehind)
+        #expect(peer.baseBlocks == peer.fullBlocks)
+        // Nothing is left to say.
+        let frames = peer.frames
+        for _ in 0..<10 { try peer.step(canvas, BlockMap(Self.size), base: .kilobits(2_500), isRefinement: true) }
+        #expect(peer.frames == frames)
+        #expect(peer.basePSNR(canvas) > 44)
+    }
+
+    @Test func eachLayerKeepsToItsRate() throws {
+        let canvas = page()
+        let peer = LayeredPeer()
+        var owed = BlockMap(Self.size, filled: true)
+        let start = peer.now
+        for step in 0..<300 {
+            // A band that walks over the page: far more than either line can take.
+            owed.formUnion(draw(UInt64(step), on: canvas, PixelRect(x: 0, y: step % 4 * 80, width: 640, height: 80)))
+            if try peer.step(canvas, owed, bitrate: .kilobits(4_000), base: .kilobits(2_000)) != nil { owed.clear() }
+        }
+        let elapsed = (peer.now - start).inSeconds
+        // And what each may be ahead of its line.
+        #expect(Double(peer.bytes[0]) < 250_000 * elapsed + 160_000)
+        #expect(Double(peer.bytes[0] + peer.bytes[1]) < 500_000 * elapsed + 300_000)
+        #expect(peer.bytes[1] > 0)
+        #expect(peer.frames[0] > 10)
+    }
+
+    @Test func keyframesAreOfTheBaseEvenWhileItIsBlocked() throws {
+        let canvas = page()
+        let peer = LayeredPeer()
+        try peer.step(canvas, BlockMap(Self.size, filled: true), base: .kilobits(5_000))
+        let changed = draw(9, on: canvas, PixelRect(x: 0, y: 0, width: 64, height: 32))
+        #expect(try peer.step(canvas, changed, base: .kilobits(5_000), isBlocked: true) == 1)
+        #expect(
+            try peer.step(canvas, BlockMap(Self.size), base: .kilobits(5_000), isBlocked: true, isKeyframe: true) == 0)
+        #expect(!peer.encoder.isBaseBehind)
+        #expect(peer.baseBlocks == peer.fullBlocks)
+    }
+
+    @Test func whenLayersEndTheBaseGetsWhatItLacks() throws {
+        let canvas = page()
+        let peer = LayeredPeer()
+        try peer.step(canvas, BlockMap(Self.size, filled: true), base: .kilobits(19_000))
+        let changed = draw(9, on: canvas, PixelRect(x: 320, y: 160, width: 64, height: 32))
+        #expect(try peer.step(canvas, changed, base: .kilobits(19_000), isBlocked: true) == 1)
+        let other = draw(10, on: canvas, PixelRect(x: 0, y: 0, width: 16, height: 16))
+        let frame = try #require(
+            try peer.encoder.encode(
+                canvas, changed: other, at: peer.now + .milliseconds(33),
+                VideoEncodeRequest(bitrate: .kilobits(20_000))))
+        #expect(frame.layer == 0)
+        let full = blocks(of: try #require(try peer.full.decode(frame.bytes)))
+        #expect(blocks(of: try #require(try peer.base.decode(frame.bytes))) == full)
+        #expect(!peer.encoder.isBaseBehind)
+    }
+
+    @Test func anotherEncoderStartsAfresh() throws {
+        let canvas = page()
+        let peer = LayeredPeer()
+        try peer.step(canvas, BlockMap(Self.size, filled: true), base: .kilobits(5_000))
+        let other = peer.encoder.makeAnother()
+        let frame = try #require(
+            try other.encode(
+                canvas, changed: BlockMap(Self.size), at: peer.now, VideoEncodeRequest(bitrate: .kilobits(500))))
+        #expect(frame.isKeyframe)
+    }
+}
