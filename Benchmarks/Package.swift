@@ -24,13 +24,20 @@ let package = Package(
         tool("probe", ["X11", "Xext"]),
         tool("scene", ["X11", "Xext", "m"]),
         tool("lines", []),
+        tool("newpage", ["X11", "Xext", "m"]),
         tool("floor", ["X11", "Xext", "Xdamage", "vpx", "yuv", "m"]),
         // Where GStreamer's development files are missing, it is built without and says so when it is run.
         .systemLibrary(name: "CGStreamer", pkgConfig: "gstreamer-webrtc-1.0 gstreamer-sdp-1.0"),
         .executableTarget(name: "gstreamer", dependencies: ["CGStreamer"], cSettings: [.unsafeFlags(["-O2"])]),
         // Preloaded into the program under measurement.
         .target(name: "AllocationCounter"),
-        .executableTarget(name: "benchmark", dependencies: ["AllocationCounts"], swiftSettings: settings),
+        .executableTarget(
+            name: "benchmark", dependencies: ["AllocationCounts", "NetworkBed", "Namespaces"], swiftSettings: settings),
+        .target(name: "Namespaces"),
+        // Links to the emulated networks of the package's tests.
+        .target(name: "LinkEmulation"),
+        .executableTarget(name: "netlab", dependencies: ["LinkEmulation"]),
+        .target(name: "NetworkBed", swiftSettings: settings),
         .systemLibrary(name: "AllocationCounts"),
         // Links to the package's own sources: depending on the package itself would build all that it depends on.
         .target(name: "MediaCore", swiftSettings: settings),

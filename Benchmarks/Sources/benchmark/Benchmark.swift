@@ -5,7 +5,8 @@ import Foundation
 struct Benchmark {
     static let usage = """
         usage: benchmark SHARE [--seconds N] [--scene still|stamp|typing|scrolling|video] [--joins N] [--soak SECONDS]
-                         [--only scenes|viewers|allocations|memory|leaks|owners] [--without-chromium] [--without-gstreamer]
+                         [--only scenes|viewers|allocations|memory|leaks|owners|networks|pages|links|losses|endurance]
+                         [--still SECONDS] [--minutes N] [--without-chromium] [--without-gstreamer]
 
         """
 
@@ -20,6 +21,8 @@ struct Benchmark {
         let scene = option("--scene")
         let joins = option("--joins").flatMap { Int($0) } ?? 30
         let soak = option("--soak").flatMap { Int($0) }
+        let still = option("--still").flatMap { Int($0) } ?? 60
+        let minutes = option("--minutes").flatMap { Int($0) } ?? 10
         let only = option("--only") ?? (scene != nil ? "scenes" : soak != nil ? "memory" : nil)
         func flag(_ name: String) -> Bool {
             defer { arguments.removeAll { $0 == name } }
@@ -40,6 +43,15 @@ struct Benchmark {
                 }
                 if !withoutGStreamer, try isGStreamerComplete() { rivals.append(("GStreamer", measureGStreamer)) }
                 try measure(scenes, binary: binary, seconds: seconds, rivals: rivals)
+            }
+            if let only, ["networks", "pages", "links", "losses", "endurance"].contains(only) {
+                let networks = Networks(
+                    binary: binary, chromium: withoutChromium ? nil : Chromium.find(),
+                    hasGStreamer: try !withoutGStreamer && isGStreamerComplete(), seconds: seconds)
+                if only == "networks" || only == "pages" { try networks.measurePages(still: still) }
+                if only == "networks" || only == "links" { try networks.measureScenes() }
+                if only == "networks" || only == "losses" { try networks.measureLosses() }
+                if only == "networks" || only == "endurance" { try networks.measureEndurance(minutes: minutes) }
             }
             if only == nil || only == "viewers" { try measureSecondViewer(binary: binary, seconds: seconds) }
             if only == nil || only == "allocations" { try measureAllocations(binary: binary, seconds: seconds) }

@@ -1,4 +1,5 @@
 import Foundation
+import NetworkBed
 
 /// Chromium as a screen share: one captures a display with getDisplayMedia, another shows it on a second display.
 enum Chromium {
@@ -53,7 +54,9 @@ enum Chromium {
         """
 
     /// - Parameter extra: what else this one is told.
-    static func start(_ program: String, profile: String, display: String, extra: [String]) throws -> Subprocess {
+    static func start(
+        _ program: String, profile: String, display: String, extra: [String], in node: NetworkNode?
+    ) throws -> Subprocess {
         try Subprocess(
             program,
             [
@@ -62,15 +65,34 @@ enum Chromium {
                 "--allow-loopback-in-peer-connection", "--disable-features=WebRtcHideLocalIpsWithMdns",
                 "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
                 "--disable-background-timer-throttling", "--password-store=basic",
-            ] + extra, environment: ["DISPLAY": display, "HOME": profile])
+            ] + extra, environment: ["DISPLAY": display, "HOME": profile], in: node)
     }
 }
 
-func measureChromium(_ program: String, _ scene: Scene, seconds: Int) throws -> Measurement {
+/// A session between two Chromiums.
+struct ChromiumSession {
+    let from: String
+    let to: String
+    let sender: Subprocess
+    let mail: MailServer
+
+    /// What the sender last told: when, in ms, bytes, frames, width of a frame.
+    var sent: [Double] { (mail.paper("/sent") ?? "").split(separator: " ").compactMap { Double($0) } }
+    var cpuMilliseconds: Double { sender.figures.family.reduce(0) { $0 + $1.cpuMilliseconds } }
+}
+
+/// Runs `body` while one Chromium shows what another sends.
+/// - Parameter start: starts what happens on the sender's display.
+func withChromium(
+    _ program: String, over path: EmulatedPath? = nil, start: (String) throws -> [Subprocess],
+    _ body: (ChromiumSession) throws -> Void
+) throws {
     let from = try VirtualDisplay()
     let to = try VirtualDisplay()
     let directory = try TemporaryDirectory()
-    let mail = try MailServer(pages: ["/sender.html": Chromium.senderPage, "/viewer.html": Chromium.viewerPage])
+    let mail = try MailServer(
+        pages: ["/sender.html": Chromium.senderPage, "/viewer.html": Chromium.viewerPage],
+        in: path.map { [$0.host, $0.viewer] } ?? [])
     defer {
         mail.close()
         from.close()
@@ -89,14 +111,14 @@ func measureChromium(_ program: String, _ scene: Scene, seconds: Int) throws -> 
         extra: [
             "--auto-select-desktop-capture-source=Entire screen", "--enable-usermedia-screen-capturing",
             "--window-size=500,200", "--window-position=1400,860", "--app=http://127.0.0.1:\(mail.port)/sender.html",
-        ])
+        ], in: path?.host)
     defer { sender.terminate() }
     let viewer = try Chromium.start(
         program, profile: directory.path + "/viewer", display: to.name,
         extra: [
             "--kiosk", "--window-size=1920,1080", "--window-position=0,0",
             "--app=http://127.0.0.1:\(mail.port)/viewer.html",
-        ])
+        ], in: path?.viewer)
     defer { viewer.terminate() }
     try wait(for: "/ready")
     // A capture starts only after a gesture, and a window that has just come may miss it.
@@ -109,25 +131,28 @@ func measureChromium(_ program: String, _ scene: Scene, seconds: Int) throws -> 
     }
     try wait(for: "/offer")
     // Not before, as a terminal would cover the page.
-    let actors = try scene.start(on: from.name, seconds: seconds + 60)
+    let actors = try start(from.name)
     defer { actors.forEach { $0.terminate() } }
     try wait(for: "/playing")
     Thread.sleep(forTimeInterval: 5)
-    func sent() -> [Double] { (mail.paper("/sent") ?? "").split(separator: " ").compactMap { Double($0) } }
-    func cpu() -> Double { sender.figures.family.reduce(0) { $0 + $1.cpuMilliseconds } }
-    let first = sent()
-    let spent = cpu()
-    let begin = monotonicSeconds()
-    let probe = try Probe.run(to.name, seconds: seconds)
-    var row = Measurement("Chromium", scene, probe)
-    row.hostCPU = (cpu() - spent) / (monotonicSeconds() - begin)
-    let last = sent()
-    if first.count == 4, last.count == 4, last[0] > first[0] {
-        row.kilobits = (last[1] - first[1]) * 8 / (last[0] - first[0])
-        row.add(
-            note: "\(cell((last[2] - first[2]) * 1_000 / (last[0] - first[0]), 1)) frames/s of \(Int(last[3])) px width"
-        )
+    try body(ChromiumSession(from: from.name, to: to.name, sender: sender, mail: mail))
+}
+
+func measureChromium(_ program: String, _ scene: Scene, seconds: Int) throws -> Measurement {
+    var row = Measurement("Chromium", scene)
+    try withChromium(program, start: { try scene.start(on: $0, seconds: seconds + 60) }) { session in
+        let first = session.sent
+        let spent = session.cpuMilliseconds
+        let begin = monotonicSeconds()
+        row = Measurement("Chromium", scene, try Probe.run(session.to, seconds: seconds))
+        row.hostCPU = (session.cpuMilliseconds - spent) / (monotonicSeconds() - begin)
+        let last = session.sent
+        if first.count == 4, last.count == 4, last[0] > first[0] {
+            row.kilobits = (last[1] - first[1]) * 8 / (last[0] - first[0])
+            let frames = (last[2] - first[2]) * 1_000 / (last[0] - first[0])
+            row.add(note: "\(cell(frames, 1)) frames/s of \(Int(last[3])) px width")
+        }
+        row.proportionalMegabytes = session.sender.figures.family.reduce(0) { $0 + $1.memory.proportional }
     }
-    row.proportionalMegabytes = sender.figures.family.reduce(0) { $0 + $1.memory.proportional }
     return row
 }

@@ -8,32 +8,45 @@ func isGStreamerComplete() throws -> Bool {
     return isComplete
 }
 
-/// GStreamer's ximagesrc, vp8enc and webrtcbin on one display, and a process that shows what comes on another.
-func measureGStreamer(_ scene: Scene, seconds: Int) throws -> Measurement {
+/// Runs `body` while GStreamer's ximagesrc, vp8enc and webrtcbin on one display send to a process that shows it on another.
+/// - Parameters:
+///   - start: starts what happens on the sender's display.
+///   - body: takes the two displays and the sender, whose `statistics` come each second.
+func withGStreamer(
+    over path: EmulatedPath? = nil, start: (String) throws -> [Subprocess],
+    _ body: (_ from: String, _ to: String, _ sender: Subprocess) throws -> Void
+) throws {
     let from = try VirtualDisplay()
     let to = try VirtualDisplay()
     defer {
         from.close()
         to.close()
     }
-    let actors = try scene.start(on: from.name, seconds: seconds + 60)
+    let actors = try start(from.name)
     defer { actors.forEach { $0.terminate() } }
     // The receiving process is its child, whose CPU is not counted.
-    let sender = try Subprocess(tool("gstreamer"), [from.name, to.name])
+    let sender = try Subprocess(
+        tool("gstreamer"), [from.name, to.name] + (path.map { [$0.viewer.path] } ?? []), in: path?.host)
     defer { sender.terminate() }
     _ = try sender.wait(for: "playing")
     Thread.sleep(forTimeInterval: 5)
-    let first = try sender.wait(for: "statistics", after: sender.events.count)
-    let spent = sender.figures.cpuMilliseconds
-    let begin = monotonicSeconds()
-    let probe = try Probe.run(to.name, seconds: seconds)
-    var row = Measurement("GStreamer", scene, probe)
-    row.hostCPU = (sender.figures.cpuMilliseconds - spent) / (monotonicSeconds() - begin)
-    let last = try sender.wait(for: "statistics", after: sender.events.count)
-    row.kilobits = (last["bytes"] - first["bytes"]) * 8 / (last.time - first.time) / 1_000
-    row.add(note: "\(cell((last["frames"] - first["frames"]) / (last.time - first.time), 1)) frames/s")
-    let memory = sender.figures.memory
-    row.residentMegabytes = memory.resident
-    row.proportionalMegabytes = memory.proportional
+    try body(from.name, to.name, sender)
+}
+
+func measureGStreamer(_ scene: Scene, seconds: Int) throws -> Measurement {
+    var row = Measurement("GStreamer", scene)
+    try withGStreamer(start: { try scene.start(on: $0, seconds: seconds + 60) }) { _, to, sender in
+        let first = try sender.wait(for: "statistics", after: sender.events.count)
+        let spent = sender.figures.cpuMilliseconds
+        let begin = monotonicSeconds()
+        row = Measurement("GStreamer", scene, try Probe.run(to, seconds: seconds))
+        row.hostCPU = (sender.figures.cpuMilliseconds - spent) / (monotonicSeconds() - begin)
+        let last = try sender.wait(for: "statistics", after: sender.events.count)
+        row.kilobits = (last["bytes"] - first["bytes"]) * 8 / (last.time - first.time) / 1_000
+        row.add(note: "\(cell((last["frames"] - first["frames"]) / (last.time - first.time), 1)) frames/s")
+        let memory = sender.figures.memory
+        row.residentMegabytes = memory.resident
+        row.proportionalMegabytes = memory.proportional
+    }
     return row
 }

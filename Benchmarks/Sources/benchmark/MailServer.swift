@@ -1,23 +1,40 @@
 import Foundation
 import Glibc
+import Namespaces
+import NetworkBed
 import Synchronization
 
 /// A small HTTP server on 127.0.0.1 through which two pages exchange offer and answer: what is posted to a path is what a
 /// later GET of it gives. Pages are given under their names.
 final class MailServer: Sendable {
     let port: UInt16
-    private let descriptor: Int32
+    private let descriptors: [Int32]
     private let papers: Mutex<[String: String]>
 
-    init(pages: [String: String]) throws {
+    /// - Parameter nodes: in whose networks it can be reached, at the same port; this machine's if there are none.
+    init(pages: [String: String], in nodes: [NetworkNode] = []) throws {
         papers = Mutex(pages)
-        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        // In each network 127.0.0.1 is another place; a page from there is trusted with a capture.
+        var descriptors = nodes.map { socket_in_namespace($0.path) }
+        if descriptors.isEmpty { descriptors = [socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)] }
+        self.descriptors = descriptors
+        var port: UInt16 = 0
+        for descriptor in descriptors { port = try Self.open(descriptor, port: port) }
+        self.port = port
+        for descriptor in descriptors {
+            let thread = Thread { [self] in serve(descriptor) }
+            thread.start()
+        }
+    }
+
+    /// - Parameter port: 0 takes a free one.
+    private static func open(_ descriptor: Int32, port: UInt16) throws -> UInt16 {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
         address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let size = length
-        let descriptor = descriptor
         let isOpen = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 bind(descriptor, $0, size) == 0 && listen(descriptor, 16) == 0
@@ -25,17 +42,15 @@ final class MailServer: Sendable {
             }
         }
         guard isOpen else { throw BenchmarkFailure("no port on 127.0.0.1") }
-        port = UInt16(bigEndian: address.sin_port)
-        let thread = Thread { [self] in serve() }
-        thread.start()
+        return UInt16(bigEndian: address.sin_port)
     }
 
     /// What was posted there.
     func paper(_ path: String) -> String? { papers.withLock { $0[path] } }
 
-    func close() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    func close() { for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) } }
 
-    private func serve() {
+    private func serve(_ descriptor: Int32) {
         while true {
             let connection = accept(descriptor, nil, nil)
             guard connection >= 0 else { break }

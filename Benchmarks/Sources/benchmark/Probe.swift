@@ -6,6 +6,8 @@ struct Probe: Decodable {
     var stampsPerSecond: Double?
     var p50: Double?
     var p95: Double?
+    /// The longest time without a new stamp, in ms.
+    var longestGap: Double?
     var error: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -13,6 +15,7 @@ struct Probe: Decodable {
         case stampsPerSecond = "per_s"
         case p50 = "p50_ms"
         case p95 = "p95_ms"
+        case longestGap = "longest_gap_ms"
     }
 
     /// Watches the display for that long.

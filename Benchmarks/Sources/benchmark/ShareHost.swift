@@ -1,4 +1,5 @@
 import Foundation
+import NetworkBed
 
 /// A `share host` that lets anyone in.
 final class ShareHost {
@@ -7,19 +8,24 @@ final class ShareHost {
     private let binary: String
     /// Identities and known viewers go here, not into the home of whoever measures.
     private let directory: TemporaryDirectory
+    private let path: EmulatedPath?
 
-    /// - Parameter isReporting: whether it prints its statistics each second, which costs it a little.
+    /// - Parameters:
+    ///   - isReporting: whether it prints its statistics each second, which costs it a little.
+    ///   - path: what lies between it and its viewers; nil for this machine's loopback.
     init(
         binary: String, display: String?, arguments: [String] = ["--audio", "none"], isReporting: Bool = true,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], over path: EmulatedPath? = nil
     ) throws {
         self.binary = binary
+        self.path = path
         directory = try TemporaryDirectory()
+        let address = path == nil ? "127.0.0.1" : EmulatedPath.hostAddress
         process = try Subprocess(
             binary,
-            ["host", "--accept", "any", "--listen", "127.0.0.1:0"] + arguments
+            ["host", "--accept", "any", "--listen", "\(address):0"] + arguments
                 + (display.map { ["--display", $0] } ?? []) + (isReporting ? ["--json"] : []),
-            environment: environment.merging(["XDG_DATA_HOME": directory.path]) { $1 })
+            environment: environment.merging(["XDG_DATA_HOME": directory.path]) { $1 }, in: path?.host)
         let first = try process.wait(for: isReporting ? "link" : "line").text
         guard let start = first.range(of: "https:") else { throw BenchmarkFailure("share host gave no link: \(first)") }
         link = first[start.lowerBound...].prefix { $0 != "\"" }.replacingOccurrences(of: "\\/", with: "/")
@@ -27,12 +33,16 @@ final class ShareHost {
 
     /// Starts a viewer and waits for its first picture.
     /// - Parameter display: nil for one without a window.
-    func join(display: String?, isReporting: Bool = true, environment: [String: String] = [:]) throws -> ShareViewer {
+    func join(
+        display: String?, isReporting: Bool = true, arguments: [String] = ["--mute"],
+        environment: [String: String] = [:]
+    ) throws -> ShareViewer {
         var variables = environment
         variables["XDG_DATA_HOME"] = directory.path
         variables["SHARE_LINK"] = link
         variables["DISPLAY"] = display
-        return try ShareViewer(binary, hasWindow: display != nil, isReporting: isReporting, variables)
+        return try ShareViewer(
+            binary, arguments, hasWindow: display != nil, isReporting: isReporting, variables, in: path?.viewer)
     }
 
     struct Figures {
@@ -95,12 +105,15 @@ final class ShareViewer {
     /// From its start to its first picture, in ms.
     let firstPicture: Double
 
-    fileprivate init(_ binary: String, hasWindow: Bool, isReporting: Bool, _ environment: [String: String]) throws {
+    fileprivate init(
+        _ binary: String, _ arguments: [String], hasWindow: Bool, isReporting: Bool, _ environment: [String: String],
+        in node: NetworkNode?
+    ) throws {
         let begin = monotonicSeconds()
         // The first picture is told as an event only.
         process = try Subprocess(
-            binary, ["join", "--mute"] + (hasWindow ? [] : ["--headless"]) + (isReporting ? ["--json"] : []),
-            environment: environment)
+            binary, ["join"] + arguments + (hasWindow ? [] : ["--headless"]) + (isReporting ? ["--json"] : []),
+            environment: environment, in: node)
         guard isReporting else {
             firstPicture = 0
             return

@@ -1,4 +1,5 @@
 import Foundation
+import NetworkBed
 
 /// A program under measurement, or one that helps; its lines are kept as events, its stderr as text.
 final class Subprocess {
@@ -7,6 +8,16 @@ final class Subprocess {
     private let errors: URL
     let name: String
     let events: EventReader
+
+    /// - Parameters:
+    ///   - executable: a path, or a name to be looked for in PATH.
+    ///   - node: where it runs; nil for this machine's own network.
+    convenience init(
+        _ executable: String, _ arguments: [String], environment: [String: String] = [:], in node: NetworkNode?
+    ) throws {
+        let (launcher, words) = node?.command(executable, arguments) ?? (executable, arguments)
+        try self.init(launcher, words, environment: environment)
+    }
 
     /// - Parameter executable: a path, or a name to be looked for in PATH.
     init(_ executable: String, _ arguments: [String], environment: [String: String] = [:]) throws {

@@ -1,5 +1,6 @@
 // gstreamer: GStreamer as a screen share: this process captures a display, a child shows it on another, WebRTC between them.
-// usage: gstreamer DISPLAY_A DISPLAY_B     (without displays: exits with 1 and names what is missing, if something is)
+// usage: gstreamer DISPLAY_A DISPLAY_B [NETWORK]   (without displays: exits with 1 and names what is missing, if something is)
+//   NETWORK: the file of the network namespace that the child is in
 // prints {"event": "playing"} at the first picture, then {"event": "statistics", "bytes": RTP with headers, "frames": N} each second.
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -12,6 +13,8 @@ int main(void) {
 #define GST_USE_UNSTABLE_API // its WebRTC library is one
 #include <gst/gst.h>
 #include <gst/webrtc/webrtc.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -227,8 +230,8 @@ int main(int argc, char **argv) {
         }
         return 0;
     }
-    if (argc != 3 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s)) {
-        fprintf(stderr, "usage: gstreamer DISPLAY_A DISPLAY_B\n");
+    if (argc < 3 || argc > 4 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, s)) {
+        fprintf(stderr, "usage: gstreamer DISPLAY_A DISPLAY_B [NETWORK]\n");
         return 2;
     }
     // Two processes, each of which starts GStreamer, so that the CPU of sending can be told from that of receiving.
@@ -238,6 +241,8 @@ int main(int argc, char **argv) {
     if (!child) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) return 1;
+        int network = argc == 4 ? open(argv[3], O_RDONLY | O_CLOEXEC) : -1;
+        if (argc == 4 && (network < 0 || setns(network, CLONE_NEWNET))) die("no such network", argv[3]);
     }
     setenv("DISPLAY", argv[child ? 1 : 2], 1);
     gst_init(NULL, NULL);

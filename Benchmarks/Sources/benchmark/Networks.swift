@@ -1,0 +1,214 @@
+import Foundation
+import NetworkBed
+
+/// share and others over emulated links.
+struct Networks {
+    let binary: String
+    let chromium: String?
+    let hasGStreamer: Bool
+    let seconds: Int
+
+    /// The displays while a contender's session runs.
+    private typealias Body = (_ from: String, _ to: String) throws -> Void
+    private typealias Contender = (
+        name: String,
+        run: (EmulatedPath, (String) throws -> [Subprocess], Body) throws -> Void
+    )
+
+    private var contenders: [Contender] {
+        var all: [Contender] = [("share", withShare)]
+        if let chromium {
+            all.append(
+                (
+                    "Chromium",
+                    { path, start, body in
+                        try withChromium(chromium, over: path, start: start) { try body($0.from, $0.to) }
+                    }
+                ))
+        }
+        if hasGStreamer {
+            all.append(
+                (
+                    "GStreamer",
+                    { path, start, body in
+                        try withGStreamer(over: path, start: start) { from, to, _ in try body(from, to) }
+                    }
+                ))
+        }
+        return all
+    }
+
+    private func withShare(_ path: EmulatedPath, start: (String) throws -> [Subprocess], _ body: Body) throws {
+        let from = try VirtualDisplay()
+        let to = try VirtualDisplay()
+        defer {
+            from.close()
+            to.close()
+        }
+        let actors = try start(from.name)
+        defer { actors.forEach { $0.terminate() } }
+        let host = try ShareHost(binary: binary, display: from.name, over: path)
+        defer { host.stop() }
+        let viewer = try host.join(display: to.name, arguments: ["--mute", "--fullscreen"])
+        defer { viewer.stop() }
+        Thread.sleep(forTimeInterval: 5)
+        try body(from.name, to.name)
+    }
+
+    // MARK: Pages
+
+    /// A still page, then a new one.
+    func measurePages(still: Int) throws {
+        Table.title("A new page after \(still) s of rest, round trip 50 ms")
+        Table.header([
+            "link", "program", "readable (30 dB) ms", "sharp (38 dB) ms", "at the end dB", "longest queue ms", "note",
+        ])
+        for rate in [1_000.0, 3_000, 10_000] {
+            for contender in contenders {
+                var row = ["\(cell(rate / 1_000)) Mbit/s", contender.name]
+                do {
+                    let path = try EmulatedPath(
+                        LinkConditions(kilobits: rate, queueMilliseconds: 1_000, delayMilliseconds: 25))
+                    try contender.run(path, { _ in [] }) { from, to in
+                        let page = try NewPage.watch(from: from, to: to, still: still, limit: 15) {
+                            _ = try path.link.figures(.forward)
+                        }
+                        let queue = try path.link.figures(.forward).longestQueueMilliseconds
+                        row += [cell(page.readable), cell(page.sharp), cell(page.psnr, 1), cell(queue), ""]
+                    }
+                } catch {
+                    row += ["-", "-", "-", "-", "\(error)"]
+                }
+                Table.row(row)
+            }
+        }
+    }
+
+    // MARK: Scenes
+
+    private static let links: [(name: String, conditions: LinkConditions)] = [
+        ("1 Mbit/s, 50 ms", LinkConditions(kilobits: 1_000, queueMilliseconds: 500, delayMilliseconds: 25)),
+        ("3 Mbit/s, 50 ms", LinkConditions(kilobits: 3_000, queueMilliseconds: 500, delayMilliseconds: 25)),
+        ("10 Mbit/s, 50 ms", LinkConditions(kilobits: 10_000, queueMilliseconds: 500, delayMilliseconds: 25)),
+        (
+            "10 Mbit/s, 50 ms, 5 % lost",
+            LinkConditions(kilobits: 10_000, queueMilliseconds: 500, delayMilliseconds: 25, lossPercent: 5)
+        ),
+        (
+            "10 Mbit/s, 50 ms, 5 % lost by fours",
+            LinkConditions(
+                kilobits: 10_000, queueMilliseconds: 500, delayMilliseconds: 25, lossPercent: 5, burstPackets: 4)
+        ),
+        (
+            "10 Mbit/s, 50 ms, 20 ms jitter",
+            LinkConditions(kilobits: 10_000, queueMilliseconds: 500, delayMilliseconds: 25, jitterMilliseconds: 20)
+        ),
+    ]
+
+    /// The stamp's age while a terminal scrolls or a video plays.
+    func measureScenes() throws {
+        Table.title("Scenes, \(seconds) s each")
+        Table.header([
+            "link", "scene", "program", "p50 ms", "p95 ms", "stamps/s", "longest freeze ms", "queue ms", "kbit/s",
+            "lost",
+            "note",
+        ])
+        for (name, conditions) in Self.links {
+            for scene in [Scene.stamp, .scrolling, .video] {
+                for contender in contenders {
+                    var row = [name, scene.rawValue, contender.name]
+                    do {
+                        let path = try EmulatedPath(conditions)
+                        let start = { try scene.start(on: $0, seconds: seconds + 60) }
+                        try contender.run(path, start) { _, to in
+                            let first = try path.link.figures(.forward)
+                            let probe = try Probe.run(to, seconds: seconds)
+                            let last = try path.link.figures(.forward)
+                            row += [
+                                cell(probe.p50), cell(probe.p95), cell(probe.stampsPerSecond, 1),
+                                cell(probe.longestGap), cell(last.longestQueueMilliseconds),
+                                cell(Double(last.bytesOut - first.bytesOut) * 8 / 1_000 / Double(seconds)),
+                                "\(last.lost - first.lost + last.overflowed - first.overflowed)", probe.error ?? "",
+                            ]
+                        }
+                    } catch {
+                        row += ["-", "-", "-", "-", "-", "-", "-", "\(error)"]
+                    }
+                    Table.row(row)
+                }
+            }
+        }
+    }
+
+    // MARK: Losses
+
+    /// share alone: the stamp at every loss and round trip.
+    func measureLosses() throws {
+        Table.title("Losses, both ways, 10 Mbit/s, the stamp 30 times a second, \(seconds) s each")
+        Table.header([
+            "round trip ms", "lost", "in runs of", "p50 ms", "p95 ms", "stamps/s", "longest freeze ms", "kbit/s",
+            "note",
+        ])
+        for delay in [10.0, 25, 50, 100] {
+            for (loss, burst) in [(0.0, 1.0), (1, 1), (1, 4), (5, 1), (5, 4), (10, 1), (10, 4), (20, 1)] {
+                var row = [cell(delay * 2), "\(cell(loss)) %", cell(burst)]
+                do {
+                    let path = try EmulatedPath(
+                        LinkConditions(
+                            kilobits: 10_000, queueMilliseconds: 500, delayMilliseconds: delay, lossPercent: loss,
+                            burstPackets: burst))
+                    try withShare(path, start: { try Scene.stamp.start(on: $0, seconds: seconds + 60) }) { _, to in
+                        let first = try path.link.figures(.forward)
+                        let probe = try Probe.run(to, seconds: seconds)
+                        let last = try path.link.figures(.forward)
+                        row += [
+                            cell(probe.p50), cell(probe.p95), cell(probe.stampsPerSecond, 1), cell(probe.longestGap),
+                            cell(Double(last.bytesOut - first.bytesOut) * 8 / 1_000 / Double(seconds)),
+                            probe.error ?? "",
+                        ]
+                    }
+                } catch {
+                    row += ["-", "-", "-", "-", "-", "\(error)"]
+                }
+                Table.row(row)
+            }
+        }
+    }
+
+    // MARK: Long
+
+    /// The test picture and its sound for minutes, to a viewer without a window.
+    func measureEndurance(minutes: Int) throws {
+        Table.title("\(minutes) minutes of loss, both ways, 10 Mbit/s, round trip 50 ms")
+        Table.header([
+            "lost", "frames", "key frames", "longest freeze ms", "sound played", "packets lost", "ended early", "note",
+        ])
+        for loss in [5.0, 10] {
+            let path = try EmulatedPath(
+                LinkConditions(
+                    kilobits: 10_000, queueMilliseconds: 500, delayMilliseconds: 25, lossPercent: loss))
+            let host = try ShareHost(binary: binary, display: nil, arguments: ["--source", "test"], over: path)
+            defer { host.stop() }
+            let viewer = try host.join(display: nil, arguments: [])
+            defer { viewer.stop() }
+            let begin = monotonicSeconds()
+            var note = ""
+            var last = Event("")
+            var longest = 0.0
+            do {
+                while monotonicSeconds() - begin < Double(minutes) * 60 {
+                    last = try viewer.process.wait(for: "statistics", after: viewer.process.events.count, seconds: 10)
+                    longest = max(longest, last["longestGapMs"])
+                }
+            } catch {
+                note = "after \(cell(monotonicSeconds() - begin)) s: \(error)"
+            }
+            let played = last["audioFrames"] / 48_000
+            Table.row([
+                "\(cell(loss)) %", cell(last["frames"]), cell(host.process.events.last("statistics")?["keyframes"]),
+                longest > 0 ? cell(longest) : "-", "\(cell(played, 1)) s of \(cell(monotonicSeconds() - begin, 1))",
+                cell(last["lost"]), viewer.process.isRunning ? "no" : "yes", note,
+            ])
+        }
+    }
+}
