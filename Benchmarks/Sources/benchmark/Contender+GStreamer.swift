@@ -1,4 +1,5 @@
 import Foundation
+import NetworkBed
 
 /// Whether all of GStreamer that is needed is installed; what is missing is told on stderr.
 func isGStreamerComplete() throws -> Bool {

@@ -177,38 +177,57 @@ struct Networks {
 
     // MARK: Long
 
-    /// The test picture and its sound for minutes, to a viewer without a window.
-    func measureEndurance(minutes: Int) throws {
-        Table.title("\(minutes) minutes of loss, both ways, 10 Mbit/s, round trip 50 ms")
-        Table.header([
-            "lost", "frames", "key frames", "longest freeze ms", "sound played", "packets lost", "ended early", "note",
-        ])
-        for loss in [5.0, 10] {
-            let path = try EmulatedPath(
-                LinkConditions(
-                    kilobits: 10_000, queueMilliseconds: 500, delayMilliseconds: 25, lossPercent: loss))
-            let host = try ShareHost(binary: binary, display: nil, arguments: ["--source", "test"], over: path)
-            defer { host.stop() }
-            let viewer = try host.join(display: nil, arguments: [])
-            defer { viewer.stop() }
-            let begin = monotonicSeconds()
-            var note = ""
-            var last = Event("")
-            var longest = 0.0
+    private struct Endurance {
+        let loss: Double
+        let path: EmulatedPath
+        let host: ShareHost
+        let viewer: ShareViewer
+        var last = Event("")
+        var longestFreeze = 0.0
+        var note = ""
+
+        init(binary: String, loss: Double) throws {
+            self.loss = loss
+            path = try EmulatedPath(
+                LinkConditions(kilobits: 10_000, queueMilliseconds: 500, delayMilliseconds: 25, lossPercent: loss))
+            host = try ShareHost(binary: binary, display: nil, arguments: ["--source", "test"], over: path)
+            viewer = try host.join(display: nil, arguments: [])
+        }
+
+        /// Waits for the viewer's next report.
+        mutating func follow(since begin: Double) {
+            guard note.isEmpty else { return }
             do {
-                while monotonicSeconds() - begin < Double(minutes) * 60 {
-                    last = try viewer.process.wait(for: "statistics", after: viewer.process.events.count, seconds: 10)
-                    longest = max(longest, last["longestGapMs"])
-                }
+                last = try viewer.process.wait(for: "statistics", after: viewer.process.events.count, seconds: 10)
+                longestFreeze = max(longestFreeze, last["longestFreezeMs"])
             } catch {
                 note = "after \(cell(monotonicSeconds() - begin)) s: \(error)"
             }
-            let played = last["audioFrames"] / 48_000
+        }
+    }
+
+    /// The test picture and its sound for minutes, to viewers without a window; both losses at the same time.
+    func measureEndurance(minutes: Int) throws {
+        Table.title("\(minutes) minutes of loss, both ways, 10 Mbit/s, round trip 50 ms")
+        Table.header([
+            "lost", "frames", "key frames", "longest freeze ms", "sound played", "video packets lost", "ended early",
+            "note",
+        ])
+        var runs = try [5.0, 10].map { try Endurance(binary: binary, loss: $0) }
+        let begin = monotonicSeconds()
+        while monotonicSeconds() - begin < Double(minutes) * 60, runs.contains(where: { $0.note.isEmpty }) {
+            for index in runs.indices { runs[index].follow(since: begin) }
+        }
+        for run in runs {
             Table.row([
-                "\(cell(loss)) %", cell(last["frames"]), cell(host.process.events.last("statistics")?["keyframes"]),
-                longest > 0 ? cell(longest) : "-", "\(cell(played, 1)) s of \(cell(monotonicSeconds() - begin, 1))",
-                cell(last["lost"]), viewer.process.isRunning ? "no" : "yes", note,
+                "\(cell(run.loss)) %", cell(run.last["frames"]),
+                cell(run.host.process.events.last("statistics")?["keyframes"]),
+                run.longestFreeze > 0 ? cell(run.longestFreeze) : "-",
+                "\(cell(run.last["audioFrames"] / 48_000, 1)) s of \(cell(monotonicSeconds() - begin, 1))",
+                cell(run.last["lost"]), run.viewer.process.isRunning ? "no" : "yes", run.note,
             ])
+            run.viewer.stop()
+            run.host.stop()
         }
     }
 }
