@@ -27,29 +27,31 @@ static Pixmap draw_page(Display *d, Window w, unsigned seed, int W, int H) {
     GC gc = XCreateGC(d, p, 0, NULL);
     XFontStruct *font = XLoadQueryFont(d, "fixed");
     if (font) XSetFont(d, gc, font->fid);
-    int step = font ? font->ascent + font->descent + 3 : 16, width = font ? font->max_bounds.width : 6;
+    // As on pages that people read: two columns of ragged lines with air between them, some 7,000 letters.
+    int step = 21, width = font ? font->max_bounds.width : 6;
     XSetForeground(d, gc, 0xFFFFFF);
     XFillRectangle(d, p, gc, 0, 0, (unsigned)W, (unsigned)H);
     XSetForeground(d, gc, seed & 1 ? 0x20407A : 0x7A3020);
     XFillRectangle(d, p, gc, 0, 0, (unsigned)W, 60);
     for (int y = 90; y < H - 10; y += step)
-        for (int column = 0; column < 3; column++) {
-            char line[96];
-            int n = 0, most = (W / 3 - 60) / width;
-            if (most > 95) most = 95;
+        for (int column = 0; column < 2; column++) {
+            char line[128];
+            int n = 0, most = (W / 2 - 200) / width;
+            if (most > 127) most = 127;
             seed = seed * 1664525u + 1013904223u;
-            if (seed >> 29 == 0) continue;                  // a paragraph ends
+            if (seed >> 29 == 0) continue;                                    // a paragraph ends
+            most -= (int)(seed >> 12) % (seed >> 26 & 3 ? 12 : most);         // some lines are short
             while (n < most) {
                 seed = seed * 1664525u + 1013904223u;
                 line[n++] = (seed >> 28) < 3 ? ' ' : (char)('a' + (seed >> 16) % 26);
             }
             XSetForeground(d, gc, (seed >> 20 & 7) ? 0x202020 : 0x1040C0);
-            XDrawString(d, p, gc, 30 + column * W / 3, y, line, n);
+            XDrawString(d, p, gc, 100 + column * W / 2, y, line, n);
         }
     for (int i = 0; i < 6; i++) {
         seed = seed * 1664525u + 1013904223u;
         XSetForeground(d, gc, seed >> 8 | 0x808080);
-        XFillRectangle(d, p, gc, (int)(seed >> 9) % (W - 200), 80 + (int)(seed >> 4 & 0xFFFFF) % (H - 250), 160, 100);
+        XFillRectangle(d, p, gc, (int)(seed >> 9 & 0xFFFF) % (W - 300), 80 + (int)(seed >> 4 & 0xFFFF) % (H - 250), 240, 120);
     }
     XFreeGC(d, gc);
     return p;
