@@ -8,14 +8,18 @@ final class Endpoint: Sendable {
 
     private let program: Program
 
-    init(_ arguments: [String], in node: NetworkNode, _ folder: TemporaryFolder, link: String? = nil) throws {
+    /// - Parameter environment: changes to the test's own, in addition.
+    init(
+        _ arguments: [String], in node: NetworkNode, _ folder: TemporaryFolder, link: String? = nil,
+        environment: [String: String] = [:]
+    ) throws {
         let (launcher, words) = node.command(try Program.share(), arguments + ["--json"])
         program = try Program(
             launcher, words,
             environment: [
                 "XDG_DATA_HOME": folder.path, "PULSE_SERVER": "unix:\(folder.file("no-pulse"))", "DISPLAY": nil,
                 "WAYLAND_DISPLAY": nil, "SHARE_TOKEN": nil, "SHARE_LINK": link,
-            ])
+            ].merging(environment) { $1 })
     }
 
     /// The first event of that name, past or future, that satisfies the condition.
