@@ -10,9 +10,10 @@ struct Networks {
 
     /// The displays while a contender's session runs.
     private typealias Body = (_ from: String, _ to: String) throws -> Void
+    /// `run` returns what else is to be said.
     private typealias Contender = (
         name: String,
-        run: (EmulatedPath, (String) throws -> [Subprocess], Body) throws -> Void
+        run: (EmulatedPath, (String) throws -> [Subprocess], Body) throws -> String
     )
 
     private var contenders: [Contender] {
@@ -22,7 +23,12 @@ struct Networks {
                 (
                     "Chromium",
                     { path, start, body in
-                        try withChromium(chromium, over: path, start: start) { try body($0.from, $0.to) }
+                        var note = ""
+                        try withChromium(chromium, over: path, start: start) { session in
+                            try body(session.from, session.to)
+                            if session.sent.count == 4 { note = "sends \(Int(session.sent[3])) px width" }
+                        }
+                        return note
                     }
                 ))
         }
@@ -32,13 +38,16 @@ struct Networks {
                     "GStreamer",
                     { path, start, body in
                         try withGStreamer(over: path, start: start) { from, to, _ in try body(from, to) }
+                        return ""
                     }
                 ))
         }
         return all
     }
 
-    private func withShare(_ path: EmulatedPath, start: (String) throws -> [Subprocess], _ body: Body) throws {
+    private func withShare(
+        _ path: EmulatedPath, start: (String) throws -> [Subprocess], _ body: Body
+    ) throws -> String {
         let from = try VirtualDisplay()
         let to = try VirtualDisplay()
         defer {
@@ -53,6 +62,7 @@ struct Networks {
         defer { viewer.stop() }
         Thread.sleep(forTimeInterval: 5)
         try body(from.name, to.name)
+        return ""
     }
 
     // MARK: Pages
@@ -69,13 +79,14 @@ struct Networks {
                 do {
                     let path = try EmulatedPath(
                         LinkConditions(kilobits: rate, queueMilliseconds: 1_000, delayMilliseconds: 25))
-                    try contender.run(path, { _ in [] }) { from, to in
+                    let note = try contender.run(path, { _ in [] }) { from, to in
                         let page = try NewPage.watch(from: from, to: to, still: still, limit: 15) {
                             _ = try path.link.figures(.forward)
                         }
                         let queue = try path.link.figures(.forward).longestQueueMilliseconds
-                        row += [cell(page.readable), cell(page.sharp), cell(page.psnr, 1), cell(queue), ""]
+                        row += [cell(page.readable), cell(page.sharp), cell(page.psnr, 1), cell(queue)]
                     }
+                    row.append(note)
                 } catch {
                     row += ["-", "-", "-", "-", "\(error)"]
                 }
@@ -119,8 +130,9 @@ struct Networks {
                     var row = [name, scene.rawValue, contender.name]
                     do {
                         let path = try EmulatedPath(conditions)
+                        var error: String?
                         let start = { try scene.start(on: $0, seconds: seconds + 60) }
-                        try contender.run(path, start) { _, to in
+                        let note = try contender.run(path, start) { _, to in
                             let first = try path.link.figures(.forward)
                             let probe = try Probe.run(to, seconds: seconds)
                             let last = try path.link.figures(.forward)
@@ -128,9 +140,11 @@ struct Networks {
                                 cell(probe.p50), cell(probe.p95), cell(probe.stampsPerSecond, 1),
                                 cell(probe.longestGap), cell(last.longestQueueMilliseconds),
                                 cell(Double(last.bytesOut - first.bytesOut) * 8 / 1_000 / Double(seconds)),
-                                "\(last.lost - first.lost + last.overflowed - first.overflowed)", probe.error ?? "",
+                                "\(last.lost - first.lost + last.overflowed - first.overflowed)",
                             ]
+                            error = probe.error
                         }
+                        row.append([note, error ?? ""].filter { !$0.isEmpty }.joined(separator: "; "))
                     } catch {
                         row += ["-", "-", "-", "-", "-", "-", "-", "\(error)"]
                     }
@@ -157,7 +171,7 @@ struct Networks {
                         LinkConditions(
                             kilobits: 10_000, queueMilliseconds: 500, delayMilliseconds: delay, lossPercent: loss,
                             burstPackets: burst))
-                    try withShare(path, start: { try Scene.stamp.start(on: $0, seconds: seconds + 60) }) { _, to in
+                    _ = try withShare(path, start: { try Scene.stamp.start(on: $0, seconds: seconds + 60) }) { _, to in
                         let first = try path.link.figures(.forward)
                         let probe = try Probe.run(to, seconds: seconds)
                         let last = try path.link.figures(.forward)
