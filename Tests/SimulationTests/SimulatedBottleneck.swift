@@ -56,23 +56,36 @@ final class SimulatedBottleneck {
 
     // MARK: Figures; seconds are counted from the start
 
-    private func between(_ from: Double, _ to: Double) -> some Sequence<Passage> {
-        let first = SimulatedCall.start + .milliseconds(Int(from * 1_000))
-        let last = SimulatedCall.start + .milliseconds(Int(to * 1_000))
-        return passages.lazy.filter { $0.at >= first && $0.at < last }
+    private func between(_ from: Double, _ to: Double) -> ArraySlice<Passage> {
+        passages[index(of: from)..<index(of: to)]
+    }
+
+    /// The first that came at that second or later.
+    private func index(of second: Double) -> Int {
+        let at = SimulatedCall.start + .milliseconds(Int(second * 1_000))
+        var low = 0
+        var high = passages.count
+        while low < high {
+            let middle = (low + high) / 2
+            if passages[middle].at < at { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     /// Bits a second that came through of a flow, or of all.
     func carried(from: Double, to: Double, flow: Int? = nil) -> Double {
-        let bytes = between(from, to).reduce(0) {
-            $1.wait != nil && (flow == nil || $1.flow == flow) ? $0 + $1.bytes : $0
+        var bytes = 0
+        for passage in between(from, to) where passage.wait != nil && (flow == nil || passage.flow == flow) {
+            bytes += passage.bytes
         }
         return Double(bytes * 8) / (to - from)
     }
 
     /// Bits a second that came in, also what found no room.
     func offered(from: Double, to: Double) -> Double {
-        Double(between(from, to).reduce(0) { $0 + $1.bytes } * 8) / (to - from)
+        var bytes = 0
+        for passage in between(from, to) { bytes += passage.bytes }
+        return Double(bytes * 8) / (to - from)
     }
 
     func capacity(at second: Double) -> Double {

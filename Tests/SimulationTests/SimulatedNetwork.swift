@@ -22,16 +22,21 @@ final class SimulatedNetwork {
 
     func run(until duration: MediaDuration) {
         let end = SimulatedCall.start + duration
+        var due = parties.map(\.nextEvent)
         while true {
             var next = changes.first?.at ?? .distantFuture
-            for party in parties { next = min(next, party.nextEvent) }
+            for at in due where at < next { next = at }
             guard next < end else { break }
             now = max(now, next)
-            while let change = changes.first, change.at <= now {
+            if let change = changes.first, change.at <= now {
                 changes.removeFirst()
                 change.change()
+                due = parties.map(\.nextEvent)
             }
-            for party in parties where party.nextEvent <= now { party.step(at: now) }
+            for index in due.indices where due[index] <= now {
+                parties[index].step(at: now)
+                due[index] = parties[index].nextEvent
+            }
         }
         now = end
     }
