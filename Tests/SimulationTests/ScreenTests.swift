@@ -78,6 +78,23 @@ import Testing
         }
     }
 
+    /// Sound waits behind each page for a moment: that is no congestion.
+    @Test func pagesTurnedOneAfterTheOtherCostNoRate() {
+        for seed in SharedPathTests.seeds {
+            let place = SimulatedBottleneck([(0, 3_000)])
+            let screen = SimulatedScreen(least: Self.page.least, most: Self.page.most, seed: seed)
+            let call = call(place, screen, seed: seed)
+            for second in 10..<60 {
+                call.after(.seconds(second)) { _ in screen.turn(least: 20_000, most: 80_000) }
+            }
+            call.run(for: .seconds(60))
+            print("pages", call.summary)
+            #expect(call.estimate(at: .seconds(59)) >= .kilobits(2_000))
+            #expect(queue(place, from: 10, to: 60).p95 < 150)
+            #expect(call.damaged == 0 && call.outOfOrder == 0 && call.keyframesMade == 1)
+        }
+    }
+
     /// - Parameter most: what a sharp frame would take.
     private func moving(
         _ name: String, least: Int, most: Int, kilobits: Int, seconds: Int

@@ -164,7 +164,7 @@ extension MediaSender {
                 // Any zero will do for the other side's clock.
                 controller.noteArrival(
                     bytes: entry.bytes, sent: entry.sent,
-                    arrival: MediaInstant(nanoseconds: 0) + (arrival + offset), now: now)
+                    arrival: MediaInstant(nanoseconds: 0) + (arrival + offset), isSound: entry.isSound, now: now)
             }
         }
         guard !isStale || lost > 0 else { return }

@@ -110,7 +110,7 @@ extension MediaSender {
         tracks[track].report.note(payloadBytes: bytes.count &- layout.headerLength, now: now)
         counters.audioPackets &+= 1
         soundRate.note(bytes: bytes.count, now: now)
-        return finish(bytes.count, layout, now, buffer)
+        return finish(bytes.count, layout, now, buffer, isSound: true)
     }
 
     private func sendVideo(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
@@ -215,11 +215,12 @@ extension MediaSender {
 
     /// Puts in what is only known when a packet leaves, and counts it.
     private func finish(
-        _ length: Int, _ layout: RTPPacketLayout, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer
+        _ length: Int, _ layout: RTPPacketLayout, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer,
+        isSound: Bool = false
     ) -> Int {
         let packet = UnsafeMutableRawBufferPointer(rebasing: buffer[0..<length])
         if layout.hasTransportSequence {
-            layout.patch(sent.note(bytes: length, now: now, isDuringStall: isStalled), in: packet)
+            layout.patch(sent.note(bytes: length, now: now, isDuringStall: isStalled, isSound: isSound), in: packet)
         }
         if layout.hasAbsSendTime { layout.patch(AbsoluteSendTime(now), in: packet) }
         pacer.note(bytes: length, now: now)

@@ -28,6 +28,7 @@ struct RateController {
     /// What was sent when rivals were last there.
     private var rivalRate: (rate: Bitrate, at: MediaInstant)?
     private var lastWay: MediaDuration?
+    private var lastPicture: MediaInstant?
     private var hasLosses = false
     /// When a queue was last seen.
     private var lastQueue: MediaInstant?
@@ -78,9 +79,15 @@ struct RateController {
     // MARK: Transport-wide feedback
 
     /// One packet arrived, in the order of sending; `arrival` is on the other side's clock.
-    mutating func noteArrival(bytes: Int, sent: MediaInstant, arrival: MediaInstant, now: MediaInstant) {
+    mutating func noteArrival(bytes: Int, sent: MediaInstant, arrival: MediaInstant, isSound: Bool, now: MediaInstant) {
         noteClock(sent, arrival)
-        trend.note(sent: sent, arrival: arrival)
+        // Sound between two frames waits behind the first for a moment: that is no trend. Alone it is what there is to go by.
+        if isSound {
+            if lastPicture.map({ sent - $0 > .seconds(2) }) ?? true { trend.note(sent: sent, arrival: arrival) }
+        } else {
+            lastPicture = sent
+            trend.note(sent: sent, arrival: arrival)
+        }
         queue.note(sent: sent, arrival: arrival)
         acknowledged.note(bytes: bytes, at: arrival)
         if let result = bursts.note(bytes: bytes, sent: sent, arrival: arrival) { confirm(result, now) }
@@ -193,6 +200,8 @@ struct RateController {
         let isEarly = now - start < .seconds(1)
         let rate = isEarly ? result.rate : min(result.rate, recent.0, recent.1)
         recent = (recent.1, result.rate)
+        // Seen again: what was once confirmed does not fade.
+        if isApplicationLimited, rate >= floor { floorSince = now }
         guard rate > delayRate, overuseSince == nil, !rivalry.isActive else { return }
         // A burst shows what the path carries, not what of it is free. It is free as long as no queue is seen.
         guard isEarly ? queue.standing < .milliseconds(50) : isFree(now) else { return }

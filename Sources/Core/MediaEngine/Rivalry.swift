@@ -14,8 +14,8 @@ struct Rivalry {
     /// As long as this nobody makes a queue wait without losing anything.
     private static let endless = MediaDuration.milliseconds(400)
     /// So often it is tried anew whether giving way helps, as the rivals may be like us; at moments that all senders of a host share.
-    private static let trial: Int64 = 20_000_000_000
-    /// Each trial in vain doubles the time to the next, up to four times.
+    private static let trial: Int64 = 5_000_000_000
+    /// Each trial in vain doubles the time to the next, up to sixteen times.
     private var trialLength = trial
 
     private(set) var isActive = false
@@ -64,7 +64,7 @@ struct Rivalry {
 
     private mutating func leave(_ now: MediaInstant, _ queue: MediaDuration) {
         if now.nanoseconds / trialLength != activeSince.nanoseconds / trialLength {
-            trialLength = min(trialLength &* 2, Self.trial &* 4)
+            trialLength = min(trialLength &* 2, Self.trial &* 16)
             return reset()
         }
         guard queue < Self.empty else { return emptySince = nil }

@@ -13,6 +13,7 @@ struct SentPackets {
         var isLost = false
         /// Sent while nothing came back: says nothing about the rate.
         var isDuringStall = false
+        var isSound = false
     }
 
     private var entries: [Entry]
@@ -34,10 +35,12 @@ struct SentPackets {
     }
 
     /// - Returns: the number that the packet is to carry.
-    mutating func note(bytes: Int, now: MediaInstant, isDuringStall: Bool) -> SequenceNumber {
+    mutating func note(
+        bytes: Int, now: MediaInstant, isDuringStall: Bool, isSound: Bool = false
+    ) -> SequenceNumber {
         let sequence = nextSequence
         entries[Int(sequence & mask)] = Entry(
-            sequence: sequence, sent: now, bytes: bytes, isDuringStall: isDuringStall)
+            sequence: sequence, sent: now, bytes: bytes, isDuringStall: isDuringStall, isSound: isSound)
         nextSequence &+= 1
         return SequenceNumber(truncating: sequence)
     }
