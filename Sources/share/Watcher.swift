@@ -82,6 +82,7 @@ final class Watcher: Sendable {
                 "width": .integer(statistics.decode.size.width), "height": .integer(statistics.decode.size.height),
                 "latencyP50Ms": .init(milliseconds: statistics.decode.latency(percentile: 0.5)),
                 "latencyP95Ms": .init(milliseconds: statistics.decode.latency(percentile: 0.95)),
+                "longestGapMs": .init(milliseconds: statistics.decode.longestGap?.inMilliseconds),
                 "receivedPackets": .integer(statistics.packetsReceived),
                 "receivedBytes": .integer(statistics.bytesReceived), "lost": .integer(statistics.packetsLost),
                 "nacks": .integer(statistics.nacks), "keyframeRequests": .integer(statistics.keyframeRequests),

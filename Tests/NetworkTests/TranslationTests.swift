@@ -60,10 +60,13 @@ import Testing
         #expect(way.contains("relay") == !Self.isDirect(host, viewer), "\(way)")
     }
 
-    @Test func whereDatagramsAreBlockedTURNOverTCPConnects() throws {
-        let meeting = try Meeting(.init(.none), .init(.portRestricted, blocksDatagrams: true))
+    @Test(arguments: [(true, false), (false, true), (true, true)])
+    func whereDatagramsAreBlockedTURNOverTCPConnects(hostIsBlocked: Bool, viewerIsBlocked: Bool) throws {
+        let meeting = try Meeting(
+            .init(.portRestricted, blocksDatagrams: hostIsBlocked),
+            .init(.portRestricted, blocksDatagrams: viewerIsBlocked))
         let way = try meeting.way()
-        print("| none | UDP blocked | \(way) |")
+        print("| UDP blocked: \(hostIsBlocked) | UDP blocked: \(viewerIsBlocked) | \(way) |")
         #expect(way.contains("relay"), "\(way)")
     }
 }

@@ -213,7 +213,7 @@ struct Networks {
             guard note.isEmpty else { return }
             do {
                 last = try viewer.process.wait(for: "statistics", after: viewer.process.events.count, seconds: 10)
-                longestFreeze = max(longestFreeze, last["longestFreezeMs"])
+                longestFreeze = max(longestFreeze, last["longestGapMs"])
             } catch {
                 note = "after \(cell(monotonicSeconds() - begin)) s: \(error)"
             }

@@ -21,6 +21,10 @@ public struct DecodeStatistics: Sendable {
     public var decodeNanoseconds: Int64 = 0
     public var size = PixelSize(width: 0, height: 0)
     public var firstPicture: MediaInstant?
+    /// The longest time between two pictures, of those shown since the last report; of a screen that moves all the time,
+    /// its longest freeze. Nil if none came.
+    public internal(set) var longestGap: MediaDuration?
+    fileprivate var lastPicture: MediaInstant?
     /// Capture to shown, of the last 256 frames, in milliseconds; tells the truth only if both clocks agree.
     public internal(set) var latencies: [Double] = []
     fileprivate var nextLatency = 0
@@ -80,7 +84,13 @@ final class DecodePipeline: @unchecked Sendable {
         keyframeWanted()
     }
 
-    var statistics: DecodeStatistics { counters.with { $0 } }
+    /// Begins a new report.
+    func takeStatistics() -> DecodeStatistics {
+        counters.with { counters in
+            defer { counters.longestGap = nil }
+            return counters
+        }
+    }
 
     /// Waits until the thread has ended; the sink is not called after that. Twice is fine.
     func close() {
@@ -115,6 +125,8 @@ final class DecodePipeline: @unchecked Sendable {
             counters.frames += 1
             counters.decodeNanoseconds += (decoded - start).nanoseconds
             counters.size = picture.size
+            if let last = counters.lastPicture { counters.longestGap = max(counters.longestGap ?? .zero, now - last) }
+            counters.lastPicture = now
             if let captured = info.captured { counters.note(latency: (now - captured).inMilliseconds) }
             defer { if counters.firstPicture == nil { counters.firstPicture = now } }
             return counters.firstPicture == nil
