@@ -36,7 +36,7 @@ enum Chromium {
         """
 
     static let viewerPage = """
-        <!doctype html><title>viewer</title><style>*{margin:0;cursor:none;overflow:hidden}video{position:fixed;width:100vw;height:100vh;object-fit:fill}</style>
+        <!doctype html><title>viewer</title><style>*{margin:0;cursor:none;overflow:hidden}video{position:fixed;left:0;top:0;width:1920px;height:1080px;object-fit:fill}</style>
         <video autoplay muted playsinline></video><script>
         const tell = (path, text) => fetch(path, {method: "POST", body: text})
         ;(async () => { try {
