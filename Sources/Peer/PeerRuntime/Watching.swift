@@ -198,7 +198,8 @@ final class Watching: HostConnectionDelegate {
         guard let decoding else { return nil }
         let received = connection?.statistics
         return WatchStatistics(
-            decode: decoding.takeStatistics(), packetsReceived: received?.packets ?? 0, bytesReceived: received?.bytes ?? 0,
+            decode: decoding.takeStatistics(), packetsReceived: received?.packets ?? 0,
+            bytesReceived: received?.bytes ?? 0,
             packetsLost: received?.lost ?? 0, nacks: received?.nacks ?? 0,
             keyframeRequests: received?.keyframeRequests ?? 0, roundTrip: connection?.roundTripTime,
             audioFramesPlayed: speakers.values.reduce(0) { $0 + $1.framesPlayed },
