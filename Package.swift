@@ -133,7 +133,9 @@ let package = Package(
         tests("WindowPlayoutTests", ["MediaCore", "WindowPlayout", "TestSupport"]),
         tests("PulseAudioTests", ["PulseAudio", "MediaCore", "TestSupport"]),
         tests("SignalingTests", ["Signaling", crypto, logging, nioCore, nioPosix, nioHTTP1]),
-        tests("LoopbackTests", ["MediaCore", "Signaling", "PeerRuntime", "TestSource", "VPXCodec", "OpusCodec"]),
+        tests(
+            "LoopbackTests",
+            ["MediaCore", "MediaEngine", "Signaling", "PeerRuntime", "TestSource", "VPXCodec", "OpusCodec"]),
         tests(
             "InteropTests",
             [

@@ -1,35 +1,40 @@
 import Foundation
 import MediaCore
 import OpusCodec
-import PeerRuntime
 import Signaling
 import TestSource
 import Testing
 import VPXCodec
 
+@testable import PeerRuntime
+
 /// A host and viewers in one process, over real HTTPS, ICE, DTLS, SRTP and threads on loopback.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct SessionTests {
     private func host(
-        door: @escaping HostSession.Doorkeeping, emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in }
+        door: @escaping HostSession.Doorkeeping,
+        limit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil,
+        emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in }
     ) async throws -> (HostSession, Link) {
         let tone = AudioInput(label: "system", source: TestTone(), hasSilenceSuppression: false) {
             () throws(CodecFailure) in try OpusFrameEncoder(.systemSound)
         }
+        var configuration = HostSession.Configuration(
+            listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
+            maximumBitrate: .kilobits(8_000), mood: nil, name: "loopback")
+        configuration.viewerLimit = limit
         let session = try HostSession(
-            configuration: .init(
-                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
-                maximumBitrate: .kilobits(8_000), mood: nil, name: "loopback"),
+            configuration: configuration,
             identity: try .ephemeral(), source: TestPicture(), encoder: VP8Encoder(), audio: [tone], door: door,
             emit: emit)
         return (session, try await session.start())
     }
 
     private func viewer(
-        _ link: Link, _ seen: Seen, emit: @escaping @Sendable (WatchEvent) -> Void = { _ in }
+        _ link: Link, _ seen: Seen, name: String = "viewer", emit: @escaping @Sendable (WatchEvent) -> Void = { _ in }
     ) throws -> WatchSession {
         WatchSession(
-            link: link, identity: try .ephemeral(), name: "viewer",
+            link: link, identity: try .ephemeral(), name: name,
             playback: .init(
                 decoder: { () throws(CodecFailure) in VP8Decoder() }, sink: seen,
                 audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { seen }), emit: emit)
@@ -81,6 +86,35 @@ struct SessionTests {
         // One frame for both: as many were encoded as one of them got, give or take those on the way.
         #expect(statistics.video.frames < seen[0].state.counters.count + seen[1].state.counters.count)
         for viewer in viewers { viewer.leave() }
+        for task in tasks { #expect(await task.value.code == .stopped) }
+        await host.stop(EndReason(.stopped, "done"))
+    }
+
+    @Test func aViewerWhoIsMuchSlowerGetsAnEncodingOfItsOwnAndSlowsNobody() async throws {
+        let (host, link) = try await host(
+            door: { _ in .accepted }, limit: { $0.name == "slow" ? .kilobits(250) : nil })
+        let (fast, slow) = (Seen(), Seen())
+        let viewers = [try viewer(link, fast, name: "fast"), try viewer(link, slow, name: "slow")]
+        let tasks = viewers.map { viewer in Task { await viewer.run() } }
+        for one in [fast, slow] { #expect(await one.wait { $0.counters.count >= 5 }) }
+        var statistics = try #require(await host.statistics())
+        for _ in 0..<400 where statistics.video.lowFrames < 5 {
+            let count = fast.state.counters.count
+            #expect(await fast.wait { $0.counters.count > count })
+            statistics = try #require(await host.statistics())
+        }
+        #expect(statistics.video.lowFrames >= 5)
+        // Both go on, and the fast one gets more of it.
+        let before = (fast: fast.state.counters.count, slow: slow.state.counters.count)
+        #expect(await slow.wait { $0.counters.count >= before.slow + 10 })
+        #expect(await fast.wait { $0.counters.count >= before.fast + 20 })
+        let numbers = slow.state.counters
+        for (one, next) in zip(numbers, numbers.dropFirst()) { #expect(next >= one) }
+        // The slow one alone is the fastest there is, and comes back.
+        viewers[0].leave()
+        let last = slow.state.counters.count
+        #expect(await slow.wait { $0.counters.count >= last + 20 })
+        viewers[1].leave()
         for task in tasks { #expect(await task.value.code == .stopped) }
         await host.stop(EndReason(.stopped, "done"))
     }

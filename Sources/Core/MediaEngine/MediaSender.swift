@@ -77,7 +77,8 @@ public final class MediaSender {
 
     /// Takes an encoded frame in: cut into packets, it waits for the pacer.
     ///
-    /// A key frame replaces whatever still waits. A frame that does not fit beside what waits is refused, and a key frame asked for.
+    /// A key frame replaces whatever still waits. A frame that does not fit beside what waits is refused, and if it is of
+    /// the base a key frame asked for.
     /// - Parameters:
     ///   - bytes: copied.
     ///   - layer: temporal layer, 0 is the base.
@@ -94,7 +95,8 @@ public final class MediaSender {
         }
         guard packetizer?.append(bytes, layer: layer, captured: captured, to: &history) != nil else {
             counters.framesRefused &+= 1
-            isKeyframeNeeded = true
+            // Nothing refers to a frame above the base.
+            isKeyframeNeeded = isKeyframeNeeded || layer == 0
             return
         }
         counters.frames &+= 1

@@ -1,18 +1,20 @@
-import MediaCore
+public import MediaCore
 
 /// How much was sent in the last second, in buckets of 100 ms.
-struct SentRate {
+public struct SentRate: Sendable {
     private static let bucket: Int64 = 100_000_000
     private static let count: Int64 = 10
     private var buckets = [Int](repeating: 0, count: Int(count))
     private var newest: Int64 = .min
 
-    mutating func note(bytes: Int, now: MediaInstant) {
+    public init() {}
+
+    public mutating func note(bytes: Int, now: MediaInstant) {
         advance(now)
         buckets[Int(newest % Self.count)] &+= bytes
     }
 
-    mutating func rate(now: MediaInstant) -> Bitrate {
+    public mutating func rate(now: MediaInstant) -> Bitrate {
         advance(now)
         return Bitrate(bitsPerSecond: buckets.reduce(0, &+) &* 8)
     }

@@ -10,6 +10,7 @@ struct VideoPacketizer {
     private let timestampOffset: RTPTimestamp
     private var pictureID: UInt16
     private var baseLayerIndex: UInt8
+    private var lastCaptured: MediaInstant?
     /// The mid goes along until the other side has shown that it knows the stream.
     var announcesMid = true
 
@@ -36,21 +37,24 @@ struct VideoPacketizer {
         timestampOffset.advanced(by: instant - epoch, clockRate: 90_000)
     }
 
-    /// Appends the packets of one frame to the history.
+    /// Appends the packets of one frame to the history. Two frames never have the same time stamp, or they would look like one.
     /// - Returns: nil if the history has no room for all of them; nothing was appended then.
     mutating func append(
         _ frame: UnsafeRawBufferPointer, layer: UInt8, captured: MediaInstant, to history: inout PacketHistory
     ) -> Cut? {
         let start = history.nextToWrite
         let baseIndex = layer == 0 ? baseLayerIndex &+ 1 : baseLayerIndex
+        // Nothing refers to a frame above the base, and it refers to the base alone.
         var descriptor = VP8PayloadDescriptor(
-            isNonReference: false, isPartitionStart: true, pictureID: pictureID, baseLayerIndex: baseIndex,
-            temporalLayer: min(layer, 3))
+            isNonReference: layer > 0, isPartitionStart: true, pictureID: pictureID, baseLayerIndex: baseIndex,
+            temporalLayer: min(layer, 3), isLayerSync: layer > 0)
         // Room for RTX's two bytes too, so that a retransmission is never larger than the path allows.
         let overhead = headerLength &+ descriptor.length &+ RTX.overhead
         let share = max(maximumPacketSize &- overhead, 64)
         let count = max((frame.count &+ share &- 1) / share, 1)
         guard count <= history.room else { return nil }
+        // A tick has 11.1 us.
+        let captured = lastCaptured.map { max(captured, $0 + .microseconds(12)) } ?? captured
         let stamp = timestamp(at: captured)
         var offset = 0
         for index in 0..<count {
@@ -74,6 +78,7 @@ struct VideoPacketizer {
         }
         pictureID = (pictureID &+ 1) & 0x7FFF
         baseLayerIndex = baseIndex
+        lastCaptured = captured
         return Cut(packets: count, payloadBytes: frame.count)
     }
 

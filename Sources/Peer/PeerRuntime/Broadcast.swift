@@ -5,7 +5,8 @@ import RTPWire
 import SessionDescription
 import Signaling
 
-/// What a host publishes, and to whom: one encoding, a connection a viewer. Confined to the network loop.
+/// What a host publishes, and to whom: one encoding (two while some are much slower), a connection a viewer. Confined to the network
+/// loop.
 final class Broadcast: ViewerConnectionDelegate {
     struct AudioTrack: Sendable {
         var label: String
@@ -24,23 +25,28 @@ final class Broadcast: ViewerConnectionDelegate {
         var usesOnlyRelays: Bool
         /// What viewers see.
         var name: String?
+        /// What one viewer may have at most, if that is less than what all may; nil: nothing of its own.
+        var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
     }
 
     private let loop: NetworkLoop
     private let cname: String
     private let settings: Settings
     private let emit: @Sendable (BroadcastEvent) -> Void
-    private let frames: FrameQueue<FrameInfo>
+    private let frames: FrameQueues
     private let packets: FrameQueue<AudioPipeline.Info>
     private var viewers: [SessionID: ViewerConnection] = [:]
     private var isEnded = false
     private var retired = (packets: 0, bytes: 0, retransmissions: 0, bad: 0)
     private var congestionTimer: LoopTimer?
     private var lastWish: Wish?
+    /// What the main encoding took lately.
+    private var mainRate = SentRate()
+    private var lastPlan: MediaInstant?
     /// Tells the video and the audio side what the viewers need.
     var wish: ((Wish) -> Void)?
-    /// A key frame is needed: for a viewer that has no picture yet, or else for repair.
-    var keyframe: ((Bool) -> Void)?
+    /// A key frame of an encoding is needed: for a viewer that has no picture yet, or else for repair.
+    var keyframe: ((EncodingID, Bool) -> Void)?
     /// STUN and TURN for those who come from now on.
     var servers = PathServers.Addresses()
     /// Candidates were found after the answer: all of these so far, as a trickle fragment.
@@ -49,14 +55,17 @@ final class Broadcast: ViewerConnectionDelegate {
     var left: ((SessionID, Int) -> Void)?
 
     struct Wish: Equatable {
-        var hasViewers: Bool
-        var bitrate: Bitrate
-        var isCongested: Bool
+        /// nil: nobody gets it.
+        var main: EncodingDemand?
+        var low: EncodingDemand?
         var audioLoss: Double
+
+        var hasViewers: Bool { main != nil || low != nil }
+        subscript(encoding: EncodingID) -> EncodingDemand? { encoding == .main ? main : low }
     }
 
     init(
-        loop: NetworkLoop, settings: Settings, frames: FrameQueue<FrameInfo>,
+        loop: NetworkLoop, settings: Settings, frames: FrameQueues,
         packets: FrameQueue<AudioPipeline.Info>, emit: @escaping @Sendable (BroadcastEvent) -> Void
     ) {
         self.loop = loop
@@ -106,7 +115,8 @@ final class Broadcast: ViewerConnectionDelegate {
                     includesLoopback: settings.includesLoopback && mayComeFromHere(viewer.address),
                     usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP))
             let sender = MediaSender(
-                parameters(offer, ssrcs), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(),
+                parameters(offer, ssrcs, settings.viewerLimit?(description)), seed: UInt64.random(in: .min ... .max),
+                ntpEpoch: WallClock.now(),
                 now: NetworkLoop.now())
             connection = ViewerConnection(
                 id: id, description: description, loop: loop, transport: transport, sender: sender, delegate: self)
@@ -191,7 +201,8 @@ final class Broadcast: ViewerConnectionDelegate {
         one()
     }
 
-    private func parameters(_ offer: ViewerOffer, _ ssrcs: [UInt32]) -> SenderParameters {
+    private func parameters(_ offer: ViewerOffer, _ ssrcs: [UInt32], _ limit: Bitrate?) -> SenderParameters {
+        let maximum = min(limit ?? settings.maximumBitrate, settings.maximumBitrate)
         let feedback = offer.video?.feedback ?? []
         return SenderParameters(
             video: offer.video.map {
@@ -203,7 +214,7 @@ final class Broadcast: ViewerConnectionDelegate {
                 AudioStreamParameters(ssrc: ssrcs[2 + $1], payloadType: $0.payloadType, mid: $0.mid)
             },
             extensions: HeaderExtensionIDs(offer.video?.extensions ?? offer.audio.first?.extensions), cname: cname,
-            startBitrate: min(.kilobits(2_500), settings.maximumBitrate), maximumBitrate: settings.maximumBitrate,
+            startBitrate: min(.kilobits(2_500), maximum), maximumBitrate: maximum,
             hasTransportFeedback: feedback.contains(.transportWide),
             historyCapacity: 2_048)
     }
@@ -213,10 +224,17 @@ final class Broadcast: ViewerConnectionDelegate {
     /// Rung by the video thread.
     func framesArrived() {
         let now = NetworkLoop.now()
-        while frames.pop({ bytes, info in
-            for viewer in viewers.values { viewer.send(bytes, info, now: now) }
-        }) {}
+        deliver(frames.main, now)
+        deliver(frames.low, now)
         updateWish()
+    }
+
+    private func deliver(_ frames: FrameQueue<FrameInfo>, _ now: MediaInstant) {
+        while frames.pop({ bytes, info in
+            if info.encoding == .main { mainRate.note(bytes: bytes.count, now: now) }
+            let base = lastWish?[info.encoding]?.layering?.baseBitrate
+            for viewer in viewers.values { viewer.send(bytes, info, base: base, now: now) }
+        }) {}
     }
 
     /// Rung by the audio threads.
@@ -231,34 +249,79 @@ final class Broadcast: ViewerConnectionDelegate {
 
     private func updateWish() {
         // After each frame: no array of the viewers is made.
-        var hasViewers = false
-        var isCongested = false
-        var slowest = settings.maximumBitrate
+        var main = EncodingLoad()
+        var low = EncodingLoad()
+        var fastest = Bitrate(bitsPerSecond: 0)
         var loss = 0.0
+        var isDraining = false
         let now = NetworkLoop.now()
         for viewer in viewers.values where viewer.isConnected {
-            hasViewers = true
-            isCongested = isCongested || viewer.isCongested
-            slowest = min(slowest, viewer.videoEstimate(now: now))
+            let rate = viewer.videoEstimate(now: now)
+            viewer.noteCongestion(now: now)
+            if viewer.takeReturn(now: now) { keyframe?(viewer.plan.target, false) }
+            viewer.contribute(rate, to: &main, &low)
+            fastest = max(fastest, rate)
             loss = max(loss, viewer.statistics.fractionLost)
+            isDraining = isDraining || viewer.isCutOff
         }
         let new = Wish(
-            hasViewers: hasViewers, bitrate: max(slowest, .kilobits(100)), isCongested: isCongested, audioLoss: loss)
-        if isCongested { congestionTimer?.set(now + .milliseconds(5)) }
-        guard new != lastWish else { return }
-        lastWish = new
-        wish?(new)
+            main: demand(main, lastWish?.main, now), low: demand(low, lastWish?.low, now), audioLoss: loss)
+        if main.congested > 0 || low.congested > 0 {
+            congestionTimer?.set(now + .milliseconds(5))
+        } else if isDraining {
+            congestionTimer?.set(now + .milliseconds(50))
+        }
+        if new != lastWish {
+            lastWish = new
+            wish?(new)
+        }
+        let hasCutOff = (main.isDivided || low.isDivided) && cutOffStuck(main, low, now)
+        let isPlanned = viewers.count > 1 || lastWish?.low != nil
+        if isPlanned, hasCutOff || lastPlan.map({ now - $0 >= .milliseconds(200) }) ?? true {
+            lastPlan = now
+            plan(fastest, now)
+        }
+    }
+
+    private func demand(_ load: EncodingLoad, _ last: EncodingDemand?, _ now: MediaInstant) -> EncodingDemand? {
+        guard !load.isEmpty else { return nil }
+        return load.demand(maximum: settings.maximumBitrate, wasLayered: last?.layering != nil, now: now)
+    }
+
+    /// Goes on without those for whom the base has waited long enough while others have room.
+    private func cutOffStuck(_ main: EncodingLoad, _ low: EncodingLoad, _ now: MediaInstant) -> Bool {
+        var hasCutOff = false
+        for viewer in viewers.values where viewer.isConnected {
+            guard (viewer.plan.encoding == .main ? main : low).isDivided else { continue }
+            hasCutOff = viewer.cutOffIfStuck(now: now) || hasCutOff
+        }
+        return hasCutOff
+    }
+
+    /// Moves viewers between encodings: each goes when a key frame of the other is there.
+    private func plan(_ fastest: Bitrate, _ now: MediaInstant) {
+        let demand = mainRate.rate(now: now)
+        var hasMoves = false
+        for viewer in viewers.values where viewer.isConnected {
+            guard viewer.updatePlan(fastest: fastest, demand: demand, now: now) else { continue }
+            hasMoves = true
+            keyframe?(viewer.plan.target, false)
+        }
+        // The encoding that they move to may not have been wanted so far.
+        if hasMoves { updateWish() }
     }
 
     // MARK: News of the viewers
 
     func viewerIsConnected(_ connection: ViewerConnection) {
         updateWish()
-        keyframe?(true)
+        keyframe?(connection.plan.target, true)
         emit(.connected(connection.description, path: connection.path))
     }
 
-    func viewerNeedsKeyframe(_ connection: ViewerConnection) { keyframe?(false) }
+    func viewerNeedsKeyframe(_ connection: ViewerConnection) {
+        keyframe?(connection.plan.target, false)
+    }
 
     func viewerEnded(_ connection: ViewerConnection, _ reason: EndReason) {
         guard viewers.removeValue(forKey: connection.id) != nil else { return }

@@ -1,6 +1,7 @@
 import ICETransport
 import Logging
 public import MediaCore
+import MediaEngine
 import SessionDescription
 public import Signaling
 
@@ -40,6 +41,8 @@ public final class HostSession: BroadcastDesk {
         public var maximumViewers: Int
         /// What viewers see; nil for no name.
         public var name: String?
+        /// What one viewer may have at most, if that is less than `maximumBitrate`.
+        var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
         /// STUN and TURN servers, for this host and for its viewers, who are told the credentials too.
         public var iceServers: [ICEServer] = []
         /// Asks the router to forward ports.
@@ -102,7 +105,7 @@ public final class HostSession: BroadcastDesk {
         servers = PathServers(configuration.iceServers)
         let loop = NetworkLoop(name: "net-0")
         self.loop = loop
-        let frames = FrameQueue<FrameInfo>(capacity: 3, bytes: 65_536)
+        let frames = FrameQueues()
         let packets = FrameQueue<AudioPipeline.Info>(capacity: 32, bytes: 2_048)
         let settings = Broadcast.Settings(
             identity: .init(certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER),
@@ -110,7 +113,8 @@ public final class HostSession: BroadcastDesk {
             audio: inputs.map { .init(label: $0.label, hasSilenceSuppression: $0.hasSilenceSuppression) },
             maximumViewers: configuration.maximumViewers, localAddresses: configuration.mediaAddresses,
             includesLoopback: configuration.mediaAddresses == nil, usesUPnP: configuration.usesUPnP,
-            usesOnlyRelays: configuration.usesOnlyRelays, name: configuration.name)
+            usesOnlyRelays: configuration.usesOnlyRelays, name: configuration.name,
+            viewerLimit: configuration.viewerLimit)
         let core = LoopBound(
             loop,
             making: {
@@ -148,9 +152,10 @@ public final class HostSession: BroadcastDesk {
         core.perform { broadcast in
             broadcast.wish = { (wish: Broadcast.Wish) in
                 video.change {
-                    $0.hasViewers = wish.hasViewers
-                    $0.bitrate = wish.bitrate
-                    $0.isCongested = wish.isCongested
+                    for encoding in EncodingID.allCases {
+                        $0[encoding].isWanted = wish[encoding] != nil
+                        if let demand = wish[encoding] { $0[encoding].demand = demand }
+                    }
                 }
                 for sound in sounds {
                     sound.setWanted(wish.hasViewers)
@@ -165,10 +170,10 @@ public final class HostSession: BroadcastDesk {
             broadcast.foundLate = { session, fragment in
                 running.with { $0 }?.send(candidates: fragment, of: session)
             }
-            broadcast.keyframe = { isFirst in
+            broadcast.keyframe = { encoding, isFirst in
                 video.change {
-                    $0.isKeyframeWanted = true
-                    $0.isPictureAwaited = $0.isPictureAwaited || isFirst
+                    $0[encoding].isKeyframeWanted = true
+                    $0[encoding].isPictureAwaited = $0[encoding].isPictureAwaited || isFirst
                 }
             }
         }

@@ -1,25 +1,50 @@
 public import MediaCore
+import MediaEngine
 
-/// What the network side wants of the video thread.
-struct VideoWishes: Sendable {
-    var hasViewers = false
+/// What the network side wants of one encoding.
+struct EncodingWish: Sendable {
+    var isWanted = false
     var isKeyframeWanted = false
     /// A new viewer has no picture yet: its key frame comes sooner than one that repairs.
     var isPictureAwaited = false
-    var bitrate: Bitrate
-    /// Frames wait in some viewer's pacer: make no new one yet.
-    var isCongested = false
+    var demand: EncodingDemand
+}
+
+/// What the network side wants of the video thread.
+struct VideoWishes: Sendable {
+    var main: EncodingWish
+    /// For viewers who are much slower than others.
+    var low: EncodingWish
     var isStopped = false
     /// Counts the changes, so that none is slept through.
     fileprivate var generation = 0
 
-    init(bitrate: Bitrate) { self.bitrate = bitrate }
+    init(bitrate: Bitrate) {
+        main = EncodingWish(demand: EncodingDemand(bitrate: bitrate))
+        low = main
+    }
+
+    var hasViewers: Bool { main.isWanted || low.isWanted }
+
+    subscript(encoding: EncodingID) -> EncodingWish {
+        get { encoding == .main ? main : low }
+        _modify { if encoding == .main { yield &main } else { yield &low } }
+    }
 }
 
 struct FrameInfo: Sendable {
     var isKeyframe: Bool
+    var encoding: EncodingID
     var layer: UInt8
     var captured: MediaInstant
+}
+
+/// A queue for each encoding, so that frames of one never take the place of the other's.
+struct FrameQueues: Sendable {
+    let main = FrameQueue<FrameInfo>(capacity: 3, bytes: 65_536)
+    let low = FrameQueue<FrameInfo>(capacity: 3, bytes: 65_536)
+
+    subscript(encoding: EncodingID) -> FrameQueue<FrameInfo> { encoding == .main ? main : low }
 }
 
 /// Counted by the video thread, read by anyone.
@@ -27,6 +52,10 @@ public struct VideoPipelineStatistics: Sendable {
     public var frames = 0
     public var refinements = 0
     public var keyframes = 0
+    /// Of the frames, those that only viewers with room got: temporal layer 1.
+    public var upperLayerFrames = 0
+    /// Of the frames, those of the lower encoding.
+    public var lowFrames = 0
     public var bytes = 0
     public var encodeNanoseconds: Int64 = 0
     public var readNanoseconds: Int64 = 0
@@ -35,7 +64,8 @@ public struct VideoPipelineStatistics: Sendable {
 }
 
 /// The video thread of a host: waits for damage, reads, encodes, hands over. Damage starts a frame, never a timer; while the
-/// encoder works, damage gathers and makes the next frame; a frame never waits behind another.
+/// encoder works, damage gathers and makes the next frame; a frame never waits behind another. One encoding feeds all viewers; a
+/// second one is made of the same canvas while some are much slower than others.
 // SAFETY: source, encoder and canvas are used by the video thread alone (handed over in `start`); everything that others
 // touch is in a Monitor. `source.wake` may be called from any thread.
 final class VideoPipeline: @unchecked Sendable {
@@ -46,10 +76,9 @@ final class VideoPipeline: @unchecked Sendable {
     }
 
     private let source: any ScreenSource
-    private let encoder: any VideoEncoder
     private let limits: Limits
     private let clock: @Sendable () -> MediaInstant
-    private let frames: FrameQueue<FrameInfo>
+    private let frames: FrameQueues
     private let ring: @Sendable () -> Void
     private let failed: @Sendable (SourceFailure) -> Void
     private let wishes: Monitor<VideoWishes>
@@ -58,24 +87,21 @@ final class VideoPipeline: @unchecked Sendable {
 
     // The rest belongs to the video thread.
     private var canvas: I420Canvas
-    private var changed: BlockMap
-    /// `changed` is not empty.
-    private var hasChanges = true
+    private let main: EncodingLane
+    private var low: EncodingLane?
+    /// What one reading found, while it is for two encodings.
+    private var fresh = BlockMap(PixelSize(width: 0, height: 0))
     private var needsRead = true
     private var captured = MediaInstant(nanoseconds: 0)
-    private var lastFrame = MediaInstant(nanoseconds: 0)
     private var lastChange = MediaInstant(nanoseconds: 0)
-    private var lastKeyframe: MediaInstant?
-    private var activity = ActivityMeter()
 
     init(
         source: any ScreenSource, encoder: any VideoEncoder, limits: Limits, bitrate: Bitrate,
-        frames: FrameQueue<FrameInfo>, clock: @escaping @Sendable () -> MediaInstant,
+        frames: FrameQueues, clock: @escaping @Sendable () -> MediaInstant,
         ring: @escaping @Sendable () -> Void,
         failed: @escaping @Sendable (SourceFailure) -> Void
     ) {
         self.source = source
-        self.encoder = encoder
         self.limits = limits
         self.frames = frames
         self.clock = clock
@@ -83,7 +109,7 @@ final class VideoPipeline: @unchecked Sendable {
         self.failed = failed
         wishes = Monitor(VideoWishes(bitrate: bitrate))
         canvas = I420Canvas(source.size)
-        changed = BlockMap(source.size, filled: true)
+        main = EncodingLane(.main, encoder, source.size)
     }
 
     func start() { thread.with { $0 = NamedThread("video") { self.run() } } }
@@ -134,56 +160,86 @@ final class VideoPipeline: @unchecked Sendable {
 
     private func step(_ wish: VideoWishes) throws(SourceFailure) {
         var now = clock()
-        guard let due = nextWork(wish, now) else { return try sleep(until: .distantFuture, wish) }
+        if wish.low.isWanted, low == nil {
+            low = EncodingLane(.low, main.encoder.makeAnother(), canvas.size)
+        } else if !wish.low.isWanted {
+            low = nil
+        }
+        let due = earlier(nextWork(main, wish.main), low.flatMap { nextWork($0, wish.low) })
+        guard let due else { return try sleep(until: .distantFuture, wish) }
         if due > now { return try sleep(until: due, wish) }
 
         if source.size != canvas.size { adoptSize() }
         if needsRead {
-            captured = try source.read(into: canvas, changed: &changed)
+            let hasNews = try read()
             needsRead = false
             if source.size != canvas.size { return adoptSize() }
-            if !changed.isEmpty {
-                hasChanges = true
-                lastChange = captured
-            }
+            if hasNews { lastChange = captured }
             let after = clock()
             let spent = after - now
             counters.with { $0.readNanoseconds += spent.nanoseconds }
             now = after
         }
-        let isKeyframe = keyframeIsDue(wish, now)
-        if hasChanges || isKeyframe {
-            encode(wish, isKeyframe: isKeyframe, isRefinement: false, now)
-        } else if refinementIsDue(now) {
-            captured = now
-            encode(wish, isKeyframe: false, isRefinement: true, now)
+        work(main, wish.main, now)
+        if let low { work(low, wish.low, clock()) }
+    }
+
+    private func earlier(_ a: MediaInstant?, _ b: MediaInstant?) -> MediaInstant? {
+        guard let a, let b else { return a ?? b }
+        return min(a, b)
+    }
+
+    /// Brings the canvas up to date.
+    /// - Returns: whether anything is different.
+    private func read() throws(SourceFailure) -> Bool {
+        guard let low else {
+            captured = try source.read(into: canvas, changed: &main.changed)
+            guard !main.changed.isEmpty else { return false }
+            main.hasChanges = true
+            return true
+        }
+        if fresh.size != canvas.size { fresh = BlockMap(canvas.size) }
+        fresh.clear()
+        captured = try source.read(into: canvas, changed: &fresh)
+        guard !fresh.isEmpty else { return false }
+        main.note(fresh)
+        low.note(fresh)
+        return true
+    }
+
+    private func work(_ lane: EncodingLane, _ wish: EncodingWish, _ now: MediaInstant) {
+        guard let due = nextWork(lane, wish), due <= now else { return }
+        let isKeyframe = keyframeIsDue(lane, wish, now)
+        if lane.hasChanges || isKeyframe {
+            encode(lane, wish, isKeyframe: isKeyframe, isRefinement: false, captured, now)
+        } else {
+            encode(lane, wish, isKeyframe: false, isRefinement: true, now, now)
         }
     }
 
-    /// When there is something to do; nil if nothing but news from outside can bring any.
-    private func nextWork(_ wish: VideoWishes, _ now: MediaInstant) -> MediaInstant? {
-        if wish.isCongested { return nil }
+    /// When there is something to do for an encoding; nil if nothing but news from outside can bring any.
+    private func nextWork(_ lane: EncodingLane, _ wish: EncodingWish) -> MediaInstant? {
+        guard wish.isWanted, !wish.demand.isBlocked else { return nil }
         let interval = MediaDuration.microseconds(1_000_000 / max(limits.framesPerSecond, 1))
-        if needsRead || hasChanges { return lastFrame + interval }
+        let next = lane.lastFrame + interval
+        if needsRead || lane.hasChanges { return next }
         if wish.isKeyframeWanted {
-            return max(lastFrame + interval, lastKeyframe.map { $0 + keyframeInterval(wish) } ?? lastFrame)
+            return lane.lastKeyframe.map { max(next, $0 + keyframeInterval(wish)) } ?? next
         }
-        if encoder.unrefined != nil { return max(lastFrame + interval, lastChange + restBeforeRefinement) }
-        return nil
-    }
-
-    private func refinementIsDue(_ now: MediaInstant) -> Bool {
-        encoder.unrefined != nil && now >= lastChange + restBeforeRefinement
+        // What comes now is of the base.
+        if wish.demand.layering?.isBaseBlocked == true { return nil }
+        if lane.encoder.isBaseBehind { return next }
+        return lane.encoder.unrefined == nil ? nil : max(next, lastChange + restBeforeRefinement)
     }
 
     private var restBeforeRefinement: MediaDuration { .milliseconds(120) }
 
-    private func keyframeIsDue(_ wish: VideoWishes, _ now: MediaInstant) -> Bool {
-        guard let lastKeyframe else { return true }
-        return wish.isKeyframeWanted && now - lastKeyframe >= keyframeInterval(wish)
+    private func keyframeIsDue(_ lane: EncodingLane, _ wish: EncodingWish, _ now: MediaInstant) -> Bool {
+        guard let last = lane.lastKeyframe else { return true }
+        return wish.isKeyframeWanted && now - last >= keyframeInterval(wish)
     }
 
-    private func keyframeInterval(_ wish: VideoWishes) -> MediaDuration {
+    private func keyframeInterval(_ wish: EncodingWish) -> MediaDuration {
         wish.isPictureAwaited ? .milliseconds(250) : .seconds(1)
     }
 
@@ -202,23 +258,27 @@ final class VideoPipeline: @unchecked Sendable {
 
     private func adoptSize() {
         canvas = I420Canvas(source.size)
-        changed = BlockMap(source.size, filled: true)
+        main.restart(source.size)
+        low?.restart(source.size)
         source.damageEverything()
         needsRead = true
-        hasChanges = true
     }
 
-    private func encode(_ wish: VideoWishes, isKeyframe: Bool, isRefinement: Bool, _ now: MediaInstant) {
-        if !isRefinement { activity.note(blocks: changed.count, of: changed.blocks.count, at: now) }
-        encoder.mood = limits.mood ?? activity.mood
+    private func encode(
+        _ lane: EncodingLane, _ wish: EncodingWish, isKeyframe: Bool, isRefinement: Bool, _ captured: MediaInstant,
+        _ now: MediaInstant
+    ) {
+        if !isRefinement { lane.activity.note(blocks: lane.changed.count, of: lane.changed.blocks.count, at: now) }
+        lane.encoder.mood = limits.mood ?? lane.activity.mood
         // A new scene may take a quarter of a second of the line; what is missing is refined afterwards.
-        let budget = max(wish.bitrate.bitsPerSecond / 8 / 4, 6_000)
+        let budget = max(wish.demand.bitrate.bitsPerSecond / 8 / 4, 6_000)
         let request = VideoEncodeRequest(
-            bitrate: wish.bitrate, isKeyframeRequested: isKeyframe, isRefinement: isRefinement, byteBudget: budget)
-        lastFrame = now
+            bitrate: wish.demand.bitrate, isKeyframeRequested: isKeyframe, isRefinement: isRefinement,
+            byteBudget: budget, layering: wish.demand.layering)
+        lane.lastFrame = now
         let frame: EncodedFrame?
         do throws(CodecFailure) {
-            frame = try encoder.encode(canvas, changed: changed, at: now, request)
+            frame = try lane.encoder.encode(canvas, changed: lane.changed, at: now, request)
         } catch {
             counters.with { $0.skipped += 1 }
             failed(SourceFailure(.unsupported, "the encoder gave up: \(error.message)"))
@@ -230,13 +290,13 @@ final class VideoPipeline: @unchecked Sendable {
             counters.with { $0.skipped += 1 }
             return
         }
-        hasChanges = false
-        changed.clear()
+        lane.hasChanges = false
+        lane.changed.clear()
         if frame.isKeyframe {
-            lastKeyframe = now
+            lane.lastKeyframe = now
             wishes.with {
-                $0.isKeyframeWanted = false
-                $0.isPictureAwaited = false
+                $0[lane.id].isKeyframeWanted = false
+                $0[lane.id].isPictureAwaited = false
             }
         }
         let size = canvas.size
@@ -244,35 +304,20 @@ final class VideoPipeline: @unchecked Sendable {
             $0.frames += 1
             $0.refinements += isRefinement ? 1 : 0
             $0.keyframes += frame.isKeyframe ? 1 : 0
+            $0.upperLayerFrames += frame.layer > 0 ? 1 : 0
+            $0.lowFrames += lane.id == .low ? 1 : 0
             $0.bytes += frame.bytes.count
             $0.encodeNanoseconds += spent.nanoseconds
             $0.size = size
         }
-        let info = FrameInfo(isKeyframe: frame.isKeyframe, layer: frame.layer, captured: captured)
-        if frames.push(frame.bytes, info) {
+        let info = FrameInfo(
+            isKeyframe: frame.isKeyframe, encoding: lane.id, layer: frame.layer, captured: captured)
+        if frames[lane.id].push(frame.bytes, info) {
             ring()
         } else {
-            // The next frame would refer to one that nobody got.
             counters.with { $0.skipped += 1 }
-            wishes.with { $0.isKeyframeWanted = true }
+            // The next frame would refer to one that nobody got.
+            if frame.layer == 0 { wishes.with { $0[lane.id].isKeyframeWanted = true } }
         }
-    }
-}
-
-/// Tells text from motion: motion is a large part of the picture that changes many times a second, for seconds.
-struct ActivityMeter {
-    private var level = 0.0
-    private var last: MediaInstant?
-    private(set) var mood = VideoMood.text
-
-    /// - Parameters: how many blocks of how many changed with this frame.
-    mutating func note(blocks: Int, of total: Int, at now: MediaInstant) {
-        let share = Double(blocks) / Double(max(total, 1))
-        let elapsed = last.map { min((now - $0).inSeconds, 2) } ?? 2
-        last = now
-        // Blocks a second, in pictures a second, with a memory of about two seconds.
-        let keep = max(0, 1 - elapsed / 2)
-        level = level * keep + share / 2
-        if level > 4 { mood = .motion } else if level < 2 { mood = .text }
     }
 }

@@ -17,7 +17,8 @@ final class ViewerConnection: SecureTransportDelegate {
     let id: SessionID
     let description: ViewerDescription
     private(set) var isConnected = false
-    private var hasKeyframe = false
+    private var gate = FrameGate()
+    private(set) var plan = ViewerPlan()
     private let loop: NetworkLoop
     private let transport: SecureTransport
     private let sender: MediaSender
@@ -66,7 +67,7 @@ final class ViewerConnection: SecureTransportDelegate {
     var roundTripTime: MediaDuration? { sender.roundTripTime }
     var badPackets: Int { transport.badPackets }
     var path: String { transport.path }
-    var isCongested: Bool { isConnected && sender.backlog > .milliseconds(20) }
+    private var isCongested: Bool { isConnected && sender.backlog > .milliseconds(20) }
     var limit: String? { sender.limit.words }
 
     // MARK: Setting up
@@ -132,14 +133,64 @@ final class ViewerConnection: SecureTransportDelegate {
 
     // MARK: Sending
 
-    func send(_ frame: UnsafeRawBufferPointer, _ info: FrameInfo, now: MediaInstant) {
+    /// - Parameter base: what frames of the base layer may take; nil if there is one layer only.
+    func send(_ frame: UnsafeRawBufferPointer, _ info: FrameInfo, base: Bitrate?, now: MediaInstant) {
         guard isConnected, !isEnded else { return }
+        // It can use no other frame of another encoding than a key frame.
+        let isOwn = info.isKeyframe ? plan.noteKeyframe(of: info.encoding) : info.encoding == plan.encoding
+        guard isOwn else { return }
+        noteCongestion(now: now)
         // Browsers never recover from a stream that begins in the middle.
-        hasKeyframe = hasKeyframe || info.isKeyframe
-        guard hasKeyframe else { return }
+        let isAdmitted = gate.admits(
+            isKeyframe: info.isKeyframe, layer: info.layer, bytes: frame.count, rate: sender.videoEstimate(now: now),
+            base: base, now: now)
+        guard isAdmitted else { return }
         sender.handleFrame(frame, isKeyframe: info.isKeyframe, layer: info.layer, captured: info.captured, now: now)
         pump()
     }
+
+    // MARK: Beside others
+
+    /// The highest temporal layer that it gets.
+    var layer: Int { Int(gate.layer) }
+    /// It gets no frames until what waits for it has left.
+    var isCutOff: Bool { isConnected && gate.isCutOff }
+
+    func noteCongestion(now: MediaInstant) { gate.note(isCongested: isCongested, now: now) }
+
+    /// True once when it has been cut off and may have a key frame now.
+    func takeReturn(now: MediaInstant) -> Bool { gate.takeReturn(now: now) }
+
+    /// Adds what it needs to what its encoding has to give, and if it is on its way, to that of the other.
+    func contribute(_ rate: Bitrate, to main: inout EncodingLoad, _ low: inout EncodingLoad) {
+        let rate = gate.isCutOff ? nil : rate
+        let isWaiting = !gate.isFollowing
+        for encoding in EncodingID.allCases where encoding == plan.encoding || encoding == plan.target {
+            let isThere = encoding == plan.encoding
+            if encoding == .main {
+                main.add(
+                    rate: rate, isWaiting: isWaiting || !isThere, congestedSince: isThere ? gate.congestedSince : nil)
+            } else {
+                low.add(
+                    rate: rate, isWaiting: isWaiting || !isThere, congestedSince: isThere ? gate.congestedSince : nil)
+            }
+        }
+    }
+
+    /// Cuts it off if the base has waited for it long enough.
+    func cutOffIfStuck(now: MediaInstant) -> Bool {
+        guard gate.isFollowing, let since = gate.congestedSince, now - since > FrameGate.patience else { return false }
+        gate.cutOff(now: now)
+        return true
+    }
+
+    /// - Returns: true if it is to go to another encoding now.
+    func updatePlan(fastest: Bitrate, demand: Bitrate, now: MediaInstant) -> Bool {
+        plan.update(
+            rate: sender.videoEstimate(now: now), fastest: fastest, demand: demand, isCutOff: gate.isCutOff, now: now)
+    }
+
+    // MARK: Sound
 
     func sendAudio(_ packet: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
         guard isConnected, !isEnded else { return }

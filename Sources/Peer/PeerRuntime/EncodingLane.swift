@@ -1,0 +1,49 @@
+import MediaCore
+import MediaEngine
+
+/// One encoding of the picture, and what it has still to show. Confined to the video thread.
+final class EncodingLane {
+    let id: EncodingID
+    let encoder: any VideoEncoder
+    var changed: BlockMap
+    /// `changed` is not empty.
+    var hasChanges = true
+    var lastFrame = MediaInstant(nanoseconds: 0)
+    var lastKeyframe: MediaInstant?
+    var activity = ActivityMeter()
+
+    init(_ id: EncodingID, _ encoder: any VideoEncoder, _ size: PixelSize) {
+        self.id = id
+        self.encoder = encoder
+        changed = BlockMap(size, filled: true)
+    }
+
+    /// The picture has another size: all of it is new.
+    func restart(_ size: PixelSize) {
+        changed = BlockMap(size, filled: true)
+        hasChanges = true
+    }
+
+    func note(_ fresh: BlockMap) {
+        changed.formUnion(fresh)
+        hasChanges = true
+    }
+}
+
+/// Tells text from motion: motion is a large part of the picture that changes many times a second, for seconds.
+struct ActivityMeter {
+    private var level = 0.0
+    private var last: MediaInstant?
+    private(set) var mood = VideoMood.text
+
+    /// - Parameters: how many blocks of how many changed with this frame.
+    mutating func note(blocks: Int, of total: Int, at now: MediaInstant) {
+        let share = Double(blocks) / Double(max(total, 1))
+        let elapsed = last.map { min((now - $0).inSeconds, 2) } ?? 2
+        last = now
+        // Blocks a second, in pictures a second, with a memory of about two seconds.
+        let keep = max(0, 1 - elapsed / 2)
+        level = level * keep + share / 2
+        if level > 4 { mood = .motion } else if level < 2 { mood = .text }
+    }
+}
