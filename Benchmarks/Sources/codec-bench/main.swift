@@ -1,16 +1,18 @@
 // What encoding and decoding cost on one screen of 1920 x 1080: CPU milliseconds a frame, bytes, and how sharp it is.
 // usage: codec-bench [FRAMES [KBIT [SCENE|all [PAGE.pgm]]]]     (a page is 1920 x 8192, such as a browser's screen shot of a long text)
+//        codec-bench viewers [FRAMES [KBIT [SLOW-KBIT]]]             what two viewers of different speed cost
 import Glibc
 import MediaCore
 import VPXCodec
 
-let arguments = CommandLine.arguments
+let comparesViewers = CommandLine.arguments.count > 1 && CommandLine.arguments[1] == "viewers"
+let arguments = CommandLine.arguments.filter { $0 != "viewers" }
 let frames = arguments.count > 1 ? Int(arguments[1]) ?? 150 : 150
 let kilobits = arguments.count > 2 ? Int(arguments[2]) ?? 6_000 : 6_000
 let scenes =
-    arguments.count > 3 && arguments[3] != "all"
+    !comparesViewers && arguments.count > 3 && arguments[3] != "all"
     ? Scene.allCases.filter { $0.rawValue == arguments[3] } : Scene.allCases
-let page = arguments.count > 4 ? readPage(arguments[4]) : nil
+let page = !comparesViewers && arguments.count > 4 ? readPage(arguments[4]) : nil
 
 /// The pixels of a binary PGM of the right size.
 func readPage(_ path: String) -> [UInt8]? {
@@ -135,6 +137,16 @@ func run(_ scene: Scene, frames: Int, bitrate: Bitrate) throws(CodecFailure) {
     print("| " + columns.joined(separator: " | ") + " |")
 }
 
+if comparesViewers {
+    let slow = arguments.count > 3 ? Int(arguments[3]) ?? 2_000 : 2_000
+    do throws(CodecFailure) {
+        try compareViewers(frames: frames, fast: .kilobits(kilobits), slow: .kilobits(slow))
+    } catch {
+        print("codec-bench: \(error.message)")
+        exit(1)
+    }
+    exit(0)
+}
 print("| scene | frames | encode p50 ms | p95 | decode p50 ms | bytes | q | dB | key frame | refinement |")
 print("|---|---|---|---|---|---|---|---|---|---|")
 for scene in scenes {
