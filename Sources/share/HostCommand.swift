@@ -247,6 +247,17 @@ enum HostNarrator {
         case .connected(let who, let path):
             output.event("connected", ["name": .string(who.name), "path": .string(path)])
             Words.say("share: \(title(who)) watches")
+        case .interrupted(let who):
+            output.event("interrupted", ["name": .string(who.name)])
+            Words.say("share: nothing comes from \(title(who)) any more; waiting 30 s")
+        case .resumed(let who, let path, let silence):
+            output.event(
+                "resumed",
+                [
+                    "name": .string(who.name), "path": .string(path),
+                    "afterMs": .init(milliseconds: silence.inMilliseconds),
+                ])
+            Words.say("share: \(title(who)) watches again")
         case .viewerLeft(let who, let reason, let viewers):
             output.event(
                 "viewer-left",

@@ -69,6 +69,17 @@ final class Watcher: Sendable {
             output.event("first-picture", ["width": .integer(size.width), "height": .integer(size.height)])
             window?.setStatus(nil)
             hasPicture.change { $0 = true }
+        case .interrupted:
+            output.event("interrupted")
+            Words.say("share: nothing comes from the host any more; trying again for 30 s")
+        case .waiting(let silence):
+            let seconds = silence.nanoseconds / 1_000_000_000
+            window?.setStatus("connection lost, trying again ... \(seconds) s", isDimming: true)
+        case .resumed(let path, let silence):
+            output.event(
+                "resumed", ["path": .string(path), "afterMs": .init(milliseconds: silence.inMilliseconds)])
+            Words.say("share: connected again (\(path))")
+            window?.setStatus(nil)
         case .viewerCount(let count): output.event("viewers", ["viewers": .integer(count)])
         case .warning(let sentence): Words.say("share: \(sentence)")
         }

@@ -34,7 +34,8 @@ struct EndingTests {
     @Test func aCrashedViewerIsNoticed() throws {
         let (host, viewer) = try watched()
         viewer.kill()
-        #expect(host.process.event("viewer-left", seconds: 6) != nil)
+        let left = try #require(host.process.event("viewer-left", seconds: 6))
+        #expect(left["code"] as? String == "connectionLost" && left["viewers"] as? Int == 0)
     }
 
     @Test func aCrashedHostIsNoticed() throws {

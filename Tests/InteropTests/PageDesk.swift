@@ -45,8 +45,9 @@ final class PageDesk: BroadcastDesk {
         }
     }
 
-    func addCandidates(_ fragment: String, to session: SessionID) async throws(OfferRefusal) {
+    func patch(_ fragment: String, _ session: SessionID) async throws(OfferRefusal) -> RestartedSession? {
         onFragment.yield(fragment)
+        return nil
     }
 
     func close(_ session: SessionID) async { onClose.yield(session) }

@@ -61,6 +61,7 @@ final class Endpoint: Sendable {
     var errorText: String { program.text.errors }
     func exitCode(seconds: Double = 20) -> Int32? { program.exitCode(seconds: seconds) }
     func interrupt() { program.interrupt() }
+    func kill() { program.kill() }
 }
 
 extension Endpoint.Event {

@@ -44,8 +44,12 @@ final class FakeDesk: BroadcastDesk {
         return OpenedSession(id: .random(), answer: try await answer(viewer), etag: "one")
     }
 
-    func addCandidates(_ fragment: String, to session: SessionID) async throws(OfferRefusal) {
+    /// A fragment with `a=ice-ufrag:new` is a restart, and one with `a=ice-ufrag:half` one that cannot be done.
+    func patch(_ fragment: String, _ session: SessionID) async throws(OfferRefusal) -> RestartedSession? {
         seenState.withLock { $0.fragments.append(fragment) }
+        if fragment.contains("a=ice-ufrag:half") { throw OfferRefusal(.unprocessable, "not with this half") }
+        guard fragment.contains("a=ice-ufrag:new") else { return nil }
+        return RestartedSession(fragment: "a=ice-ufrag:host\r\na=ice-pwd:passwordpasswordpasswd\r\n", etag: "two")
     }
 
     func close(_ session: SessionID) async {

@@ -107,6 +107,22 @@ import WindowPlayout
         }
     }
 
+    @Test(arguments: [PictureWindow.Presentation.surface, .texture])
+    func anOldPictureIsDimmedUntilTheStatusIsTakenAway(_ presentation: PictureWindow.Presentation) throws {
+        try withWindow(640, 360, presentation) { window, display in
+            window.show(redWithGreenCorner(PixelSize(width: 640, height: 360)).picture)
+            for second in 3...4 {
+                window.setStatus("connection lost, trying again ... \(second) s", isDimming: true)
+                try settle(window)
+                // Darker, and not darker each time.
+                #expect(try display.screenshot().isNear([95, 0, 0], 320, 40))
+            }
+            window.setStatus(nil)
+            try settle(window)
+            #expect(try display.screenshot().isNear([255, 0, 0], 320, 40))
+        }
+    }
+
     @Test func stopEndsARunThatSleeps() throws {
         try withWindow(320, 200) { window, _ in
             let thread = Thread { window.stop() }

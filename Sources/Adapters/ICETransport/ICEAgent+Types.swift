@@ -96,7 +96,7 @@ extension ICEAgent {
         case connected
         /// All checks are done.
         case ready
-        /// No check succeeded, or the selected pair has not answered for 50 s. A direct pair still sends, and may come back
+        /// Soft: no check succeeded, or the selected pair has not answered for 50 s. A direct pair still sends, and may come back
         /// without a report; what arrives is seen in `lastReceived`.
         case failed
     }
@@ -129,6 +129,11 @@ extension ICEAgent {
         /// `address:port`.
         public var local: String
         public var remote: String
+        /// `local` without its port.
+        public var localAddress: String {
+            guard let colon = local.lastIndex(of: ":") else { return local }
+            return String(local[..<colon].filter { $0 != "[" && $0 != "]" })
+        }
         public var isRelayed: Bool { localKind == "relay" || remoteKind == "relay" }
         public var description: String { "\(local) (\(localKind)) - \(remote) (\(remoteKind))" }
     }

@@ -105,7 +105,7 @@ public final class ICEAgent {
         }
         cnice_set_flag(agent, "force-relay", configuration.usesOnlyRelays ? 1 : 0)
         // As soon as one address is given, libnice gathers no others by itself.
-        var addresses = configuration.localAddresses ?? machineAddresses()
+        var addresses = configuration.localAddresses ?? Self.machineAddresses()
         if configuration.includesLoopback, !addresses.contains("127.0.0.1") { addresses.append("127.0.0.1") }
         for text in addresses {
             var address = NiceAddress()
@@ -116,7 +116,8 @@ public final class ICEAgent {
         }
     }
 
-    private func machineAddresses() -> [String] {
+    /// The addresses that this machine can be reached at now, numeric; no loopback, no link-local ones with a zone.
+    public static func machineAddresses() -> [String] {
         var addresses: [String] = []
         let list = nice_interfaces_get_local_ips(0)
         var item = list

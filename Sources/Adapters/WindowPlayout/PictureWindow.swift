@@ -29,6 +29,7 @@ public final class PictureWindow: @unchecked Sendable {
     private struct Commands {
         var isStopped = false
         var status: String?
+        var isDimmed = false
         var title: String?
         var hasChanges = false
     }
@@ -41,6 +42,7 @@ public final class PictureWindow: @unchecked Sendable {
     private let presenter: WindowPresenter
     private var geometry: WindowGeometry
     private var status: String?
+    private var isDimmed = false
     private var isMute = false
     private var isHidden = false
     private var needsEverything = true
@@ -95,6 +97,7 @@ public final class PictureWindow: @unchecked Sendable {
         let hadStatus = commands.withLock { commands in
             guard commands.status != nil else { return false }
             commands.status = nil
+            commands.isDimmed = false
             commands.hasChanges = true
             return true
         }
@@ -102,8 +105,12 @@ public final class PictureWindow: @unchecked Sendable {
     }
 
     /// Shows a sentence in the middle of the window, over the last picture if there is one; nil takes it away.
-    public func setStatus(_ text: String?) {
-        change { $0.status = text }
+    /// - Parameter isDimming: the picture is old: it is shown darker.
+    public func setStatus(_ text: String?, isDimming: Bool = false) {
+        change {
+            $0.status = text
+            $0.isDimmed = text != nil && isDimming
+        }
     }
 
     public func setTitle(_ text: String) {
@@ -161,6 +168,7 @@ public final class PictureWindow: @unchecked Sendable {
         }
         if let changes {
             status = changes.status
+            isDimmed = changes.isDimmed
             if let title = changes.title { SDL_SetWindowTitle(window, title) }
         }
         return isStopped
@@ -170,7 +178,7 @@ public final class PictureWindow: @unchecked Sendable {
         if let size = shadow.size, geometry.adopt(size, window) { needsEverything = true }
         let everything = needsEverything
         needsEverything = false
-        presenter.present(shadow, status: status, everything: everything)
+        presenter.present(shadow, status: status, isDimmed: isDimmed, everything: everything)
     }
 
     private func handleEvents() {

@@ -13,6 +13,7 @@ final class SurfacePresenter {
     /// The picture in the window's size, if that is another.
     private var scaled: I420Canvas?
     private var shownStatus: String?
+    private var isShownDimmed = false
 
     /// - Throws: when the window's pixels are not BGRA; another presenter must be used then.
     init(window: OpaquePointer, converter: any PixelConverter) throws(SourceFailure) {
@@ -29,18 +30,21 @@ final class SurfacePresenter {
     }
 
     /// Brings the window up to date.
-    /// - Parameter everything: what the window showed is lost, as after a change of its size.
-    func present(_ shadow: PictureShadow, status: String?, everything: Bool) {
+    /// - Parameters:
+    ///   - isDimmed: the picture is shown at 3/8 of its brightness.
+    ///   - everything: what the window showed is lost, as after a change of its size.
+    func present(_ shadow: PictureShadow, status: String?, isDimmed: Bool, everything: Bool) {
         guard let surface = SDL_GetWindowSurface(window), let pixels = surface.pointee.pixels else { return }
         let stride = Int(surface.pointee.pitch)
         let size = PixelSize(width: Int(surface.pointee.w), height: Int(surface.pointee.h))
         updates.removeAll(keepingCapacity: true)
         let target = PixelSurface(pixels: pixels, stride: stride, size: size)
-        var everything = everything || status != shownStatus
+        var everything = everything || status != shownStatus || isDimmed || isShownDimmed
+        isShownDimmed = isDimmed
         let isPictureWhole = shadow.withPicture { picture, pending in draw(picture, &pending, target, everything) }
         if isPictureWhole == true { everything = true }
         if everything {
-            if isPictureWhole == nil { target.fill(StatusText.field) }
+            if isPictureWhole == nil { target.fill(StatusText.field) } else if isDimmed { target.dim() }
             if let status { StatusText(status, in: size).draw(into: pixels, stride: stride) }
             shownStatus = status
             SDL_UpdateWindowSurface(window)
@@ -100,6 +104,16 @@ struct PixelSurface {
     /// In bytes.
     let stride: Int
     let size: PixelSize
+
+    /// To 3/8 of the brightness.
+    func dim() {
+        for y in 0..<size.height {
+            let row = (pixels + y * stride).assumingMemoryBound(to: UInt32.self)
+            for x in 0..<size.width {
+                row[x] = 0xFF00_0000 | (row[x] >> 2 & 0x003F_3F3F) &+ (row[x] >> 3 & 0x001F_1F1F)
+            }
+        }
+    }
 
     func fill(_ colour: UInt32) {
         for y in 0..<size.height {

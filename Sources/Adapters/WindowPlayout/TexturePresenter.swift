@@ -10,6 +10,7 @@ final class TexturePresenter {
     private var textureSize: PixelSize?
     private var rectangles = BlockRectangles()
     private var shownStatus: String?
+    private var isShownDimmed = false
 
     /// - Parameter acceptsSoftware: also a renderer that computes on the processor.
     /// - Returns: nil if there is no graphics card worth the name.
@@ -57,10 +58,13 @@ final class TexturePresenter {
         SDL_DestroyRenderer(renderer)
     }
 
-    func present(_ shadow: PictureShadow, status: String?, everything: Bool) {
+    func present(_ shadow: PictureShadow, status: String?, isDimmed: Bool, everything: Bool) {
         let isUploaded = shadow.withPicture { picture, pending in upload(picture, &pending, everything) }
-        guard everything || isUploaded == true || status != shownStatus else { return }
+        guard everything || isUploaded == true || status != shownStatus || isDimmed != isShownDimmed else {
+            return
+        }
         shownStatus = status
+        isShownDimmed = isDimmed
         var width = Int32(0)
         var height = Int32(0)
         SDL_GetRendererOutputSize(renderer, &width, &height)
@@ -76,6 +80,12 @@ final class TexturePresenter {
             var target = SDL_Rect(
                 x: Int32(place.x), y: Int32(place.y), w: Int32(place.width), h: Int32(place.height))
             SDL_RenderCopy(renderer, texture, nil, &target)
+            if isDimmed {
+                SDL_SetRenderDrawBlendMode(renderer, SDL_BLENDMODE_BLEND)
+                SDL_SetRenderDrawColor(renderer, 0, 0, 0, 160)
+                SDL_RenderFillRect(renderer, &target)
+                SDL_SetRenderDrawBlendMode(renderer, SDL_BLENDMODE_NONE)
+            }
         }
         if let status { draw(StatusText(status, in: size)) }
         SDL_RenderPresent(renderer)

@@ -24,10 +24,12 @@ enum WindowPresenter {
         }
     }
 
-    func present(_ shadow: PictureShadow, status: String?, everything: Bool) {
+    func present(_ shadow: PictureShadow, status: String?, isDimmed: Bool, everything: Bool) {
         switch self {
-        case .surface(let presenter): presenter.present(shadow, status: status, everything: everything)
-        case .texture(let presenter): presenter.present(shadow, status: status, everything: everything)
+        case .surface(let presenter):
+            presenter.present(shadow, status: status, isDimmed: isDimmed, everything: everything)
+        case .texture(let presenter):
+            presenter.present(shadow, status: status, isDimmed: isDimmed, everything: everything)
         }
     }
 

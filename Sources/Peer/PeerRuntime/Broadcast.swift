@@ -99,6 +99,11 @@ final class Broadcast: ViewerConnectionDelegate {
             return done(
                 .failure(OfferRefusal(.unprocessable, "The offer's certificate is not the one that was let in.")))
         }
+        // Who comes again instead of coming back leaves nothing behind.
+        for old in viewers.values where old.isInterrupted && old.fingerprint == viewer.fingerprint {
+            old.close()
+            viewerEnded(old, EndReason(.viewerLeft, "the viewer came again"))
+        }
         let id = SessionID.random()
         let description = ViewerDescription(
             name: viewer.name, kind: viewer.kind, address: viewer.address, words: words)
@@ -119,7 +124,8 @@ final class Broadcast: ViewerConnectionDelegate {
                 ntpEpoch: WallClock.now(),
                 now: NetworkLoop.now())
             connection = ViewerConnection(
-                id: id, description: description, loop: loop, transport: transport, sender: sender, delegate: self)
+                id: id, fingerprint: viewer.fingerprint, description: description, loop: loop, transport: transport,
+                sender: sender, delegate: self)
         } catch {
             return done(.failure(OfferRefusal(.busy, "The host cannot open a connection: \(error)")))
         }
@@ -170,15 +176,52 @@ final class Broadcast: ViewerConnectionDelegate {
         servers.isEmpty || address.hasPrefix("127.") || address == "::1"
     }
 
-    func add(_ fragment: String, to id: SessionID) -> OfferRefusal? {
-        guard let viewer = viewers[id] else { return OfferRefusal(.unknownSession, "There is no such session.") }
-        do throws(SDPError) {
-            let fragment = try TrickleFragment.parse(fragment)
-            viewer.add(fragment.candidates, ended: fragment.endsCandidates)
-            return nil
-        } catch {
-            return OfferRefusal(.malformed, "That is not a trickle fragment.")
+    /// Takes a trickle fragment in: more candidates, or with other credentials than before a restart of ICE (RFC 9725
+    /// section 4.4).
+    /// - Parameter done: called on the loop; nil for candidates.
+    func patch(
+        _ text: String, _ id: SessionID, done: @escaping @Sendable (Result<RestartedSession?, OfferRefusal>) -> Void
+    ) {
+        guard let viewer = viewers[id] else {
+            return done(.failure(OfferRefusal(.unknownSession, "There is no such session.")))
         }
+        let fragment: TrickleFragment
+        do throws(SDPError) {
+            fragment = try TrickleFragment.parse(text)
+        } catch {
+            return done(.failure(OfferRefusal(.malformed, "That is not a trickle fragment.")))
+        }
+        guard let remote = fragment.credentials, viewer.isRestart(remote) else {
+            viewer.add(fragment.candidates, ended: fragment.endsCandidates)
+            return done(.success(nil))
+        }
+        guard viewer.restart() else {
+            return done(.failure(OfferRefusal(.busy, "The host cannot look for another way now.")))
+        }
+        viewer.begin(remote: remote, candidates: fragment.candidates, ended: fragment.endsCandidates)
+        let own = viewer.localCredentials
+        // Its event stream is likely dead; so the answer holds what can be had within a second.
+        let wanted = !servers.turn.isEmpty ? ICECandidate.Kind.relayed : .serverReflexive
+        viewer.whenGathered(patience: .seconds(1), wanted: servers.isEmpty ? nil : wanted) { candidates, isComplete in
+            guard let own else { return done(.failure(OfferRefusal(.busy, "The host found no way to receive."))) }
+            var list = CandidateList()
+            for candidate in candidates { list.add(candidate) }
+            let answer = TrickleFragment(
+                credentials: own, mid: fragment.mid, candidates: list, endsCandidates: isComplete)
+            done(.success(RestartedSession(fragment: answer.serialised, etag: own.usernameFragment)))
+            guard !isComplete else { return }
+            viewer.trickle { [weak self] late, isComplete in
+                var list = CandidateList()
+                for candidate in late { list.add(candidate) }
+                let fragment = TrickleFragment(
+                    credentials: own, mid: fragment.mid, candidates: list, endsCandidates: isComplete)
+                self?.foundLate?(id, fragment.serialised)
+            }
+        }
+    }
+
+    func listening(_ isOpen: Bool, _ ids: [SessionID]) {
+        for id in ids { viewers[id]?.listening(isOpen) }
     }
 
     func close(_ id: SessionID) {
@@ -255,7 +298,7 @@ final class Broadcast: ViewerConnectionDelegate {
         var loss = 0.0
         var isDraining = false
         let now = NetworkLoop.now()
-        for viewer in viewers.values where viewer.isConnected {
+        for viewer in viewers.values where viewer.isReceiving {
             let rate = viewer.videoEstimate(now: now)
             viewer.noteCongestion(now: now)
             if viewer.takeReturn(now: now) { keyframe?(viewer.plan.target, false) }
@@ -291,7 +334,7 @@ final class Broadcast: ViewerConnectionDelegate {
     /// Goes on without those for whom the base has waited long enough while others have room.
     private func cutOffStuck(_ main: EncodingLoad, _ low: EncodingLoad, _ now: MediaInstant) -> Bool {
         var hasCutOff = false
-        for viewer in viewers.values where viewer.isConnected {
+        for viewer in viewers.values where viewer.isReceiving {
             guard (viewer.plan.encoding == .main ? main : low).isDivided else { continue }
             hasCutOff = viewer.cutOffIfStuck(now: now) || hasCutOff
         }
@@ -302,7 +345,7 @@ final class Broadcast: ViewerConnectionDelegate {
     private func plan(_ fastest: Bitrate, _ now: MediaInstant) {
         let demand = mainRate.rate(now: now)
         var hasMoves = false
-        for viewer in viewers.values where viewer.isConnected {
+        for viewer in viewers.values where viewer.isReceiving {
             guard viewer.updatePlan(fastest: fastest, demand: demand, now: now) else { continue }
             hasMoves = true
             keyframe?(viewer.plan.target, false)
@@ -321,6 +364,17 @@ final class Broadcast: ViewerConnectionDelegate {
 
     func viewerNeedsKeyframe(_ connection: ViewerConnection) {
         keyframe?(connection.plan.target, false)
+    }
+
+    func viewerIsInterrupted(_ connection: ViewerConnection) {
+        updateWish()
+        emit(.interrupted(connection.description))
+    }
+
+    func viewerIsBack(_ connection: ViewerConnection, after silence: MediaDuration) {
+        updateWish()
+        keyframe?(connection.plan.target, true)
+        emit(.resumed(connection.description, path: connection.path, after: silence))
     }
 
     func viewerEnded(_ connection: ViewerConnection, _ reason: EndReason) {

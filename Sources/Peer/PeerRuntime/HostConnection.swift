@@ -12,6 +12,10 @@ protocol HostConnectionDelegate: AnyObject {
     func hostEnded(_ reason: EndReason)
     func host(found candidate: String)
     func hostFinishedGathering()
+    /// Nothing comes from the host any more.
+    func hostIsInterrupted(_ connection: HostConnection)
+    /// It is heard again.
+    func hostIsBack(_ connection: HostConnection, after silence: MediaDuration)
 }
 
 /// The viewer's side of a session: its transport and its receiver. Confined to the network loop.
@@ -25,7 +29,13 @@ final class HostConnection: SecureTransportDelegate {
     private var isSecure = false
     private var isEnded = false
     private var started: MediaInstant?
+    private var consent = Consent(patience: patience, now: NetworkLoop.now())
     private var control = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_500, alignment: 16)
+
+    /// The host sends a sender report at least each second.
+    static let patience = MediaDuration.seconds(3)
+    /// The silence after which this machine's addresses are looked at.
+    static let suspicion = MediaDuration.milliseconds(1_500)
 
     init(loop: NetworkLoop, transport: SecureTransport, delegate: any HostConnectionDelegate) {
         self.loop = loop
@@ -77,6 +87,15 @@ final class HostConnection: SecureTransportDelegate {
             hasTransportFeedback: answer.video?.feedback.contains(.transportWide) ?? false)
     }
 
+    var silence: MediaDuration { consent.silence(NetworkLoop.now()) }
+
+    /// The host has answered a restart.
+    func resume(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
+        transport.start(remote: credentials)
+        for candidate in candidates.usable { transport.add(candidate) }
+        if ended { transport.endOfCandidates() }
+    }
+
     func requestKeyframe() {
         receiver?.requestKeyframe(now: NetworkLoop.now())
         pump()
@@ -107,9 +126,29 @@ final class HostConnection: SecureTransportDelegate {
             guard now - started > ViewerConnection.connectLimit else { return liveness.set(now + .seconds(1)) }
             return end(EndReason(.noRoute, "no connection came about within 20 s: " + transport.routeReport))
         }
-        let heard = transport.lastHeard ?? started
-        guard now - heard > ViewerConnection.silenceLimit else { return liveness.set(now + .milliseconds(500)) }
-        end(EndReason(.connectionLost, "nothing came from the host for 4 s: it or the network between has gone"))
+        switch consent.check(now, isWayGone: isAddressGone(now)) {
+        case .expired:
+            return end(
+                EndReason(.connectionLost, "nothing came from the host for 30 s: it or the network between has gone"))
+        case .interrupted: delegate?.hostIsInterrupted(self)
+        case .resumed, nil: break
+        }
+        liveness.set(now + .milliseconds(250))
+    }
+
+    /// Whether the machine has lost the address that media comes to.
+    private func isAddressGone(_ now: MediaInstant) -> Bool {
+        guard !consent.isInterrupted, consent.silence(now) > Self.suspicion, let own = transport.localAddress,
+            own != "127.0.0.1"
+        else { return false }
+        return !ICEAgent.machineAddresses().contains(own)
+    }
+
+    /// An authentic packet came.
+    private func heard() {
+        let now = NetworkLoop.now()
+        let silence = consent.silence(now)
+        if consent.heard(now) == .resumed { delegate?.hostIsBack(self, after: silence) }
     }
 
     /// Frees everything. Twice is fine.
@@ -134,18 +173,23 @@ final class HostConnection: SecureTransportDelegate {
 
     func transportIsSecure(profile: SRTPProfile) {
         isSecure = true
+        heard()
         delegate?.hostIsConnected(self)
         pump()
     }
 
     func transportEnded(_ reason: EndReason) { end(reason) }
 
+    func transportHasMoved() { pump() }
+
     func transport(received rtp: UnsafeRawBufferPointer) {
+        heard()
         receiver?.handleRTP(rtp, now: NetworkLoop.now())
         pump()
     }
 
     func transport(receivedControl rtcp: UnsafeRawBufferPointer) {
+        heard()
         receiver?.handleRTCP(rtcp, now: NetworkLoop.now())
         pump()
     }

@@ -298,8 +298,20 @@ public final class HostSession: BroadcastDesk {
         return opened
     }
 
-    public func addCandidates(_ fragment: String, to session: SessionID) async throws(OfferRefusal) {
-        if let refusal = await core.ifRunning({ $0.add(fragment, to: session) }) ?? nil { throw refusal }
+    public func patch(_ fragment: String, _ session: SessionID) async throws(OfferRefusal) -> RestartedSession? {
+        let result: Result<RestartedSession?, OfferRefusal> = await withCheckedContinuation { continuation in
+            let isRunning = core.perform { broadcast in
+                broadcast.patch(fragment, session) { continuation.resume(returning: $0) }
+            }
+            if !isRunning {
+                continuation.resume(returning: .failure(OfferRefusal(.notLive, "The broadcast has ended.")))
+            }
+        }
+        return try result.get()
+    }
+
+    public func listening(_ isOpen: Bool, _ sessions: [SessionID]) async {
+        await core.ifRunning { $0.listening(isOpen, sessions) }
     }
 
     public func close(_ session: SessionID) async { await core.ifRunning { $0.close(session) } }

@@ -11,6 +11,8 @@ protocol SecureTransportDelegate: AnyObject {
     func transportFinishedGathering()
     /// Keys are there and the other side is who it should be: media may flow.
     func transportIsSecure(profile: SRTPProfile)
+    /// A restart has found its pair: media goes another way from now on.
+    func transportHasMoved()
     func transportEnded(_ reason: EndReason)
     /// Without protection and trailer; borrowed for the call.
     func transport(received rtp: UnsafeRawBufferPointer)
@@ -19,6 +21,10 @@ protocol SecureTransportDelegate: AnyObject {
 
 /// ICE, DTLS and SRTP of one session: datagrams below, media packets above (RFC 8445, RFC 5764, RFC 3711).
 /// Confined to the network loop.
+///
+/// An ICE restart is made by a new agent, as libnice binds its sockets to the addresses that the machine had when an agent
+/// was made. The old one serves until the new one has its pair, and is heard until something authentic came through the
+/// new one. The DTLS association and the SRTP keys stay.
 final class SecureTransport {
     struct Identity: Sendable {
         var certificateDER: [UInt8]
@@ -32,7 +38,19 @@ final class SecureTransport {
     private(set) var lastHeard: MediaInstant?
     private(set) var hasGathered = false
     private let loop: NetworkLoop
-    private let ice: ICEAgent
+    private let configuration: ICEAgent.Configuration
+    private let owner: WeakBox<SecureTransport>
+    /// Carries what is sent.
+    private var ice: ICEAgent
+    /// Of a restart, until it has a pair.
+    private var next: ICEAgent?
+    /// From before the last restart, until the new one is heard.
+    private var former: ICEAgent?
+    /// On their way out.
+    private var dismissed: [ICEAgent] = []
+    /// Agents are numbered; this is the newest.
+    private var newest = 0
+    private var sending = 0
     private let dtls: DTLSSession
     private var srtp: SRTPSession?
     private let dtlsTimer: LoopTimer
@@ -49,15 +67,11 @@ final class SecureTransport {
         ice configuration: ICEAgent.Configuration
     ) throws {
         self.loop = loop
+        self.configuration = configuration
         isClient = !isServer
         let owner = WeakBox<SecureTransport>()
-        ice = try ICEAgent(
-            loop: loop, configuration: configuration,
-            handlers: .init(
-                onCandidate: { owner.value?.delegate?.transport(gathered: $0) },
-                onGatheringDone: { owner.value?.gathered() },
-                onState: { owner.value?.changed(to: $0) },
-                onDatagram: { owner.value?.received($0) }))
+        self.owner = owner
+        ice = try Self.makeAgent(loop, configuration, owner, 0)
         do {
             dtls = try DTLSSession(
                 role: isServer ? .server : .client, certificateDER: identity.certificateDER,
@@ -73,12 +87,52 @@ final class SecureTransport {
 
     deinit { scratch.deallocate() }
 
+    private static func makeAgent(
+        _ loop: NetworkLoop, _ configuration: ICEAgent.Configuration, _ owner: WeakBox<SecureTransport>, _ number: Int
+    ) throws(ICEFailure) -> ICEAgent {
+        try ICEAgent(
+            loop: loop, configuration: configuration,
+            handlers: .init(
+                onCandidate: { owner.value?.found($0, by: number) },
+                onGatheringDone: { owner.value?.gathered(by: number) },
+                onState: { owner.value?.changed(to: $0, number) },
+                onDatagram: { owner.value?.received($0, by: number) }))
+    }
+
+    /// The newest, which is told what the other side says.
+    private var latest: ICEAgent { next ?? ice }
+
     /// Starts to look for candidates; the delegate hears of them, of some before this returns.
-    func gather() throws(ICEFailure) { try ice.gather() }
+    func gather() throws(ICEFailure) { try latest.gather() }
 
     var localCredentials: ICECredentials? {
-        ICECredentials(usernameFragment: ice.credentials.usernameFragment, password: ice.credentials.password)
+        let credentials = latest.credentials
+        return ICECredentials(usernameFragment: credentials.usernameFragment, password: credentials.password)
     }
+
+    /// Begins an ICE restart with new credentials on the addresses that the machine has now; then `gather`, tell the other
+    /// side, and `start` with what it answers. A restart before this one is given up.
+    /// - Throws: if this machine has no address to listen at; nothing has then changed.
+    func restart() throws(ICEFailure) {
+        guard !isClosed else { return }
+        let agent = try Self.makeAgent(loop, configuration, owner, newest + 1)
+        newest += 1
+        dismiss(next)
+        next = agent
+        hasGathered = false
+        isStarted = false
+        remoteCandidates = []
+    }
+
+    /// Gives up a restart that the other side has not answered.
+    func dropUnansweredRestart() {
+        guard let agent = next, !isStarted else { return }
+        dismiss(agent)
+        next = nil
+    }
+
+    /// The address that media leaves from, without port; nil before there is a pair.
+    var localAddress: String? { ice.selectedPair?.localAddress }
 
     /// For a person: "direct, 192.168.1.7:4000 (host) - ...".
     var path: String {
@@ -99,19 +153,19 @@ final class SecureTransport {
     func start(remote: ICECredentials) {
         guard !isClosed, !isStarted else { return }
         isStarted = true
-        ice.setRemote(.init(usernameFragment: remote.usernameFragment, password: remote.password))
+        latest.setRemote(.init(usernameFragment: remote.usernameFragment, password: remote.password))
     }
 
     func add(_ candidate: ICECandidate) {
         do throws(CandidateRefusal) {
-            try ice.addRemote(candidate.text)
+            try latest.addRemote(candidate.text)
             if remoteCandidates.count < 40 { remoteCandidates.append("\(candidate.address):\(candidate.port)") }
         } catch {
             badPackets += 1
         }
     }
 
-    func endOfCandidates() { ice.remoteCandidatesEnded() }
+    func endOfCandidates() { latest.remoteCandidatesEnded() }
 
     // MARK: Sending
 
@@ -151,8 +205,12 @@ final class SecureTransport {
 
     // MARK: Receiving
 
-    private func received(_ datagram: UnsafeRawBufferPointer) {
+    private func received(_ datagram: UnsafeRawBufferPointer, by agent: Int) {
         guard !isClosed else { return }
+        let heard = lastHeard
+        defer {
+            if agent == sending, former != nil, lastHeard != heard { dismissFormer() }
+        }
         switch PacketKind(of: datagram) {
         case .dtls:
             dtls.handle(datagram)
@@ -186,16 +244,43 @@ final class SecureTransport {
 
     // MARK: ICE's and DTLS's news
 
-    private func gathered() {
+    private func found(_ candidate: String, by agent: Int) {
+        if agent == newest { delegate?.transport(gathered: candidate) }
+    }
+
+    private func gathered(by agent: Int) {
+        guard agent == newest else { return }
         hasGathered = true
         delegate?.transportFinishedGathering()
     }
 
-    private func changed(to state: ICEAgent.State) {
-        guard state == .connected || state == .ready, !hasPath, !isClosed else { return }
+    /// `failed` says nothing: a pair may come back, and what ends a session is silence.
+    private func changed(to state: ICEAgent.State, _ agent: Int) {
+        guard state == .connected || state == .ready, !isClosed else { return }
+        if agent == newest, let agent = next {
+            flush()
+            dismissFormer()
+            former = ice
+            ice = agent
+            next = nil
+            sending = newest
+            if srtp != nil { delegate?.transportHasMoved() }
+        }
+        guard !hasPath else { return }
         hasPath = true
         if isClient { dtls.start() }
         scheduleDTLS()
+    }
+
+    private func dismissFormer() {
+        dismiss(former)
+        former = nil
+    }
+
+    private func dismiss(_ agent: ICEAgent?) {
+        guard let agent else { return }
+        dismissed.append(agent)
+        agent.close { [owner] in owner.value?.dismissed.removeAll { $0 === agent } }
     }
 
     private func handshake(_ event: DTLSSession.Event) {
@@ -245,6 +330,13 @@ final class SecureTransport {
             dtlsTimer.close()
             srtp = nil
         }
-        ice.close(done)
+        let agents = [ice, next, former].compactMap { $0 } + dismissed
+        var open = agents.count
+        for agent in agents {
+            agent.close {
+                open -= 1
+                if open == 0 { done() }
+            }
+        }
     }
 }

@@ -52,6 +52,10 @@ public enum BroadcastEvent: Sendable {
     case viewerJoined(ViewerDescription, viewers: Int)
     /// Media flows to this viewer.
     case connected(ViewerDescription, path: String)
+    /// Nothing comes from this viewer; it may come back within 30 s of its last sign.
+    case interrupted(ViewerDescription)
+    /// It is heard again.
+    case resumed(ViewerDescription, path: String, after: MediaDuration)
     case viewerLeft(ViewerDescription, reason: EndReason, viewers: Int)
     /// A track or a device failed; the session goes on.
     case warning(String)
@@ -82,6 +86,12 @@ public enum WatchEvent: Sendable {
     case named(String)
     case connected(path: String)
     case firstPicture(PixelSize)
+    /// Nothing comes from the host; the session tries to get back for 30 s from its last sign.
+    case interrupted
+    /// Still interrupted, about once a second: for how long.
+    case waiting(MediaDuration)
+    /// The host is heard again.
+    case resumed(path: String, after: MediaDuration)
     case viewerCount(Int)
     case warning(String)
 }

@@ -9,14 +9,28 @@ import Signaling
 protocol ViewerConnectionDelegate: AnyObject {
     func viewerIsConnected(_ connection: ViewerConnection)
     func viewerNeedsKeyframe(_ connection: ViewerConnection)
+    /// Nothing comes from it; it gets no media until something does.
+    func viewerIsInterrupted(_ connection: ViewerConnection)
+    /// It is heard again and needs a key frame.
+    func viewerIsBack(_ connection: ViewerConnection, after silence: MediaDuration)
     func viewerEnded(_ connection: ViewerConnection, _ reason: EndReason)
 }
 
 /// The host's side of one viewer: its transport and its sender. Confined to the network loop.
 final class ViewerConnection: SecureTransportDelegate {
     let id: SessionID
+    /// Of the viewer's certificate.
+    let fingerprint: [UInt8]
     let description: ViewerDescription
     private(set) var isConnected = false
+    /// Connected, and not silent.
+    var isReceiving: Bool { isConnected && !consent.isInterrupted }
+    var isInterrupted: Bool { isConnected && consent.isInterrupted }
+    private var consent: Consent
+    private var remote: ICECredentials?
+    private var lastRestart: MediaInstant?
+    /// When its last event stream was closed by itself.
+    private var hungUp: MediaInstant?
     private var gate = FrameGate()
     private(set) var plan = ViewerPlan()
     private let loop: NetworkLoop
@@ -36,22 +50,26 @@ final class ViewerConnection: SecureTransportDelegate {
     private let liveness: LoopTimer
 
     /// The other side sends a receiver report at least each second, even while the picture rests.
-    static let silenceLimit = MediaDuration.seconds(4)
+    static let patience = MediaDuration.seconds(4)
+    /// The shortest time between two restarts of ICE.
+    static let restartInterval = MediaDuration.milliseconds(250)
     /// From the offer to media.
     static let connectLimit = MediaDuration.seconds(20)
 
     init(
-        id: SessionID, description: ViewerDescription, loop: NetworkLoop, transport: SecureTransport,
-        sender: MediaSender,
+        id: SessionID, fingerprint: [UInt8], description: ViewerDescription, loop: NetworkLoop,
+        transport: SecureTransport, sender: MediaSender,
         delegate: any ViewerConnectionDelegate
     ) {
         self.id = id
+        self.fingerprint = fingerprint
         self.description = description
         self.loop = loop
         self.transport = transport
         self.sender = sender
         self.delegate = delegate
         opened = NetworkLoop.now()
+        consent = Consent(patience: Self.patience, now: opened)
         let box = WeakBox<ViewerConnection>()
         timer = loop.makeTimer { box.value?.pump() }
         liveness = loop.makeTimer { box.value?.checkLiveness() }
@@ -67,7 +85,7 @@ final class ViewerConnection: SecureTransportDelegate {
     var roundTripTime: MediaDuration? { sender.roundTripTime }
     var badPackets: Int { transport.badPackets }
     var path: String { transport.path }
-    private var isCongested: Bool { isConnected && sender.backlog > .milliseconds(20) }
+    private var isCongested: Bool { isReceiving && sender.backlog > .milliseconds(20) }
     var limit: String? { sender.limit.words }
 
     // MARK: Setting up
@@ -122,8 +140,37 @@ final class ViewerConnection: SecureTransportDelegate {
     }
 
     func begin(remote: ICECredentials, candidates: CandidateList, ended: Bool) {
+        self.remote = remote
         transport.start(remote: remote)
         add(candidates, ended: ended)
+    }
+
+    /// Whether a fragment with these credentials asks for a restart: they are not the current ones.
+    func isRestart(_ credentials: ICECredentials?) -> Bool { credentials != nil && credentials != remote }
+
+    /// Looks for a new way to the viewer (RFC 8445 section 2.4); the old one serves as long as it can. Then ask for
+    /// `localCredentials` and `whenGathered`.
+    /// - Returns: false if that cannot be done now; all stays as it is.
+    func restart() -> Bool {
+        let now = NetworkLoop.now()
+        guard !isEnded, lastRestart.map({ now - $0 >= Self.restartInterval }) ?? true else { return false }
+        do throws(ICEFailure) {
+            try transport.restart()
+        } catch {
+            return false
+        }
+        lastRestart = now
+        // Who waits for the candidates of the one before gets what was found.
+        finishGathering()
+        onLate = nil
+        lateTimer?.close()
+        candidates = []
+        do throws(ICEFailure) {
+            try transport.gather()
+            return true
+        } catch {
+            return false
+        }
     }
 
     func add(_ candidates: CandidateList, ended: Bool) {
@@ -135,7 +182,7 @@ final class ViewerConnection: SecureTransportDelegate {
 
     /// - Parameter base: what frames of the base layer may take; nil if there is one layer only.
     func send(_ frame: UnsafeRawBufferPointer, _ info: FrameInfo, base: Bitrate?, now: MediaInstant) {
-        guard isConnected, !isEnded else { return }
+        guard isReceiving, !isEnded else { return }
         // It can use no other frame of another encoding than a key frame.
         let isOwn = info.isKeyframe ? plan.noteKeyframe(of: info.encoding) : info.encoding == plan.encoding
         guard isOwn else { return }
@@ -154,7 +201,7 @@ final class ViewerConnection: SecureTransportDelegate {
     /// The highest temporal layer that it gets.
     var layer: Int { Int(gate.layer) }
     /// It gets no frames until what waits for it has left.
-    var isCutOff: Bool { isConnected && gate.isCutOff }
+    var isCutOff: Bool { isReceiving && gate.isCutOff }
 
     func noteCongestion(now: MediaInstant) { gate.note(isCongested: isCongested, now: now) }
 
@@ -193,7 +240,7 @@ final class ViewerConnection: SecureTransportDelegate {
     // MARK: Sound
 
     func sendAudio(_ packet: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
-        guard isConnected, !isEnded else { return }
+        guard isReceiving, !isEnded else { return }
         sender.handleAudio(packet, track: track, captured: captured, now: now)
         pump()
     }
@@ -203,7 +250,8 @@ final class ViewerConnection: SecureTransportDelegate {
         while true {
             let now = NetworkLoop.now()
             switch sender.poll(now: now, into: transport.slot) {
-            case .rtp(let length): transport.sendMedia(length)
+            // To somebody who is silent goes no media: what waits is dropped, and a key frame follows when they are back.
+            case .rtp(let length): if !consent.isInterrupted { transport.sendMedia(length) }
             case .rtcp(let length): transport.sendControl(length)
             case .event(.keyframeNeeded): delegate?.viewerNeedsKeyframe(self)
             case .event(.estimateChanged): break
@@ -222,9 +270,33 @@ final class ViewerConnection: SecureTransportDelegate {
             guard now - opened > Self.connectLimit else { return liveness.set(now + .seconds(1)) }
             return end(EndReason(.noRoute, "no connection came about within 20 s: " + transport.routeReport))
         }
-        let heard = transport.lastHeard ?? opened
-        guard now - heard > Self.silenceLimit else { return liveness.set(now + .milliseconds(500)) }
-        end(EndReason(.connectionLost, "nothing came from the viewer for 4 s"))
+        switch consent.check(now) {
+        case .expired: return end(EndReason(.connectionLost, "nothing came from the viewer for 30 s"))
+        case .interrupted:
+            gate.reset()
+            if hasCrashed {
+                return end(
+                    EndReason(.connectionLost, "the viewer has gone: it hung up, and nothing comes from it any more"))
+            }
+            delegate?.viewerIsInterrupted(self)
+        case .resumed, nil: break
+        }
+        liveness.set(now + .milliseconds(250))
+    }
+
+    func listening(_ isOpen: Bool) { hungUp = isOpen ? nil : NetworkLoop.now() }
+
+    /// Its event stream was closed when its media ended: an outage is not told of.
+    private var hasCrashed: Bool {
+        guard let hungUp else { return false }
+        return hungUp - consent.lastHeard < .milliseconds(1_500) && consent.lastHeard - hungUp < .milliseconds(1_500)
+    }
+
+    /// An authentic packet came.
+    private func heard() {
+        let now = NetworkLoop.now()
+        let silence = consent.silence(now)
+        if consent.heard(now) == .resumed { delegate?.viewerIsBack(self, after: silence) }
     }
 
     // MARK: Ending
@@ -280,14 +352,17 @@ final class ViewerConnection: SecureTransportDelegate {
 
     func transportIsSecure(profile: SRTPProfile) {
         isConnected = true
+        heard()
         delegate?.viewerIsConnected(self)
         pump()
     }
 
     func transportEnded(_ reason: EndReason) { end(reason) }
-    func transport(received rtp: UnsafeRawBufferPointer) {}
+    func transportHasMoved() {}
+    func transport(received rtp: UnsafeRawBufferPointer) { heard() }
 
     func transport(receivedControl rtcp: UnsafeRawBufferPointer) {
+        heard()
         sender.handleRTCP(rtcp, now: NetworkLoop.now())
         pump()
     }

@@ -27,18 +27,26 @@ public final class WatchSession: Sendable {
         }
     }
 
-    private let link: Link
-    private let identity: Identity
+    let link: Link
+    let identity: Identity
     private let name: String
     private let ownServers: [ICEServer]
     private let usesOnlyRelays: Bool
-    private let emit: @Sendable (WatchEvent) -> Void
+    let emit: @Sendable (WatchEvent) -> Void
     private let loop: NetworkLoop
-    private let core: LoopBound<Watching>
-    private let outcome = Outcome()
+    let core: LoopBound<Watching>
+    let outcome = Outcome()
+    private let interruptions: AsyncStream<Void>
     /// The knock that waits for its answer.
     private let ticket = Monitor<KnockTicket?>(nil)
     private let servers = Monitor<PathServers?>(nil)
+    /// What let this viewer in.
+    let admission = Monitor<Admission?>(nil)
+
+    struct Admission: Sendable {
+        var token: String
+        var servers: PathServers.Addresses
+    }
 
     /// - Parameters:
     ///   - servers: STUN and TURN servers to use beside those that the host names.
@@ -57,7 +65,14 @@ public final class WatchSession: Sendable {
         let loop = NetworkLoop(name: "net-0")
         self.loop = loop
         let outcome = outcome
-        core = LoopBound(loop, making: { Watching(loop: loop, playback: playback, emit: emit, outcome: outcome) })
+        let (interruptions, interrupted) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.interruptions = interruptions
+        core = LoopBound(
+            loop,
+            making: {
+                Watching(
+                    loop: loop, playback: playback, emit: emit, outcome: outcome, interrupted: { interrupted.yield() })
+            })
     }
 
     /// Ends the session; `run` returns soon after.
@@ -96,13 +111,25 @@ public final class WatchSession: Sendable {
 
     private func enter(_ client: SignalingClient) async throws(EndReason) {
         let fingerprint = identity.fingerprint
+        let (token, hostServers) = try await knock(client, fingerprint)
+        emit(.accepted)
+        let addresses = await find(ownServers + hostServers)
+        admission.with { $0 = Admission(token: token, servers: addresses) }
+        try await prepare(addresses)
+        let found = try await offer(client, token, patience: nil)
+        guard let credentials = found.credentials else { return }
+        if !found.isComplete { Task { await trickleRest(client, credentials, sent: found.candidates.count) } }
+        async let listening: Void = listen(client)
+        for await _ in interruptions { await recover(client) }
+        await listening
+    }
+
+    /// Opens a transport and starts to gather.
+    func prepare(_ addresses: PathServers.Addresses) async throws(EndReason) {
         let own = SecureTransport.Identity(
             certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER)
         let expected = link.fingerprint
         let loopback = isLocal(link.host)
-        let (token, hostServers) = try await knock(client, fingerprint)
-        emit(.accepted)
-        let addresses = await find(ownServers + hostServers)
         let relaysOnly = usesOnlyRelays
         if let failure = await core.ifRunning({
             $0.prepare(
@@ -110,8 +137,14 @@ public final class WatchSession: Sendable {
         }) ?? nil {
             throw failure
         }
+    }
+
+    /// Offers what was gathered, checks who answers, and lets the connection begin.
+    func offer(
+        _ client: SignalingClient, _ token: String, patience: Duration?
+    ) async throws(EndReason) -> Watching.Gathered {
         let found = await core.gathered()
-        guard let credentials = found.credentials, let print = Fingerprint(sha256: fingerprint) else {
+        guard let credentials = found.credentials, let print = Fingerprint(sha256: identity.fingerprint) else {
             throw EndReason(.failed, "this machine found no way to receive")
         }
         let offer = viewerOffer(
@@ -120,7 +153,7 @@ public final class WatchSession: Sendable {
             audioTracks: 2)
         let text: String
         do throws(SignalingError) {
-            text = try await client.offer(offer, token: token).sdp
+            text = try await client.offer(offer, token: token, patience: patience).sdp
         } catch {
             throw EndReason(error)
         }
@@ -130,13 +163,12 @@ public final class WatchSession: Sendable {
         } catch {
             throw EndReason(.failed, "the host's answer cannot be used (\(error))")
         }
-        guard answer.fingerprint.bytes == expected else {
+        guard answer.fingerprint.bytes == link.fingerprint else {
             throw EndReason(.untrusted, "the answer names another certificate than the link")
         }
         if let name = answer.name { emit(.named(PeerText.clean(name, fallback: "share"))) }
         await core.ifRunning { $0.begin(answer) }
-        if !found.isComplete { Task { await trickleRest(client, credentials, sent: found.candidates.count) } }
-        await listen(client)
+        return found
     }
 
     /// Without servers this takes no time.
@@ -169,7 +201,7 @@ public final class WatchSession: Sendable {
     }
 
     /// Tells the host what is found after the offer, until nothing more will be.
-    private func trickleRest(_ client: SignalingClient, _ credentials: ICECredentials, sent: Int) async {
+    func trickleRest(_ client: SignalingClient, _ credentials: ICECredentials, sent: Int) async {
         var known = sent
         while let more = await core.more(than: known) {
             known += more.candidates.count
@@ -179,24 +211,6 @@ public final class WatchSession: Sendable {
                 credentials: credentials, mid: "0", candidates: list, endsCandidates: more.isComplete)
             try? await client.trickle(fragment.serialised)
             if more.isComplete { return }
-        }
-    }
-
-    /// The host's own words about the end are better than the silence that follows it.
-    private func listen(_ client: SignalingClient) async {
-        do {
-            for try await event in try await client.events() {
-                switch event {
-                case .ended(let reason): outcome.settle(EndReason(.hostEnded, reason))
-                case .viewerCount(let count): emit(.viewerCount(count))
-                case .candidates(let text):
-                    guard let fragment = try? TrickleFragment.parse(text) else { break }
-                    await core.ifRunning { $0.add(fragment) }
-                case .other: break
-                }
-            }
-        } catch {
-            // Media may go on without the event stream; if it does not, the connection says so within its silence limit.
         }
     }
 

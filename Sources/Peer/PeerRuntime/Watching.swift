@@ -16,7 +16,10 @@ final class Watching: HostConnectionDelegate {
     private let playback: WatchSession.Playback
     private let emit: @Sendable (WatchEvent) -> Void
     private let outcome: Outcome
+    private let interrupted: @Sendable () -> Void
     private var connection: HostConnection?
+    /// Replaced, and not closed yet.
+    private var retired: [HostConnection] = []
     private var decoding: DecodePipeline?
     private var speakers: [Int: PlayoutPipeline] = [:]
     private var silentTracks: Set<Int> = []
@@ -31,21 +34,26 @@ final class Watching: HostConnectionDelegate {
     private let ntpEpoch: NTPTimestamp
     private let epoch: MediaInstant
     private var lipSync = LipSync()
+    /// The last sign of the host before an interruption; nil while there is none.
+    private var lastSign: MediaInstant?
+    private var ticker: LoopTimer?
 
     init(
         loop: NetworkLoop, playback: WatchSession.Playback, emit: @escaping @Sendable (WatchEvent) -> Void,
-        outcome: Outcome
+        outcome: Outcome, interrupted: @escaping @Sendable () -> Void
     ) {
         self.loop = loop
         self.playback = playback
         self.emit = emit
         self.outcome = outcome
+        self.interrupted = interrupted
         ntpEpoch = WallClock.now()
         epoch = NetworkLoop.now()
     }
 
     // MARK: Setting up
 
+    /// Opens a transport and starts to gather. Again, it replaces the connection: what was decoded stays.
     /// - Returns: why it cannot be done; nil if all is well.
     func prepare(
         _ identity: SecureTransport.Identity, expected: [UInt8], includesLoopback: Bool, servers: PathServers.Addresses,
@@ -57,21 +65,41 @@ final class Watching: HostConnectionDelegate {
                 ice: .init(
                     isControlling: true, stunServers: servers.stun, turnServers: servers.turn,
                     includesLoopback: includesLoopback, usesOnlyRelays: usesOnlyRelays))
+            if let connection { retire(connection) }
             connection = HostConnection(loop: loop, transport: transport, delegate: self)
-            let box = WeakBox(self)
-            let loop = loop
-            decoding = DecodePipeline(
-                decoder: try playback.decoder(), sink: playback.sink, clock: { NetworkLoop.now() },
-                keyframeWanted: { [core = LoopBound(loop, box)] in
-                    core.perform { $0.value?.connection?.requestKeyframe() }
-                }, firstPicture: { [emit] in emit(.firstPicture($0)) })
-            patience = loop.makeTimer { box.value?.finishGathering() }
-            patience?.set(NetworkLoop.now() + .milliseconds(100))
+            lipSync = LipSync()
+            if decoding == nil { decoding = try makeDecoding() }
+            beginGathering()
             try transport.gather()
             return nil
         } catch {
             return EndReason(.failed, "cannot prepare to receive: \(error)")
         }
+    }
+
+    private func retire(_ connection: HostConnection) {
+        retired.append(connection)
+        let box = WeakBox(self)
+        connection.close { box.value?.retired.removeAll { $0 === connection } }
+    }
+
+    private func makeDecoding() throws(CodecFailure) -> DecodePipeline {
+        DecodePipeline(
+            decoder: try playback.decoder(), sink: playback.sink, clock: { NetworkLoop.now() },
+            keyframeWanted: { [core = LoopBound(loop, WeakBox(self))] in
+                core.perform { $0.value?.connection?.requestKeyframe() }
+            }, firstPicture: { [emit] in emit(.firstPicture($0)) })
+    }
+
+    private func beginGathering() {
+        candidates = []
+        hasGathered = false
+        onMore?.body(nil)
+        onMore = nil
+        let box = WeakBox(self)
+        patience?.close()
+        patience = loop.makeTimer { box.value?.finishGathering() }
+        patience?.set(NetworkLoop.now() + .milliseconds(100))
     }
 
     func whenGathered(_ body: @escaping (Gathered) -> Void) {
@@ -121,6 +149,46 @@ final class Watching: HostConnectionDelegate {
     func begin(_ answer: HostAnswer) {
         hostCredentials = answer.credentials
         connection?.begin(answer)
+    }
+
+    // MARK: Coming back
+
+    /// How long nothing has come; nil while all is well.
+    var outage: MediaDuration? { lastSign.map { NetworkLoop.now() - $0 } }
+
+    /// Nothing came for a second or more.
+    var isSilent: Bool { outage != nil || (connection?.silence ?? .seconds(2)) > .seconds(1) }
+
+    /// Begins an ICE restart; then ask for `whenGathered`.
+    /// - Returns: false if this machine has no address.
+    func restart() -> Bool {
+        guard !isClosed, let connection else { return false }
+        do throws(ICEFailure) {
+            try connection.transport.restart()
+            beginGathering()
+            try connection.transport.gather()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    func resume(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
+        hostCredentials = credentials
+        connection?.resume(credentials, candidates, ended: ended)
+    }
+
+    func dropUnansweredRestart() { connection?.transport.dropUnansweredRestart() }
+
+    private func tick() {
+        guard let outage, !isClosed else { return }
+        guard outage < Consent.limit else {
+            return outcome.settle(
+                EndReason(.connectionLost, "nothing came from the host for 30 s: it or the network between has gone"))
+        }
+        emit(.waiting(outage))
+        // On the second, as it is shown in seconds.
+        ticker?.set(NetworkLoop.now() + .milliseconds(1_000 - Int(outage.nanoseconds / 1_000_000 % 1_000)))
     }
 
     // MARK: Playing
@@ -179,8 +247,37 @@ final class Watching: HostConnectionDelegate {
 
     // MARK: News
 
-    func hostIsConnected(_ connection: HostConnection) { emit(.connected(path: connection.transport.path)) }
-    func hostEnded(_ reason: EndReason) { outcome.settle(reason) }
+    func hostIsConnected(_ connection: HostConnection) {
+        if let outage {
+            hostIsBack(connection, after: outage)
+        } else {
+            emit(.connected(path: connection.transport.path))
+        }
+    }
+
+    func hostIsInterrupted(_ connection: HostConnection) {
+        guard lastSign == nil else { return }
+        lastSign = NetworkLoop.now() - connection.silence
+        emit(.interrupted)
+        let box = WeakBox(self)
+        ticker = loop.makeTimer { box.value?.tick() }
+        tick()
+        interrupted()
+    }
+
+    func hostIsBack(_ connection: HostConnection, after silence: MediaDuration) {
+        guard lastSign != nil else { return }
+        lastSign = nil
+        ticker?.close()
+        ticker = nil
+        emit(.resumed(path: connection.transport.path, after: silence))
+    }
+
+    func hostEnded(_ reason: EndReason) {
+        // Of a session that was to replace the lost one: the next attempt may do better.
+        guard lastSign == nil || reason.code != .noRoute else { return }
+        outcome.settle(reason)
+    }
 
     func host(found candidate: String) {
         guard let candidate = ICECandidate(candidate) else { return }
@@ -214,10 +311,18 @@ final class Watching: HostConnectionDelegate {
         patience?.close()
         onMore?.body(nil)
         onMore = nil
+        ticker?.close()
         decoding?.close()
         for speaker in speakers.values { speaker.close() }
-        guard let connection else { return done() }
-        connection.close(done)
+        let connections = retired + (connection.map { [$0] } ?? [])
+        var open = connections.count
+        guard open > 0 else { return done() }
+        for connection in connections {
+            connection.close {
+                open -= 1
+                if open == 0 { done() }
+            }
+        }
     }
 }
 

@@ -53,7 +53,9 @@ struct PinnedConnector: Sendable {
         func handlerRemoved(context: ChannelHandlerContext) { promise.fail(HTTPExchange.Closed()) }
     }
 
-    func connect() async throws(SignalingError) -> any Channel {
+    /// - Parameter patience: for TCP and TLS together; nil: `timeout`.
+    func connect(patience: Duration? = nil) async throws(SignalingError) -> any Channel {
+        let timeout = patience ?? timeout
         let finding = Finding()
         let expected = link.fingerprint
         let context = context

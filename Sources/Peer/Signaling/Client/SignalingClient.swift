@@ -23,6 +23,12 @@ public struct OfferAnswer: Sendable {
     public let etag: String
 }
 
+/// The host's side of an ICE restart.
+public struct RestartAnswer: Sendable {
+    /// `application/trickle-ice-sdpfrag`.
+    public let fragment: String
+}
+
 /// A viewer's way in: knock, wait, offer, trickle, listen, leave.
 ///
 /// Keeps its connections for the next request; event streams have their own. Call `close` at the end.
@@ -112,9 +118,14 @@ public actor SignalingClient {
     public func withdraw(_ ticket: KnockTicket) async { _ = try? await ask(.DELETE, path: ticket.path) }
 
     /// Sends an offer and checks who answers: the answer's certificate has to be the link's, and its proof has to match.
-    public func offer(_ sdp: String, token: String) async throws(SignalingError) -> OfferAnswer {
+    /// - Parameter patience: for a new connection, and again for the answer; nil: the usual, over an idle connection too.
+    public func offer(
+        _ sdp: String, token: String, patience: Duration? = nil
+    ) async throws(SignalingError) -> OfferAnswer {
         self.token = token
-        let answer = try await ask(.POST, "/whep", type: "application/sdp", body: ByteBuffer(string: sdp))
+        let answer = try await ask(
+            .POST, path: "/\(link.id.text)/whep", type: "application/sdp", body: ByteBuffer(string: sdp),
+            timeout: patience, isFresh: patience != nil)
         guard answer.status == 201, let resource = answer.headers.first(name: "Location"),
             resource.hasPrefix("/\(link.id.text)/whep/")
         else { throw failure(answer) }
@@ -144,9 +155,37 @@ public actor SignalingClient {
         guard (200..<300).contains(answer.status) else { throw failure(answer) }
     }
 
+    /// Sends the credentials and candidates of an ICE restart (RFC 9725 section 4.4) over a connection of its own: those
+    /// from before an outage may be dead without knowing it.
+    /// - Parameter patience: for the connection, and again for the answer.
+    /// - Throws: `.gone` if the host has no such session any more.
+    public func restart(_ fragment: String, patience: Duration) async throws(SignalingError) -> RestartAnswer {
+        guard let session else { throw SignalingError(.gone, "there is no session yet") }
+        let answer = try await ask(
+            .PATCH, path: session.resource, type: "application/trickle-ice-sdpfrag", body: ByteBuffer(string: fragment),
+            extra: [("If-Match", "*")], timeout: patience, isFresh: true)
+        guard answer.status != 503 else { throw SignalingError(.tooMany, "the host cannot restart ICE now") }
+        guard answer.status == 200 else { throw failure(answer) }
+        let etag = (answer.headers.first(name: "ETag") ?? "").filter { $0 != "\"" }
+        if self.session?.resource == session.resource {
+            self.session = OfferAnswer(sdp: session.sdp, resource: session.resource, etag: etag)
+        }
+        return RestartAnswer(fragment: answer.text)
+    }
+
+    /// After an outage: gives up all connections, so that what comes next uses new ones. Event streams end with
+    /// `.connectionLost`.
+    public func hangUp() {
+        for channel in idle + streams { channel.close(mode: .all, promise: nil) }
+        idle = []
+        streams = []
+    }
+
     /// What the host tells while this viewer watches. Ends after `.ended`; throws `.connectionLost` when the connection breaks.
-    public func events() async throws(SignalingError) -> AsyncThrowingStream<HostEvent, any Error> {
-        let channel = try await connect()
+    public func events(
+        patience: Duration? = nil
+    ) async throws(SignalingError) -> AsyncThrowingStream<HostEvent, any Error> {
+        let channel = try await connect(patience: patience)
         let (events, feed) = AsyncThrowingStream.makeStream(
             of: HostEvent.self, bufferingPolicy: .bufferingOldest(configuration.eventCapacity))
         let reader = EventStreamReader(feed, lost: SignalingError.lost(link)) { channel.close(promise: nil) }
@@ -155,7 +194,7 @@ public actor SignalingClient {
             head: requestHead(.GET, "/\(link.id.text)/events", nil, 0, [("Accept", "text/event-stream")]), body: nil,
             kind: .stream(head: head, piece: { reader.read($0) }, end: { reader.end($0) }))
         feed.onTermination = { _ in channel.close(promise: nil) }
-        let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(configuration.answerTimeout)) {
+        let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(patience ?? configuration.answerTimeout)) {
             channel.close(promise: nil)
         }
         defer { deadline.cancel() }
@@ -177,7 +216,7 @@ public actor SignalingClient {
     public func leave() async {
         guard let session else { return }
         self.session = nil
-        _ = try? await ask(.DELETE, path: session.resource, timeout: .seconds(2))
+        _ = try? await ask(.DELETE, path: session.resource, timeout: .seconds(1))
     }
 
     /// Closes every connection. May be called twice.
@@ -191,12 +230,12 @@ public actor SignalingClient {
     }
 
     /// NIO must not be asked for a connection by a group that is shut down, so the last one to connect ends it.
-    private func connect() async throws(SignalingError) -> any Channel {
+    private func connect(patience: Duration?) async throws(SignalingError) -> any Channel {
         guard !isClosed else { throw .lost(link) }
         connecting += 1
         let result: Result<any Channel, SignalingError>
         do throws(SignalingError) {
-            result = .success(try await connector.connect())
+            result = .success(try await connector.connect(patience: patience))
         } catch {
             result = .failure(error)
         }
@@ -218,11 +257,11 @@ extension SignalingClient {
     private func ask(
         _ method: HTTPMethod, path: String, type: String? = nil, body: ByteBuffer? = nil,
         extra: [(String, String)] = [],
-        timeout: Duration? = nil
+        timeout: Duration? = nil, isFresh: Bool = false
     ) async throws(SignalingError) -> HTTPAnswer {
         guard !isClosed else { throw .lost(link) }
         let head = requestHead(method, path, type, body?.readableBytes, extra)
-        while let channel = idle.popLast() {
+        while !isFresh, let channel = idle.popLast() {
             guard channel.isActive else { continue }
             do {
                 return try await exchange(head, body, on: channel, timeout)
@@ -232,7 +271,7 @@ extension SignalingClient {
             }
             break
         }
-        let channel = try await connect()
+        let channel = try await connect(patience: timeout.map { min($0, connector.timeout) })
         do {
             return try await exchange(head, body, on: channel, timeout)
         } catch {

@@ -7,15 +7,10 @@ extension ViewerPage {
                 if (Array.isArray(admission.iceServers) && admission.iceServers.length) {
                     try { pc.setConfiguration({ bundlePolicy: 'max-bundle', iceServers: admission.iceServers }); } catch {}
                 }
-                const offer = await pc.createOffer();
-                // Without this a browser plays Opus in mono.
-                const stereo = offer.sdp.replace(/(a=fmtp:\d+ minptime=10;useinbandfec=1)(?=\r?\n)/g, '$1;stereo=1');
-                try { await pc.setLocalDescription({ type: 'offer', sdp: stereo }); } catch { await pc.setLocalDescription(offer); }
+                await this.setOffer(pc, await pc.createOffer());
                 const sdp = pc.localDescription.sdp;
                 const now = fingerprint(sdp);
                 if (!now || !equal(now, this.mine)) throw new Stop('error', 'This browser has changed its certificate meanwhile.', wait);
-                this.ufrag = /^a=ice-ufrag:(.*?)\s*$/m.exec(sdp)[1];
-                this.password = /^a=ice-pwd:(.*?)\s*$/m.exec(sdp)[1];
 
                 const answer = await this.fetch(`/${link.id}/whep`, {
                     method: 'POST', headers: { 'Content-Type': 'application/sdp', ...this.bearer }, body: sdp,
@@ -38,26 +33,41 @@ extension ViewerPage {
                 const name = (/^s=(.*)$/m.exec(remote) || [])[1];
                 if (name && name.trim() !== '-') document.title = name.trim().slice(0, 64);
                 await pc.setRemoteDescription({ type: 'answer', sdp: remote });
+                this.remote = remote;
                 this.hasAnswer = true;
                 this.trickle();
                 this.listen();
+                this.watch();
                 setTimeout(() => {
                     if (this.isOver || pc.connectionState === 'connected') return;
                     show('connecting', 'Still connecting ...', 'The two networks do not let each other through easily.');
                 }, 6000);
             }
 
+            // Sets an offer and notes its ICE credentials. Without `stereo` a browser plays Opus in mono.
+            async setOffer(pc, offer) {
+                const stereo = offer.sdp.replace(/(a=fmtp:\d+ minptime=10;useinbandfec=1)(?=\r?\n)/g, '$1;stereo=1');
+                try { await pc.setLocalDescription({ type: 'offer', sdp: stereo }); } catch { await pc.setLocalDescription(offer); }
+                const sdp = pc.localDescription.sdp;
+                this.ufrag = /^a=ice-ufrag:(.*?)\s*$/m.exec(sdp)[1];
+                this.password = /^a=ice-pwd:(.*?)\s*$/m.exec(sdp)[1];
+            }
+
+            fragment(candidates) {
+                const lines = [`a=ice-ufrag:${this.ufrag}`, `a=ice-pwd:${this.password}`, 'm=video 9 UDP/TLS/RTP/SAVPF 0', `a=mid:${this.pc.getTransceivers()[0].mid}`];
+                for (const candidate of candidates) lines.push(candidate === null ? 'a=end-of-candidates' : 'a=' + candidate);
+                return lines.join('\r\n') + '\r\n';
+            }
+
             async trickle() {
-                if (!this.hasAnswer || !this.resource || this.isTrickling) return;
+                if (!this.hasAnswer || !this.resource || this.isTrickling || this.isRestarting) return;
                 this.isTrickling = true;
-                while (this.candidates.length && !this.isOver) {
-                    const found = this.candidates.splice(0, 40);
-                    const lines = [`a=ice-ufrag:${this.ufrag}`, `a=ice-pwd:${this.password}`, 'm=video 9 UDP/TLS/RTP/SAVPF 0', `a=mid:${this.pc.getTransceivers()[0].mid}`];
-                    for (const candidate of found) lines.push(candidate === null ? 'a=end-of-candidates' : 'a=' + candidate);
+                while (this.candidates.length && !this.isOver && !this.isRestarting) {
+                    const body = this.fragment(this.candidates.splice(0, 40));
                     const headers = { 'Content-Type': 'application/trickle-ice-sdpfrag', ...this.bearer };
                     if (this.etag) headers['If-Match'] = this.etag;
                     try {
-                        const answer = await fetch(this.resource, { method: 'PATCH', headers, body: lines.join('\r\n') + '\r\n', signal: this.abort.signal });
+                        const answer = await fetch(this.resource, { method: 'PATCH', headers, body, signal: this.abort.signal });
                         // A server that takes no candidates finds ours by their checks.
                         if (answer.status === 405 || answer.status === 501) this.candidates = [];
                     } catch { await sleep(300); }
@@ -69,17 +79,26 @@ extension ViewerPage {
             async listen() {
                 let failures = 0;
                 while (!this.isOver) {
+                    const stream = this.stream = new AbortController(), asked = performance.now();
+                    let isOpen = false;
+                    const limit = setTimeout(() => stream.abort(), 5000);
                     try {
-                        const answer = await fetch(`/${link.id}/events`, { headers: { Accept: 'text/event-stream', ...this.bearer }, cache: 'no-store', signal: this.abort.signal });
+                        const answer = await fetch(`/${link.id}/events`, { headers: { Accept: 'text/event-stream', ...this.bearer }, cache: 'no-store', signal: stream.signal });
+                        clearTimeout(limit);
                         if (answer.status === 404 || answer.status === 410 || answer.status === 401) return this.hostIsGone('The host has stopped sharing.');
                         if (answer.ok && answer.body) {
-                            failures = 0;
+                            failures = this.refusals = 0;
+                            isOpen = true;
                             await this.read(answer.body.getReader());
                         } else { failures++; }
-                    } catch { failures++; }
+                    } catch { if (!isOpen) failures++; }
+                    clearTimeout(limit);
                     if (this.isOver) return;
-                    if (failures && !await this.isReceiving()) return this.hostIsGone('The connection to the host is lost.');
-                    await sleep(Math.min(300 * (failures + 1), 5000));
+                    const now = performance.now();
+                    if (isOpen && !stream.signal.aborted) this.brokenAt = now;
+                    if (!isOpen) this.refusals = now - asked < 800 ? this.refusals + 1 : 0;
+                    // Whether the host has gone shows in the media; it is `watch` that ends the visit.
+                    await sleep(Math.min(300 * (failures + 1), 2000));
                 }
             }
 
@@ -112,41 +131,18 @@ extension ViewerPage {
                 }
             }
 
-            // Whether anything comes from the host, within three seconds: a still screen sends its reports at least.
-            async isReceiving() {
-                const bytes = async () => {
-                    let sum = 0;
-                    for (const entry of (await this.pc.getStats()).values()) {
-                        if (entry.type === 'candidate-pair') sum += (entry.bytesReceived || 0) + (entry.responsesReceived || 0);
-                    }
-                    return sum;
-                };
-                try {
-                    const before = await bytes();
-                    for (let second = 0; second < 3 && !this.isOver; second++) {
-                        await sleep(1000);
-                        if (await bytes() !== before) return true;
-                    }
-                } catch {}
-                return false;
-            }
-
             connectionChanged() {
                 const state = this.pc.connectionState;
                 if (this.isOver) return;
                 if (state === 'connected') {
-                    notice('');
                     for (const receiver of this.pc.getReceivers()) {
                         if (!receiver.transport) continue;
                         receiver.transport.onstatechange = () => {
                             if (receiver.transport.state === 'closed') this.hostIsGone('The host has ended the connection.');
                         };
                     }
-                } else if (state === 'disconnected') {
-                    notice('The network stutters: this is the last picture that arrived.');
                 } else if (state === 'failed') {
-                    if (root.dataset.state === 'playing') this.end('ended', 'The connection to the host is lost.', wait);
-                    else this.end('error', 'No way to the host was found.', 'A firewall or the router of one side blocks it. Try from the same network, or ask the host about a relay.');
+                    if (root.dataset.state !== 'playing') this.end('error', 'No way to the host was found.', 'A firewall or the router of one side blocks it. Try from the same network, or ask the host about a relay.');
                 } else if (state === 'closed') {
                     this.hostIsGone('The host has ended the connection.');
                 }
@@ -168,11 +164,13 @@ extension ViewerPage {
                 this.isOver = true;
                 this.leave();
                 this.abort.abort();
+                if (this.stream) this.stream.abort();
                 if (this.pc) this.pc.close();
                 if (document.fullscreenElement) document.exitFullscreen().catch(() => {});
                 video.srcObject = null;
                 microphone.srcObject = null;
                 delete root.dataset.viewers;
+                delete root.dataset.outage;
                 $('watch').textContent = 'Watch again';
                 show(state, words, hint);
             }

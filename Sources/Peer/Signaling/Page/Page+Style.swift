@@ -10,6 +10,7 @@ extension ViewerPage {
         #video { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: contain; visibility: hidden; }
         [data-state="playing"] #video { visibility: visible; }
         [data-state="playing"] #stage { background: #000; }
+        [data-outage] #video { filter: brightness(.38); }
         [data-state="playing"] #panel { display: none; }
         #stage.idle { cursor: none; }
         #panel { position: relative; width: min(32rem, 100% - 3rem); text-align: center; display: grid; gap: 1.1rem; }

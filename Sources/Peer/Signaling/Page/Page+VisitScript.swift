@@ -1,8 +1,10 @@
 extension ViewerPage {
     /// One visit, from knock to end.
     static let visitScript =
-        [visitState, "class Visit {\n" + [knocking, connectionScript].joined(separator: "\n\n") + "\n}"]
-        .joined(separator: "\n\n")
+        [
+            visitState, outageHelpers,
+            "class Visit {\n" + [knocking, connectionScript, outageScript].joined(separator: "\n\n") + "\n}",
+        ].joined(separator: "\n\n")
 
     /// What the visit holds beside its class, and how a host's reason is read.
     private static let visitState = ##"""
@@ -37,6 +39,10 @@ extension ViewerPage {
                 this.resource = null;
                 this.etag = null;
                 this.isOver = false;
+                // What tells a host that has gone from a network that has: see restart.
+                this.hosts = this.usualHosts = this.refusals = 0;
+                this.heardAt = this.brokenAt = null;
+                this.wasOnline = navigator.onLine;
             }
 
             async fetch(path, options) {
@@ -90,6 +96,8 @@ extension ViewerPage {
                 };
                 pc.onicecandidate = event => {
                     this.candidates.push(event.candidate && event.candidate.candidate ? event.candidate.candidate : null);
+                    if (/ typ host/.test(event.candidate && event.candidate.candidate)) this.hosts++;
+                    if (!this.isInterrupted) this.usualHosts = Math.max(this.usualHosts, this.hosts);
                     this.trickle();
                 };
                 pc.onconnectionstatechange = () => this.connectionChanged();

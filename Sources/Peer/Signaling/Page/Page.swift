@@ -2,7 +2,7 @@
 ///
 /// It works under `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:`.
 /// The page tells its state in `document.documentElement.dataset.state`: `waiting`, `connecting`, `playing`, `refused`,
-/// `ended` or `error`.
+/// `ended` or `error`; `dataset.outage` is there while nothing comes from the host.
 enum ViewerPage {
     /// Served under `/ID`; `text/html`.
     static let html = ##"""

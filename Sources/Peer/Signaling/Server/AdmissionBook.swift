@@ -86,7 +86,14 @@ final class AdmissionBook: Sendable {
         state.withLock { state in state.late.filter { state.sessions[$0.key]?.owner == owner }.map(\.value) }
     }
 
+    func sessions(of owner: TokenHash) -> [SessionID] {
+        state.withLock { state in state.sessions.filter { $0.value.owner == owner }.map(\.key) }
+    }
+
     func session(_ id: SessionID) -> Session? { state.withLock { $0.sessions[id] } }
+
+    /// ICE was restarted.
+    func rename(_ id: SessionID, etag: String) { state.withLock { $0.sessions[id]?.etag = etag } }
 
     /// Removes and returns the oldest session of `owner` if it has `limit` or more: a viewer that came again without goodbye.
     func removeOldest(of owner: TokenHash, ifAtLeast limit: Int) -> SessionID? {

@@ -12,11 +12,21 @@ public protocol BroadcastDesk: Sendable {
     /// to check it again. After 6 s the server gives up and closes the session that comes late.
     func open(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession
 
-    /// A trickle fragment (RFC 8840) for a session of `open`.
-    func addCandidates(_ fragment: String, to session: SessionID) async throws(OfferRefusal)
+    /// A trickle fragment (RFC 8840) for a session of `open`: more candidates, or new credentials, which restart ICE
+    /// (RFC 9725 section 4.4). A restart that cannot be done is thrown, and the session stays as it is.
+    /// - Returns: the host's side of a restart; nil for candidates.
+    func patch(_ fragment: String, _ session: SessionID) async throws(OfferRefusal) -> RestartedSession?
+
+    /// The viewer of these sessions has an event stream again, or has closed its last one. An outage closes nothing: the
+    /// other side would have to say so.
+    func listening(_ isOpen: Bool, _ sessions: [SessionID]) async
 
     /// The viewer asks for the end of its session. May come twice.
     func close(_ session: SessionID) async
+}
+
+extension BroadcastDesk {
+    public func listening(_ isOpen: Bool, _ sessions: [SessionID]) async {}
 }
 
 /// 128 random bits that name something to the one who was told.
@@ -97,6 +107,19 @@ public struct OpenedSession: Sendable {
     public init(id: SessionID, answer: String, etag: String) {
         self.id = id
         self.answer = answer
+        self.etag = etag
+    }
+}
+
+/// The host's side of an ICE restart.
+public struct RestartedSession: Sendable {
+    /// `application/trickle-ice-sdpfrag`.
+    public let fragment: String
+    /// Without quotes; names the new ICE session.
+    public let etag: String
+
+    public init(fragment: String, etag: String) {
+        self.fragment = fragment
         self.etag = etag
     }
 }

@@ -2,7 +2,8 @@ import Synchronization
 
 /// The open server-sent-events streams of a broadcast.
 ///
-/// Each queues at most 64 events; a viewer that reads slower loses its stream, and may open it again.
+/// Each queues at most 64 events; a viewer that reads slower loses its stream, and may open it again. A viewer has four at
+/// most: its fifth ends its oldest, which may have died unnoticed with a network that it has left.
 final class EventHub: Sendable {
     struct Stream: Sendable {
         let id: Int
@@ -27,7 +28,7 @@ final class EventHub: Sendable {
 
     func hasRoom(for owner: AdmissionBook.TokenHash) -> Bool {
         state.withLock { state in
-            state.streams.count < capacity && state.streams.values.count { $0.owner == owner } < capacityPerViewer
+            state.streams.count < capacity || state.streams.values.contains { $0.owner == owner }
         }
     }
 
@@ -35,6 +36,10 @@ final class EventHub: Sendable {
     func open(_ owner: AdmissionBook.TokenHash) -> Stream {
         let (events, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(64))
         let id = state.withLock { state in
+            let own = state.streams.filter { $0.value.owner == owner }
+            if own.count >= capacityPerViewer || state.streams.count >= capacity, let oldest = own.keys.min() {
+                state.streams.removeValue(forKey: oldest)?.continuation.finish()
+            }
             state.next += 1
             continuation.yield(":\n\n")
             if let count = state.count { continuation.yield(count.serialized) }
@@ -48,6 +53,14 @@ final class EventHub: Sendable {
         return Stream(
             id: id, events: events, finish: { continuation.finish() },
             beat: { if case .dropped = continuation.yield(":\n\n") { continuation.finish() } })
+    }
+
+    /// Whether a stream is open that we have not ended, and no other one of its viewer.
+    func isLast(_ id: Int) -> Bool {
+        state.withLock { state in
+            guard state.ended == nil, let owner = state.streams[id]?.owner else { return false }
+            return state.streams.values.count { $0.owner == owner } == 1
+        }
     }
 
     func close(_ id: Int) {

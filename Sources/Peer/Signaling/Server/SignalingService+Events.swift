@@ -27,14 +27,19 @@ extension SignalingService {
     }
 
     private func stream(_ owner: AdmissionBook.TokenHash, _ channel: any Channel) -> ResponseBody {
-        let hub = hub
-        let admissions = admissions
+        let (hub, desk, admissions) = (hub, desk, admissions)
         let beat = TimeAmount(configuration.heartbeat)
         count { $0.eventStreams += 1 }
         return ResponseBody { writer in
             let stream = hub.open(owner)
             for fragment in admissions.late(of: owner) { _ = hub.send(.candidates(fragment: fragment), to: owner) }
-            channel.closeFuture.whenComplete { _ in stream.finish() }
+            await desk.listening(true, admissions.sessions(of: owner))
+            channel.closeFuture.whenComplete { _ in
+                let isHungUp = hub.isLast(stream.id)
+                stream.finish()
+                guard isHungUp else { return }
+                Task { await desk.listening(false, admissions.sessions(of: owner)) }
+            }
             let heart = channel.eventLoop.scheduleRepeatedTask(initialDelay: beat, delay: beat) { _ in stream.beat() }
             defer {
                 heart.cancel()

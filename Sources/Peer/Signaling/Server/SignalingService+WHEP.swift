@@ -172,8 +172,11 @@ extension SignalingService {
             return Reply(problem: .precondition, .preconditionFailed, "If-Match names another ICE session")
         }
         do {
-            try await desk.addCandidates(call.bodyText, to: id)
-            return Reply(.noContent)
+            guard let restarted = try await desk.patch(call.bodyText, id) else { return Reply(.noContent) }
+            admissions.rename(id, etag: restarted.etag)
+            count { $0.restarts += 1 }
+            return Reply(.ok, type: "application/trickle-ice-sdpfrag", restarted.fragment)
+                .with(.eTag, "\"\(restarted.etag)\"")
         } catch {
             if case .unknownSession = error.code { admissions.remove(id) }
             return refusal(error)

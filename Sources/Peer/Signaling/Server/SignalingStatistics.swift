@@ -21,6 +21,8 @@ public struct SignalingStatistics: Sendable, Equatable {
     public var offers = 0
     public var offersRefused = 0
     public var sessions = 0
+    /// Of ICE, answered with 200.
+    public var restarts = 0
     public var eventStreams = 0
     public var eventsDropped = 0
 

@@ -1,0 +1,140 @@
+import Foundation
+import NetworkBed
+import TestSupport
+import Testing
+
+/// The network goes for a while, or becomes another: the session is there again without a new prompt, within 5 s of the
+/// network's return. The real programs; `cut` drops everything silently, as a dead Wi-Fi does.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct OutageTests {
+    /// A viewer and a host with a router between them.
+    private final class Watched {
+        static let host = "10.9.2.2"
+        let bed: NetworkBed
+        let viewerNode: NetworkNode
+        let router: NetworkNode
+        let hostNode: NetworkNode
+        let host: Endpoint
+        let viewer: Endpoint
+        let folder: TemporaryFolder
+
+        /// - Parameter translation: what the viewer's router does.
+        init(_ translation: AddressTranslation = .none) throws {
+            bed = try NetworkBed()
+            viewerNode = try bed.node()
+            router = try bed.node()
+            hostNode = try bed.node()
+            try bed.wire(viewerNode, "10.9.1.2/24", router, "10.9.1.1/24", interface: "inner")
+            try bed.wire(router, "10.9.2.1/24", hostNode, "\(Self.host)/24", interface: "outer")
+            try router.route(translation, outside: "outer", address: "10.9.2.1", inside: "10.9.1.2")
+            try viewerNode.run("ip route add default via 10.9.1.1")
+            if translation == .none { try hostNode.run("ip route add default via 10.9.2.1") }
+            folder = try TemporaryFolder()
+            host = try Endpoint(
+                ["host", "--accept", "any", "--listen", "\(Self.host):8443", "--source", "test", "--audio", "none"],
+                in: hostNode, folder)
+            let link = try host.event("link")["link"] as? String
+            viewer = try Endpoint(["join", "--headless"], in: viewerNode, folder, link: link)
+            try viewer.event("first-picture")
+        }
+
+        func cut() throws {
+            for rule in [
+                "add table inet cut",
+                "add chain inet cut everything { type filter hook prerouting priority -400; }",
+                "add rule inet cut everything drop",
+            ] {
+                try router.run("nft \(rule)")
+            }
+        }
+
+        func mend() throws { try router.run("nft delete table inet cut") }
+
+        /// Both sides say that they are there again, within the limit, and pictures move on.
+        func expectReturn(within seconds: Double = 5) throws {
+            try viewer.event("resumed", seconds: seconds)
+            try host.event("resumed", seconds: seconds)
+            let before = try #require(try viewer.reports(1).number("frames"))
+            #expect(try #require(try viewer.reports(2).number("frames")) > before + 10)
+            #expect(host.events("knock").count == 1, "somebody was asked again")
+            #expect(viewer.isRunning && host.isRunning)
+        }
+    }
+
+    @Test func eachSideSaysWithinFiveSecondsThatItIsInterruptedAndNoMediaIsSentMeanwhile() throws {
+        let watched = try Watched()
+        try watched.cut()
+        let cut = ContinuousClock.now
+        try watched.viewer.event("interrupted", seconds: 5)
+        try watched.host.event("interrupted", seconds: 5)
+        #expect(ContinuousClock.now - cut < .seconds(6))
+        let before = try #require(try watched.host.reports(1).number("sentPackets"))
+        let after = try #require(try watched.host.reports(3).number("sentPackets"))
+        // The estimator counts what was dropped before the socket, too; but with nobody to send to nothing is encoded.
+        #expect(after - before < 60, "\(after - before) packets in 3 s to an address that does not answer")
+        try watched.mend()
+        try watched.expectReturn()
+    }
+
+    @Test func anOutageOfTwentySecondsIsSurvived() throws {
+        let watched = try Watched()
+        try watched.cut()
+        Thread.sleep(forTimeInterval: 20)
+        try watched.mend()
+        try watched.expectReturn()
+        #expect(try #require(watched.viewer.events("resumed").first?.number("afterMs")) > 19_000)
+    }
+
+    @Test func afterThirtySecondsEachSideSaysThatItIsOver() throws {
+        let watched = try Watched()
+        try watched.cut()
+        let ended = try watched.viewer.event("ended", seconds: 35)
+        #expect(ended["code"] as? String == "connectionLost")
+        #expect(watched.viewer.exitCode(seconds: 5) == 74)
+        let left = try watched.host.event("viewer-left", seconds: 10)
+        #expect(left["code"] as? String == "connectionLost" && left.number("viewers") == 0)
+        #expect(watched.host.isRunning)
+    }
+
+    @Test func aLinkThatWasDownIsUsedAgain() throws {
+        let watched = try Watched()
+        try watched.viewerNode.run("ip link set inner down")
+        try watched.viewer.event("interrupted", seconds: 5)
+        try watched.host.event("interrupted", seconds: 6)
+        try watched.viewerNode.run("ip link set inner up")
+        try watched.viewerNode.run("ip route add default via 10.9.1.1")
+        try watched.expectReturn()
+    }
+
+    @Test func anotherAddressOfTheViewerIsFoundAtOnceAndAgain() throws {
+        let watched = try Watched()
+        for (number, address) in ["10.9.1.7", "10.9.1.8"].enumerated() {
+            try watched.viewerNode.run("ip addr flush dev inner")
+            try watched.viewerNode.run("ip addr add \(address)/24 dev inner")
+            try watched.viewerNode.run("ip route add default via 10.9.1.1")
+            try watched.viewer.event("resumed", seconds: 6) { ($0["path"] as? String)?.contains(address) == true }
+            try watched.viewer.reports(2)
+            #expect(watched.viewer.events("resumed").count == number + 1)
+        }
+        #expect(watched.host.events("knock").count == 1)
+        let before = try #require(try watched.viewer.reports(1).number("frames"))
+        #expect(try #require(try watched.viewer.reports(2).number("frames")) > before + 10)
+    }
+
+    @Test func aRouterThatForgetsItsMappingsCostsSecondsOnly() throws {
+        let watched = try Watched(.portRestricted)
+        try watched.router.rebind(.portRestricted, outside: "outer", address: "10.9.2.1")
+        try watched.viewer.event("resumed", seconds: 10)
+        let before = try #require(try watched.viewer.reports(1).number("frames"))
+        #expect(try #require(try watched.viewer.reports(2).number("frames")) > before + 10)
+        #expect(watched.host.events("knock").count == 1)
+    }
+
+    @Test func aHostThatIsKilledIsGoneAtOnce() throws {
+        let watched = try Watched()
+        watched.host.kill()
+        let ended = try watched.viewer.event("ended", seconds: 5)
+        #expect(ended["code"] as? String == "connectionLost")
+        #expect((ended["reason"] as? String)?.contains("the host has gone") == true)
+    }
+}
