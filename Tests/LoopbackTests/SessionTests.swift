@@ -104,6 +104,7 @@ struct SessionTests {
             statistics = try #require(await host.statistics())
         }
         #expect(statistics.video.lowFrames >= 5)
+        #expect(statistics.lowViewers == 1)
         // Both go on, and the fast one gets more of it.
         let before = (fast: fast.state.counters.count, slow: slow.state.counters.count)
         #expect(await slow.wait { $0.counters.count >= before.slow + 10 })

@@ -58,7 +58,10 @@ public struct FrameGate: Sendable {
     }
 
     /// A key frame is the next that it can use: nothing came through for a while, or it did not get a frame.
-    public mutating func reset() { isFollowing = false }
+    public mutating func reset() {
+        isFollowing = false
+        isCutOff = false
+    }
 
     /// The others go on without it.
     public mutating func cutOff(now: MediaInstant) {

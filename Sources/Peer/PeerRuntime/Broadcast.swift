@@ -406,6 +406,9 @@ final class Broadcast: ViewerConnectionDelegate {
             result.badPackets += viewer.badPackets
             guard viewer.isConnected else { continue }
             result.connected += 1
+            result.lowViewers += viewer.plan.encoding == .low ? 1 : 0
+            let isLayered = lastWish?[viewer.plan.encoding]?.layering != nil
+            result.baseViewers += isLayered && viewer.layer == 0 ? 1 : 0
             result.estimate = min(result.estimate ?? viewer.estimate, viewer.estimate)
             if let time = viewer.roundTripTime { result.roundTrip = max(result.roundTrip ?? time, time) }
             result.limit = result.limit ?? viewer.limit

@@ -66,6 +66,10 @@ public struct HostStatistics: Sendable {
     public var viewers: Int
     /// Viewers with media flowing.
     public var connected: Int
+    /// Of those, viewers who get the base of two temporal layers alone.
+    public var baseViewers = 0
+    /// Of those, viewers who get the lower of two encodings.
+    public var lowViewers = 0
     public var video: VideoPipelineStatistics
     public var packetsSent: Int
     public var bytesSent: Int

@@ -211,17 +211,15 @@ final class ViewerConnection: SecureTransportDelegate {
     /// Adds what it needs to what its encoding has to give, and if it is on its way, to that of the other.
     func contribute(_ rate: Bitrate, to main: inout EncodingLoad, _ low: inout EncodingLoad) {
         let rate = gate.isCutOff ? nil : rate
-        let isWaiting = !gate.isFollowing
-        for encoding in EncodingID.allCases where encoding == plan.encoding || encoding == plan.target {
-            let isThere = encoding == plan.encoding
-            if encoding == .main {
-                main.add(
-                    rate: rate, isWaiting: isWaiting || !isThere, congestedSince: isThere ? gate.congestedSince : nil)
-            } else {
-                low.add(
-                    rate: rate, isWaiting: isWaiting || !isThere, congestedSince: isThere ? gate.congestedSince : nil)
-            }
+        if plan.encoding == .main || plan.target == .main {
+            contribute(rate, to: &main, isThere: plan.encoding == .main)
         }
+        if plan.encoding == .low || plan.target == .low { contribute(rate, to: &low, isThere: plan.encoding == .low) }
+    }
+
+    private func contribute(_ rate: Bitrate?, to load: inout EncodingLoad, isThere: Bool) {
+        load.add(
+            rate: rate, isWaiting: !isThere || !gate.isFollowing, congestedSince: isThere ? gate.congestedSince : nil)
     }
 
     /// Cuts it off if the base has waited for it long enough.
