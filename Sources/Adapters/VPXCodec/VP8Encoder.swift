@@ -18,6 +18,7 @@ public final class VP8Encoder: VideoEncoder {
     private var bucket = ByteBucket()
     private var base = BaseLayer()
     private var rush = RushMeter()
+    private var kept = KeptFrames()
 
     /// - Parameter threads: 1...4. libvpx's threads wait for each other by spinning: with two on two busy cores a frame took 250 ms instead of 3.
     public init(threads: Int = 1) { self.threads = min(max(threads, 1), 4) }
@@ -44,19 +45,24 @@ public final class VP8Encoder: VideoEncoder {
         base.bucket.fill(at: instant, bitrate: baseBitrate, capacity: budget.burst)
         sharpness?.noteChange(changed, at: instant)
         base.note(changed)
+        kept.noteChange(changed)
         if request.isKeyframeRequested || core.isFresh {
             return try encodeKeyframe(core, canvas.picture, at: instant, budget)
         }
         // In debt: a frame now would only wait in front of the network.
+        let plan = kept.plan(request)
         if request.layering?.isBaseBlocked == true || base.bucket.credit <= -budget.debt {
             guard request.layering != nil, !request.isRefinement, bucket.credit > whole.share else { return nil }
-            return changed.isEmpty ? nil : try encodeBeside(core, canvas.picture, at: instant, whole)
+            return changed.isEmpty ? nil : try encodeBeside(core, canvas.picture, plan, at: instant, whole)
         }
+        if plan.source != nil { return try recover(core, canvas.picture, plan, at: instant, budget) }
         if request.isRefinement, changed.isEmpty, !base.isBehind {
-            return try refine(core, canvas.picture, at: instant, budget)
+            return try refine(core, canvas.picture, plan, at: instant, budget)
         }
-        return try encodeChange(core, canvas.picture, at: instant, budget)
+        return try encodeChange(core, canvas.picture, plan, at: instant, budget)
     }
+
+    public func canRecover(from number: UInt32) -> Bool { kept.slot(holding: number) != nil }
 
     /// Gets memory and tables for pictures of a size, about 55 MB and 15 ms for 1920 x 1080, so that the first frame need not.
     public func prepare(_ size: PixelSize) throws(CodecFailure) { _ = try prepare(for: size) }
@@ -70,6 +76,7 @@ public final class VP8Encoder: VideoEncoder {
         sharpness = SharpnessMap(size, sharpQuantizer: Self.sharpQuantizer)
         active = BlockMap(size)
         base.restart(size)
+        kept = KeptFrames(size, next: kept.nextNumber)
         return new
     }
 
@@ -112,17 +119,44 @@ public final class VP8Encoder: VideoEncoder {
             for: content, of: content.blocks, isKeyframe: true, budget: budget.burst,
             in: budget.range(content, isKeyframe: true), at: instant)
         let settings = VP8FrameSettings(quantizer: quantizer, isKeyframe: true, isDrawn: content.isDrawn)
-        guard let frame = try core.encode(picture, active: nil, at: instant, settings) else { return nil }
+        guard var frame = try core.encode(picture, active: nil, at: instant, settings) else { return nil }
         spend(frame)
         sharpness?.noteKeyframe(quantizer: frame.quantizer)
+        frame.references = kept.noteKeyframe(sharpness)
         model.learn(
             from: content, of: content.blocks, isKeyframe: true, quantizer: frame.quantizer, bytes: frame.bytes.count,
             at: instant)
         return frame
     }
 
+    /// A frame that refers to a kept one alone: everything that has changed since then, in one go. What was only sharpened since then is
+    /// as soft again as it was, and will be sharpened again.
+    private func recover(
+        _ core: VP8EncoderCore, _ picture: I420Picture, _ plan: KeptFrames.Plan, at instant: MediaInstant,
+        _ budget: Budget
+    ) throws(CodecFailure) -> EncodedFrame? {
+        guard let source = plan.source else { return nil }
+        active.clear()
+        kept.addChanges(since: source, to: &active)
+        let content = ContentMeter(picture, active)
+        let total = active.blocks.count
+        let quantizer = model.quantizer(
+            for: content, of: total, isKeyframe: false, budget: min(max(base.bucket.credit, budget.share), budget.burst),
+            in: budget.range(content, isKeyframe: false), at: instant)
+        let settings = VP8FrameSettings(
+            quantizer: quantizer, isKeyframe: false, isDrawn: content.isDrawn, source: source, stored: plan.stored,
+            teachesProbabilities: false)
+        guard var frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
+        spend(frame)
+        sharpness?.restore(kept.quantizers(of: source))
+        sharpness?.noteEncoded(active, quantizer: frame.quantizer)
+        frame.references = kept.note(plan, sharpness)
+        return frame
+    }
+
     private func encodeChange(
-        _ core: VP8EncoderCore, _ picture: I420Picture, at instant: MediaInstant, _ budget: Budget
+        _ core: VP8EncoderCore, _ picture: I420Picture, _ plan: KeptFrames.Plan, at instant: MediaInstant,
+        _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
         active.clear()
         active.formUnion(base.lacks)
@@ -139,11 +173,13 @@ public final class VP8Encoder: VideoEncoder {
             added = sharpness.addBatch(to: &active, byteBudget: bytes / 4, at: instant)
         }
         let settings = VP8FrameSettings(
-            quantizer: quantizer, isKeyframe: false, isDrawn: content.isDrawn, isRushed: isRushed)
-        guard let frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
+            quantizer: quantizer, isKeyframe: false, isDrawn: content.isDrawn, isRushed: isRushed, stored: plan.stored,
+            teachesProbabilities: plan.teachesProbabilities)
+        guard var frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
         spend(frame)
         rush.note(blocks: content.blocks, of: total, bytes: frame.bytes.count, at: instant)
         sharpness?.noteEncoded(active, quantizer: frame.quantizer)
+        frame.references = kept.note(plan, sharpness)
         if added == 0 {
             model.learn(
                 from: content, of: total, isKeyframe: false, quantizer: frame.quantizer, bytes: frame.bytes.count,
@@ -155,7 +191,8 @@ public final class VP8Encoder: VideoEncoder {
 
     /// A frame of layer 1: all that the base lacks, for those who have room for it now.
     private func encodeBeside(
-        _ core: VP8EncoderCore, _ picture: I420Picture, at instant: MediaInstant, _ budget: Budget
+        _ core: VP8EncoderCore, _ picture: I420Picture, _ plan: KeptFrames.Plan, at instant: MediaInstant,
+        _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
         active.clear()
         active.formUnion(base.lacks)
@@ -166,9 +203,11 @@ public final class VP8Encoder: VideoEncoder {
             for: content, of: total, isKeyframe: false, budget: min(bucket.credit, budget.burst),
             in: budget.range(content, isKeyframe: false, isRushed: isRushed), at: instant)
         let settings = VP8FrameSettings(
-            quantizer: quantizer, isKeyframe: false, isDrawn: content.isDrawn, isRushed: isRushed, isDisposable: true)
-        guard let frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
+            quantizer: quantizer, isKeyframe: false, isDrawn: content.isDrawn, isRushed: isRushed, isDisposable: true,
+            teachesProbabilities: plan.teachesProbabilities)
+        guard var frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
         spend(frame)
+        frame.references = kept.noteDisposable()
         base.noteBeside()
         rush.note(blocks: content.blocks, of: total, bytes: frame.bytes.count, at: instant)
         model.learn(
@@ -186,7 +225,8 @@ public final class VP8Encoder: VideoEncoder {
     }
 
     private func refine(
-        _ core: VP8EncoderCore, _ picture: I420Picture, at instant: MediaInstant, _ budget: Budget
+        _ core: VP8EncoderCore, _ picture: I420Picture, _ plan: KeptFrames.Plan, at instant: MediaInstant,
+        _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
         guard let softCount = sharpness?.softCount, softCount > 0 else { return nil }
         // Wait for a worthwhile amount; each frame has a cost of its own.
@@ -196,10 +236,13 @@ public final class VP8Encoder: VideoEncoder {
         let added = sharpness?.addBatch(
             to: &active, byteBudget: max(base.bucket.credit, Self.smallestBatchBytes), at: instant)
         guard let added, added > 0 else { return nil }
-        let settings = VP8FrameSettings(quantizer: Self.refiningQuantizer, isKeyframe: false, isDrawn: true)
-        guard let frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
+        let settings = VP8FrameSettings(
+            quantizer: Self.refiningQuantizer, isKeyframe: false, isDrawn: true, stored: plan.stored,
+            teachesProbabilities: plan.teachesProbabilities)
+        guard var frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
         spend(frame)
         sharpness?.noteEncoded(active, quantizer: frame.quantizer)
+        frame.references = kept.note(plan, sharpness)
         sharpness?.noteCost(blocks: added, bytes: frame.bytes.count)
         return frame
     }

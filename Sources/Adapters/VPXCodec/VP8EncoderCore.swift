@@ -12,6 +12,12 @@ struct VP8FrameSettings: Equatable {
     var isRushed = false
     /// Nothing will refer to it: a frame of layer 1.
     var isDisposable = false
+    /// Refer to this buffer alone instead of the last frame.
+    var source: ReferenceSlot?
+    /// Keep the frame there too.
+    var stored: ReferenceSlot?
+    /// Later frames may use this one's probabilities. A frame that skips others must not, as they would be others at the decoder.
+    var teachesProbabilities = true
 }
 
 /// One libvpx encoder for one picture size. The quantizer is given, not searched: libvpx's own rate control knows nothing of
@@ -106,7 +112,11 @@ final class VP8EncoderCore {
         let flags =
             settings.isKeyframe
             ? vpx_enc_frame_flags_t(VPX_EFLAG_FORCE_KF)
-            : settings.isDisposable ? cvpx_disposable_flags() : vpx_enc_frame_flags_t(cvpx_flag_no_golden())
+            : settings.isDisposable
+                ? cvpx_disposable_flags()
+                : cvpx_inter_flags(
+                    settings.source.libraryBuffer, settings.stored.libraryBuffer,
+                    settings.teachesProbabilities ? 1 : 0)
         let encoded = vpx_codec_encode(context, &image, pts, 33_333, flags, UInt(VPX_DL_REALTIME))
         guard encoded == VPX_CODEC_OK else {
             isFresh = true
@@ -133,7 +143,13 @@ final class VP8EncoderCore {
             _ = cvpx_control(context, Int32(VP8E_SET_CPUUSED.rawValue), speed)
         }
         let quantizer = UInt32(min(max(settings.quantizer, 0), 63))
-        guard configuration.rc_min_quantizer != quantizer else { return }
+        // Without it libvpx overwrites the golden frame when it likes (ratectrl.c, calc_pframe_target_size). Set from the start it would
+        // also refresh blocks in turn, through segments (onyx_if.c, vp8_create_compressor).
+        let resilience: UInt32 = settings.isKeyframe || settings.teachesProbabilities ? 0 : 1
+        guard configuration.rc_min_quantizer != quantizer || configuration.g_error_resilient != resilience else {
+            return
+        }
+        configuration.g_error_resilient = resilience
         configuration.rc_min_quantizer = quantizer
         configuration.rc_max_quantizer = quantizer
         let code = vpx_codec_enc_config_set(context, &configuration)
@@ -148,6 +164,16 @@ final class VP8EncoderCore {
                 active_map: UnsafeMutablePointer(mutating: blocks.baseAddress), rows: UInt32(rows),
                 cols: UInt32(columns))
             return cvpx_set_active_map(context, &map)
+        }
+    }
+}
+
+extension ReferenceSlot? {
+    fileprivate var libraryBuffer: Int32 {
+        switch self {
+        case nil: 0
+        case .golden: 1
+        case .alternate: 2
         }
     }
 }

@@ -11,7 +11,8 @@ public struct SharpnessMap: Sendable {
     public private(set) var soft: BlockMap
     /// How many those are.
     public private(set) var softCount: Int
-    private var quantizers: [UInt8]
+    /// Of each block's last encoding; 255 before the first.
+    public private(set) var quantizers: [UInt8]
     private var changes: [MediaInstant]
     /// What sharpening a block has cost lately.
     private var bytesPerBlock = 40.0
@@ -52,6 +53,18 @@ public struct SharpnessMap: Sendable {
             guard (soft.blocks[i] != 0) != isSoft else { continue }
             soft.blocks[i] = isSoft ? 1 : 0
             softCount += isSoft ? 1 : -1
+        }
+    }
+
+    /// The whole picture went back to an older state, of which these were the `quantizers`.
+    public mutating func restore(_ old: [UInt8]) {
+        precondition(old.count == quantizers.count, "a map of another size")
+        softCount = 0
+        for i in quantizers.indices {
+            quantizers[i] = old[i]
+            let isSoft = Int(old[i]) > sharpQuantizer
+            soft.blocks[i] = isSoft ? 1 : 0
+            softCount += isSoft ? 1 : 0
         }
     }
 

@@ -9,6 +9,12 @@ public struct VideoEncodeRequest: Equatable, Sendable {
     public var byteBudget: Int?
     /// Nil: all frames are of the base layer.
     public var layering: Layering?
+    /// Some viewer can go on from a kept frame: code so that it can, which costs a few bytes a frame.
+    public var isRecoverable = false
+    /// Keep this frame, so that one can be made later that refers to it alone.
+    public var isStored = false
+    /// Refer to the kept frame of this number alone; ignored unless `canRecover(from:)`.
+    public var recoversFrom: UInt32?
 
     public init(
         bitrate: Bitrate, isKeyframeRequested: Bool = false, isRefinement: Bool = false, byteBudget: Int? = nil,
@@ -43,12 +49,17 @@ public struct EncodedFrame {
     public var quantizer: Int
     /// Temporal layer; 0 is the base. Nothing refers to a frame of layer 1, and it refers to the base alone.
     public var layer: UInt8
+    public var references: FrameReferences
 
-    public init(bytes: UnsafeRawBufferPointer, isKeyframe: Bool, quantizer: Int, layer: UInt8 = 0) {
+    public init(
+        bytes: UnsafeRawBufferPointer, isKeyframe: Bool, quantizer: Int, layer: UInt8 = 0,
+        references: FrameReferences = FrameReferences()
+    ) {
         self.bytes = bytes
         self.isKeyframe = isKeyframe
         self.quantizer = quantizer
         self.layer = layer
+        self.references = references
     }
 }
 
@@ -85,6 +96,14 @@ public protocol VideoEncoder: AnyObject {
 
     /// A new encoder of the same kind, which has encoded nothing yet.
     func makeAnother() -> any VideoEncoder
+
+    /// The frame of this number is kept, and one can be made from it alone.
+    func canRecover(from number: UInt32) -> Bool
+}
+
+extension VideoEncoder {
+    /// An encoder that keeps no frames.
+    public func canRecover(from number: UInt32) -> Bool { false }
 }
 
 /// Confined to one thread. Input is hostile.

@@ -8,14 +8,18 @@ public struct HeaderExtensionIDs: Hashable, Sendable {
     public var absSendTime: UInt8?
     /// `urn:ietf:params:rtp-hdrext:sdes:mid`, RFC 9143
     public var mid: UInt8?
+    /// `urn:share:rtp-hdrext:frame-references`, `FrameReferencesElement`
+    public var references: UInt8?
 
     public init(
-        transportSequence: UInt8? = nil, playoutDelay: UInt8? = nil, absSendTime: UInt8? = nil, mid: UInt8? = nil
+        transportSequence: UInt8? = nil, playoutDelay: UInt8? = nil, absSendTime: UInt8? = nil, mid: UInt8? = nil,
+        references: UInt8? = nil
     ) {
         self.transportSequence = transportSequence
         self.playoutDelay = playoutDelay
         self.absSendTime = absSendTime
         self.mid = mid
+        self.references = references
     }
 }
 
@@ -26,6 +30,7 @@ public struct ReceivedExtensions {
     public var absSendTime: AbsoluteSendTime?
     /// UTF-8, in the packet.
     public var mid: UnsafeRawBufferPointer?
+    public var references: FrameReferencesElement?
 
     public func isMid(_ text: String) -> Bool {
         guard let mid else { return false }
@@ -48,6 +53,8 @@ extension RTPPacketView {
                 values.absSendTime = (try? reader.uint24()).map { AbsoluteSendTime(rawValue: $0) }
             case ids.mid where values.mid == nil && !element.data.isEmpty:
                 values.mid = element.data
+            case ids.references where values.references == nil && element.data.count == FrameReferencesElement.length:
+                values.references = (try? reader.uint24()).flatMap { FrameReferencesElement(bits: $0) }
             default: break
             }
         }

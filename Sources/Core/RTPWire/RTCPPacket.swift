@@ -33,6 +33,7 @@ public enum RTCPPacket {
     case nack(Nack)
     case pictureLoss(PictureLossIndication)
     case fullIntraRequest(FullIntraRequest)
+    case referenceSelection(ReferenceSelection)
     case transportFeedback(TransportFeedback)
     case bitrateEstimate(BitrateEstimate)
     /// Well-formed, but nothing of ours: `format` is the count or feedback message type.
@@ -51,6 +52,8 @@ public enum RTCPPacket {
             self = .pictureLoss(try PictureLossIndication(body))
         case (RTCPType.payloadFeedback, FullIntraRequest.format):
             self = .fullIntraRequest(try FullIntraRequest(body))
+        case (RTCPType.payloadFeedback, ReferenceSelection.format):
+            self = .referenceSelection(try ReferenceSelection(body))
         case (RTCPType.payloadFeedback, BitrateEstimate.format):
             if let estimate = try BitrateEstimate(body) {
                 self = .bitrateEstimate(estimate)

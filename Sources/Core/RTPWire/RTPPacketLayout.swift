@@ -5,15 +5,17 @@ public struct OutgoingExtensions: Hashable, Sendable {
     public var absSendTime: AbsoluteSendTime?
     /// 1...255 bytes of UTF-8; up to 15 cost no reference count.
     public var mid: String?
+    public var references: FrameReferencesElement?
 
     public init(
         transportSequence: SequenceNumber? = nil, playoutDelay: PlayoutDelay? = nil,
-        absSendTime: AbsoluteSendTime? = nil, mid: String? = nil
+        absSendTime: AbsoluteSendTime? = nil, mid: String? = nil, references: FrameReferencesElement? = nil
     ) {
         self.transportSequence = transportSequence
         self.playoutDelay = playoutDelay
         self.absSendTime = absSendTime
         self.mid = mid
+        self.references = references
     }
 }
 
@@ -46,11 +48,12 @@ public struct RTPPacketLayout: Hashable, Sendable {
         let delay = usable(ids.playoutDelay, extensions.playoutDelay)
         let sent = usable(ids.absSendTime, extensions.absSendTime)
         let mid = usable(ids.mid, extensions.mid).flatMap { (1...255).contains($0.value.utf8.count) ? $0 : nil }
-        let hasExtension = transport != nil || delay != nil || sent != nil || mid != nil
+        let references = usable(ids.references, extensions.references)
+        let hasExtension = transport != nil || delay != nil || sent != nil || mid != nil || references != nil
         try header.write(into: &writer, hasExtension: hasExtension)
         if hasExtension {
             let isLong =
-                max(transport?.id ?? 0, delay?.id ?? 0, sent?.id ?? 0, mid?.id ?? 0) > 14
+                max(transport?.id ?? 0, delay?.id ?? 0, sent?.id ?? 0, mid?.id ?? 0, references?.id ?? 0) > 14
                 || (mid?.value.utf8.count ?? 0) > 16
             try writer.write(uint16: isLong ? 0x1000 : 0xBEDE)
             try writer.write(uint16: 0)
@@ -72,6 +75,10 @@ public struct RTPPacketLayout: Hashable, Sendable {
             if let mid {
                 try writeElementHeader(mid.id, mid.value.utf8.count, isLong, into: &writer)
                 try writer.write(mid.value)
+            }
+            if let references {
+                try writeElementHeader(references.id, FrameReferencesElement.length, isLong, into: &writer)
+                try writer.write(uint24: references.value.bits)
             }
             try writer.write(zeros: (start &- writer.position) & 3)
             writer.patch(uint16: UInt16(truncatingIfNeeded: (writer.position &- start) / 4), at: start &- 2)

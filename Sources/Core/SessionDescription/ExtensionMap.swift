@@ -5,14 +5,17 @@ public struct ExtensionMap: Hashable, Sendable {
     public var playoutDelay: UInt8?
     public var absSendTime: UInt8?
     public var mid: UInt8?
+    public var references: UInt8?
 
     public init(
-        transportSequence: UInt8? = nil, playoutDelay: UInt8? = nil, absSendTime: UInt8? = nil, mid: UInt8? = nil
+        transportSequence: UInt8? = nil, playoutDelay: UInt8? = nil, absSendTime: UInt8? = nil, mid: UInt8? = nil,
+        references: UInt8? = nil
     ) {
         self.transportSequence = transportSequence
         self.playoutDelay = playoutDelay
         self.absSendTime = absSendTime
         self.mid = mid
+        self.references = references
     }
 
     enum Kind: String, CaseIterable {
@@ -20,6 +23,7 @@ public struct ExtensionMap: Hashable, Sendable {
         case playoutDelay = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
         case absSendTime = "http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time"
         case mid = "urn:ietf:params:rtp-hdrext:sdes:mid"
+        case references = "urn:share:rtp-hdrext:frame-references"
     }
 
     subscript(kind: Kind) -> UInt8? {
@@ -29,6 +33,7 @@ public struct ExtensionMap: Hashable, Sendable {
             case .playoutDelay: playoutDelay
             case .absSendTime: absSendTime
             case .mid: mid
+            case .references: references
             }
         }
         set {
@@ -37,6 +42,7 @@ public struct ExtensionMap: Hashable, Sendable {
             case .playoutDelay: playoutDelay = newValue
             case .absSendTime: absSendTime = newValue
             case .mid: mid = newValue
+            case .references: references = newValue
             }
         }
     }

@@ -9,10 +9,13 @@ public struct VideoFeedback: OptionSet, Hashable, Sendable {
     public static let transportWide = VideoFeedback(rawValue: 8)
     /// `goog-remb`: read from peers without transport-wide feedback, never offered.
     public static let estimatedBitrate = VideoFeedback(rawValue: 16)
+    /// Pictures are acknowledged, and can be gone on from: RFC 4585 section 6.3.3. Means nothing without the header extension
+    /// `references`.
+    public static let referenceSelection = VideoFeedback(rawValue: 32)
 
     static let names: [(feedback: VideoFeedback, name: String)] = [
         (.nack, "nack"), (.pictureLoss, "nack pli"), (.fullIntraRequest, "ccm fir"), (.transportWide, "transport-cc"),
-        (.estimatedBitrate, "goog-remb"),
+        (.estimatedBitrate, "goog-remb"), (.referenceSelection, "ack rpsi"),
     ]
 
     /// What the lines `rtcp-fb:PT ...` and `rtcp-fb:* ...` name.

@@ -6,7 +6,7 @@ public func viewerOffer(
     credentials: ICECredentials, fingerprint: Fingerprint, candidates: [ICECandidate] = [],
     endsCandidates: Bool = false, audioTracks: Int = 2, sessionID: UInt64 = 1
 ) -> String {
-    let extensions = ExtensionMap(transportSequence: 1, playoutDelay: 2, absSendTime: 3, mid: 4)
+    let extensions = ExtensionMap(transportSequence: 1, playoutDelay: 2, absSendTime: 3, mid: 4, references: 5)
     let tracks = min(max(audioTracks, 0), ViewerOffer.audioSections)
     var result = SessionDescription(origin: "- \(sessionID & 0x7FFF_FFFF_FFFF_FFFF) 1 IN IP4 127.0.0.1")
     let mids = (0...tracks).map { "\($0)" }
@@ -26,7 +26,7 @@ public func viewerOffer(
             SDPAttribute("mid", mid), SDPAttribute("recvonly"), SDPAttribute("rtcp-mux"), SDPAttribute("rtcp-rsize"),
         ]
         if isVideo {
-            let feedback: VideoFeedback = [.nack, .pictureLoss, .transportWide]
+            let feedback: VideoFeedback = [.nack, .pictureLoss, .transportWide, .referenceSelection]
             media.attributes += extensions.attributes + [SDPAttribute("rtpmap", "96 VP8/90000")]
             media.attributes += feedback.attributes(payloadType: 96)
             media.attributes += [SDPAttribute("rtpmap", "97 rtx/90000"), SDPAttribute("fmtp", "97 apt=96")]

@@ -27,8 +27,16 @@ static inline int cvpx_last_quantizer(vpx_codec_ctx_t *context) {
     return quantizer;
 }
 
-static inline vpx_codec_flags_t cvpx_flag_no_golden(void) {
-    return VP8_EFLAG_NO_REF_GF | VP8_EFLAG_NO_REF_ARF | VP8_EFLAG_NO_UPD_GF | VP8_EFLAG_NO_UPD_ARF;
+// Of an inter frame. `from` and `into` name a buffer: 0 last, 1 golden, 2 alternate; `into` 0 keeps the frame nowhere else.
+static inline vpx_enc_frame_flags_t cvpx_inter_flags(int from, int into, int learns) {
+    vpx_enc_frame_flags_t flags = 0;
+    if (from != 0) flags |= VP8_EFLAG_NO_REF_LAST;
+    if (from != 1) flags |= VP8_EFLAG_NO_REF_GF;
+    if (from != 2) flags |= VP8_EFLAG_NO_REF_ARF;
+    if (into != 1) flags |= VP8_EFLAG_NO_UPD_GF;
+    if (into != 2) flags |= VP8_EFLAG_NO_UPD_ARF;
+    if (!learns) flags |= VP8_EFLAG_NO_UPD_ENTROPY;
+    return flags;
 }
 
 // Of a frame that nothing refers to: not even its probabilities are kept.

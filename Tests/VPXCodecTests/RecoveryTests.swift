@@ -1,0 +1,190 @@
+import MediaCore
+import Testing
+import VPXCodec
+
+/// Frames that refer to a kept one alone: whoever has that one can go on, and sees what everybody sees.
+@Suite struct RecoveryTests {
+    static let size = PixelSize(width: 640, height: 368)
+
+    /// An encoder whose frames go to a viewer who gets all of them, and to one who may miss some.
+    private final class Stage {
+        let encoder = VP8Encoder()
+        let whole = VP8Decoder()
+        let lossy = VP8Decoder()
+        let canvas: I420Canvas
+        var now = MediaInstant(nanoseconds: 5_000_000_000)
+        var bitrate = Bitrate.kilobits(20_000)
+        var byteBudget: Int?
+
+        init(_ size: PixelSize) {
+            canvas = I420Canvas(size)
+            TextPage.draw(on: canvas, rect: PixelRect(size), seed: 7)
+        }
+
+        struct Made {
+            var bytes: [UInt8]
+            var isKeyframe: Bool
+            var quantizer: Int
+            var references: FrameReferences
+            var shown: I420Picture
+        }
+
+        func make(
+            _ changed: BlockMap, isKeyframe: Bool = false, isRefinement: Bool = false, isStored: Bool = false,
+            recoversFrom: UInt32? = nil, isRecoverable: Bool = true
+        ) throws -> Made? {
+            now = now + .milliseconds(33)
+            var request = VideoEncodeRequest(
+                bitrate: bitrate, isKeyframeRequested: isKeyframe, isRefinement: isRefinement, byteBudget: byteBudget)
+            request.isRecoverable = isRecoverable
+            request.isStored = isStored
+            request.recoversFrom = recoversFrom
+            guard let frame = try encoder.encode(canvas, changed: changed, at: now, request) else { return nil }
+            let picture = try #require(try whole.decode(frame.bytes))
+            return Made(
+                bytes: Array(frame.bytes), isKeyframe: frame.isKeyframe, quantizer: frame.quantizer,
+                references: frame.references, shown: picture)
+        }
+
+        /// Draws new text somewhere.
+        func draw(_ rect: PixelRect, seed: UInt64) -> BlockMap {
+            TextPage.draw(on: canvas, rect: rect, seed: seed)
+            var map = BlockMap(canvas.size)
+            map.insert(rect)
+            return map
+        }
+
+        func late(_ frame: Made) throws -> [[UInt8]] {
+            let picture = try frame.bytes.withUnsafeBytes { try lossy.decode($0) }
+            return blocks(of: try #require(picture))
+        }
+    }
+
+    @Test(arguments: 1...3 as ClosedRange<UInt64>)
+    func whoMissesFramesSeesTheSameAfterARecoveryFrame(seed: UInt64) throws {
+        var random = SplitMix(state: seed)
+        let size = PixelSize(width: 320, height: 200)
+        let stage = Stage(size)
+        var made = try #require(try stage.make(BlockMap(size, filled: true)))
+        #expect(made.isKeyframe)
+        _ = try stage.late(made)
+        // What the lossy viewer has, and whether it has missed something since.
+        var held = made.references.number
+        var isBehind = false
+        var recoveries = 0
+        for step in 0..<120 {
+            let isRefinement = Int.random(in: 0..<4, using: &random) == 0 && stage.encoder.unrefined != nil
+            stage.bitrate = .kilobits(Bool.random(using: &random) ? 20_000 : 800)
+            stage.byteBudget = Bool.random(using: &random) ? nil : 3_000
+            let rect = PixelRect(
+                x: Int.random(in: 0..<240, using: &random), y: Int.random(in: 0..<150, using: &random),
+                width: Int.random(in: 16...140, using: &random), height: Int.random(in: 16...80, using: &random))
+            let changed = isRefinement ? BlockMap(size) : stage.draw(rect, seed: seed &+ UInt64(step))
+            let recovers = isBehind && Int.random(in: 0..<3, using: &random) == 0
+            guard
+                let frame = try stage.make(
+                    changed, isRefinement: isRefinement, isStored: step % 7 == 3 && !isBehind,
+                    recoversFrom: recovers ? held : nil)
+            else { continue }
+            made = frame
+            #expect(!made.isKeyframe)
+            #expect((made.references.recovered?.number == held) == recovers)
+            if recovers {
+                isBehind = false
+                recoveries += 1
+            } else if isBehind || Int.random(in: 0..<8, using: &random) == 0 {
+                isBehind = true
+                continue
+            }
+            if made.references.stored != nil { held = made.references.number }
+            let (a, b) = (try stage.late(made), blocks(of: made.shown))
+            let wrong = zip(a, b).reduce(0) { $0 + ($1.0 == $1.1 ? 0 : 1) }
+            #expect(wrong == 0, "step \(step) of seed \(seed), recovers \(recovers) \(made.references)")
+        }
+        #expect(recoveries > 3)
+    }
+
+    /// After it the picture is sharpened to the end as ever, also where it went back to a softer state.
+    @Test func whatWasOnlySharpenedIsSharpenedAgain() throws {
+        let stage = Stage(Self.size)
+        stage.bitrate = .kilobits(1_000)
+        stage.byteBudget = 20_000
+        let key = try #require(try stage.make(BlockMap(Self.size, filled: true)))
+        #expect(lumaPSNR(key.shown, stage.canvas.picture) < 40)
+        for _ in 0..<400 where stage.encoder.unrefined != nil {
+            _ = try stage.make(BlockMap(Self.size), isRefinement: true)
+        }
+        #expect(stage.encoder.unrefined == nil)
+        stage.now = stage.now + .seconds(2)
+        let rect = PixelRect(x: 64, y: 64, width: 64, height: 32)
+        let changed = stage.draw(rect, seed: 9)
+        let back = try #require(try stage.make(changed, recoversFrom: key.references.number))
+        // Small: only what has changed was coded, and the rest fell back.
+        #expect(back.bytes.count < key.bytes.count / 4)
+        #expect(try #require(stage.encoder.unrefined).count > 400)
+        var last = back
+        for _ in 0..<400 where stage.encoder.unrefined != nil {
+            last = try stage.make(BlockMap(Self.size), isRefinement: true) ?? last
+        }
+        #expect(stage.encoder.unrefined == nil)
+        #expect(lumaPSNR(last.shown, stage.canvas.picture) > 46)
+    }
+
+    @Test func aKeptFrameThatWasOverwrittenOrMadeUselessIsRefused() throws {
+        let stage = Stage(Self.size)
+        let key = try #require(try stage.make(BlockMap(Self.size, filled: true)))
+        #expect(stage.encoder.canRecover(from: key.references.number))
+        #expect(!stage.encoder.canRecover(from: key.references.number &+ 1))
+        let rect = PixelRect(x: 0, y: 0, width: 64, height: 32)
+        let first = try #require(try stage.make(stage.draw(rect, seed: 1), isStored: true))
+        #expect(stage.encoder.canRecover(from: key.references.number))
+        let second = try #require(try stage.make(stage.draw(rect, seed: 2), isStored: true))
+        #expect(!stage.encoder.canRecover(from: key.references.number))
+        #expect(stage.encoder.canRecover(from: first.references.number))
+        #expect(stage.encoder.canRecover(from: second.references.number))
+        #expect(first.references.stored != second.references.stored)
+        // Asked for nonetheless, it makes an ordinary frame.
+        let plain = try #require(
+            try stage.make(stage.draw(rect, seed: 3), recoversFrom: key.references.number))
+        #expect(plain.references.recovered == nil)
+        // A frame that teaches the decoder new probabilities cannot be skipped any more.
+        _ = try #require(try stage.make(stage.draw(rect, seed: 4), isRecoverable: false))
+        #expect(!stage.encoder.canRecover(from: first.references.number))
+        #expect(!stage.encoder.canRecover(from: second.references.number))
+    }
+
+    /// What it costs to be able to recover, and what a recovery costs beside a key frame: printed for Docs/performance.md.
+    @Test func aRecoveryOfASmallChangeCostsAFractionOfAKeyFrame() throws {
+        let size = PixelSize(width: 1280, height: 720)
+        var bytes: [Bool: Int] = [:]
+        for isRecoverable in [false, true] {
+            let stage = Stage(size)
+            var sum = 0
+            _ = try stage.make(BlockMap(size, filled: true), isRecoverable: isRecoverable)
+            for step in 0..<30 {
+                let rect = PixelRect(x: 16 + step * 32, y: 16 + step % 10 * 48, width: 150, height: 20)
+                stage.now = stage.now + .milliseconds(200)
+                let changed = stage.draw(rect, seed: UInt64(step) + 50)
+                sum += try #require(try stage.make(changed, isRecoverable: isRecoverable)).bytes.count
+            }
+            bytes[isRecoverable] = sum
+            guard isRecoverable else { continue }
+            let kept = try #require(
+                try stage.make(stage.draw(PixelRect(x: 0, y: 0, width: 64, height: 64), seed: 1), isStored: true))
+            for step in 0..<10 {
+                stage.now = stage.now + .milliseconds(200)
+                _ = try stage.make(stage.draw(PixelRect(x: 100, y: 40 + step * 16, width: 300, height: 16), seed: 5))
+            }
+            stage.now = stage.now + .seconds(1)
+            let recovery = try #require(try stage.make(BlockMap(size), recoversFrom: kept.references.number))
+            stage.now = stage.now + .seconds(1)
+            let key = try #require(try stage.make(BlockMap(size), isKeyframe: true))
+            print(
+                "recovery", recovery.bytes.count, "at", recovery.quantizer, "key", key.bytes.count, "at", key.quantizer)
+            #expect(recovery.bytes.count * 5 < key.bytes.count)
+        }
+        let (plain, recoverable) = (bytes[false] ?? 0, bytes[true] ?? 0)
+        print("30 changes of a line of text: plain", plain, "recoverable", recoverable)
+        #expect(recoverable < plain * 115 / 100)
+    }
+}
