@@ -53,6 +53,7 @@ func touch(_ packet: RTCPPacket) -> Int {
     case .pictureLoss(let loss): Int(loss.mediaSSRC)
     case .fullIntraRequest(let request): request.reduce(0) { $0 &+ Int($1.number) }
     case .transportFeedback(let feedback): feedback.reduce(0) { $0 &+ Int($1.arrival?.nanoseconds ?? 0) }
+    case .referenceSelection(let selection): Int(selection.pictureID)
     case .bitrateEstimate(let estimate): estimate.reduce(estimate.bitrate.bitsPerSecond) { $0 &+ Int($1) }
     case .other(let type, let format): Int(type) &+ Int(format)
     }

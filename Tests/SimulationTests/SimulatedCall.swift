@@ -47,6 +47,9 @@ final class SimulatedCall: SimulatedParty {
     private var needsKeyframe = true
     private var isNew = true
     private var lastKeyframe: MediaInstant?
+    private(set) var references = SimulatedReferences()
+    /// Of a frame that goes on from a kept one.
+    var recoveryBytes = 12_000
     private var senderWake: MediaInstant
     private var receiverWake: MediaInstant
     private var buffer = [UInt8](repeating: 0, count: 1_500)
@@ -60,6 +63,8 @@ final class SimulatedCall: SimulatedParty {
         var audioTracks = 0
         /// Behind `start`.
         var begins = MediaDuration.zero
+        /// Both know about kept frames.
+        var hasReferences = false
     }
 
     init(
@@ -80,7 +85,8 @@ final class SimulatedCall: SimulatedParty {
         let audio = (0..<options.audioTracks).map {
             AudioStreamParameters(ssrc: 0x3333 + UInt32($0), payloadType: 111, mid: "\($0 + 1)")
         }
-        let extensions = HeaderExtensionIDs(transportSequence: 3, playoutDelay: 4, absSendTime: 2, mid: 1)
+        let extensions = HeaderExtensionIDs(
+            transportSequence: 3, playoutDelay: 4, absSendTime: 2, mid: 1, references: options.hasReferences ? 5 : nil)
         let epoch = NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0)
         sender = MediaSender(
             SenderParameters(
@@ -201,8 +207,8 @@ final class SimulatedCall: SimulatedParty {
             size = bytes
             keyframeBytes = bytes
         case .still:
-            nextFrame = needsKeyframe ? now + .milliseconds(50) : .distantFuture
-            guard needsKeyframe else { return }
+            nextFrame = needsKeyframe || references.wanted != nil ? now + .milliseconds(50) : .distantFuture
+            guard needsKeyframe || references.source(now: now) != nil else { return }
         }
         var isKeyframe = false
         if keyframeIsDue {
@@ -211,10 +217,16 @@ final class SimulatedCall: SimulatedParty {
             lastKeyframe = now
             keyframesMade += 1
             size = keyframeBytes
+        } else if references.source(now: now) != nil {
+            size = recoveryBytes
         }
+        let mayStore = sender.hasReferences && !sender.awaitsAcknowledgement(now: now)
+        let kept = references.make(isKeyframe: isKeyframe, mayStore: mayStore, now: now)
         let frame = SimulatedPictures.make(made.count, isKeyframe: isKeyframe, length: size)
         made.append((made.count, now, frame.count))
-        frame.withUnsafeBytes { sender.handleFrame($0, isKeyframe: isKeyframe, layer: 0, captured: now, now: now) }
+        frame.withUnsafeBytes {
+            sender.handleFrame($0, isKeyframe: isKeyframe, layer: 0, captured: now, now: now, references: kept)
+        }
         drainSender()
     }
 
@@ -229,6 +241,9 @@ final class SimulatedCall: SimulatedParty {
                     forward.send(UnsafeRawBufferPointer(rebasing: bytes[0..<length]), now: now)
                 case .event(.keyframeNeeded):
                     needsKeyframe = true
+                    if case .still = plan { nextFrame = min(nextFrame, now + .milliseconds(50)) }
+                case .event(.recoveryNeeded(let number)):
+                    if references.canRecover(from: number) { references.wanted = number } else { needsKeyframe = true }
                     if case .still = plan { nextFrame = min(nextFrame, now + .milliseconds(50)) }
                 case .event(.estimateChanged(let estimate)): estimates.append((now, estimate))
                 case .wait(let until, _): return senderWake = until
@@ -256,9 +271,7 @@ final class SimulatedCall: SimulatedParty {
 
     private func show(_ frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) {
         guard let number = SimulatedPictures.number(frame), number < made.count else { return damaged += 1 }
-        if let last = shown.last, number <= last.number || !info.isKeyframe && number != last.number + 1 {
-            outOfOrder += 1
-        }
+        if !references.decode(number) { outOfOrder += 1 }
         if shown.isEmpty, !info.isKeyframe { outOfOrder += 1 }
         shown.append(Shown(number: number, isKeyframe: info.isKeyframe, captured: made[number].captured, shown: now))
     }
@@ -303,6 +316,7 @@ final class SimulatedCall: SimulatedParty {
             sent \(sent.packetsSent) rtx \(sent.retransmissions) pad \(sent.paddingPackets) vain \(sent.nackedInVain) \
             stalls \(sent.stalls) refused \(sent.framesRefused) \
             lost \(received.lost) repaired \(received.repaired) nacks \(received.nacks) pli \(received.keyframeRequests) \
+            recoveries \(received.recoveries) \
             queue \(forward.longestQueue.inMilliseconds) polls \(polls) drops \(received.drops.total)
             """
     }

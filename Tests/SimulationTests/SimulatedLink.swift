@@ -13,6 +13,8 @@ struct SimulatedLink {
         /// Packets that would wait for longer are dropped.
         var queue = MediaDuration.milliseconds(300)
         var lossPercent = 0.0
+        /// Lost packets come in runs of so many on average (Gilbert-Elliott); 0: each on its own.
+        var burstLength = 0.0
         /// So many are overtaken by what leaves in the next `reorderDelay`.
         var reorderPercent = 0.0
         var reorderDelay = MediaDuration.milliseconds(8)
@@ -33,6 +35,7 @@ struct SimulatedLink {
     private var random: SeededGenerator
     private var flights: [Flight] = []
     private var order = 0
+    private var isBad = false
     private var freeAt = MediaInstant(nanoseconds: 0)
     private var lastArrival = MediaInstant(nanoseconds: 0)
     private(set) var carried = 0
@@ -52,7 +55,7 @@ struct SimulatedLink {
             conditions = change.conditions
             changes.removeFirst()
         }
-        guard !conditions.isDown, !random.chance(conditions.lossPercent) else { return }
+        guard !conditions.isDown, !isLost() else { return }
         var leaves = now
         if let (place, flow) = bottleneck {
             guard let free = place.pass(bytes: bytes.count + 28, flow: flow, now: now) else { return }
@@ -81,6 +84,17 @@ struct SimulatedLink {
         }
         insert(bytes, arrival)
         if random.chance(conditions.duplicatePercent) { insert(bytes, arrival + .microseconds(300)) }
+    }
+
+    /// Two states: in the bad one everything is lost, and it is left after `burstLength` packets on average.
+    private mutating func isLost() -> Bool {
+        guard conditions.burstLength > 1, conditions.lossPercent > 0 else {
+            return random.chance(conditions.lossPercent)
+        }
+        let leave = 100 / conditions.burstLength
+        let share = min(conditions.lossPercent / 100, 0.9)
+        isBad = isBad ? !random.chance(leave) : random.chance(leave * share / (1 - share))
+        return isBad
     }
 
     private mutating func insert(_ bytes: UnsafeRawBufferPointer, _ arrival: MediaInstant) {

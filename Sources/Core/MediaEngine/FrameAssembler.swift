@@ -2,13 +2,13 @@ import MediaCore
 import RTPWire
 
 /// Puts video packets into order and finds frames in them that are complete and can be decoded: each refers to the one before it,
-/// or is a key frame.
+/// is a key frame, or refers to a frame that the decoder keeps. The last two are entries: one can go on with them whatever is missing.
 ///
 /// A packet lies in slot `sequence % capacity` from the next frame's start on. Overflow: drop to key frame.
 struct FrameAssembler {
     static let largestFrame = 4 << 20
     private static let slotBytes = 1_504
-    private static let mostKeyframes = 8
+    private static let mostEntries = 8
 
     private struct Slot {
         var sequence: Int64 = .min
@@ -21,6 +21,8 @@ struct FrameAssembler {
         /// Padding: carries nothing, but closes the gap.
         var isFiller = false
         var layer: UInt8 = 0
+        var pictureID: UInt16?
+        var references: FrameReferencesElement?
     }
 
     /// A frame from its first to its last packet.
@@ -28,6 +30,8 @@ struct FrameAssembler {
         var first: Int64
         var last: Int64
         var isKeyframe: Bool
+        /// It does not need the frame before it.
+        var isEntry: Bool
     }
 
     enum Insertion { case taken, duplicate, tooOld, tooLong, overflow }
@@ -39,12 +43,17 @@ struct FrameAssembler {
     private let owner: FrameMemory
     /// Where the next frame begins; nil before the first packet.
     private(set) var expected: Int64?
-    private(set) var waitsForKeyframe = true
+    private(set) var waitsForEntry = true
     /// Everything from `expected` up to here is there and belongs to one unfinished frame.
     private var scanned: Int64 = 0
-    /// Where key frames begin that have not been given out, ascending, each with how far it is known to be there.
-    private var keyframes = [(start: Int64, scanned: Int64)](repeating: (0, 0), count: mostKeyframes)
-    private var keyframeCount = 0
+    /// Where entries begin that have not been given out, ascending, each with how far it is known to be there.
+    private var entries = [(start: Int64, scanned: Int64)](repeating: (0, 0), count: mostEntries)
+    private var entryCount = 0
+    /// The PictureIDs of the frames that the decoder keeps.
+    private var golden: UInt16?
+    private var alternate: UInt16?
+    /// The newer of those; nil if there is none.
+    private(set) var newestKept: UInt16?
     private(set) var highest: Int64 = .min
     private(set) var badFrames = 0
     /// Since when there is something newer than what can be shown.
@@ -59,19 +68,14 @@ struct FrameAssembler {
         frame = owner.memory
     }
 
-    /// The newest key frame whose start has come and that has not been given out.
-    var newestKeyframe: Int64? { keyframeCount == 0 ? nil : keyframes[keyframeCount &- 1].start }
-
-    /// What lies before cannot be used any more.
-    var oldestUseful: Int64? {
-        waitsForKeyframe ? newestKeyframe : expected
-    }
+    /// The newest entry whose start has come and that has not been given out.
+    var newestEntry: Int64? { entryCount == 0 ? nil : entries[entryCount &- 1].start }
 
     // MARK: In
 
     mutating func insert(
         _ sequence: Int64, descriptor: VP8PayloadDescriptor?, data: UnsafeRawBufferPointer, marker: Bool,
-        timestamp: RTPTimestamp, now: MediaInstant
+        timestamp: RTPTimestamp, references: FrameReferencesElement? = nil, now: MediaInstant
     ) -> Insertion {
         guard data.count <= Self.slotBytes else { return .tooLong }
         let base = expected ?? sequence
@@ -88,39 +92,57 @@ struct FrameAssembler {
         slots[index] = Slot(
             sequence: sequence, length: data.count, timestamp: timestamp, arrival: now, isFrameStart: isStart,
             isFrameEnd: marker, isKeyframe: isKeyframe, isFiller: descriptor == nil,
-            layer: descriptor?.temporalLayer ?? 0)
+            layer: descriptor?.temporalLayer ?? 0, pictureID: descriptor?.pictureID,
+            references: isStart ? references : nil)
         slab[index].copyMemory(from: data)
         highest = max(highest, sequence)
-        if isKeyframe { noteKeyframe(sequence) }
+        if isKeyframe || isStart && holds(references?.source) { noteEntry(sequence) }
         if stuckSince == nil { stuckSince = now }
         return .taken
     }
 
-    private mutating func noteKeyframe(_ start: Int64) {
-        if keyframeCount == Self.mostKeyframes {
-            for index in 1..<keyframeCount { keyframes[index &- 1] = keyframes[index] }
-            keyframeCount &-= 1
+    private mutating func noteEntry(_ start: Int64) {
+        if entryCount == Self.mostEntries {
+            for index in 1..<entryCount { entries[index &- 1] = entries[index] }
+            entryCount &-= 1
         }
-        var place = keyframeCount
-        while place > 0, keyframes[place &- 1].start > start {
-            keyframes[place] = keyframes[place &- 1]
+        var place = entryCount
+        while place > 0, entries[place &- 1].start > start {
+            entries[place] = entries[place &- 1]
             place &-= 1
         }
-        keyframes[place] = (start, start)
-        keyframeCount &+= 1
+        entries[place] = (start, start)
+        entryCount &+= 1
     }
 
-    /// Gives up what is there: only a key frame helps.
-    mutating func waitForKeyframe() { waitsForKeyframe = true }
+    private func holds(_ source: FrameReferencesElement.Source?) -> Bool {
+        guard let source, let kept = source.slot == .golden ? golden : alternate else { return false }
+        return kept == source.pictureID
+    }
+
+    /// Gives up what is there: only an entry helps.
+    mutating func waitForEntry() { waitsForEntry = true }
+
+    /// The decoder has lost what it kept: only a key frame helps.
+    mutating func waitForKeyframe() {
+        waitsForEntry = true
+        forgetKept()
+    }
+
+    private mutating func forgetKept() {
+        golden = nil
+        alternate = nil
+        newestKept = nil
+    }
 
     /// The packet does not fit behind the frame that is being waited for: gives that up, and all that lies too far back.
     mutating func makeRoom(for sequence: Int64) {
-        waitsForKeyframe = true
+        waitsForEntry = true
         badFrames &+= 1
         let oldest = sequence &- Int64(slots.count) / 2
         var start = oldest
-        for index in 0..<keyframeCount where keyframes[index].start >= oldest {
-            start = keyframes[index].start
+        for index in 0..<entryCount where entries[index].start >= oldest {
+            start = entries[index].start
             break
         }
         advance(to: start)
@@ -130,8 +152,9 @@ struct FrameAssembler {
     mutating func restart() {
         for index in slots.indices { slots[index].sequence = .min }
         expected = nil
-        waitsForKeyframe = true
-        keyframeCount = 0
+        waitsForEntry = true
+        entryCount = 0
+        forgetKept()
         highest = .min
         stuckSince = nil
     }
@@ -140,37 +163,45 @@ struct FrameAssembler {
 
     /// The next frame that is complete and can be decoded; it stays until `pop`.
     mutating func next() -> Span? {
-        while !waitsForKeyframe, let start = expected {
+        while !waitsForEntry, let start = expected {
             switch scan(start, from: &scanned) {
             case .complete(let last):
                 let slot = slots[Int(start & mask)]
-                return Span(first: start, last: last, isKeyframe: slot.isKeyframe)
+                return Span(first: start, last: last, isKeyframe: slot.isKeyframe, isEntry: slot.isKeyframe)
             case .skipped(let next):
                 expected = next
                 scanned = next
                 continue
             case .broken:
                 badFrames &+= 1
-                waitsForKeyframe = true
-            case .unfinished: return nextKeyframe()
+                waitsForEntry = true
+            case .unfinished: return nextEntry()
             }
         }
-        return nextKeyframe()
+        return nextEntry()
     }
 
-    /// The newest complete key frame, of those that are ahead.
-    private mutating func nextKeyframe() -> Span? {
-        var index = keyframeCount &- 1
+    /// The newest complete entry, of those that are ahead.
+    private mutating func nextEntry() -> Span? {
+        var index = entryCount &- 1
         while index >= 0 {
-            var position = keyframes[index].scanned
-            let start = keyframes[index].start
+            var position = entries[index].scanned
+            let start = entries[index].start
+            let head = slots[Int(start & mask)]
+            // What it refers to may have been overwritten since its start came.
+            guard head.isKeyframe || holds(head.references?.source) else {
+                removeEntry(at: index)
+                index &-= 1
+                continue
+            }
             let state = scan(start, from: &position)
-            keyframes[index].scanned = position
+            entries[index].scanned = position
             switch state {
-            case .complete(let last): return Span(first: start, last: last, isKeyframe: true)
+            case .complete(let last):
+                return Span(first: start, last: last, isKeyframe: head.isKeyframe, isEntry: true)
             case .broken, .skipped:
                 badFrames &+= 1
-                removeKeyframe(at: index)
+                removeEntry(at: index)
             case .unfinished: break
             }
             index &-= 1
@@ -199,9 +230,9 @@ struct FrameAssembler {
         }
     }
 
-    private mutating func removeKeyframe(at place: Int) {
-        for index in place..<(keyframeCount &- 1) { keyframes[index] = keyframes[index &+ 1] }
-        keyframeCount &-= 1
+    private mutating func removeEntry(at place: Int) {
+        for index in place..<(entryCount &- 1) { entries[index] = entries[index &+ 1] }
+        entryCount &-= 1
     }
 
     struct Frame {
@@ -211,6 +242,8 @@ struct FrameAssembler {
         var lastArrival: MediaInstant
         var layer: UInt8
         var hadToWaitSince: MediaInstant?
+        /// Under which the decoder keeps it; nil if it does not.
+        var keptAs: UInt16?
     }
 
     /// Copies the frame out and goes on behind it; what lies before is dropped.
@@ -240,22 +273,37 @@ struct FrameAssembler {
         advance(to: span.last &+ 1)
         guard fits else {
             badFrames &+= 1
-            waitsForKeyframe = true
+            waitsForEntry = true
             return nil
         }
-        if span.isKeyframe { waitsForKeyframe = false }
+        if span.isEntry { waitsForEntry = false }
+        let keptAs = noteKept(head)
         return Frame(
             bytes: UnsafeRawBufferPointer(rebasing: frame[0..<length]), timestamp: head.timestamp,
-            firstArrival: firstArrival, lastArrival: lastArrival, layer: head.layer, hadToWaitSince: since)
+            firstArrival: firstArrival, lastArrival: lastArrival, layer: head.layer, hadToWaitSince: since,
+            keptAs: keptAs)
+    }
+
+    /// The frame goes to the decoder.
+    /// - Returns: its PictureID if it is kept.
+    private mutating func noteKept(_ head: Slot) -> UInt16? {
+        guard let pictureID = head.pictureID, head.isKeyframe || head.references?.stored != nil else {
+            if head.isKeyframe { forgetKept() }
+            return nil
+        }
+        if head.isKeyframe || head.references?.stored == .golden { golden = pictureID }
+        if head.isKeyframe || head.references?.stored == .alternate { alternate = pictureID }
+        newestKept = pictureID
+        return pictureID
     }
 
     private mutating func advance(to next: Int64) {
         expected = next
         scanned = next
         var gone = 0
-        while gone < keyframeCount, keyframes[gone].start < next { gone &+= 1 }
-        for index in 0..<(keyframeCount &- gone) { keyframes[index] = keyframes[index &+ gone] }
-        keyframeCount &-= gone
+        while gone < entryCount, entries[gone].start < next { gone &+= 1 }
+        for index in 0..<(entryCount &- gone) { entries[index] = entries[index &+ gone] }
+        entryCount &-= gone
         // Something newer is there already: since when?
         stuckSince = nil
         guard highest >= next else { return }

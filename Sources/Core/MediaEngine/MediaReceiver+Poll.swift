@@ -24,6 +24,10 @@ extension MediaReceiver {
             counters.feedbackPackets &+= 1
             return .rtcp(writer.position)
         }
+        if isAcknowledgementDue {
+            isAcknowledgementDue = false
+            if writeAcknowledgement(&writer) { return .rtcp(writer.position) }
+        }
         if now >= nacks.deadline, writeNack(now, &writer) { return .rtcp(writer.position) }
         if now >= gate.deadline, videoSSRC != 0 {
             writePictureLoss(now, &writer)
@@ -80,7 +84,18 @@ extension MediaReceiver {
         return true
     }
 
+    /// Says which kept frame there is. False if there is none.
+    private func writeAcknowledgement(_ writer: inout ByteWriter) -> Bool {
+        guard hasReferences, let stream = parameters.video, let pictureID = video?.newestKept else { return false }
+        let selection = ReferenceSelection(
+            senderSSRC: parameters.localSSRC, mediaSSRC: videoSSRC, payloadType: stream.payloadType,
+            pictureID: pictureID)
+        return (try? selection.write(into: &writer)) != nil
+    }
+
+    /// A key frame is needed; or else a frame that refers to the one that is named before.
     private func writePictureLoss(_ now: MediaInstant, _ writer: inout ByteWriter) {
+        _ = writeAcknowledgement(&writer)
         try? PictureLossIndication(senderSSRC: parameters.localSSRC, mediaSSRC: videoSSRC).write(into: &writer)
         gate.noteSent(now: now, roundTrip: nacks.roundTrip)
         counters.keyframeRequests &+= 1
@@ -100,6 +115,8 @@ extension MediaReceiver {
             }
             try SourceDescription.write(ssrc: parameters.localSSRC, cname: parameters.cname, into: &writer)
         } catch {}
+        // Again, as the first one may have been lost.
+        _ = writeAcknowledgement(&writer)
         counters.reports &+= 1
         nextReport = now + (isFlowing ? .seconds(1) : parameters.restingReportInterval)
     }
@@ -143,8 +160,8 @@ extension MediaReceiver {
                 hasEnded = true
                 pendingBye = true
             }
-        case .receiverReport, .sourceDescription, .nack, .pictureLoss, .fullIntraRequest, .transportFeedback,
-            .bitrateEstimate, .other:
+        case .receiverReport, .sourceDescription, .nack, .pictureLoss, .fullIntraRequest, .referenceSelection,
+            .transportFeedback, .bitrateEstimate, .other:
             break
         }
     }

@@ -33,25 +33,26 @@ extension MediaReceiver {
         if nacks.remove(sequence, isRepeat: isRepeat, now: now) != nil {
             if isRepeat { counters.repaired &+= 1 } else { counters.lost &-= 1 }
         }
+        let references = parameters.extensions.references == nil ? nil : packet.values(of: parameters.extensions).references
         if packet.payload.isEmpty {
-            insert(sequence, nil, packet.payload, packet, now)
+            insert(sequence, nil, packet.payload, packet, nil, now)
         } else {
             let (descriptor, data) = try VP8PayloadDescriptor.parse(packet.payload)
-            insert(sequence, descriptor, data, packet, now)
+            insert(sequence, descriptor, data, packet, references, now)
         }
         noteGap(previous, sequence, now)
-        noteKeyframes(now)
+        noteEntries(now)
     }
 
     private func insert(
         _ sequence: Int64, _ descriptor: VP8PayloadDescriptor?, _ data: UnsafeRawBufferPointer, _ packet: RTPPacketView,
-        _ now: MediaInstant
+        _ references: FrameReferencesElement?, _ now: MediaInstant
     ) {
         guard video != nil else { return }
         for _ in 0..<2 {
             switch video?.insert(
                 sequence, descriptor: descriptor, data: data, marker: packet.marker, timestamp: packet.timestamp,
-                now: now)
+                references: references, now: now)
             {
             case .taken, nil: return
             case .duplicate: return counters.drops.duplicate &+= 1
@@ -69,7 +70,7 @@ extension MediaReceiver {
     private func noteGap(_ previous: Int64?, _ sequence: Int64, _ now: MediaInstant) {
         guard let previous else {
             // In the middle of a stream: nothing can be shown before a key frame.
-            if video?.newestKeyframe != sequence { gate.need(now: now) }
+            if video?.newestEntry != sequence { gate.need(now: now) }
             return
         }
         guard sequence > previous &+ 1 else { return }
@@ -78,15 +79,15 @@ extension MediaReceiver {
         if gap > Self.largestGap || !nacks.insert(from: previous &+ 1, to: sequence, now: now) {
             // More than is worth repairing.
             nacks.removeAll()
-            video?.waitForKeyframe()
+            video?.waitForEntry()
             ready = nil
             gate.need(now: now)
         }
     }
 
-    /// A key frame that has begun makes everything before it irrelevant, and asking for another one too.
-    private func noteKeyframes(_ now: MediaInstant) {
-        guard let newest = video?.newestKeyframe else { return }
+    /// An entry that has begun makes everything before it irrelevant, and asking for another one too.
+    private func noteEntries(_ now: MediaInstant) {
+        guard let newest = video?.newestEntry else { return }
         nacks.forget(before: newest)
         gate.hold(until: now + .milliseconds(300))
     }
@@ -121,13 +122,14 @@ extension MediaReceiver {
                 gate.need(now: now)
                 continue
             }
-            if span.isKeyframe {
+            if span.isEntry {
                 gate.noteServed()
-                counters.keyframes &+= 1
-            } else if nacks.first.map({ $0.sequence > span.last }) ?? true, video?.waitsForKeyframe == false {
+                if span.isKeyframe { counters.keyframes &+= 1 } else { counters.recoveries &+= 1 }
+            } else if nacks.first.map({ $0.sequence > span.last }) ?? true, video?.waitsForEntry == false {
                 // What was missing has come after all.
                 gate.noteServed()
             }
+            if hasReferences, frame.keptAs != nil { isAcknowledgementDue = true }
             nacks.forget(before: span.last &+ 1)
             counters.frames &+= 1
             counters.frameBytes &+= frame.bytes.count
@@ -137,7 +139,7 @@ extension MediaReceiver {
                 firstArrival: frame.firstArrival, lastArrival: frame.lastArrival, layer: frame.layer)
             return .frame(frame.bytes, info)
         }
-        if video?.waitsForKeyframe == true, video?.expected != nil, video?.newestKeyframe == nil { gate.need(now: now) }
+        if video?.waitsForEntry == true, video?.expected != nil, video?.newestEntry == nil { gate.need(now: now) }
         return nil
     }
 

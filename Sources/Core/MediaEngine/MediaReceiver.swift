@@ -24,6 +24,8 @@ public final class MediaReceiver {
     var hasEnded = false
     var pendingBye = false
     var pendingKeyframeEvent = false
+    /// A frame that is kept was given out, and the other side does not know yet.
+    var isAcknowledgementDue = false
     /// The span whose frame was found and is to be given out.
     var ready: FrameAssembler.Span?
 
@@ -146,6 +148,9 @@ public final class MediaReceiver {
     }
 
     // MARK: State
+
+    /// Both sides know about kept frames.
+    public var hasReferences: Bool { parameters.extensions.references != nil }
 
     /// From a request to its answer; nil until one was answered.
     public var roundTripTime: MediaDuration? { nacks.hasRoundTrip ? nacks.roundTrip : nil }

@@ -6,6 +6,7 @@ extension MediaSender {
     public func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
         var packets = RTCPIterator(bytes)
         var hasMore = true
+        offeredReference = nil
         while hasMore {
             do throws(RTPMalformed) {
                 guard let packet = try packets.next() else { return }
@@ -28,13 +29,20 @@ extension MediaSender {
         case .pictureLoss(let loss):
             guard loss.mediaSSRC == parameters.video?.ssrc else { return counters.foreignControl &+= 1 }
             lastHeard = now
-            requestKeyframe(now)
+            requestKeyframe(now, from: offeredReference)
         case .fullIntraRequest(let request):
             guard request.contains(where: { $0.ssrc == parameters.video?.ssrc }) else {
                 return counters.foreignControl &+= 1
             }
             lastHeard = now
-            requestKeyframe(now)
+            requestKeyframe(now, from: nil)
+        case .referenceSelection(let selection):
+            guard selection.mediaSSRC == parameters.video?.ssrc else { return counters.foreignControl &+= 1 }
+            guard hasReferences, let number = ledger.acknowledge(selection.pictureID) else {
+                return counters.referencesUnknown &+= 1
+            }
+            lastHeard = now
+            offeredReference = number
         case .transportFeedback(let feedback): handle(feedback, now)
         case .bitrateEstimate(let estimate):
             if !parameters.hasTransportFeedback {
@@ -82,8 +90,10 @@ extension MediaSender {
     // MARK: Requests
 
     /// Ignored while the answer to it may already be on its way.
-    private func requestKeyframe(_ now: MediaInstant) {
+    /// - Parameter number: a kept frame that the other side has; nil if it has none.
+    private func requestKeyframe(_ now: MediaInstant, from number: UInt32?) {
         counters.keyframeRequests &+= 1
+        if number != nil { counters.recoveryRequests &+= 1 }
         if let lastKeyframe {
             let isWaiting = history.nextToSend <= keyframeLastSequence
             if isWaiting || now - lastKeyframe < max(roundTrip, .milliseconds(50)) { return }
@@ -95,7 +105,7 @@ extension MediaSender {
             if now - since < .milliseconds(700) { return }
         }
         repairsPreferredSince = nil
-        isKeyframeNeeded = true
+        if let number { recoveryNeeded = number } else { isKeyframeNeeded = true }
     }
 
     /// Of one packet: with every second one lost, one in a thousand is then still missing.

@@ -46,7 +46,12 @@ extension MediaSender {
     private func nextEvent() -> SenderEvent? {
         if isKeyframeNeeded {
             isKeyframeNeeded = false
+            recoveryNeeded = nil
             return .keyframeNeeded
+        }
+        if let number = recoveryNeeded {
+            recoveryNeeded = nil
+            return .recoveryNeeded(from: number)
         }
         let change = abs(controller.estimate.bitsPerSecond &- toldEstimate.bitsPerSecond)
         guard change > toldEstimate.bitsPerSecond / 50 else { return nil }

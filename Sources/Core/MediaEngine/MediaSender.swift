@@ -25,6 +25,11 @@ public final class MediaSender {
     var counters = SenderStatistics()
 
     var isKeyframeNeeded = false
+    var ledger = ReferenceLedger()
+    /// The kept frame that the other side wants to go on from.
+    var recoveryNeeded: UInt32?
+    /// What the datagram at hand has named before it asks for a key frame.
+    var offeredReference: UInt32?
     var repairsPreferredSince: MediaInstant?
     var lastKeyframe: MediaInstant?
     var keyframeLastSequence: Int64 = 0
@@ -83,32 +88,67 @@ public final class MediaSender {
     ///   - bytes: copied.
     ///   - layer: temporal layer, 0 is the base.
     ///   - captured: the moment that the pixels belong to; becomes the RTP time stamp.
+    ///   - references: how it stands to frames that are kept; one that refers to a kept frame which the other side has replaces whatever
+    ///     still waits, too.
     public func handleFrame(
-        _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, layer: UInt8, captured: MediaInstant, now: MediaInstant
+        _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, layer: UInt8, captured: MediaInstant, now: MediaInstant,
+        references: FrameReferences = FrameReferences()
     ) {
         guard goodbye == .none, packetizer != nil, !bytes.isEmpty else { return }
-        if isKeyframe {
+        let source = isKeyframe || !hasReferences ? nil : references.recovered.flatMap { ledger.source($0) }
+        let replacesAll = isKeyframe || source?.isAcknowledged == true
+        if replacesAll {
             counters.packetsReplaced &+= history.waitingCount
             history.dropWaiting()
             history.beginKeyframe()
             resends.removeAll()
         }
-        guard packetizer?.append(bytes, layer: layer, captured: captured, to: &history) != nil else {
+        let cut = packetizer?.append(
+            bytes, layer: layer, captured: captured, references: element(references, isKeyframe, source), to: &history)
+        guard let cut else {
             counters.framesRefused &+= 1
             // Nothing refers to a frame above the base.
-            isKeyframeNeeded = isKeyframeNeeded || layer == 0
+            guard layer == 0 else { return }
+            isKeyframeNeeded = true
+            ledger.removeAll()
             return
         }
         counters.frames &+= 1
         lastVideo = now
-        if isKeyframe {
-            counters.keyframes &+= 1
+        if replacesAll {
             lastKeyframe = now
             keyframeLastSequence = history.nextToWrite &- 1
+            recoveryNeeded = nil
+        }
+        if isKeyframe {
+            counters.keyframes &+= 1
             isKeyframeNeeded = false
+            ledger.noteKeyframe(references.number, pictureID: cut.pictureID, now: now)
+        } else {
+            if source?.isAcknowledged == true { counters.recoveries &+= 1 }
+            if let slot = references.stored {
+                ledger.noteStored(references.number, in: slot, pictureID: cut.pictureID, now: now)
+            }
         }
         noteActivity(now)
     }
+
+    /// What the frame's first packet says of it; nil for an ordinary frame, and where nothing was agreed.
+    private func element(
+        _ references: FrameReferences, _ isKeyframe: Bool, _ source: ReferenceLedger.Kept?
+    ) -> FrameReferencesElement? {
+        guard hasReferences, !isKeyframe, references.stored != nil || source != nil else { return nil }
+        let from = references.recovered.flatMap { recovery in
+            source.map { FrameReferencesElement.Source(slot: recovery.slot, pictureID: $0.pictureID) }
+        }
+        return FrameReferencesElement(stored: references.stored, source: from)
+    }
+
+    /// Both sides know about kept frames.
+    public var hasReferences: Bool { parameters.extensions.references != nil }
+
+    /// The other side has not said yet that it has the newest of the kept frames: none of them should be overwritten.
+    public func awaitsAcknowledgement(now: MediaInstant) -> Bool { hasReferences && ledger.isPending(now: now) }
 
     /// Takes one Opus packet in; it leaves at once.
     /// - Parameter track: index into the parameters' audio streams.

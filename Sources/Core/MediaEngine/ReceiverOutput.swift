@@ -5,7 +5,7 @@ public import RTPWire
 public enum ReceiverOutput {
     /// The buffer holds an RTCP packet of so many bytes: protect and send it.
     case rtcp(Int)
-    /// A whole VP8 frame, decodable after the one before; borrowed until the next call of the receiver.
+    /// A whole VP8 frame, decodable after those given out before; borrowed until the next call of the receiver.
     case frame(UnsafeRawBufferPointer, ReceivedFrame)
     /// An Opus packet, borrowed until the next call; nil for a lost one that has to be concealed.
     case audio(UnsafeRawBufferPointer?, ReceivedAudio)
@@ -17,7 +17,7 @@ public enum ReceiverOutput {
 public enum ReceiverEvent: Equatable, Sendable {
     /// The sender has ended its streams.
     case bye
-    /// Pictures can only go on with a key frame, which has been asked for.
+    /// Pictures can only go on with a key frame, or one that refers to a kept frame: it has been asked for.
     case keyframeRequested
 }
 
@@ -70,6 +70,8 @@ public struct ReceiverStatistics: Equatable, Sendable {
     public var keyframeRequests = 0
     public var frames = 0
     public var keyframes = 0
+    /// Frames with which pictures went on although one before them was missing, without a key frame.
+    public var recoveries = 0
     public var frameBytes = 0
     /// Times over 150 ms for which newer packets were there and nothing could be shown, and how long they took.
     public var freezes = 0

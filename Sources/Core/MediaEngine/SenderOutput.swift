@@ -14,6 +14,8 @@ public enum SenderOutput {
 public enum SenderEvent: Equatable, Sendable {
     /// The other side cannot go on without a key frame.
     case keyframeNeeded
+    /// The other side cannot go on without a frame that refers to the kept one of this number alone, or else a key frame.
+    case recoveryNeeded(from: UInt32)
     case estimateChanged(Bitrate)
 }
 
@@ -44,6 +46,12 @@ public struct SenderStatistics: Equatable, Sendable {
     /// Asked for, but gone, replaced or just sent.
     public var nackedInVain = 0
     public var keyframeRequests = 0
+    /// Of those, with a kept frame to go on from.
+    public var recoveryRequests = 0
+    /// Frames that referred to a kept one alone, and replaced whatever the other side lacked.
+    public var recoveries = 0
+    /// Acknowledgements of pictures that are not kept, or without that having been agreed.
+    public var referencesUnknown = 0
     public var feedbackPackets = 0
     /// Statuses of packets that were never sent or are long forgotten.
     public var feedbackUnknown = 0

@@ -18,6 +18,7 @@ struct VideoPacketizer {
     struct Cut {
         var packets: Int
         var payloadBytes: Int
+        var pictureID: UInt16
     }
 
     init(
@@ -40,7 +41,8 @@ struct VideoPacketizer {
     /// Appends the packets of one frame to the history. Two frames never have the same time stamp, or they would look like one.
     /// - Returns: nil if the history has no room for all of them; nothing was appended then.
     mutating func append(
-        _ frame: UnsafeRawBufferPointer, layer: UInt8, captured: MediaInstant, to history: inout PacketHistory
+        _ frame: UnsafeRawBufferPointer, layer: UInt8, captured: MediaInstant,
+        references: FrameReferencesElement? = nil, to history: inout PacketHistory
     ) -> Cut? {
         let start = history.nextToWrite
         let baseIndex = layer == 0 ? baseLayerIndex &+ 1 : baseLayerIndex
@@ -65,7 +67,8 @@ struct VideoPacketizer {
                 marker: index == count &- 1, payloadType: stream.payloadType,
                 sequenceNumber: SequenceNumber(truncating: start &+ Int64(index)), timestamp: stamp, ssrc: stream.ssrc)
             do throws(BufferFull) {
-                let layout = try RTPPacketLayout.write(header, extensions: extensions, ids: ids, into: slot)
+                let layout = try RTPPacketLayout.write(
+                    header, extensions: extensions(index == 0 ? references : nil), ids: ids, into: slot)
                 var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: slot[layout.headerLength...]))
                 try descriptor.write(into: &writer)
                 try writer.write(UnsafeRawBufferPointer(rebasing: frame[offset..<(offset &+ size)]))
@@ -76,16 +79,16 @@ struct VideoPacketizer {
             descriptor.isPartitionStart = false
             offset &+= size
         }
-        pictureID = (pictureID &+ 1) & 0x7FFF
+        defer { pictureID = (pictureID &+ 1) & 0x7FFF }
         baseLayerIndex = baseIndex
         lastCaptured = captured
-        return Cut(packets: count, payloadBytes: frame.count)
+        return Cut(packets: count, payloadBytes: frame.count, pictureID: pictureID)
     }
 
-    private var extensions: OutgoingExtensions {
+    private func extensions(_ references: FrameReferencesElement?) -> OutgoingExtensions {
         OutgoingExtensions(
             transportSequence: SequenceNumber(0), playoutDelay: .zero, absSendTime: AbsoluteSendTime(rawValue: 0),
-            mid: announcesMid ? stream.mid : nil)
+            mid: announcesMid ? stream.mid : nil, references: references)
     }
 
     /// Bytes before the payload, at most.
@@ -96,6 +99,7 @@ struct VideoPacketizer {
         if ids.playoutDelay != nil { elements &+= perElement &+ 3 }
         if ids.absSendTime != nil { elements &+= perElement &+ 3 }
         if ids.mid != nil { elements &+= perElement &+ stream.mid.utf8.count }
+        if ids.references != nil { elements &+= perElement &+ 3 }
         return RTPHeader.length &+ (elements == 0 ? 0 : 4 &+ (elements &+ 3) & ~3)
     }
 }
