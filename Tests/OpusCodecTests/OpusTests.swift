@@ -130,6 +130,22 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
         #expect(level(concealed) > level(before) / 2)
     }
 
+    /// What the system plays is coded as music, which has no redundancy; libopus codes it as speech where more than one packet in
+    /// twenty is lost.
+    @Test(arguments: [0.0, 0.06, 0.1, 0.3])
+    func theSystemsSoundHasRedundancyWhereMuchIsLost(loss: Double) throws {
+        let link = try Link(.systemSound)
+        link.encoder.setExpectedLoss(loss)
+        var faint = Tone(hertz: 300, level: 60)
+        var loud = Tone(hertz: 300, level: 12_000)
+        for _ in 0..<30 { _ = try link.decode(try link.encode(faint.next(frames: 960))) }
+        _ = try link.encode(loud.next(frames: 960))
+        let following = try link.encode(loud.next(frames: 960))
+        let restored = level(try link.decode(following, useFEC: true, frames: 960))
+        print("expected loss", loss, "restored", Int(restored), "packet", following.count)
+        #expect(loss == 0 ? restored < 500 : restored > 2_000)
+    }
+
     @Test func redundancyBringsALostPacketBack() throws {
         // A tone that starts in the lost packet: concealment cannot know of it, redundancy does.
         func levelOfLostPacket(useFEC: Bool) throws -> Double {

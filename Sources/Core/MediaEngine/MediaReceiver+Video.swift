@@ -33,7 +33,8 @@ extension MediaReceiver {
         if nacks.remove(sequence, isRepeat: isRepeat, now: now) != nil {
             if isRepeat { counters.repaired &+= 1 } else { counters.lost &-= 1 }
         }
-        let references = parameters.extensions.references == nil ? nil : packet.values(of: parameters.extensions).references
+        let references =
+            parameters.extensions.references == nil ? nil : packet.values(of: parameters.extensions).references
         if packet.payload.isEmpty {
             insert(sequence, nil, packet.payload, packet, nil, now)
         } else {
@@ -92,14 +93,21 @@ extension MediaReceiver {
         gate.hold(until: now + .milliseconds(300))
     }
 
-    /// How long a missing packet is waited for until a key frame is asked for.
-    var patience: MediaDuration { max(.milliseconds(300), nacks.roundTrip * 3) }
+    /// How long a missing packet is waited for until a key frame is asked for; shorter where a cheaper frame will do.
+    var patience: MediaDuration {
+        canRecover
+            ? max(.milliseconds(200), MediaDuration(nanoseconds: nacks.roundTrip.nanoseconds / 2 &* 5))
+            : max(.milliseconds(300), nacks.roundTrip * 3)
+    }
+
+    /// The other side can be told which kept frame to go on from.
+    private var canRecover: Bool { hasReferences && video?.newestKept != nil }
 
     /// When a missing packet has to be given up; repetitions that keep coming put it off.
     private func giveUpTime(_ first: NackRegister.Missing) -> MediaInstant {
         let plain = first.since + patience
         guard let repair = nacks.lastRepair, repair > first.since else { return plain }
-        return max(plain, min(repair + max(.milliseconds(150), nacks.roundTrip), first.since + patience * 3))
+        return max(plain, min(repair + max(.milliseconds(150), nacks.roundTrip), first.since + patience * (canRecover ? 2 : 3)))
     }
 
     /// Asks for a key frame if a missing packet seems to be lost for good; it may still come first.

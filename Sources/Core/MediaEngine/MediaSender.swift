@@ -147,6 +147,11 @@ public final class MediaSender {
     /// Both sides know about kept frames.
     public var hasReferences: Bool { parameters.extensions.references != nil }
 
+    /// The other side has said that it has a picture.
+    public private(set) var hasAcknowledged = false
+
+    func noteAcknowledged() { hasAcknowledged = true }
+
     /// The other side has not said yet that it has the newest of the kept frames: none of them should be overwritten.
     public func awaitsAcknowledgement(now: MediaInstant) -> Bool { hasReferences && ledger.isPending(now: now) }
 

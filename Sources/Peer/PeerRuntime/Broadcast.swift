@@ -47,6 +47,11 @@ final class Broadcast: ViewerConnectionDelegate {
     var wish: ((Wish) -> Void)?
     /// A key frame of an encoding is needed: for a viewer that has no picture yet, or else for repair.
     var keyframe: ((EncodingID, Bool) -> Void)?
+    /// A frame that refers to the kept one of this number alone would do for a viewer of that encoding.
+    var recovery: ((EncodingID, UInt32) -> Void)?
+    /// Whether frames of an encoding are kept, and whether a new one may be.
+    var keeping: ((EncodingID, KeepingWish) -> Void)?
+    private var lastKeeping: (main: KeepingWish, low: KeepingWish)?
     /// STUN and TURN for those who come from now on.
     var servers = PathServers.Addresses()
     /// Candidates were found after the answer: all of these so far, as a trickle fragment.
@@ -256,7 +261,9 @@ final class Broadcast: ViewerConnectionDelegate {
             audio: zip(offer.audio, settings.audio.indices).map {
                 AudioStreamParameters(ssrc: ssrcs[2 + $1], payloadType: $0.payloadType, mid: $0.mid)
             },
-            extensions: HeaderExtensionIDs(offer.video?.extensions ?? offer.audio.first?.extensions), cname: cname,
+            extensions: HeaderExtensionIDs(
+                offer.video?.extensions ?? offer.audio.first?.extensions,
+                hasReferences: feedback.contains(.referenceSelection)), cname: cname,
             startBitrate: min(.kilobits(2_500), maximum), maximumBitrate: maximum,
             hasTransportFeedback: feedback.contains(.transportWide),
             historyCapacity: 2_048)
@@ -270,6 +277,26 @@ final class Broadcast: ViewerConnectionDelegate {
         deliver(frames.main, now)
         deliver(frames.low, now)
         updateWish()
+        updateKeeping(now)
+    }
+
+    private func updateKeeping(_ now: MediaInstant) {
+        var main = KeepingWish(isRecoverable: false, mayStore: true)
+        var low = main
+        for viewer in viewers.values where viewer.isConnected && viewer.hasReferences {
+            let isWaiting = viewer.awaitsAcknowledgement(now: now)
+            if viewer.plan.encoding == .main || viewer.plan.target == .main {
+                main.isRecoverable = true
+                main.mayStore = main.mayStore && !isWaiting
+            }
+            if viewer.plan.encoding == .low || viewer.plan.target == .low {
+                low.isRecoverable = true
+                low.mayStore = low.mayStore && !isWaiting
+            }
+        }
+        if lastKeeping?.main != main { keeping?(.main, main) }
+        if lastKeeping?.low != low { keeping?(.low, low) }
+        lastKeeping = (main, low)
     }
 
     private func deliver(_ frames: FrameQueue<FrameInfo>, _ now: MediaInstant) {
@@ -363,7 +390,13 @@ final class Broadcast: ViewerConnectionDelegate {
     }
 
     func viewerNeedsKeyframe(_ connection: ViewerConnection) {
-        keyframe?(connection.plan.target, false)
+        keyframe?(connection.plan.target, connection.lacksPicture)
+    }
+
+    func viewerNeedsRecovery(_ connection: ViewerConnection, from number: UInt32) {
+        // On its way to another encoding it will get a key frame anyway.
+        guard connection.plan.encoding == connection.plan.target else { return viewerNeedsKeyframe(connection) }
+        recovery?(connection.plan.encoding, number)
     }
 
     func viewerIsInterrupted(_ connection: ViewerConnection) {
@@ -434,9 +467,9 @@ extension OfferError {
 }
 
 extension HeaderExtensionIDs {
-    init(_ map: ExtensionMap?) {
+    init(_ map: ExtensionMap?, hasReferences: Bool) {
         self.init(
             transportSequence: map?.transportSequence, playoutDelay: map?.playoutDelay, absSendTime: map?.absSendTime,
-            mid: map?.mid)
+            mid: map?.mid, references: hasReferences ? map?.references : nil)
     }
 }

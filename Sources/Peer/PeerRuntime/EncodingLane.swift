@@ -10,6 +10,9 @@ final class EncodingLane {
     var hasChanges = true
     var lastFrame = MediaInstant(nanoseconds: 0)
     var lastKeyframe: MediaInstant?
+    var lastRecovery: MediaInstant?
+    /// When a frame was kept last.
+    var lastStored = MediaInstant(nanoseconds: 0)
     var activity = ActivityMeter()
 
     init(_ id: EncodingID, _ encoder: any VideoEncoder, _ size: PixelSize) {

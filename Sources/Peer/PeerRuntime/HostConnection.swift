@@ -82,7 +82,9 @@ final class HostConnection: SecureTransportDelegate {
             audio: answer.audio.map {
                 AudioStreamParameters(ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, mid: $0.mid)
             },
-            extensions: HeaderExtensionIDs(answer.video?.extensions ?? answer.audio.first?.extensions), cname: cname,
+            extensions: HeaderExtensionIDs(
+                answer.video?.extensions ?? answer.audio.first?.extensions,
+                hasReferences: answer.video?.feedback.contains(.referenceSelection) ?? false), cname: cname,
             localSSRC: UInt32.random(in: 1...UInt32.max),
             hasTransportFeedback: answer.video?.feedback.contains(.transportWide) ?? false)
     }

@@ -170,6 +170,8 @@ public final class HostSession: BroadcastDesk {
             broadcast.foundLate = { session, fragment in
                 running.with { $0 }?.send(candidates: fragment, of: session)
             }
+            broadcast.recovery = { encoding, number in video.change { $0[encoding].wantRecovery(from: number) } }
+            broadcast.keeping = { encoding, keeping in video.set(keeping, of: encoding) }
             broadcast.keyframe = { encoding, isFirst in
                 video.change {
                     $0[encoding].isKeyframeWanted = true

@@ -8,6 +8,28 @@ struct EncodingWish: Sendable {
     /// A new viewer has no picture yet: its key frame comes sooner than one that repairs.
     var isPictureAwaited = false
     var demand: EncodingDemand
+    var keeping = KeepingWish()
+    /// Go on from this kept frame.
+    private(set) var recoversFrom: UInt32?
+
+    init(demand: EncodingDemand) { self.demand = demand }
+
+    /// Two viewers that have different frames both get a key frame.
+    mutating func wantRecovery(from number: UInt32) {
+        guard let wanted = recoversFrom, wanted != number else { return recoversFrom = number }
+        recoversFrom = nil
+        isKeyframeWanted = true
+    }
+
+    mutating func noteRecovery() { recoversFrom = nil }
+}
+
+/// About the frames that viewers keep beside the last one.
+struct KeepingWish: Equatable, Sendable {
+    /// Some viewer can go on from one.
+    var isRecoverable = false
+    /// Every viewer has the newest: another one may be kept.
+    var mayStore = false
 }
 
 /// What the network side wants of the video thread.
@@ -37,6 +59,7 @@ struct FrameInfo: Sendable {
     var encoding: EncodingID
     var layer: UInt8
     var captured: MediaInstant
+    var references = FrameReferences()
 }
 
 /// A queue for each encoding, so that frames of one never take the place of the other's.
@@ -52,6 +75,8 @@ public struct VideoPipelineStatistics: Sendable {
     public var frames = 0
     public var refinements = 0
     public var keyframes = 0
+    /// Frames that went on from a kept one instead of a key frame.
+    public var recoveries = 0
     /// Of the frames, those that only viewers with room got: temporal layer 1.
     public var upperLayerFrames = 0
     /// Of the frames, those of the lower encoding.
@@ -130,6 +155,9 @@ final class VideoPipeline: @unchecked Sendable {
         }
         source.wake()
     }
+
+    /// Takes effect with the next frame; no reason to wake up. From any thread.
+    func set(_ keeping: KeepingWish, of encoding: EncodingID) { wishes.with { $0[encoding].keeping = keeping } }
 
     var statistics: VideoPipelineStatistics { counters.with { $0 } }
 
@@ -210,8 +238,9 @@ final class VideoPipeline: @unchecked Sendable {
     private func work(_ lane: EncodingLane, _ wish: EncodingWish, _ now: MediaInstant) {
         guard let due = nextWork(lane, wish), due <= now else { return }
         let isKeyframe = keyframeIsDue(lane, wish, now)
-        if lane.hasChanges || isKeyframe {
-            encode(lane, wish, isKeyframe: isKeyframe, isRefinement: false, captured, now)
+        let recovery = isKeyframe ? nil : recoveryIsDue(lane, wish, now)
+        if lane.hasChanges || isKeyframe || recovery != nil {
+            encode(lane, wish, isKeyframe: isKeyframe, isRefinement: false, recoversFrom: recovery, captured, now)
         } else {
             encode(lane, wish, isKeyframe: false, isRefinement: true, now, now)
         }
@@ -226,6 +255,7 @@ final class VideoPipeline: @unchecked Sendable {
         if wish.isKeyframeWanted {
             return lane.lastKeyframe.map { max(next, $0 + keyframeInterval(wish)) } ?? next
         }
+        if wish.recoversFrom != nil { return lane.lastRecovery.map { max(next, $0 + Self.recoveryInterval) } ?? next }
         // What comes now is of the base.
         if wish.demand.layering?.isBaseBlocked == true { return nil }
         if lane.encoder.isBaseBehind { return next }
@@ -237,6 +267,23 @@ final class VideoPipeline: @unchecked Sendable {
     private func keyframeIsDue(_ lane: EncodingLane, _ wish: EncodingWish, _ now: MediaInstant) -> Bool {
         guard let last = lane.lastKeyframe else { return true }
         return wish.isKeyframeWanted && now - last >= keyframeInterval(wish)
+    }
+
+    /// Between two of either.
+    private static let recoveryInterval = MediaDuration.milliseconds(300)
+    private static let storingInterval = MediaDuration.milliseconds(400)
+
+    /// The kept frame to go on from now; where the encoder cannot, a key frame is wanted instead.
+    private func recoveryIsDue(_ lane: EncodingLane, _ wish: EncodingWish, _ now: MediaInstant) -> UInt32? {
+        guard let number = wish.recoversFrom else { return nil }
+        guard lane.encoder.canRecover(from: number) else {
+            wishes.with {
+                $0[lane.id].noteRecovery()
+                $0[lane.id].isKeyframeWanted = true
+            }
+            return nil
+        }
+        return lane.lastRecovery.map { now - $0 >= Self.recoveryInterval } ?? true ? number : nil
     }
 
     private func keyframeInterval(_ wish: EncodingWish) -> MediaDuration {
@@ -265,16 +312,19 @@ final class VideoPipeline: @unchecked Sendable {
     }
 
     private func encode(
-        _ lane: EncodingLane, _ wish: EncodingWish, isKeyframe: Bool, isRefinement: Bool, _ captured: MediaInstant,
-        _ now: MediaInstant
+        _ lane: EncodingLane, _ wish: EncodingWish, isKeyframe: Bool, isRefinement: Bool,
+        recoversFrom: UInt32? = nil, _ captured: MediaInstant, _ now: MediaInstant
     ) {
         if !isRefinement { lane.activity.note(blocks: lane.changed.count, of: lane.changed.blocks.count, at: now) }
         lane.encoder.mood = limits.mood ?? lane.activity.mood
         // A new scene may take a quarter of a second of the line; what is missing is refined afterwards.
         let budget = max(wish.demand.bitrate.bitsPerSecond / 8 / 4, 6_000)
-        let request = VideoEncodeRequest(
+        var request = VideoEncodeRequest(
             bitrate: wish.demand.bitrate, isKeyframeRequested: isKeyframe, isRefinement: isRefinement,
             byteBudget: budget, layering: wish.demand.layering)
+        request.isRecoverable = wish.keeping.isRecoverable
+        request.isStored = wish.keeping.mayStore && now - lane.lastStored >= Self.storingInterval
+        request.recoversFrom = recoversFrom
         lane.lastFrame = now
         let frame: EncodedFrame?
         do throws(CodecFailure) {
@@ -297,13 +347,20 @@ final class VideoPipeline: @unchecked Sendable {
             wishes.with {
                 $0[lane.id].isKeyframeWanted = false
                 $0[lane.id].isPictureAwaited = false
+                $0[lane.id].noteRecovery()
             }
         }
+        if frame.references.recovered != nil {
+            lane.lastRecovery = now
+            wishes.with { $0[lane.id].noteRecovery() }
+        }
+        if frame.isKeyframe || frame.references.stored != nil { lane.lastStored = now }
         let size = canvas.size
         counters.with {
             $0.frames += 1
             $0.refinements += isRefinement ? 1 : 0
             $0.keyframes += frame.isKeyframe ? 1 : 0
+            $0.recoveries += frame.references.recovered != nil ? 1 : 0
             $0.upperLayerFrames += frame.layer > 0 ? 1 : 0
             $0.lowFrames += lane.id == .low ? 1 : 0
             $0.bytes += frame.bytes.count
@@ -311,7 +368,8 @@ final class VideoPipeline: @unchecked Sendable {
             $0.size = size
         }
         let info = FrameInfo(
-            isKeyframe: frame.isKeyframe, encoding: lane.id, layer: frame.layer, captured: captured)
+            isKeyframe: frame.isKeyframe, encoding: lane.id, layer: frame.layer, captured: captured,
+            references: frame.references)
         if frames[lane.id].push(frame.bytes, info) {
             ring()
         } else {

@@ -9,6 +9,7 @@ import Signaling
 protocol ViewerConnectionDelegate: AnyObject {
     func viewerIsConnected(_ connection: ViewerConnection)
     func viewerNeedsKeyframe(_ connection: ViewerConnection)
+    func viewerNeedsRecovery(_ connection: ViewerConnection, from number: UInt32)
     /// Nothing comes from it; it gets no media until something does.
     func viewerIsInterrupted(_ connection: ViewerConnection)
     /// It is heard again and needs a key frame.
@@ -83,6 +84,14 @@ final class ViewerConnection: SecureTransportDelegate {
     /// What frames may take of it.
     func videoEstimate(now: MediaInstant) -> Bitrate { sender.videoEstimate(now: now) }
     var roundTripTime: MediaDuration? { sender.roundTripTime }
+    var hasReferences: Bool { sender.hasReferences }
+    func awaitsAcknowledgement(now: MediaInstant) -> Bool { sender.awaitsAcknowledgement(now: now) }
+    /// It says when it has a picture, and has not yet: its first key frame may have been lost.
+    var lacksPicture: Bool {
+        guard let connected, sender.hasReferences, !sender.hasAcknowledged else { return false }
+        return NetworkLoop.now() - connected < .seconds(3)
+    }
+    private var connected: MediaInstant?
     var badPackets: Int { transport.badPackets }
     var path: String { transport.path }
     private var isCongested: Bool { isReceiving && sender.backlog > .milliseconds(20) }
@@ -192,7 +201,9 @@ final class ViewerConnection: SecureTransportDelegate {
             isKeyframe: info.isKeyframe, layer: info.layer, bytes: frame.count, rate: sender.videoEstimate(now: now),
             base: base, now: now)
         guard isAdmitted else { return }
-        sender.handleFrame(frame, isKeyframe: info.isKeyframe, layer: info.layer, captured: info.captured, now: now)
+        sender.handleFrame(
+            frame, isKeyframe: info.isKeyframe, layer: info.layer, captured: info.captured, now: now,
+            references: info.references)
         pump()
     }
 
@@ -252,6 +263,7 @@ final class ViewerConnection: SecureTransportDelegate {
             case .rtp(let length): if !consent.isInterrupted { transport.sendMedia(length) }
             case .rtcp(let length): transport.sendControl(length)
             case .event(.keyframeNeeded): delegate?.viewerNeedsKeyframe(self)
+            case .event(.recoveryNeeded(let number)): delegate?.viewerNeedsRecovery(self, from: number)
             case .event(.estimateChanged): break
             case .wait(let deadline, _):
                 transport.flush()
@@ -350,6 +362,7 @@ final class ViewerConnection: SecureTransportDelegate {
 
     func transportIsSecure(profile: SRTPProfile) {
         isConnected = true
+        connected = connected ?? NetworkLoop.now()
         heard()
         delegate?.viewerIsConnected(self)
         pump()

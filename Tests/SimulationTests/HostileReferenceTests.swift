@@ -1,0 +1,259 @@
+import MediaCore
+import MediaEngine
+import RTPWire
+import TestSupport
+import Testing
+
+/// Acknowledgements, requests and repetitions of what never was: counted, bounded, and pictures go on.
+@Suite struct HostileReferenceTests {
+    private static let video = VideoStreamParameters(
+        ssrc: 0x1111, payloadType: 96, rtxSSRC: 0x2222, rtxPayloadType: 97, mid: "0")
+    private static let extensions = HeaderExtensionIDs(transportSequence: 3, mid: 1, references: 5)
+
+    private func sender(hasReferences: Bool = true) -> MediaSender {
+        var extensions = Self.extensions
+        if !hasReferences { extensions.references = nil }
+        return MediaSender(
+            SenderParameters(
+                video: Self.video, audio: [], extensions: extensions, cname: "h", startBitrate: .kilobits(2_500),
+                maximumBitrate: .kilobits(10_000), hasTransportFeedback: true), seed: 1,
+            ntpEpoch: NTPTimestamp(rawValue: 0), now: SimulatedCall.start)
+    }
+
+    private func receiver() -> MediaReceiver {
+        MediaReceiver(
+            ReceiverParameters(
+                video: Self.video, audio: [], extensions: Self.extensions, cname: "v", localSSRC: 9,
+                hasTransportFeedback: true), seed: 1, ntpEpoch: NTPTimestamp(rawValue: 0), now: SimulatedCall.start)
+    }
+
+    private struct Drained {
+        var packets: [[UInt8]] = []
+        var keyframes = 0
+        var recoveries: [UInt32] = []
+        var bytes = 0
+    }
+
+    private func drain(_ sender: MediaSender, _ now: MediaInstant) -> Drained {
+        var result = Drained()
+        var buffer = [UInt8](repeating: 0, count: 1_500)
+        buffer.withUnsafeMutableBytes { bytes in
+            for _ in 0..<20_000 {
+                switch sender.poll(now: now, into: bytes) {
+                case .rtp(let length):
+                    result.packets.append(Array(bytes[0..<length]))
+                    result.bytes += length
+                case .event(.keyframeNeeded): result.keyframes += 1
+                case .event(.recoveryNeeded(let number)): result.recoveries.append(number)
+                case .rtcp, .event: break
+                case .wait: return
+                }
+            }
+            Issue.record("the sender never waits")
+        }
+        return result
+    }
+
+    private func shown(_ receiver: MediaReceiver, _ packets: [[UInt8]], _ now: MediaInstant) -> [ReceivedFrame] {
+        var frames: [ReceivedFrame] = []
+        var buffer = [UInt8](repeating: 0, count: 1_500)
+        for packet in packets { packet.withUnsafeBytes { receiver.handleRTP($0, now: now) } }
+        buffer.withUnsafeMutableBytes { bytes in
+            for _ in 0..<10_000 {
+                switch receiver.poll(now: now, into: bytes) {
+                case .frame(_, let info): frames.append(info)
+                case .wait: return
+                default: break
+                }
+            }
+            Issue.record("the receiver never waits")
+        }
+        return frames
+    }
+
+    private func feed(
+        _ sender: MediaSender, _ number: UInt32, isKeyframe: Bool = false, stored: ReferenceSlot? = nil,
+        recovered: FrameReferences.Recovery? = nil, _ now: MediaInstant
+    ) {
+        SimulatedPictures.make(Int(number), isKeyframe: isKeyframe, length: 900).withUnsafeBytes {
+            sender.handleFrame(
+                $0, isKeyframe: isKeyframe, layer: 0, captured: now, now: now,
+                references: FrameReferences(number: number, stored: stored, recovered: recovered))
+        }
+    }
+
+    private func control(_ sender: MediaSender, _ now: MediaInstant, _ body: (inout ByteWriter) throws -> Void) throws {
+        var buffer = [UInt8](repeating: 0, count: 1_500)
+        try buffer.withUnsafeMutableBytes { bytes in
+            var writer = ByteWriter(bytes)
+            try body(&writer)
+            sender.handleRTCP(writer.written, now: now)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func inventedAcknowledgementsAreCountedAndChangeNothing(hasReferences: Bool) throws {
+        var random = SeededGenerator(seed: 5)
+        let sender = sender(hasReferences: hasReferences)
+        var now = SimulatedCall.start
+        feed(sender, 0, isKeyframe: true, now)
+        _ = drain(sender, now)
+        var asked = 0
+        for _ in 0..<3_000 {
+            now = now + .milliseconds(1)
+            try control(sender, now) { writer in
+                for _ in 0..<20 {
+                    try ReferenceSelection(
+                        senderSSRC: 9, mediaSSRC: 0x1111, payloadType: 96,
+                        pictureID: UInt16.random(in: 0...0x7FFF, using: &random)
+                    ).write(into: &writer)
+                }
+                try PictureLossIndication(senderSSRC: 9, mediaSSRC: 0x1111).write(into: &writer)
+            }
+            let result = drain(sender, now)
+            asked += result.keyframes + result.recoveries.count
+        }
+        // One in 32,768 is right by chance.
+        #expect(sender.statistics.referencesUnknown > 59_000)
+        #expect(sender.statistics.keyframeRequests == 3_000)
+        // Each is passed on at most; the video thread keeps key frames a second apart, and recoveries 300 ms.
+        #expect(asked <= 3_000)
+        if !hasReferences { #expect(!sender.hasAcknowledged && sender.statistics.recoveryRequests == 0) }
+    }
+
+    @Test func acknowledgementsOfOtherStreamsAndBrokenOnesAreNothing() throws {
+        let sender = sender()
+        let now = SimulatedCall.start
+        feed(sender, 0, isKeyframe: true, now)
+        _ = drain(sender, now)
+        try control(sender, now) { writer in
+            try ReferenceSelection(senderSSRC: 9, mediaSSRC: 0x7777, payloadType: 96, pictureID: 1).write(into: &writer)
+        }
+        #expect(sender.statistics.foreignControl == 1)
+        // Padding bits, a 7-bit PictureID, a longer string.
+        for word in [[0x08, 96, 0x80, 1], [0, 96, 0x00, 1], [0, 0x80 | 96, 0x80, 1]] as [[UInt8]] {
+            let packet = [0x83, 206, 0, 3, 0, 0, 0, 9, 0, 0, 0x11, 0x11] as [UInt8] + word
+            packet.withUnsafeBytes { sender.handleRTCP($0, now: now) }
+        }
+        #expect(sender.statistics.malformedControl == 3)
+        #expect(!sender.hasAcknowledged)
+    }
+
+    /// A frame that claims to be made from one that the viewer never had is not shown, and asks for a better one.
+    @Test func aFrameFromAnUnknownOneIsNotShown() {
+        let sender = sender()
+        let receiver = receiver()
+        var now = SimulatedCall.start
+        feed(sender, 0, isKeyframe: true, now)
+        #expect(shown(receiver, drain(sender, now).packets, now).count == 1)
+        now = now + .milliseconds(33)
+        // Kept by the encoder, lost on the way.
+        feed(sender, 1, stored: .golden, now)
+        #expect(!drain(sender, now).packets.isEmpty)
+        now = now + .milliseconds(33)
+        feed(sender, 2, now)
+        #expect(shown(receiver, drain(sender, now).packets, now).isEmpty)
+        now = now + .milliseconds(33)
+        feed(sender, 3, stored: .alternate, recovered: .init(slot: .golden, number: 1), now)
+        #expect(shown(receiver, drain(sender, now).packets, now).isEmpty)
+        now = now + .milliseconds(600)
+        _ = shown(receiver, [], now)
+        #expect(receiver.statistics.keyframeRequests == 1)
+        // From the key frame, which it has: shown at once. The encoder kept that in the other place.
+        now = now + .milliseconds(33)
+        let other = self.sender()
+        let second = self.receiver()
+        feed(other, 0, isKeyframe: true, now)
+        #expect(shown(second, drain(other, now).packets, now).count == 1)
+        feed(other, 1, stored: .golden, now)
+        _ = drain(other, now)
+        feed(other, 2, stored: .golden, recovered: .init(slot: .alternate, number: 0), now)
+        let back = shown(second, drain(other, now).packets, now)
+        #expect(back.count == 1 && back.first?.isKeyframe == false)
+        #expect(second.statistics.recoveries == 1)
+    }
+
+    @Test func afterTheDecoderFailedOnlyAKeyFrameHelps() {
+        let sender = sender()
+        let receiver = receiver()
+        var now = SimulatedCall.start
+        feed(sender, 0, isKeyframe: true, now)
+        #expect(shown(receiver, drain(sender, now).packets, now).count == 1)
+        receiver.requestKeyframe(now: now)
+        now = now + .milliseconds(33)
+        feed(sender, 1, stored: .golden, recovered: .init(slot: .alternate, number: 0), now)
+        #expect(shown(receiver, drain(sender, now).packets, now).isEmpty)
+        feed(sender, 2, isKeyframe: true, now)
+        #expect(shown(receiver, drain(sender, now).packets, now).count == 1)
+    }
+
+    /// Everything asked for again and again, and what was never sent: no more leaves than the path may carry.
+    @Test func aStormOfRequestsIsBounded() throws {
+        let sender = sender()
+        var now = SimulatedCall.start
+        for number in 0..<40 {
+            now = now + .milliseconds(25)
+            feed(sender, UInt32(number), isKeyframe: number == 0, now)
+            _ = drain(sender, now)
+        }
+        var bytes = 0
+        let start = now
+        for _ in 0..<2_000 {
+            now = now + .milliseconds(1)
+            try control(sender, now) { writer in
+                var nack = NackWriter(senderSSRC: 9, mediaSSRC: 0x1111)
+                for number in stride(from: 0, to: 65_536, by: 257) {
+                    try nack.append(SequenceNumber(UInt16(truncatingIfNeeded: number)), into: &writer)
+                }
+            }
+            for _ in 0..<8 {
+                try control(sender, now) { writer in
+                    var nack = NackWriter(senderSSRC: 9, mediaSSRC: 0x1111)
+                    for number in 0..<2_000 {
+                        try nack.append(SequenceNumber(UInt16(truncatingIfNeeded: number &* 33)), into: &writer)
+                    }
+                }
+            }
+            bytes += drain(sender, now).bytes
+        }
+        #expect(sender.statistics.nackedInVain > 1_000_000)
+        // 40 packets, 20 times each at the most, and a few that guard the end.
+        #expect(sender.statistics.retransmissions <= 40 * 20 + 10)
+        #expect(Double(bytes) <= (now - start).inSeconds * 2_500_000 / 8 * 2.5 + 50_000)
+    }
+
+    /// Repetitions of numbers that were never missing neither show nor hold up anything.
+    @Test(arguments: [1, 2] as [UInt64])
+    func repetitionsOfUnknownNumbersAreDropped(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let sender = sender()
+        let receiver = receiver()
+        var now = SimulatedCall.start
+        var count = 0
+        for number in 0..<300 {
+            now = now + .milliseconds(33)
+            feed(sender, UInt32(number), isKeyframe: number == 0, now)
+            let packets = drain(sender, now).packets
+            count += shown(receiver, packets, now).count
+            guard let packet = packets.first(where: { $0[1] & 0x7F == 96 }) else { continue }
+            for _ in 0..<5 {
+                var copy = packet
+                let claimed = UInt16.random(in: 0...65_535, using: &random)
+                copy[2] = UInt8(claimed >> 8)
+                copy[3] = UInt8(claimed & 255)
+                var wrapped = [UInt8](repeating: 0, count: 1_500)
+                let length = try copy.withUnsafeBytes { bytes in
+                    try wrapped.withUnsafeMutableBytes {
+                        try RTX.wrap(
+                            RTPPacketView(bytes), of: bytes, ssrc: 0x2222, payloadType: 97,
+                            sequenceNumber: SequenceNumber(UInt16.random(in: 0...65_535, using: &random)), into: $0)
+                    }
+                }
+                #expect(shown(receiver, [Array(wrapped[0..<length])], now).isEmpty)
+            }
+        }
+        // An invented number just ahead may stand in the way until a request is answered; most do not.
+        #expect(count >= 250)
+        #expect(receiver.statistics.drops.total > 1_000)
+    }
+}
