@@ -6,36 +6,36 @@ import Testing
 @Suite struct BadNetworkTests {
     struct Case: CustomTestStringConvertible {
         var percent: Double
-        /// Packets in a run of loss; 1: each on its own.
-        var run: Double
+        /// How long the path is bad at a time, in milliseconds; 0: each packet is lost on its own.
+        var burst: Int
         var roundTrip: Int
         /// What the longest freeze may be, and what it is at least on such a path; in milliseconds.
         var freeze: ClosedRange<Double>
 
-        var testDescription: String { "\(percent) % in runs of \(run), \(roundTrip) ms" }
+        var testDescription: String { "\(percent) % in bursts of \(burst) ms, \(roundTrip) ms" }
     }
 
     static let cases = [
-        Case(percent: 1, run: 1, roundTrip: 20, freeze: 20...200),
-        Case(percent: 1, run: 1, roundTrip: 50, freeze: 50...250),
-        Case(percent: 1, run: 1, roundTrip: 200, freeze: 200...650),
-        Case(percent: 1, run: 4, roundTrip: 20, freeze: 20...200),
-        Case(percent: 1, run: 4, roundTrip: 50, freeze: 50...300),
-        Case(percent: 1, run: 4, roundTrip: 200, freeze: 200...650),
-        Case(percent: 5, run: 1, roundTrip: 20, freeze: 40...250),
-        Case(percent: 5, run: 1, roundTrip: 50, freeze: 80...400),
-        Case(percent: 5, run: 1, roundTrip: 200, freeze: 300...900),
-        Case(percent: 5, run: 4, roundTrip: 20, freeze: 40...400),
-        Case(percent: 5, run: 4, roundTrip: 50, freeze: 80...400),
-        Case(percent: 5, run: 4, roundTrip: 200, freeze: 300...1_000),
-        Case(percent: 10, run: 1, roundTrip: 20, freeze: 60...350),
-        Case(percent: 10, run: 1, roundTrip: 50, freeze: 100...450),
-        Case(percent: 10, run: 1, roundTrip: 200, freeze: 300...1_100),
-        Case(percent: 10, run: 4, roundTrip: 20, freeze: 80...450),
-        Case(percent: 10, run: 4, roundTrip: 50, freeze: 150...700),
-        Case(percent: 10, run: 4, roundTrip: 200, freeze: 300...1_300),
-        Case(percent: 20, run: 1, roundTrip: 50, freeze: 150...800),
-        Case(percent: 20, run: 4, roundTrip: 50, freeze: 200...1_200),
+        Case(percent: 1, burst: 0, roundTrip: 20, freeze: 20...200),
+        Case(percent: 1, burst: 0, roundTrip: 50, freeze: 50...250),
+        Case(percent: 1, burst: 0, roundTrip: 200, freeze: 200...650),
+        Case(percent: 1, burst: 20, roundTrip: 20, freeze: 20...200),
+        Case(percent: 1, burst: 20, roundTrip: 50, freeze: 50...300),
+        Case(percent: 1, burst: 20, roundTrip: 200, freeze: 200...650),
+        Case(percent: 5, burst: 0, roundTrip: 20, freeze: 40...250),
+        Case(percent: 5, burst: 0, roundTrip: 50, freeze: 80...400),
+        Case(percent: 5, burst: 0, roundTrip: 200, freeze: 300...900),
+        Case(percent: 5, burst: 20, roundTrip: 20, freeze: 40...400),
+        Case(percent: 5, burst: 20, roundTrip: 50, freeze: 80...400),
+        Case(percent: 5, burst: 20, roundTrip: 200, freeze: 300...1_000),
+        Case(percent: 10, burst: 0, roundTrip: 20, freeze: 60...350),
+        Case(percent: 10, burst: 0, roundTrip: 50, freeze: 100...450),
+        Case(percent: 10, burst: 0, roundTrip: 200, freeze: 300...1_100),
+        Case(percent: 10, burst: 20, roundTrip: 20, freeze: 80...450),
+        Case(percent: 10, burst: 20, roundTrip: 50, freeze: 150...700),
+        Case(percent: 10, burst: 20, roundTrip: 200, freeze: 300...1_300),
+        Case(percent: 20, burst: 0, roundTrip: 50, freeze: 150...800),
+        Case(percent: 20, burst: 20, roundTrip: 50, freeze: 200...1_200),
     ]
 
     static func call(_ one: Case, seed: UInt64, hasReferences: Bool = true) -> SimulatedCall {
@@ -43,7 +43,7 @@ import Testing
         options.audioTracks = 1
         options.hasReferences = hasReferences
         var conditions = SimulatedLink.Conditions(delay: .milliseconds(one.roundTrip / 2), lossPercent: one.percent)
-        conditions.burstLength = one.run
+        conditions.burst = .milliseconds(one.burst)
         return SimulatedCall(seed: seed, conditions, plan: .steady(perSecond: 30, bytes: 6_000), options: options)
     }
 
@@ -78,7 +78,7 @@ import Testing
         var keyframes = (with: 0, without: 0)
         var recoveries = 0
         for seed in [1, 2] as [UInt64] {
-            let one = Case(percent: 10, run: 4, roundTrip: 200, freeze: 0...0)
+            let one = Case(percent: 10, burst: 20, roundTrip: 200, freeze: 0...0)
             for hasReferences in [true, false] {
                 let call = Self.call(one, seed: seed, hasReferences: hasReferences)
                 call.run(for: .seconds(20))

@@ -1,3 +1,4 @@
+import Glibc
 import MediaCore
 import TestSupport
 
@@ -13,8 +14,8 @@ struct SimulatedLink {
         /// Packets that would wait for longer are dropped.
         var queue = MediaDuration.milliseconds(300)
         var lossPercent = 0.0
-        /// Lost packets come in runs of so many on average (Gilbert-Elliott); 0: each on its own.
-        var burstLength = 0.0
+        /// The path is bad for so long at a time on average, and loses all (Gilbert-Elliott in continuous time); 0: each packet on its own.
+        var burst = MediaDuration.zero
         /// So many are overtaken by what leaves in the next `reorderDelay`.
         var reorderPercent = 0.0
         var reorderDelay = MediaDuration.milliseconds(8)
@@ -36,6 +37,7 @@ struct SimulatedLink {
     private var flights: [Flight] = []
     private var order = 0
     private var isBad = false
+    private var stateEnds: MediaInstant?
     private var freeAt = MediaInstant(nanoseconds: 0)
     private var lastArrival = MediaInstant(nanoseconds: 0)
     private(set) var carried = 0
@@ -55,7 +57,7 @@ struct SimulatedLink {
             conditions = change.conditions
             changes.removeFirst()
         }
-        guard !conditions.isDown, !isLost() else { return }
+        guard !conditions.isDown, !isLost(now) else { return }
         var leaves = now
         if let (place, flow) = bottleneck {
             guard let free = place.pass(bytes: bytes.count + 28, flow: flow, now: now) else { return }
@@ -86,15 +88,23 @@ struct SimulatedLink {
         if random.chance(conditions.duplicatePercent) { insert(bytes, arrival + .microseconds(300)) }
     }
 
-    /// Two states: in the bad one everything is lost, and it is left after `burstLength` packets on average.
-    private mutating func isLost() -> Bool {
-        guard conditions.burstLength > 1, conditions.lossPercent > 0 else {
-            return random.chance(conditions.lossPercent)
-        }
-        let leave = 100 / conditions.burstLength
+    private mutating func isLost(_ now: MediaInstant) -> Bool {
+        guard conditions.burst > .zero, conditions.lossPercent > 0 else { return random.chance(conditions.lossPercent) }
         let share = min(conditions.lossPercent / 100, 0.9)
-        isBad = isBad ? !random.chance(leave) : random.chance(leave * share / (1 - share))
+        // Good at first, so that what follows is loss and not a path that never was.
+        var ends = stateEnds ?? now + stay(isBad: false, share)
+        while ends <= now {
+            isBad.toggle()
+            ends = ends + stay(isBad: isBad, share)
+        }
+        stateEnds = ends
         return isBad
+    }
+
+    /// How long a state lasts: exponentially distributed.
+    private mutating func stay(isBad: Bool, _ share: Double) -> MediaDuration {
+        let mean = Double(conditions.burst.nanoseconds) * (isBad ? 1 : (1 - share) / share)
+        return MediaDuration(nanoseconds: Int64(-log(Double.random(in: 1e-9..<1, using: &random)) * mean) + 1)
     }
 
     private mutating func insert(_ bytes: UnsafeRawBufferPointer, _ arrival: MediaInstant) {

@@ -70,6 +70,8 @@ struct FrameAssembler {
 
     /// The newest entry whose start has come and that has not been given out.
     var newestEntry: Int64? { entryCount == 0 ? nil : entries[entryCount &- 1].start }
+    /// When the start of that one came.
+    var newestEntryArrival: MediaInstant? { newestEntry.map { slots[Int($0 & mask)].arrival } }
 
     // MARK: In
 

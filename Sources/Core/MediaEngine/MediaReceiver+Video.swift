@@ -90,7 +90,9 @@ extension MediaReceiver {
     private func noteEntries(_ now: MediaInstant) {
         guard let newest = video?.newestEntry else { return }
         nacks.forget(before: newest)
-        gate.hold(until: now + .milliseconds(300))
+        // Time to come, and to be repaired once.
+        let begun = video?.newestEntryArrival ?? now
+        gate.hold(until: begun + max(.milliseconds(300), nacks.roundTrip * 2))
     }
 
     /// How long a missing packet is waited for until a key frame is asked for; shorter where a cheaper frame will do.
