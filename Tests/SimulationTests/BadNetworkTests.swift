@@ -70,15 +70,15 @@ import Testing
         }
         print("ROW", one.testDescription, "freeze", Int(freeze), "gap", Int(gap), "concealed", Int(concealed), line)
         #expect(one.freeze.contains(freeze))
-        #expect(gap <= (one.percent <= 5 ? 60 : 120))
+        #expect(gap <= (one.percent <= 5 ? 60 : 100))
     }
 
-    /// The same losses with key frames alone: a recovery is far smaller, and what was sharp stays so.
+    /// The same losses with key frames alone: what is sent instead is far smaller, and what was sharp stays so.
     @Test func recoveriesReplaceKeyFrames() {
         var keyframes = (with: 0, without: 0)
         var recoveries = 0
         for seed in [1, 2] as [UInt64] {
-            let one = Case(percent: 10, burst: 20, roundTrip: 200, freeze: 0...0)
+            let one = Case(percent: 20, burst: 60, roundTrip: 200, freeze: 0...0)
             for hasReferences in [true, false] {
                 let call = Self.call(one, seed: seed, hasReferences: hasReferences)
                 call.run(for: .seconds(20))
@@ -92,8 +92,8 @@ import Testing
             }
         }
         #expect(keyframes.without >= 6)
-        #expect(keyframes.with <= 4)
-        #expect(recoveries >= 2)
+        #expect(keyframes.with * 2 <= keyframes.without)
+        #expect(recoveries >= 3)
     }
 }
 

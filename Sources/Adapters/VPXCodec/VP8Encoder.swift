@@ -141,7 +141,8 @@ public final class VP8Encoder: VideoEncoder {
         let content = ContentMeter(picture, active)
         let total = active.blocks.count
         let quantizer = model.quantizer(
-            for: content, of: total, isKeyframe: false, budget: min(max(base.bucket.credit, budget.share), budget.burst),
+            for: content, of: total, isKeyframe: false,
+            budget: min(max(base.bucket.credit, budget.share), budget.burst),
             in: budget.range(content, isKeyframe: false), at: instant)
         let settings = VP8FrameSettings(
             quantizer: quantizer, isKeyframe: false, isDrawn: content.isDrawn, source: source, stored: plan.stored,

@@ -2,9 +2,6 @@ public import MediaCore
 import RTPWire
 
 extension MediaSender {
-    /// What is asked for more often than that is not lost, or the path is no path.
-    private static let mostResends = 20
-
     /// Takes one RTCP datagram in, compound or reduced-size, with SRTCP's protection removed.
     public func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
         var packets = RTCPIterator(bytes)
@@ -130,7 +127,7 @@ extension MediaSender {
             guard resends.count < room, let (_, entry) = history.sent(sequence), !entry.isQueued,
                 entry.resends < Self.mostRepeats,
                 !isGreedy || entry.resends < 2 && now - entry.firstSent < .seconds(1) + roundTrip * 2,
-                entry.resends < Self.mostResends, entry.resends == 0 || now - entry.lastSent >= patience, now - entry.lastSent < .seconds(10),
+                entry.resends == 0 || now - entry.lastSent >= patience, now - entry.lastSent < .seconds(10),
                 resends.append(sequence)
             else {
                 counters.nackedInVain &+= 1

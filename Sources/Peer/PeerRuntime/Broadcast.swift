@@ -385,6 +385,7 @@ final class Broadcast: ViewerConnectionDelegate {
 
     func viewerIsConnected(_ connection: ViewerConnection) {
         updateWish()
+        updateKeeping(NetworkLoop.now())
         keyframe?(connection.plan.target, true)
         emit(.connected(connection.description, path: connection.path))
     }
