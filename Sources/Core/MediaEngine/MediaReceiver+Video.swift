@@ -109,7 +109,8 @@ extension MediaReceiver {
     private func giveUpTime(_ first: NackRegister.Missing) -> MediaInstant {
         let plain = first.since + patience
         guard let repair = nacks.lastRepair, repair > first.since else { return plain }
-        return max(plain, min(repair + max(.milliseconds(150), nacks.roundTrip), first.since + patience * (canRecover ? 2 : 3)))
+        let last = first.since + patience * (canRecover ? 2 : 3)
+        return max(plain, min(repair + max(.milliseconds(150), nacks.roundTrip), last))
     }
 
     /// Asks for a key frame if a missing packet seems to be lost for good; it may still come first.
