@@ -124,6 +124,7 @@ final class Broadcast: ViewerConnectionDelegate {
                     localAddresses: settings.localAddresses,
                     includesLoopback: settings.includesLoopback && mayComeFromHere(viewer.address),
                     usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP))
+            transport.servers = servers.urls
             let sender = MediaSender(
                 parameters(offer, ssrcs, settings.viewerLimit?(description)), seed: UInt64.random(in: .min ... .max),
                 ntpEpoch: WallClock.now(),

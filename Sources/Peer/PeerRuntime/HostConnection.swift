@@ -67,8 +67,7 @@ final class HostConnection: SecureTransportDelegate {
 
     /// Candidates that the host found after its answer.
     func add(_ candidates: CandidateList, ended: Bool) {
-        for candidate in candidates.usable { transport.add(candidate) }
-        if ended { transport.endOfCandidates() }
+        transport.add(candidates, ended: ended)
     }
 
     private func parameters(_ answer: HostAnswer) -> ReceiverParameters {
@@ -126,7 +125,7 @@ final class HostConnection: SecureTransportDelegate {
         let now = NetworkLoop.now()
         if !isSecure {
             guard now - started > ViewerConnection.connectLimit else { return liveness.set(now + .seconds(1)) }
-            return end(EndReason(.noRoute, "no connection came about within 20 s: " + transport.routeReport))
+            return end(EndReason(transport.route, other: "the host"))
         }
         switch consent.check(now, isWayGone: isAddressGone(now)) {
         case .expired:

@@ -229,6 +229,12 @@ public final class HostSession: BroadcastDesk {
         let addresses = await servers.addresses()
         for complaint in addresses.complaints { emit(.warning(complaint)) }
         core.perform { $0.servers = addresses }
+        // The owner hears now of a server that will not help later. Nobody waits for that.
+        Task { [servers, emit, isStopped] in
+            for (url, finding) in await servers.findings() where !finding.isGood && !isStopped.with({ $0 }) {
+                emit(.warning("\(url) \(finding.words): \(finding.remedy)"))
+            }
+        }
     }
 
     /// Tells the viewers, frees everything, emits `.ended`.

@@ -1,7 +1,7 @@
 import ICETransport
 public import Signaling
 
-/// The STUN and TURN servers that a session may use: names looked up, TLS opened, since libnice can do neither.
+/// The STUN and TURN servers that a session may use: names looked up, and TCP and TLS opened, as libnice cannot well do.
 ///
 /// What comes from another peer is not trusted: it is bounded, and what cannot be read is left out.
 public actor PathServers {
@@ -13,13 +13,15 @@ public actor PathServers {
     struct Addresses: Sendable {
         var stun: [ICEAgent.Configuration.STUNServer] = []
         var turn: [ICEAgent.Configuration.TURNServer] = []
+        /// Of all servers, also of those that are of no use.
+        var urls: [String] = []
         /// A sentence each.
         var complaints: [String] = []
         var isEmpty: Bool { stun.isEmpty && turn.isEmpty }
     }
 
     public nonisolated let servers: [ICEServer]
-    private var tunnels: [ServerURL: TLSTunnel] = [:]
+    private var tunnels: [ServerURL: TURNTunnel] = [:]
     private var isClosed = false
 
     public init(_ servers: [ICEServer] = []) { self.servers = Array(servers.prefix(Self.serverLimit)) }
@@ -38,7 +40,7 @@ public actor PathServers {
     /// Whether there is a TURN server among them.
     public nonisolated var hasTURN: Bool { urls.contains { $0.url.kind == .turn } }
 
-    /// Looks all names up at once; takes as long as the slowest, `limit` at most, and the opening of a loopback port for TLS.
+    /// Looks all names up at once; takes as long as the slowest, `limit` at most, and the opening of loopback ports.
     func addresses(limit: Duration = .seconds(3)) async -> Addresses {
         let urls = urls
         guard !urls.isEmpty else { return Addresses() }
@@ -50,7 +52,7 @@ public actor PathServers {
             for await (host, addresses) in group { found[host] = addresses }
             return found
         }
-        var result = Addresses()
+        var result = Addresses(urls: urls.map(\.url.text))
         for (url, server) in urls {
             let addresses = found[url.host] ?? []
             if addresses.isEmpty {
@@ -78,6 +80,18 @@ public actor PathServers {
         return result
     }
 
+    /// Asks each server what it is there for: TURN servers for a relay, which is given back. Takes 3 s at most.
+    public nonisolated func findings() async -> [(url: String, finding: ServerFinding)] {
+        await withTaskGroup(of: (Int, String, ServerFinding).self) { group in
+            for (index, (url, server)) in urls.prefix(Self.serverLimit).enumerated() {
+                group.addTask { (index, url.text, await ServerProbe.ask(url, of: server)) }
+            }
+            var found: [(Int, String, ServerFinding)] = []
+            for await one in group { found.append(one) }
+            return found.sorted { $0.0 < $1.0 }.map { ($0.1, $0.2) }
+        }
+    }
+
     private func places(
         _ url: ServerURL, _ address: String, _ name: String, _ password: String, _ complaints: inout [String]
     ) async -> [ICEAgent.Configuration.TURNServer] {
@@ -86,8 +100,7 @@ public actor PathServers {
         { .init(address: address, port: port, username: name, password: password, transport: transport) }
         switch url.transport {
         case .udp: return [place(address, url.port, .udp)]
-        case .tcp: return [place(address, url.port, .tcp)]
-        case .tls:
+        case .tcp, .tls:
             do {
                 guard let tunnel = try await tunnel(url, address) else { return [] }
                 return [place("127.0.0.1", tunnel.port, .tcp)] + (tunnel.port6.map { [place("::1", $0, .tcp)] } ?? [])
@@ -98,10 +111,10 @@ public actor PathServers {
         }
     }
 
-    private func tunnel(_ url: ServerURL, _ address: String) async throws -> TLSTunnel? {
+    private func tunnel(_ url: ServerURL, _ address: String) async throws -> TURNTunnel? {
         // One a server is enough: its first address.
         guard !isClosed, tunnels[url] == nil else { return tunnels[url] }
-        let tunnel = try await TLSTunnel.open(to: url.host, address: address, port: url.port)
+        let tunnel = try await TURNTunnel.open(to: url, address: address)
         if isClosed || tunnels[url] != nil {
             await tunnel.close()
         } else {
@@ -110,7 +123,7 @@ public actor PathServers {
         return tunnels[url]
     }
 
-    /// Closes what was opened for TLS. Twice is fine.
+    /// Closes what was opened. Twice is fine.
     public func close() async {
         isClosed = true
         let open = tunnels.values

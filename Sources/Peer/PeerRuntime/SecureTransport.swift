@@ -60,7 +60,12 @@ final class SecureTransport {
     private var hasPath = false
     private var isStarted = false
     private var isClosed = false
-    private var remoteCandidates: [String] = []
+    private var localCandidates: [ICECandidate] = []
+    private var remoteCandidates: [ICECandidate] = []
+    private var refusedCandidates = 0
+    private let usesOnlyRelays: Bool
+    /// The STUN and TURN servers of this side, for the report.
+    var servers: [String] = []
 
     init(
         loop: NetworkLoop, isServer: Bool, identity: Identity, expectedFingerprint: [UInt8],
@@ -69,6 +74,7 @@ final class SecureTransport {
         self.loop = loop
         self.configuration = configuration
         isClient = !isServer
+        usesOnlyRelays = configuration.usesOnlyRelays
         let owner = WeakBox<SecureTransport>()
         self.owner = owner
         ice = try Self.makeAgent(loop, configuration, owner, 0)
@@ -140,13 +146,12 @@ final class SecureTransport {
         return (pair.isRelayed ? "relayed, " : "direct, ") + pair.description
     }
 
-    /// What was tried, for the message that says that there is no way.
-    var routeReport: String {
-        if remoteCandidates.isEmpty { return "the other side named no address that this machine can try" }
-        let tried = remoteCandidates.prefix(4).joined(separator: ", ")
-        if hasPath { return "the path to \(tried) works, but the other side did not finish the handshake" }
-        return
-            "the other side is at \(tried), and nothing came back from there; a firewall, or a NAT without TURN, is in between"
+    /// What there was to try, for the words that say that there is no way.
+    var route: RouteReport {
+        RouteReport(
+            own: localCandidates.map { .init($0) }, other: remoteCandidates.map { .init($0) },
+            refused: refusedCandidates, hasPath: hasPath, usesOnlyRelays: usesOnlyRelays,
+            servers: servers.map { .init(url: $0, finding: nil) })
     }
 
     /// The other side's credentials are known: checks begin.
@@ -159,10 +164,18 @@ final class SecureTransport {
     func add(_ candidate: ICECandidate) {
         do throws(CandidateRefusal) {
             try latest.addRemote(candidate.text)
-            if remoteCandidates.count < 40 { remoteCandidates.append("\(candidate.address):\(candidate.port)") }
+            if remoteCandidates.count < 40, !remoteCandidates.contains(candidate) { remoteCandidates.append(candidate) }
         } catch {
             badPackets += 1
+            refusedCandidates += 1
         }
+    }
+
+    /// Takes the usable ones, and counts the others: names are not looked up.
+    func add(_ candidates: CandidateList, ended: Bool) {
+        for candidate in candidates.usable { add(candidate) }
+        refusedCandidates += candidates.named.count + candidates.dropped
+        if ended { endOfCandidates() }
     }
 
     func endOfCandidates() { latest.remoteCandidatesEnded() }
@@ -245,7 +258,11 @@ final class SecureTransport {
     // MARK: ICE's and DTLS's news
 
     private func found(_ candidate: String, by agent: Int) {
-        if agent == newest { delegate?.transport(gathered: candidate) }
+        guard agent == newest else { return }
+        if localCandidates.count < 40, let candidate = ICECandidate(candidate), !localCandidates.contains(candidate) {
+            localCandidates.append(candidate)
+        }
+        delegate?.transport(gathered: candidate)
     }
 
     private func gathered(by agent: Int) {

@@ -35,11 +35,19 @@ public struct EndReason: Error, Sendable, Equatable {
     /// For a person.
     public var sentence: String
     public var remedy: String
+    /// With `noRoute`: what was tried.
+    public var route: RouteReport?
 
     public init(_ code: Code, _ sentence: String, remedy: String = "") {
         self.code = code
         self.sentence = sentence
         self.remedy = remedy
+    }
+
+    /// There is no way for the media.
+    init(_ route: RouteReport, other: String) {
+        self.init(.noRoute, route.sentence(other: other), remedy: route.remedy(other: other))
+        self.route = route
     }
 }
 

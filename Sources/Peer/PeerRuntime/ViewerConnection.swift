@@ -183,8 +183,7 @@ final class ViewerConnection: SecureTransportDelegate {
     }
 
     func add(_ candidates: CandidateList, ended: Bool) {
-        for candidate in candidates.usable { transport.add(candidate) }
-        if ended { transport.endOfCandidates() }
+        transport.add(candidates, ended: ended)
     }
 
     // MARK: Sending
@@ -278,7 +277,7 @@ final class ViewerConnection: SecureTransportDelegate {
         let now = NetworkLoop.now()
         if !isConnected {
             guard now - opened > Self.connectLimit else { return liveness.set(now + .seconds(1)) }
-            return end(EndReason(.noRoute, "no connection came about within 20 s: " + transport.routeReport))
+            return end(EndReason(transport.route, other: "the viewer"))
         }
         switch consent.check(now) {
         case .expired: return end(EndReason(.connectionLost, "nothing came from the viewer for 30 s"))

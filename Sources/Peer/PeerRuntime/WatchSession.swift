@@ -97,7 +97,7 @@ public final class WatchSession: Sendable {
                 outcome.settle(error)
             }
         }
-        let reason = await outcome.wait()
+        let reason = await explained(await outcome.wait())
         journey.cancel()
         await core.finish { $0.close($1) }
         if let ticket = ticket.with({ $0 }) { await client.withdraw(ticket) }
@@ -107,6 +107,15 @@ public final class WatchSession: Sendable {
         Task.detached { await client.close() }
         loop.stop()
         return reason
+    }
+
+    /// Who found no way hears what is the matter with the servers that should have helped.
+    private func explained(_ reason: EndReason) async -> EndReason {
+        guard reason.code == .noRoute, var route = reason.route, let servers = servers.with({ $0 }) else {
+            return reason
+        }
+        route.servers = await servers.findings().map { .init(url: $0.url, finding: $0.finding) }
+        return EndReason(route, other: "the host")
     }
 
     private func enter(_ client: SignalingClient) async throws(EndReason) {

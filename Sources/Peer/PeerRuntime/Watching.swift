@@ -65,6 +65,7 @@ final class Watching: HostConnectionDelegate {
                 ice: .init(
                     isControlling: true, stunServers: servers.stun, turnServers: servers.turn,
                     includesLoopback: includesLoopback, usesOnlyRelays: usesOnlyRelays))
+            transport.servers = servers.urls
             if let connection { retire(connection) }
             connection = HostConnection(loop: loop, transport: transport, delegate: self)
             lipSync = LipSync()

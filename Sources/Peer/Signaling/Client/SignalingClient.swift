@@ -65,6 +65,11 @@ public actor SignalingClient {
         connector = try PinnedConnector(link: link, group: group, timeout: configuration.connectTimeout)
     }
 
+    /// Whether this broadcast is there: the status of its page. Checks the certificate, and knocks at nobody's door.
+    public func look() async throws(SignalingError) -> Int {
+        Int(try await ask(.GET, path: "/\(link.id.text)").status)
+    }
+
     /// Asks to come in, for the DTLS certificate with this SHA-256 fingerprint (32 bytes) alone.
     public func knock(name: String, fingerprint: [UInt8]) async throws(SignalingError) -> KnockTicket {
         self.fingerprint = fingerprint

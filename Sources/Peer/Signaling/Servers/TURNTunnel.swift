@@ -3,11 +3,13 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A port on this machine's loopback whose connections go on over TLS to a server: libnice, whose TURN over TLS is not TLS,
-/// speaks plain TCP to it.
+/// A port on this machine's loopback whose connections go on to a TURN server over TCP, with or without TLS; libnice speaks
+/// plain TCP to it.
 ///
-/// Whoever else on this machine connects reaches that server, and nothing but it.
-public final class TLSTunnel: Sendable {
+/// For two reasons: what libnice calls TURN over TLS is not TLS; and it must not see a redirection to another server
+/// (RFC 8489 section 14.15) over TCP, after which it would use a socket that could not be opened. Whoever else on this machine
+/// connects reaches that server, and nothing but it.
+public final class TURNTunnel: Sendable {
     static let connectionLimit = 64
 
     /// Of 127.0.0.1 and, where there is IPv6, of ::1.
@@ -24,11 +26,13 @@ public final class TLSTunnel: Sendable {
     }
 
     /// Certificates are checked against the system's roots, or those in the file that SSL_CERT_FILE names.
-    /// - Parameter address: numeric, of `host`, whose name the certificate has to have.
-    public static func open(to host: String, address: String, port: UInt16) async throws -> TLSTunnel {
-        let context = try TLSTrust.clientContext()
-        let remote = try SocketAddress(ipAddress: address, port: Int(port))
-        let name = (try? SocketAddress(ipAddress: host, port: 1)) == nil ? host : nil
+    /// - Parameters:
+    ///   - url: over TCP or TLS; the certificate has to have its host's name.
+    ///   - address: numeric, of that host.
+    public static func open(to url: ServerURL, address: String) async throws -> TURNTunnel {
+        let context = url.transport == .tls ? try TLSTrust.clientContext() : nil
+        let remote = try SocketAddress(ipAddress: address, port: Int(url.port))
+        let name = TLSTrust.serverName(url.host)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let room = ConnectionRoom(Self.connectionLimit)
         let bootstrap = ServerBootstrap(group: group)
@@ -43,6 +47,7 @@ public final class TLSTunnel: Sendable {
                     .channelOption(.autoRead, value: false)
                     .channelInitializer { outer in
                         outer.eventLoop.makeCompletedFuture {
+                            guard let context else { return }
                             try outer.pipeline.syncOperations.addHandler(
                                 try NIOSSLClientHandler(context: context, serverHostname: name))
                         }
@@ -50,7 +55,7 @@ public final class TLSTunnel: Sendable {
                     .connect(to: remote).flatMapThrowing { outer in
                         let (here, there) = Glue.pair()
                         try inner.pipeline.syncOperations.addHandler(here)
-                        try outer.pipeline.syncOperations.addHandler(there)
+                        try outer.pipeline.syncOperations.addHandlers([TURNFrames(), there])
                         inner.setOption(.autoRead, value: true).whenFailure { _ in }
                         outer.setOption(.autoRead, value: true).whenFailure { _ in }
                     }
@@ -58,7 +63,7 @@ public final class TLSTunnel: Sendable {
         do {
             var listeners = [try await bootstrap.bind(host: "127.0.0.1", port: 0).get()]
             if let six = try? await bootstrap.bind(host: "::1", port: 0).get() { listeners.append(six) }
-            return TLSTunnel(group, listeners)
+            return TURNTunnel(group, listeners)
         } catch {
             try? await group.shutdownGracefully()
             throw error
@@ -82,6 +87,11 @@ enum TLSTrust {
         }
         return try NIOSSLContext(configuration: tls)
     }
+
+    /// For the certificate; an address has none.
+    static func serverName(_ host: String) -> String? {
+        (try? SocketAddress(ipAddress: host, port: 1)) == nil ? host : nil
+    }
 }
 
 /// Counts the connections of a tunnel; on its event loop.
@@ -95,6 +105,32 @@ private final class ConnectionRoom: @unchecked Sendable {
         left -= 1
         channel.closeFuture.whenComplete { _ in self.left += 1 }
         return true
+    }
+}
+
+/// Lets whole messages of a TURN server through (RFC 8656 section 12.5, RFC 8489 section 6.2.2), but no redirection.
+private final class TURNFrames: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private var waiting = ByteBuffer()
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        waiting.writeBuffer(&bytes)
+        while let head = waiting.getInteger(at: waiting.readerIndex, as: UInt32.self) {
+            let length = Int(head & 0xFFFF)
+            let whole: Int
+            switch head >> 30 {
+            case 0: whole = 20 + length
+            case 1: whole = 4 + (length + 3) & ~3
+            default: return context.close(promise: nil)
+            }
+            guard let message = waiting.readSlice(length: whole) else { break }
+            if head >> 30 == 0, STUNMessage(message.readableBytesView)?.error?.code == 300 { continue }
+            context.fireChannelRead(wrapInboundOut(message))
+        }
+        waiting.discardReadBytes()
     }
 }
 
