@@ -135,7 +135,10 @@ let package = Package(
         tests("SignalingTests", ["Signaling", crypto, logging, nioCore, nioPosix, nioHTTP1]),
         tests(
             "LoopbackTests",
-            ["MediaCore", "MediaEngine", "Signaling", "PeerRuntime", "TestSource", "VPXCodec", "OpusCodec"]),
+            [
+                "MediaCore", "MediaEngine", "SessionDescription", "Signaling", "PeerRuntime", "TestSource", "VPXCodec",
+                "OpusCodec", "TestSupport",
+            ]),
         tests(
             "InteropTests",
             [

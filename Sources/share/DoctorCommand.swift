@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import MediaCore
 import OpusCodec
+import PeerRuntime
 import PixelConversion
 import PulseAudio
 import Signaling
@@ -15,14 +16,37 @@ struct DoctorCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The X display to look at.", valueName: ":N"))
     var display: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Go the way to this host instead, step by step, without knocking; - for stdin. SHARE_LINK is not looked at.",
+            valueName: "link"))
+    var link: String?
+
+    @OptionGroup(title: "STUN and TURN servers to ask") var paths: PathOptions
+
     func run() throws {
-        let findings = [
-            checkDisplay(), checkWindow(), checkSound(), checkMicrophone(), checkCodecs(), checkNetwork(),
-            checkIdentity(),
-        ]
+        do {
+            try examine()
+        } catch let complaint as Complaint {
+            throw complaint.say()
+        }
+    }
+
+    private func examine() throws {
+        let servers = try paths.servers()
+        var findings: [Finding]
+        if let link {
+            findings = [checkNetwork()] + checkWay(try Self.read(link == "-" ? readLine() ?? "" : link))
+        } else {
+            findings = [
+                checkDisplay(), checkWindow(), checkSound(), checkMicrophone(), checkCodecs(), checkNetwork(),
+                checkIdentity(),
+            ]
+        }
+        findings += checkServers(servers, isNeeded: link != nil)
         let width = findings.map(\.subject.count).max() ?? 0
         for finding in findings {
-            let mark = finding.isGood ? "ok     " : "missing"
+            let mark = finding.isGood ? "ok     " : link == nil ? "missing" : "fails  "
             print("\(mark) \(finding.subject.padding(toLength: width, withPad: " ", startingAt: 0))  \(finding.what)")
             if !finding.remedy.isEmpty {
                 print("        \(String(repeating: " ", count: width))  -> \(finding.remedy)")
@@ -38,6 +62,40 @@ struct DoctorCommand: ParsableCommand {
         /// Nothing works without it.
         var isNeeded = false
         var remedy = ""
+    }
+
+    private static func read(_ text: String) throws -> Link {
+        do throws(LinkError) {
+            return try Link(parsing: text)
+        } catch {
+            throw Complaint(sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
+        }
+    }
+
+    private func checkWay(_ link: Link) -> [Finding] {
+        var findings = blocking { await LinkProbe.walk(link) }.map { step in
+            Finding(
+                subject: step.subject, what: step.what, isGood: step.isGood, isNeeded: true, remedy: step.remedy)
+        }
+        if findings.allSatisfy(\.isGood) {
+            findings.append(
+                Finding(
+                    subject: "media",
+                    what:
+                        "goes over UDP and is tried in share join; the host tells its STUN and TURN servers to those it lets in"
+                ))
+        }
+        return findings
+    }
+
+    private func checkServers(_ servers: [ICEServer], isNeeded: Bool) -> [Finding] {
+        guard !servers.isEmpty else { return [] }
+        let paths = PathServers(servers)
+        return blocking { await paths.findings() }.map { url, finding in
+            Finding(
+                subject: url.hasPrefix("stun") ? "stun" : "turn", what: "\(url) \(finding.words)",
+                isGood: finding.isGood, isNeeded: isNeeded, remedy: finding.remedy)
+        }
     }
 
     private func checkDisplay() -> Finding {

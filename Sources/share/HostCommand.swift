@@ -64,6 +64,9 @@ struct HostCommand: ParsableCommand {
             "Let WHEP players in that have this token, without asking; better in SHARE_TOKEN.", valueName: "token"))
     var token: String?
 
+    @Flag(help: "A line of statistics each second on stderr.")
+    var stats = false
+
     @OptionGroup(title: "The way to viewers") var paths: PathOptions
 
     @Flag(help: "Ask the router to forward the ports for media (UPnP).")
@@ -140,7 +143,8 @@ struct HostCommand: ParsableCommand {
 
         var line = StatusLine()
         let begin = ContinuousClock.now
-        let reportsEachSecond = json || Words.isTerminal
+        var statisticsLine = StatisticsLine()
+        let reportsEachSecond = json || stats || Words.isTerminal
         while true {
             let elapsed = seconds(ContinuousClock.now - begin)
             if let duration, elapsed >= duration {
@@ -151,13 +155,14 @@ struct HostCommand: ParsableCommand {
             guard reportsEachSecond else { continue }
             guard let statistics = blocking({ await session.statistics() }) else { continue }
             if json { HostNarrator.tell(statistics, output) }
-            Words.showStatus(
-                line.text(statistics, elapsed: seconds(ContinuousClock.now - begin), columns: Words.columns))
+            let now = seconds(ContinuousClock.now - begin)
+            if stats { Words.say(statisticsLine.text(statistics, elapsed: now)) }
+            Words.showStatus(line.text(statistics, elapsed: now, columns: Words.columns))
         }
         let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
         Words.showStatus("")
         blocking { await session.stop(reason) }
-        output.event("ended", ["reason": .string(reason.sentence), "code": .string(reason.code.rawValue)])
+        output.ended(reason)
         guard reason.code == .stopped else {
             throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
         }
@@ -291,6 +296,9 @@ enum HostNarrator {
                 "estimateKbit": statistics.estimate.map { .integer($0.kilobitsPerSecond) } ?? .null,
                 "roundTripMs": .init(milliseconds: statistics.roundTrip?.inMilliseconds),
                 "limit": statistics.limit.map { .string($0) } ?? .null, "badPackets": .integer(statistics.badPackets),
+                "queueMs": .init(milliseconds: statistics.queue?.inMilliseconds),
+                "loss": .number((statistics.fractionLost * 10_000).rounded() / 10_000),
+                "routes": .list(statistics.routes.map { .string($0) }),
             ])
     }
 

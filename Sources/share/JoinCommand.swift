@@ -42,6 +42,9 @@ struct JoinCommand: ParsableCommand {
         help: ArgumentHelp("Leave after that time, counted from the first picture.", valueName: "seconds"))
     var duration: Double?
 
+    @Flag(help: "A line of statistics each second on stderr.")
+    var stats = false
+
     @OptionGroup(title: "The way to the host") var paths: PathOptions
 
     @Flag(help: "One JSON event a line on stdout.")
@@ -63,7 +66,7 @@ struct JoinCommand: ParsableCommand {
         let output = DataOutput(isJSON: json)
         let link = try readLink()
         let servers = try paths.servers()
-        let watcher = Watcher(output: output, snapshot: snapshot != nil)
+        let watcher = Watcher(output: output, snapshot: snapshot != nil, tellsStatistics: stats)
         Signals.handle { watcher.end(EndReason(.stopped, "ended by \($0)")) }
         let identity = try makeIdentity()
         var window: PictureWindow?
@@ -113,7 +116,7 @@ struct JoinCommand: ParsableCommand {
         }
         let reason = watcher.finish()
         if let snapshot { try save(watcher.keeper, to: snapshot) }
-        output.event("ended", ["reason": .string(reason.sentence), "code": .string(reason.code.rawValue)])
+        output.ended(reason)
         guard reason.status == .fine else {
             throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
         }

@@ -1,5 +1,6 @@
 import Foundation
 import PeerRuntime
+import Signaling
 
 /// stderr: words for a person. Lines go out whole; a question or a status line below them is drawn again.
 enum Words {
@@ -58,7 +59,39 @@ struct DataOutput: Sendable {
 
     func line(_ text: String) { write(STDOUT_FILENO, text + "\n") }
 
+    /// The last event, with what was tried if no way was found.
+    func ended(_ reason: EndReason) {
+        var fields: [(String, JSONValue)] = [
+            ("reason", .string(reason.sentence)), ("code", .string(reason.code.rawValue)),
+        ]
+        if !reason.remedy.isEmpty { fields.append(("remedy", .string(reason.remedy))) }
+        if let route = reason.route {
+            func list(_ places: [RouteReport.Place]) -> JSONValue {
+                .list(
+                    places.map {
+                        .object(["kind": .string($0.kind), "address": .string($0.address), "port": .integer($0.port)])
+                    })
+            }
+            fields += [
+                ("ownCandidates", list(route.own)), ("otherCandidates", list(route.other)),
+                ("refusedCandidates", .integer(route.refused)),
+                (
+                    "servers",
+                    .list(
+                        route.servers.map {
+                            .object(["url": .string($0.url), "finding": $0.finding.map { .string($0.words) } ?? .null])
+                        })
+                ),
+            ]
+        }
+        event("ended", fields)
+    }
+
     func event(_ name: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
+        event(name, fields.map { ($0, $1) })
+    }
+
+    private func event(_ name: String, _ fields: [(String, JSONValue)]) {
         guard isJSON else { return }
         var text = "{\"event\":\(JSONValue.string(name).text)"
         for (key, value) in fields { text += ",\(JSONValue.string(key).text):\(value.text)" }
@@ -67,11 +100,13 @@ struct DataOutput: Sendable {
 }
 
 /// As much of JSON as the events need; keys keep their order.
-enum JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Sendable {
+indirect enum JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Sendable {
     case string(String)
     case integer(Int)
     case number(Double)
     case boolean(Bool)
+    case list([JSONValue])
+    case object(KeyValuePairs<String, JSONValue>)
     case null
 
     init(stringLiteral value: String) { self = .string(value) }
@@ -98,6 +133,9 @@ enum JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Sendabl
         case .integer(let value): return String(value)
         case .number(let value): return value.isFinite ? String(value) : "null"
         case .boolean(let value): return value ? "true" : "false"
+        case .list(let values): return "[" + values.map(\.text).joined(separator: ",") + "]"
+        case .object(let fields):
+            return "{" + fields.map { "\(JSONValue.string($0).text):\($1.text)" }.joined(separator: ",") + "}"
         case .null: return "null"
         }
     }

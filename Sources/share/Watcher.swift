@@ -9,13 +9,15 @@ import WindowPlayout
 final class Watcher: Sendable {
     let keeper: PictureKeeper
     private let output: DataOutput
+    private let tellsStatistics: Bool
     private let ending = Monitor<EndReason?>(nil)
     private let session = Monitor<WatchSession?>(nil)
     private let result = Monitor<EndReason?>(nil)
     private let hasPicture = Monitor(false)
 
-    init(output: DataOutput, snapshot: Bool) {
+    init(output: DataOutput, snapshot: Bool, tellsStatistics: Bool) {
         self.output = output
+        self.tellsStatistics = tellsStatistics
         keeper = PictureKeeper(isNeeded: snapshot)
     }
 
@@ -39,12 +41,16 @@ final class Watcher: Sendable {
         _ = NamedThread("clock") { [self] in
             hasPicture.wait { $0 ? () : nil }
             let begin = ContinuousClock.now
+            let tells = output.isJSON || tellsStatistics
+            var line = StatisticsLine()
             while result.with({ $0 == nil }) {
                 let elapsed = seconds(ContinuousClock.now - begin)
                 if let duration, elapsed >= duration { return end(EndReason(.stopped, "the time is over")) }
-                let next = min(output.isJSON ? 1 : .infinity, duration.map { max($0 - elapsed, 0.01) } ?? .infinity)
+                let next = min(tells ? 1 : .infinity, duration.map { max($0 - elapsed, 0.01) } ?? .infinity)
                 if waitForEnd(result, seconds: next) != nil { return }
-                if output.isJSON, let statistics = blocking({ await session.statistics() }) { tell(statistics) }
+                guard tells, let statistics = blocking({ await session.statistics() }) else { continue }
+                tell(statistics)
+                if tellsStatistics { Words.say(line.text(statistics, elapsed: seconds(ContinuousClock.now - begin))) }
             }
         }
     }
@@ -100,7 +106,10 @@ final class Watcher: Sendable {
                 "audioFrames": .integer(statistics.audioFramesPlayed),
                 "audioPeak": .integer(statistics.audioPeak),
                 "roundTripMs": .init(milliseconds: statistics.roundTrip?.inMilliseconds),
-                "badPackets": .integer(statistics.badPackets),
+                "badPackets": .integer(statistics.badPackets), "repaired": .integer(statistics.repaired),
+                "freezes": .integer(statistics.freezes),
+                "freezeMs": .init(milliseconds: statistics.freezeTime.inMilliseconds),
+                "route": .string(statistics.route),
             ])
     }
 }

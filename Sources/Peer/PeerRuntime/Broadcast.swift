@@ -446,6 +446,9 @@ final class Broadcast: ViewerConnectionDelegate {
             result.baseViewers += isLayered && viewer.layer == 0 ? 1 : 0
             result.estimate = min(result.estimate ?? viewer.estimate, viewer.estimate)
             if let time = viewer.roundTripTime { result.roundTrip = max(result.roundTrip ?? time, time) }
+            result.queue = max(result.queue ?? .zero, viewer.backlog)
+            result.fractionLost = max(result.fractionLost, one.fractionLost)
+            result.routes.append(viewer.path)
             result.limit = result.limit ?? viewer.limit
         }
         return result

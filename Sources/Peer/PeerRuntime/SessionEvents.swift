@@ -84,6 +84,12 @@ public struct HostStatistics: Sendable {
     public var retransmissions: Int
     public var estimate: Bitrate?
     public var roundTrip: MediaDuration?
+    /// What waits to be sent to the viewer for whom most does, as time at its rate.
+    public var queue: MediaDuration?
+    /// Of the viewer who loses most, 0...1.
+    public var fractionLost = 0.0
+    /// How each viewer with media flowing is reached: "direct, ..." or "relayed, ...".
+    public var routes: [String] = []
     /// What holds the picture back: nil if nothing does.
     public var limit: String?
     /// Packets that were not what they should be, by everyone.
@@ -116,6 +122,13 @@ public struct WatchStatistics: Sendable {
     public var nacks: Int
     public var keyframeRequests: Int
     public var roundTrip: MediaDuration?
+    /// Packets that came after all, when asked for again.
+    public var repaired: Int
+    /// Times for which nothing could be shown although something was there, and how long they took.
+    public var freezes: Int
+    public var freezeTime: MediaDuration
+    /// "direct, ..." or "relayed, ...".
+    public var route: String
     public var audioFramesPlayed: Int
     /// The loudest sample (0...32,768) since the last report.
     public var audioPeak: Int

@@ -95,6 +95,7 @@ final class ViewerConnection: SecureTransportDelegate {
     var badPackets: Int { transport.badPackets }
     var path: String { transport.path }
     private var isCongested: Bool { isReceiving && sender.backlog > .milliseconds(20) }
+    var backlog: MediaDuration { sender.backlog }
     var limit: String? { sender.limit.words }
 
     // MARK: Setting up

@@ -300,6 +300,8 @@ final class Watching: HostConnectionDelegate {
             bytesReceived: received?.bytes ?? 0,
             packetsLost: received?.lost ?? 0, nacks: received?.nacks ?? 0,
             keyframeRequests: received?.keyframeRequests ?? 0, roundTrip: connection?.roundTripTime,
+            repaired: received?.repaired ?? 0, freezes: received?.freezes ?? 0,
+            freezeTime: received?.freezeTime ?? .zero, route: connection?.transport.path ?? "no path",
             audioFramesPlayed: speakers.values.reduce(0) { $0 + $1.framesPlayed },
             audioPeak: speakers.values.reduce(0) { max($0, $1.takePeak()) },
             badPackets: connection?.transport.badPackets ?? 0)

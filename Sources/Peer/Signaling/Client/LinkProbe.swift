@@ -42,7 +42,8 @@ public enum LinkProbe {
             guard let address = try? SocketAddress(ipAddress: text, port: link.port) else { continue }
             let begin = ContinuousClock.now
             do {
-                let channel = try await ClientBootstrap(group: group).connectTimeout(.seconds(4)).connect(to: address).get()
+                let channel = try await ClientBootstrap(group: group).connectTimeout(.seconds(4)).connect(to: address)
+                    .get()
                 channel.close(promise: nil)
                 let time = (ContinuousClock.now - begin).components
                 let milliseconds = Double(time.seconds) * 1_000 + Double(time.attoseconds) / 1e15
@@ -56,7 +57,8 @@ public enum LinkProbe {
                     "the host has stopped, or the link is old; behind a NAT, its router has to forward that TCP port to it"
             } catch let error as IOError {
                 step.what = "\(text) cannot be reached: \(String(cString: strerror(error.errnoCode)))"
-                step.remedy = "connect to the host's network or VPN; the address may be a private one of another network"
+                step.remedy =
+                    "connect to the host's network or VPN; the address may be a private one of another network"
             } catch {
                 step.what = "port \(link.port) of \(text) does not answer within 4 s"
                 step.remedy =

@@ -128,7 +128,38 @@ extension ViewerPage {
                     const count = Number(message.count ?? message.viewercount ?? message.viewerCount) || 0;
                     root.dataset.viewers = count;
                     $('count').textContent = count > 1 ? `${count} watching` : '';
+                } else if (message.type === 'candidates' && typeof message.fragment === 'string') {
+                    this.addLate(message.fragment);
                 }
+            }
+
+            // What the host found after its answer: all of it so far, so most may be known.
+            async addLate(fragment) {
+                const ufrag = sdp => (/^a=ice-ufrag:(.*?)\s*$/m.exec(sdp) || [])[1];
+                const remote = this.pc.remoteDescription;
+                if (this.isOver || !remote || ufrag(fragment) !== ufrag(remote.sdp)) return;
+                const lines = fragment.split(/\r?\n/).filter(line => line.startsWith('a=candidate:')).slice(0, 40);
+                for (const line of lines) {
+                    try {
+                        await this.pc.addIceCandidate({ candidate: line.slice(2), sdpMLineIndex: 0, usernameFragment: ufrag(fragment) });
+                    } catch {}
+                }
+            }
+
+            // Which addresses there were, for somebody who has to find out why nothing goes through.
+            tried() {
+                const list = sdp => {
+                    const fields = [...(sdp || '').matchAll(/^a=candidate:(.*)$/gm)].map(match => match[1].trim().split(' '));
+                    const found = new Set(fields.filter(field => field.length > 7 && field[2].toLowerCase() === 'udp')
+                        .map(field => (field[4].endsWith('.local') ? 'a hidden address' : field[4])
+                            + ({ srflx: ' (seen by others)', relay: ' (TURN)' }[field[7]] || '')));
+                    return found.size ? [...found].slice(0, 4).join(', ') : 'none';
+                };
+                const own = list((this.pc.localDescription || {}).sdp), other = list((this.pc.remoteDescription || {}).sdp);
+                const hasTURN = (this.pc.getConfiguration().iceServers || []).some(server => String(server.urls).includes('turn'));
+                return `Addresses tried here: ${own}; at the host: ${other}. ` + (hasTURN
+                    ? 'The host named a TURN server, which did not help: a firewall may block UDP.'
+                    : 'No TURN server is configured: the host can name one with --turn.');
             }
 
             connectionChanged() {
@@ -142,7 +173,7 @@ extension ViewerPage {
                         };
                     }
                 } else if (state === 'failed') {
-                    if (root.dataset.state !== 'playing') this.end('error', 'No way to the host was found.', 'A firewall or the router of one side blocks it. Try from the same network, or ask the host about a relay.');
+                    if (root.dataset.state !== 'playing') this.end('error', 'No way to the host was found.', 'A firewall or the router of one side blocks it. ' + this.tried());
                 } else if (state === 'closed') {
                     this.hostIsGone('The host has ended the connection.');
                 }

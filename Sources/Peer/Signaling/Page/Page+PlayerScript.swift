@@ -61,6 +61,7 @@ extension ViewerPage {
             if (event.target.tagName === 'INPUT' || event.ctrlKey || event.metaKey || event.altKey) return;
             if (root.dataset.state !== 'playing') return;
             if (event.key === 'f') fullscreen();
+            if (event.key === 's') toggleStatistics();
             if (event.key === 'm' && !$('mute').hidden) sound(!video.muted);
         });
         """##

@@ -2,7 +2,7 @@ extension ViewerPage {
     /// Served under `/_/page.js`; `text/javascript`.
     static let script =
         "const words = '" + WordList.words.joined(separator: " ") + "'.split(' ');\n"
-        + [opening, linkScript, visitScript, playerScript, closing].joined(separator: "\n\n")
+        + [opening, linkScript, visitScript, playerScript, statisticsScript, closing].joined(separator: "\n\n")
 
     /// What all parts use: the words on the page, and bytes.
     private static let opening = ##"""

@@ -32,6 +32,10 @@ extension ViewerPage {
         #sound { position: absolute; top: 1.2rem; }
         #notice { position: absolute; top: 1.2rem; max-width: calc(100% - 3rem); padding: .5rem 1rem; border-radius: 10px;
           background: rgba(32, 33, 36, .9); border: 1px solid var(--line); }
+        #statistics { position: absolute; top: 1.2rem; left: 1.2rem; max-width: calc(100% - 2.4rem); padding: .5rem .8rem;
+          border-radius: 10px; background: rgba(32, 33, 36, .88); border-spacing: .8rem .1rem; font-size: .85rem;
+          font-variant-numeric: tabular-nums; overflow-wrap: anywhere; pointer-events: none; }
+        #statistics td:first-child { color: var(--soft); white-space: nowrap; }
         #bar { position: absolute; bottom: max(1.2rem, env(safe-area-inset-bottom)); display: flex; align-items: center; gap: .6rem;
           max-width: calc(100% - 1rem); padding: .5rem .6rem .5rem 1rem; border-radius: 14px; background: rgba(32, 33, 36, .88);
           transition: opacity .25s; white-space: nowrap; }

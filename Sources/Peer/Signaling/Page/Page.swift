@@ -38,12 +38,14 @@ enum ViewerPage {
         <noscript>Watching needs JavaScript, and it is switched off in this browser.</noscript>
         </section>
         <div id="notice" role="status" aria-live="polite" hidden></div>
+        <table id="statistics" hidden><tbody id="numbers"></tbody></table>
         <button id="sound" type="button" hidden>Click for sound</button>
         <nav id="bar" hidden>
         <span id="live">Live</span>
         <span id="count"></span>
         <button id="mute" type="button" title="Sound on or off (M)" hidden>Mute</button>
         <button id="full" type="button" title="Full screen (F)">Full screen</button>
+        <button id="stats" type="button" title="Statistics (S)">Statistics</button>
         <button id="leave" type="button" title="Stop watching">Leave</button>
         </nav>
         </main>

@@ -1,0 +1,68 @@
+import MediaCore
+import PeerRuntime
+
+/// `--stats`: a line a second on stderr, of what the session does. Rates are those of the time since the last line.
+struct StatisticsLine {
+    private var last: (frames: Int, bytes: Int, packets: Int, lost: Int, at: Double)?
+
+    /// - Parameter elapsed: seconds since some start.
+    mutating func text(_ statistics: HostStatistics, elapsed: Double) -> String {
+        let now = (statistics.video.frames, statistics.bytesSent, statistics.packetsSent, 0, elapsed)
+        defer { last = now }
+        var parts = ["\(statistics.connected) of \(statistics.viewers) connected"]
+        if statistics.connected > 0 {
+            parts += [
+                "rtt " + Self.milliseconds(statistics.roundTrip?.inMilliseconds),
+                "loss " + Self.percent(statistics.fractionLost),
+                "estimate " + (statistics.estimate.map { StatusLine.rate(Double($0.bitsPerSecond)) } ?? "-"),
+            ]
+        }
+        if let last, elapsed > last.at {
+            parts.append("sent " + StatusLine.rate(Double(now.1 - last.bytes) * 8 / (elapsed - last.at)))
+            parts.append("frames \(Self.perSecond(now.0 - last.frames, elapsed - last.at))/s")
+        }
+        parts += [
+            "queue " + Self.milliseconds(statistics.queue?.inMilliseconds), "repeated \(statistics.retransmissions)",
+            "key \(statistics.video.keyframes)", "skipped \(statistics.video.skipped)",
+        ]
+        if let limit = statistics.limit { parts.append("limit \(limit)") }
+        if statistics.connected > 0 {
+            parts.append("route " + (statistics.routes.isEmpty ? "-" : statistics.routes.joined(separator: " + ")))
+        }
+        return "stats: " + parts.joined(separator: " | ")
+    }
+
+    mutating func text(_ statistics: WatchStatistics, elapsed: Double) -> String {
+        let now = (
+            statistics.decode.frames, statistics.bytesReceived, statistics.packetsReceived, statistics.packetsLost,
+            elapsed
+        )
+        defer { last = now }
+        var parts = ["rtt " + Self.milliseconds(statistics.roundTrip?.inMilliseconds)]
+        if let last, elapsed > last.at {
+            let (lost, got) = (now.3 - last.lost, now.2 - last.packets)
+            parts += [
+                "loss " + Self.percent(lost + got > 0 ? Double(lost) / Double(lost + got) : 0),
+                "received " + StatusLine.rate(Double(now.1 - last.bytes) * 8 / (elapsed - last.at)),
+                "frames \(Self.perSecond(now.0 - last.frames, elapsed - last.at))/s",
+            ]
+        }
+        parts += [
+            "freezes \(statistics.freezes) (\(Self.milliseconds(statistics.freezeTime.inMilliseconds)))",
+            "latency " + Self.milliseconds(statistics.decode.latency(percentile: 0.5)),
+            "repaired \(statistics.repaired)", "key frames asked for \(statistics.keyframeRequests)",
+            "route \(statistics.route)",
+        ]
+        return "stats: " + parts.joined(separator: " | ")
+    }
+
+    private static func milliseconds(_ value: Double?) -> String {
+        value.map { "\(($0 * 10).rounded() / 10) ms" } ?? "-"
+    }
+
+    private static func percent(_ value: Double) -> String { "\((value * 1_000).rounded() / 10) %" }
+
+    private static func perSecond(_ count: Int, _ seconds: Double) -> Int {
+        Int((Double(count) / seconds).rounded())
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The way of the media: servers by option, what is said when there is no way, and the doctor.
+@Suite(.serialized, .timeLimit(.minutes(4)))
+struct PathTests {
+    private static let host = ["--source", "test", "--audio", "none"]
+
+    private func run(_ arguments: [String], environment: [String: String] = [:], input: String? = nil) throws
+        -> (code: Int32?, output: String, words: String)
+    {
+        let process = try ShareProcess(arguments, environment: environment, input: input)
+        let code = process.exitCode(seconds: 60)
+        return (code, process.lines.joined(separator: "\n"), process.errorText)
+    }
+
+    /// The host may send through TURN alone, and the server refuses it.
+    @Test func whoFindsNoWayHearsWhy() throws {
+        let relay = try RelayServer(password: "another")
+        let secret = "cr3dential-of-nobody"
+        let host = try HostedScreen(
+            Self.host + ["--relay-only", "--turn", relay.url()], environment: ["SHARE_TURN_CREDENTIAL": secret])
+        let viewer = try host.join()
+        let ended = try #require(viewer.event("ended", seconds: 50), "\(viewer.errorText)")
+        #expect(viewer.exitCode(seconds: 5) == 68)
+        #expect(ended["code"] as? String == "noRoute")
+        let words = viewer.errorText
+        #expect(words.contains("no route: your side has only 127.0.0.1"), "\(words)")
+        #expect(words.contains("the host named none"), "\(words)")
+        #expect(words.contains("turn:127.0.0.1:\(relay.port)?transport=udp does not accept the user name"), "\(words)")
+        #expect((ended["remedy"] as? String)?.contains("SHARE_TURN_CREDENTIAL") == true)
+        let own = try #require(ended["ownCandidates"] as? [[String: Any]])
+        #expect(own.contains { $0["kind"] as? String == "host" && $0["address"] as? String == "127.0.0.1" })
+        #expect((ended["otherCandidates"] as? [Any])?.isEmpty == true)
+        #expect((ended["servers"] as? [[String: Any]])?.first?["finding"] is String)
+        // The host says its part, and nobody says the credential.
+        #expect(host.process.event("viewer-left", seconds: 30)?["code"] as? String == "noRoute")
+        let list = try Program("ps", ["-ww", "-eo", "args"]).finish()
+        for text in [words, host.process.errorText, list, host.process.lines.joined(), viewer.lines.joined()] {
+            #expect(!text.contains(secret))
+        }
+    }
+
+    @Test(arguments: [
+        ["--turn", "turn:alice:secret@host"], ["--turn", "turn:host"], ["--turn", "http://alice@host"],
+        ["--turn", "turn:alice@host:99999"], ["--stun", "a b"], ["--stun", "turn:host"], ["--turn", "turn:@host"],
+    ])
+    func serversThatCannotBeReadAreRefused(_ arguments: [String]) throws {
+        for command in [["host", "--accept", "any"] + Self.host, ["join", "--headless"]] {
+            let result = try run(command + arguments, environment: ["SHARE_TURN_CREDENTIAL": "x"])
+            #expect(result.code == 64)
+            #expect(!result.words.contains("secret"))
+        }
+    }
+
+    @Test func aTURNServerWantsACredential() throws {
+        let result = try run(
+            ["host", "--accept", "any", "--turn", "turn:alice@127.0.0.1"] + Self.host,
+            environment: ["SHARE_TURN_CREDENTIAL": ""])
+        #expect(result.code == 64)
+        #expect(result.words.contains("SHARE_TURN_CREDENTIAL"))
+    }
+
+    @Test func theDoctorWalksTheWay() throws {
+        let relay = try RelayServer(password: "secret")
+        let host = try HostedScreen(Self.host)
+        let servers = ["--stun", "127.0.0.1:\(relay.port)", "--turn", relay.url(), "--turn", relay.url("tcp")]
+        let good = try run(
+            ["doctor", "--link", "-"] + servers, environment: ["SHARE_TURN_CREDENTIAL": "secret"],
+            input: host.link + "\n")
+        #expect(good.code == 0, "\(good.output)")
+        for subject in ["name", "tcp", "certificate", "broadcast", "media", "stun", "turn"] {
+            #expect(good.output.contains("ok      \(subject) "), "\(subject) in \(good.output)")
+        }
+        // Nobody was asked.
+        #expect(!host.process.lines.contains { $0.contains("\"knock\"") })
+
+        let refused = try run(
+            ["doctor", "--link", "-"] + servers, environment: ["SHARE_TURN_CREDENTIAL": "wrong"],
+            input: host.link + "\n")
+        #expect(refused.code == 70)
+        #expect(refused.output.contains("fails   turn") && refused.output.contains("-> check USER"))
+
+        host.process.kill()
+        let gone = try run(["doctor", "--link", "-"], input: host.link + "\n")
+        #expect(gone.code == 70)
+        #expect(gone.output.contains("nothing listens at port") && gone.output.contains("-> "))
+        #expect(try run(["doctor", "--link", "nonsense"]).code == 65)
+    }
+
+    @Test func statisticsAreALineASecond() throws {
+        let host = try HostedScreen(Self.host + ["--stats"])
+        let viewer = try host.join(["--stats", "--for", "4"])
+        #expect(viewer.exitCode(seconds: 40) == 0)
+        let seen = viewer.errorText.split(separator: "\n").filter { $0.hasPrefix("stats: ") }
+        #expect(seen.count >= 2)
+        for word in ["rtt ", "loss ", "received ", "frames ", "freezes ", "route direct"] {
+            #expect(seen.last?.contains(word) == true, "\(word) in \(seen)")
+        }
+        let sent = host.process.errorText.split(separator: "\n").filter { $0.hasPrefix("stats: 1 of 1 connected") }
+        for word in ["rtt ", "loss ", "estimate ", "sent ", "queue ", "frames ", "route direct"] {
+            #expect(sent.last?.contains(word) == true, "\(word) in \(sent)")
+        }
+        let event = try #require(viewer.event("statistics", seconds: 1))
+        for key in ["roundTripMs", "lost", "freezes", "freezeMs", "repaired", "route"] { #expect(event[key] != nil) }
+    }
+}

@@ -1,0 +1,70 @@
+import MediaCore
+import PeerRuntime
+import SessionDescription
+import Signaling
+import TestSource
+import Testing
+import VPXCodec
+
+/// A viewer that was let in names places that no packet should go to, and many of them.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct HostileCandidateTests {
+    private static let hostile =
+        [
+            "candidate:1 1 udp 1 somewhere.example.org 9 typ host", "candidate:1 1 udp 1 abcd-ef.local 9 typ host",
+            "candidate:1 1 udp 0 192.0.2.1 9 typ host", "candidate:1 1 udp 1 0.0.0.0 9 typ host",
+            "candidate:1 1 udp 1 224.0.0.1 9 typ host", "candidate:1 1 udp 1 255.255.255.255 9 typ host",
+            "candidate:1 1 udp 1 192.0.2.1 0 typ host", "candidate:1 1 udp 1 192.0.2.1 70000 typ host",
+            "candidate:1 2 udp 1 192.0.2.1 9 typ host", "candidate:1 1 tcp 1 192.0.2.1 9 typ host tcptype passive",
+            "candidate:1 1 udp 99999999999 192.0.2.1 9 typ host", "candidate:1 1 udp 1 192.0.2.1 9 typ nonsense",
+            "candidate:", "candidate:\u{0}", "candidate:" + String(repeating: "1 ", count: 900),
+            "candidate:1 1 udp 1 1.2.3 9 typ host", "candidate:1 1 udp 1 ::ffff 9 typ host raddr x rport y",
+        ] + (1...200).map { "candidate:\($0) 1 udp \($0) 127.0.0.1 \($0 + 1_023) typ host" }
+
+    @Test func theyAreCountedAndTheNextViewerIsServed() async throws {
+        let host = try HostSession(
+            configuration: .init(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
+                maximumBitrate: .kilobits(8_000), mood: nil),
+            identity: try .ephemeral(), source: TestPicture(), encoder: VP8Encoder(), audio: [],
+            door: { _ in .accepted }, emit: { _ in })
+        let link = try await host.start()
+        let fingerprint = try Identity.ephemeral().fingerprint
+        let client = try SignalingClient(link: link)
+        let ticket = try await client.knock(name: "hostile", fingerprint: fingerprint)
+        guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
+            Issue.record("not accepted")
+            return
+        }
+        let credentials = ICECredentials(usernameFragment: "hostile1", password: String(repeating: "h", count: 24))
+        let offer = viewerOffer(
+            credentials: credentials, fingerprint: try #require(Fingerprint(sha256: fingerprint)), candidates: [],
+            endsCandidates: false, audioTracks: 2)
+        // In the offer, a few; then all of them, again and again.
+        let lines = Self.hostile.prefix(30).map { "a=\($0)\r\n" }.joined()
+        _ = try await client.offer(offer + lines, token: token)
+        for start in stride(from: 0, to: Self.hostile.count, by: 40) {
+            let some = Self.hostile[start..<min(start + 40, Self.hostile.count)]
+            let fragment = "a=ice-ufrag:hostile1\r\n" + some.map { "a=\($0)\r\n" }.joined()
+            for _ in 0..<2 {
+                do {
+                    try await client.trickle(fragment)
+                } catch {
+                    #expect(error.code == .offerRefused, "\(error)")
+                }
+            }
+        }
+        #expect(try #require(await host.statistics()).badPackets >= 100)
+        #expect(await host.statistics()?.viewers == 1)
+
+        let seen = Seen()
+        let viewer = try watcher(link, seen)
+        let running = Task { await viewer.run() }
+        #expect(await seen.wait { $0.counters.count >= 5 })
+        viewer.leave()
+        #expect(await running.value.code == .stopped)
+        await client.leave()
+        await client.close()
+        await host.stop(EndReason(.stopped, "done"))
+    }
+}

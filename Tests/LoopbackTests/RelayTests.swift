@@ -1,0 +1,103 @@
+import MediaCore
+import PeerRuntime
+import Signaling
+import TestSource
+import TestSupport
+import Testing
+import VPXCodec
+
+/// Sessions over coturn.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct RelayTests {
+    private func server(_ relay: RelayServer, _ transport: String, password: String = "secret") -> ICEServer {
+        ICEServer(
+            urls: ["turn:127.0.0.1:\(relay.port)?transport=\(transport)"], username: RelayServer.user,
+            credential: password)
+    }
+
+    private func host(
+        _ servers: [ICEServer], relaysOnly: Bool = false, token: String? = nil,
+        emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in }
+    ) async throws -> (HostSession, Link) {
+        var configuration = HostSession.Configuration(
+            listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: token, framesPerSecond: 60,
+            maximumBitrate: .kilobits(8_000), mood: nil)
+        configuration.iceServers = servers
+        configuration.usesOnlyRelays = relaysOnly
+        let session = try HostSession(
+            configuration: configuration, identity: try .ephemeral(), source: TestPicture(), encoder: VP8Encoder(),
+            audio: [], door: { _ in .accepted }, emit: emit)
+        return (session, try await session.start())
+    }
+
+    private func watch(
+        _ link: Link, _ seen: Seen, servers: [ICEServer] = [], relaysOnly: Bool = false
+    ) throws -> (WatchSession, Monitor<String?>, Task<EndReason, Never>) {
+        let path = Monitor<String?>(nil)
+        let viewer = try watcher(link, seen, servers: servers, relaysOnly: relaysOnly) { event in
+            if case .connected(let text) = event { path.change { $0 = text } }
+        }
+        return (viewer, path, Task { await viewer.run() })
+    }
+
+    /// The host sends through TURN alone; it gives the viewer the same server.
+    @Test(arguments: ["udp", "tcp"])
+    func theHostsRelayCarriesTheSession(_ transport: String) async throws {
+        let relay = try RelayServer(password: "secret")
+        let (host, link) = try await host([server(relay, transport)], relaysOnly: true)
+        let seen = Seen()
+        let (viewer, path, running) = try watch(link, seen)
+        #expect(await seen.wait { $0.counters.count >= 20 })
+        #expect(path.with { $0 }?.hasPrefix("relayed") == true)
+        #expect(await host.statistics()?.routes.first?.hasPrefix("relayed") == true)
+        viewer.leave()
+        #expect(await running.value.code == .stopped)
+        await host.stop(EndReason(.stopped, "done"))
+        #expect(relay.relays >= 1)
+    }
+
+    /// The viewer's relay is found after the offer, or with it; either way the host hears of it.
+    @Test(arguments: ["udp", "tcp"])
+    func theViewersOwnRelayCarriesTheSession(_ transport: String) async throws {
+        let relay = try RelayServer(password: "secret")
+        let (host, link) = try await host([])
+        let seen = Seen()
+        let (viewer, path, running) = try watch(link, seen, servers: [server(relay, transport)], relaysOnly: true)
+        #expect(await seen.wait { $0.counters.count >= 20 })
+        #expect(path.with { $0 }?.hasPrefix("relayed") == true)
+        viewer.leave()
+        #expect(await running.value.code == .stopped)
+        await host.stop(EndReason(.stopped, "done"))
+    }
+
+    @Test func aServerThatRefusesIsToldAndHindersNobody() async throws {
+        let relay = try RelayServer(password: "another")
+        let warnings = Monitor<[String]>([])
+        let (host, link) = try await host([server(relay, "udp"), server(relay, "tcp")]) { event in
+            if case .warning(let sentence) = event { warnings.change { $0.append(sentence) } }
+        }
+        let seen = Seen()
+        let (viewer, path, running) = try watch(link, seen)
+        #expect(await seen.wait { $0.counters.count >= 5 })
+        #expect(path.with { $0 }?.hasPrefix("direct") == true)
+        viewer.leave()
+        #expect(await running.value.code == .stopped)
+        let told = await waiting(warnings) { $0.count == 2 ? $0 : nil }
+        #expect(told?.allSatisfy { $0.contains("does not accept the user name") } == true, "\(told ?? [])")
+        #expect(told?.contains { $0.contains("secret") } == false)
+        await host.stop(EndReason(.stopped, "done"))
+    }
+
+    @Test func aServerThatHasDiedHindersNobody() async throws {
+        let relay = try RelayServer(password: "secret")
+        let (host, link) = try await host([server(relay, "udp"), server(relay, "tcp")])
+        relay.kill()
+        let seen = Seen()
+        let (viewer, path, running) = try watch(link, seen)
+        #expect(await seen.wait { $0.counters.count >= 5 })
+        #expect(path.with { $0 }?.hasPrefix("direct") == true)
+        viewer.leave()
+        #expect(await running.value.code == .stopped)
+        await host.stop(EndReason(.stopped, "done"))
+    }
+}

@@ -1,0 +1,66 @@
+import Glibc
+import MediaCore
+import OpusCodec
+import PeerRuntime
+import Signaling
+import TestSource
+import VPXCodec
+
+/// What a viewer saw and heard.
+final class Seen: PictureSink, AudioSink {
+    struct State {
+        /// The frame numbers that the pictures show.
+        var counters: [Int] = []
+        /// Audible samples of one channel.
+        var samples = 0
+    }
+
+    private let monitor = Monitor(State())
+    private let pattern = TestPattern(TestPicture.defaultSize)
+
+    var state: State { monitor.with { $0 } }
+
+    func show(_ picture: I420Picture) {
+        let number = pattern.frameNumber(in: picture)
+        monitor.change { if let number { $0.counters.append(number) } }
+    }
+
+    func play(_ samples: UnsafeBufferPointer<Int16>) {
+        let audible = samples.contains { abs(Int($0)) > 1_000 } ? samples.count / 2 : 0
+        monitor.change { $0.samples += audible }
+    }
+
+    var latency: MediaDuration { .zero }
+    func close() {}
+
+    /// Waits for 20 s at most.
+    func wait(_ condition: @escaping @Sendable (State) -> Bool) async -> Bool {
+        await waiting(monitor) { condition($0) ? true : nil } ?? false
+    }
+}
+
+/// Waits for 20 s at most, on a thread of its own.
+func waiting<Value: Sendable, Result: Sendable>(
+    _ monitor: Monitor<Value>, _ body: @escaping @Sendable (Value) -> Result?
+) async -> Result? {
+    await withCheckedContinuation { continuation in
+        _ = NamedThread("wait") {
+            var now = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &now)
+            let deadline = MediaInstant(nanoseconds: Int64(now.tv_sec + 20) * 1_000_000_000)
+            continuation.resume(returning: monitor.wait(until: deadline) { body($0) })
+        }
+    }
+}
+
+/// A viewer without sound.
+func watcher(
+    _ link: Link, _ seen: Seen, servers: [ICEServer] = [], relaysOnly: Bool = false,
+    emit: @escaping @Sendable (WatchEvent) -> Void = { _ in }
+) throws -> WatchSession {
+    WatchSession(
+        link: link, identity: try .ephemeral(), name: "viewer", servers: servers, usesOnlyRelays: relaysOnly,
+        playback: .init(
+            decoder: { () throws(CodecFailure) in VP8Decoder() }, sink: seen,
+            audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { nil }), emit: emit)
+}

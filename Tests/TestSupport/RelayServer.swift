@@ -1,0 +1,60 @@
+import Foundation
+import Glibc
+
+/// coturn on loopback, with one user. Killed with the value.
+package final class RelayServer: Sendable {
+    package static let user = "alice"
+
+    package let port: UInt16
+    private let program: Program
+    private let folder: TemporaryFolder
+
+    package init(password: String) throws {
+        folder = try TemporaryFolder()
+        port = try Self.freePort()
+        program = try Program(
+            "turnserver",
+            [
+                "-n", "--no-cli", "--listening-ip", "127.0.0.1", "--relay-ip", "127.0.0.1", "--listening-port",
+                "\(port)",
+                "--no-tls", "--no-dtls", "--lt-cred-mech", "--user", "\(Self.user):\(password)", "--realm", "test",
+                "--allow-loopback-peers", "--no-rfc5780", "--log-file", "stdout", "--simple-log",
+                "--pidfile", folder.path + "/pid", "--userdb", folder.path + "/users",
+            ])
+        guard program.line(seconds: 20, { $0.contains("Total General servers") ? true : nil }) == true else {
+            throw Program.Failure("coturn did not start: \(program.text.output.suffix(500)) \(program.text.errors)")
+        }
+    }
+
+    /// For `--turn`.
+    package func url(_ transport: String = "udp") -> String {
+        "turn:\(Self.user)@127.0.0.1:\(port)?transport=\(transport)"
+    }
+
+    /// How many relays it has given away so far.
+    package var relays: Int { program.text.output.components(separatedBy: "ALLOCATE processed, success").count - 1 }
+
+    /// It dies.
+    package func kill() { program.kill() }
+
+    /// A port that was free for UDP and TCP a moment ago.
+    private static func freePort() throws -> UInt16 {
+        for _ in 0..<20 {
+            let sockets = [SOCK_DGRAM, SOCK_STREAM].map { socket(AF_INET, Int32($0.rawValue), 0) }
+            defer { for socket in sockets { close(socket) } }
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let areFree = sockets.allSatisfy { socket in
+                withUnsafeMutablePointer(to: &address) {
+                    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                        bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
+                    }
+                }
+            }
+            if areFree { return UInt16(bigEndian: address.sin_port) }
+        }
+        throw Program.Failure("no port is free")
+    }
+}
