@@ -46,7 +46,7 @@ struct DoctorCommand: ParsableCommand {
         findings += checkServers(servers, isNeeded: link != nil)
         let width = findings.map(\.subject.count).max() ?? 0
         for finding in findings {
-            let mark = finding.isGood ? "ok     " : link == nil ? "missing" : "fails  "
+            let mark = (finding.isGood ? "ok" : finding.failure).padding(toLength: 7, withPad: " ", startingAt: 0)
             print("\(mark) \(finding.subject.padding(toLength: width, withPad: " ", startingAt: 0))  \(finding.what)")
             if !finding.remedy.isEmpty {
                 print("        \(String(repeating: " ", count: width))  -> \(finding.remedy)")
@@ -59,6 +59,7 @@ struct DoctorCommand: ParsableCommand {
         var subject: String
         var what: String
         var isGood = true
+        var failure = "missing"
         /// Nothing works without it.
         var isNeeded = false
         var remedy = ""
@@ -75,7 +76,8 @@ struct DoctorCommand: ParsableCommand {
     private func checkWay(_ link: Link) -> [Finding] {
         var findings = blocking { await LinkProbe.walk(link) }.map { step in
             Finding(
-                subject: step.subject, what: step.what, isGood: step.isGood, isNeeded: true, remedy: step.remedy)
+                subject: step.subject, what: step.what, isGood: step.isGood, failure: "fails", isNeeded: true,
+                remedy: step.remedy)
         }
         if findings.allSatisfy(\.isGood) {
             findings.append(
@@ -94,7 +96,7 @@ struct DoctorCommand: ParsableCommand {
         return blocking { await paths.findings() }.map { url, finding in
             Finding(
                 subject: url.hasPrefix("stun") ? "stun" : "turn", what: "\(url) \(finding.words)",
-                isGood: finding.isGood, isNeeded: isNeeded, remedy: finding.remedy)
+                isGood: finding.isGood, failure: "fails", isNeeded: isNeeded, remedy: finding.remedy)
         }
     }
 

@@ -272,6 +272,7 @@ enum HostNarrator {
                     "viewers": .integer(viewers),
                 ])
             Words.say("share: \(title(who)) has gone: \(reason.sentence)")
+            if !reason.remedy.isEmpty { Words.say("       \(reason.remedy)") }
         case .warning(let sentence): Words.say("share: \(sentence)")
         case .ended: break
         }

@@ -51,7 +51,7 @@ struct StatisticsLine {
             "freezes \(statistics.freezes) (\(Self.milliseconds(statistics.freezeTime.inMilliseconds)))",
             "latency " + Self.milliseconds(statistics.decode.latency(percentile: 0.5)),
             "repaired \(statistics.repaired)", "key frames asked for \(statistics.keyframeRequests)",
-            "route \(statistics.route)",
+            "layer \(statistics.layer.map { "\($0)" } ?? "-")", "route \(statistics.route)",
         ]
         return "stats: " + parts.joined(separator: " | ")
     }

@@ -110,6 +110,7 @@ final class Watcher: Sendable {
                 "freezes": .integer(statistics.freezes),
                 "freezeMs": .init(milliseconds: statistics.freezeTime.inMilliseconds),
                 "route": .string(statistics.route),
+                "layer": statistics.layer.map { .integer($0) } ?? .null,
             ])
     }
 }

@@ -8,12 +8,14 @@ final class PageDesk: BroadcastDesk {
     let withdrawals: AsyncStream<KnockWithdrawal>
     let offers: AsyncStream<String>
     let fragments: AsyncStream<String>
+    let opened: AsyncStream<SessionID>
     let closed: AsyncStream<SessionID>
 
     private let onKnock: AsyncStream<Knock>.Continuation
     private let onWithdrawal: AsyncStream<KnockWithdrawal>.Continuation
     private let onOffer: AsyncStream<String>.Continuation
     private let onFragment: AsyncStream<String>.Continuation
+    private let onOpen: AsyncStream<SessionID>.Continuation
     private let onClose: AsyncStream<SessionID>.Continuation
     private let decision: @Sendable (Knock) async -> KnockDecision
     private let fingerprint: [UInt8]
@@ -25,6 +27,7 @@ final class PageDesk: BroadcastDesk {
         (withdrawals, onWithdrawal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
         (offers, onOffer) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
         (fragments, onFragment) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
+        (opened, onOpen) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
         (closed, onClose) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
     }
 
@@ -39,7 +42,9 @@ final class PageDesk: BroadcastDesk {
         onOffer.yield(offer)
         do {
             let text = answer(to: try ViewerOffer(offer), try Self.media(fingerprint: fingerprint))
-            return OpenedSession(id: .random(), answer: text, etag: "one")
+            let id = SessionID.random()
+            onOpen.yield(id)
+            return OpenedSession(id: id, answer: text, etag: "one")
         } catch {
             throw OfferRefusal(.notAcceptable, "\(error)")
         }

@@ -68,6 +68,67 @@ extension InteropTests {
             }
         }
 
+        @Test(arguments: Browser.Kind.allCases)
+        func theStatisticsComeAndGo(kind: Browser.Kind) async throws {
+            try await playing(kind) { browser, _ in
+                #expect(try await browser.evaluate(Self.isStatisticsHidden) == true)
+                _ = try await browser.evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: 's' }))")
+                // The second report has rates.
+                let text = try await browser.evaluate(
+                    """
+                    new Promise(done => {
+                        const panel = document.getElementById("statistics");
+                        const look = () => /\\d+ a second/.test(panel.textContent) && done(panel.innerText);
+                        new MutationObserver(look).observe(panel, { subtree: true, childList: true });
+                        look();
+                        setTimeout(() => done(panel.innerText), 8000);
+                    })
+                    """)
+                for words in ["320 x 180", "a second", "round trip", "loss", "direct"] {
+                    #expect(text.string?.contains(words) == true, "\(words) in \(text)")
+                }
+                try await browser.click("stats")
+                #expect(try await browser.evaluate(Self.isStatisticsHidden) == true)
+            }
+        }
+
+        /// A fragment of another ICE session is left alone.
+        @Test(arguments: Browser.Kind.allCases)
+        func candidatesThatTheHostFindsLateAreTaken(kind: Browser.Kind) async throws {
+            try await PageStage.with { stage in
+                try await Browser.with(kind) { browser in
+                    try await browser.preload(
+                        """
+                        window.late = [];
+                        const take = RTCPeerConnection.prototype.addIceCandidate;
+                        RTCPeerConnection.prototype.addIceCandidate = async function (candidate) {
+                            await take.call(this, candidate);
+                            window.late.push(candidate.candidate);
+                            document.documentElement.dataset.late = window.late.length;
+                        };
+                        """)
+                    try await browser.open(stage.link.text)
+                    let session = try #require(await stage.desk.opened.next())
+                    let candidate = "candidate:7 1 udp 16777215 127.0.0.1 9 typ relay raddr 127.0.0.1 rport 9"
+                    let fragment = "a=ice-pwd:passwordpasswordpasswd\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\n"
+                    stage.server.send(candidates: "a=ice-ufrag:else\r\n\(fragment)a=\(candidate)0\r\n", of: session)
+                    stage.server.send(candidates: "a=ice-ufrag:host\r\n\(fragment)a=\(candidate)\r\n", of: session)
+                    let taken = try await browser.evaluate(
+                        """
+                        new Promise(done => {
+                            const root = document.documentElement;
+                            const look = () => root.dataset.late && done(window.late);
+                            new MutationObserver(look).observe(root, { attributes: true });
+                            look();
+                            setTimeout(() => done(window.late), 8000);
+                        })
+                        """)
+                    #expect(taken == [.string(candidate)])
+                }
+            }
+        }
+
+        private static let isStatisticsHidden = "document.getElementById('statistics').hidden"
         private static let isSilent = "['video', 'microphone'].map(id => document.getElementById(id).muted)"
 
         private func playing(

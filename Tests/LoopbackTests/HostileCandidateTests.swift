@@ -36,7 +36,8 @@ struct HostileCandidateTests {
             Issue.record("not accepted")
             return
         }
-        let credentials = ICECredentials(usernameFragment: "hostile1", password: String(repeating: "h", count: 24))
+        let credentials = try #require(
+            ICECredentials(usernameFragment: "hostile1", password: String(repeating: "h", count: 24)))
         let offer = viewerOffer(
             credentials: credentials, fingerprint: try #require(Fingerprint(sha256: fingerprint)), candidates: [],
             endsCandidates: false, audioTracks: 2)

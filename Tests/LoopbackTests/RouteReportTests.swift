@@ -1,3 +1,4 @@
+import Signaling
 import Testing
 
 @testable import PeerRuntime

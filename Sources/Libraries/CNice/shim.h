@@ -22,59 +22,9 @@ static inline void cnice_name_thread(const char *name) { pthread_setname_np(pthr
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
-static inline int cnice_is_same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b) {
-    if (a->ss_family != b->ss_family) return 0;
-    if (a->ss_family == AF_INET) {
-        const struct sockaddr_in *x = (const struct sockaddr_in *)a, *y = (const struct sockaddr_in *)b;
-        return x->sin_port == y->sin_port && x->sin_addr.s_addr == y->sin_addr.s_addr;
-    }
-    const struct sockaddr_in6 *x = (const struct sockaddr_in6 *)a, *y = (const struct sockaddr_in6 *)b;
-    return x->sin6_port == y->sin6_port && memcmp(&x->sin6_addr, &y->sin6_addr, sizeof x->sin6_addr) == 0;
-}
-
-// Takes the next datagram if it is from `from` and no STUN (RFC 7983): its length. 0 if none has come.
-// -1 if the next one, which stays where it is, or an error is libnice's affair.
-static inline ssize_t cnice_receive_media(int fd, const struct sockaddr_storage *from, void *buffer, size_t room) {
-    struct sockaddr_storage peer;
-    socklen_t length = sizeof peer;
-    uint8_t first = 0;
-    ssize_t got;
-    do got = recvfrom(fd, &first, 1, MSG_PEEK | MSG_DONTWAIT, (struct sockaddr *)&peer, &length);
-    while (got < 0 && errno == EINTR);
-    if (got < 0) return errno == EAGAIN ? 0 : -1;
-    if (got == 0 || first < 20 || !cnice_is_same_address(&peer, from)) return -1;
-    got = recv(fd, buffer, room, MSG_DONTWAIT);
-    return got > 0 ? got : -1;
-}
-
 #endif
 #ifndef SOL_UDP
 #define SOL_UDP 17
-static inline int cnice_is_same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b) {
-    if (a->ss_family != b->ss_family) return 0;
-    if (a->ss_family == AF_INET) {
-        const struct sockaddr_in *x = (const struct sockaddr_in *)a, *y = (const struct sockaddr_in *)b;
-        return x->sin_port == y->sin_port && x->sin_addr.s_addr == y->sin_addr.s_addr;
-    }
-    const struct sockaddr_in6 *x = (const struct sockaddr_in6 *)a, *y = (const struct sockaddr_in6 *)b;
-    return x->sin6_port == y->sin6_port && memcmp(&x->sin6_addr, &y->sin6_addr, sizeof x->sin6_addr) == 0;
-}
-
-// Takes the next datagram if it is from `from` and no STUN (RFC 7983): its length. 0 if none has come.
-// -1 if the next one, which stays where it is, or an error is libnice's affair.
-static inline ssize_t cnice_receive_media(int fd, const struct sockaddr_storage *from, void *buffer, size_t room) {
-    struct sockaddr_storage peer;
-    socklen_t length = sizeof peer;
-    uint8_t first = 0;
-    ssize_t got;
-    do got = recvfrom(fd, &first, 1, MSG_PEEK | MSG_DONTWAIT, (struct sockaddr *)&peer, &length);
-    while (got < 0 && errno == EINTR);
-    if (got < 0) return errno == EAGAIN ? 0 : -1;
-    if (got == 0 || first < 20 || !cnice_is_same_address(&peer, from)) return -1;
-    got = recv(fd, buffer, room, MSG_DONTWAIT);
-    return got > 0 ? got : -1;
-}
-
 #endif
 
 // A GSource that fires at an instant of CLOCK_MONOTONIC. Re-arming writes one field: no lock, no system call, so it

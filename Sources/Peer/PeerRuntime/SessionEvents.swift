@@ -129,6 +129,8 @@ public struct WatchStatistics: Sendable {
     public var freezeTime: MediaDuration
     /// "direct, ..." or "relayed, ...".
     public var route: String
+    /// The highest temporal layer of the frames since the last report; nil if none came.
+    public var layer: Int?
     public var audioFramesPlayed: Int
     /// The loudest sample (0...32,768) since the last report.
     public var audioPeak: Int

@@ -37,6 +37,7 @@ final class Watching: HostConnectionDelegate {
     /// The last sign of the host before an interruption; nil while there is none.
     private var lastSign: MediaInstant?
     private var ticker: LoopTimer?
+    private var layer: UInt8?
 
     init(
         loop: NetworkLoop, playback: WatchSession.Playback, emit: @escaping @Sendable (WatchEvent) -> Void,
@@ -196,6 +197,7 @@ final class Watching: HostConnectionDelegate {
 
     func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) {
         let now = NetworkLoop.now()
+        layer = max(layer ?? 0, info.layer)
         var arrived = ArrivedFrame(isKeyframe: info.isKeyframe, captured: nil, holdUntil: nil)
         if let captured = info.captured {
             arrived.captured = epoch + ntpEpoch.duration(to: captured)
@@ -292,6 +294,11 @@ final class Watching: HostConnectionDelegate {
         tellMore()
     }
 
+    private func takeLayer() -> Int? {
+        defer { layer = nil }
+        return layer.map { Int($0) }
+    }
+
     var statistics: WatchStatistics? {
         guard let decoding else { return nil }
         let received = connection?.statistics
@@ -302,6 +309,7 @@ final class Watching: HostConnectionDelegate {
             keyframeRequests: received?.keyframeRequests ?? 0, roundTrip: connection?.roundTripTime,
             repaired: received?.repaired ?? 0, freezes: received?.freezes ?? 0,
             freezeTime: received?.freezeTime ?? .zero, route: connection?.transport.path ?? "no path",
+            layer: takeLayer(),
             audioFramesPlayed: speakers.values.reduce(0) { $0 + $1.framesPlayed },
             audioPeak: speakers.values.reduce(0) { max($0, $1.takePeak()) },
             badPackets: connection?.transport.badPackets ?? 0)
