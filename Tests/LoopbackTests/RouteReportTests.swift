@@ -13,8 +13,8 @@ import Testing
         let report = RouteReport(own: [place("host", "192.168.1.5")], other: [place("host", "10.0.0.2")])
         #expect(
             report.sentence(other: "the host")
-                == "no route: your side has only 192.168.1.5, the host only 10.0.0.2, that pair was tried, "
-                + "and nothing came back, and no TURN server is configured")
+                == "no route: your side has only 192.168.1.5; the host only 10.0.0.2; that pair was tried, "
+                + "and nothing came back; no TURN server is configured")
         #expect(report.remedy(other: "the host").contains("start the host with --turn turn:USER@SERVER"))
         #expect(report.remedy(other: "the viewer").contains("start share host with --turn"))
     }

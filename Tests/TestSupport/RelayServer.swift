@@ -31,9 +31,6 @@ package final class RelayServer: Sendable {
         "turn:\(Self.user)@127.0.0.1:\(port)?transport=\(transport)"
     }
 
-    /// How many relays it has given away so far.
-    package var relays: Int { program.text.output.components(separatedBy: "ALLOCATE processed, success").count - 1 }
-
     /// It dies.
     package func kill() { program.kill() }
 

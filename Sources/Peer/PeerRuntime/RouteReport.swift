@@ -39,19 +39,19 @@ public struct RouteReport: Sendable, Equatable {
         let mine = own.isEmpty ? "your side has no address" : "your side has only \(Self.list(own))"
         var theirs = other.isEmpty ? "\(name) named none that can be tried" : "\(name) only \(Self.list(other))"
         if refused > 0 { theirs += " (\(refused) more cannot be used)" }
-        var parts = ["no route: \(mine), \(theirs)"]
+        var parts = ["no route: \(mine); \(theirs)"]
         if own.isEmpty || other.isEmpty {
-            if usesOnlyRelays, own.isEmpty { parts.append("and --relay-only lets it use TURN servers alone") }
+            if usesOnlyRelays, own.isEmpty { parts.append("--relay-only lets it use TURN servers alone") }
         } else {
             let pairs = pairCount
             parts.append(
                 pairs == 0
-                    ? "and no two of them are of one kind, IPv4 or IPv6"
+                    ? "no two of them are of one kind, IPv4 or IPv6"
                     : "\(pairs == 1 ? "that pair was" : "all \(pairs) pairs were") tried, and nothing came back")
         }
         for (url, finding) in findings(false) { parts.append("\(url) \(finding.words)") }
-        if !hasTURN { parts.append("and no TURN server is configured") }
-        return parts.joined(separator: ", ")
+        if !hasTURN { parts.append("no TURN server is configured") }
+        return parts.joined(separator: "; ")
     }
 
     /// What probably blocks, and what to do.
