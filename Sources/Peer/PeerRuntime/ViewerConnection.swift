@@ -128,6 +128,7 @@ final class ViewerConnection: SecureTransportDelegate {
     func trickle(_ body: @escaping ([ICECandidate], Bool) -> Void) {
         onLate = body
         let box = WeakBox(self)
+        lateTimer?.close()
         lateTimer = loop.makeTimer { box.value?.tellLate() }
         if transport.hasGathered || candidates.count > answered { tellLate() }
     }
