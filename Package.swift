@@ -142,8 +142,8 @@ let package = Package(
         tests(
             "InteropTests",
             [
-                "MediaCore", "SessionDescription", "Signaling", "TestSource", "share", "TestSupport", logging, nioCore,
-                nioPosix, nioHTTP1, nioWebSocket,
+                "MediaCore", "SessionDescription", "Signaling", "PeerRuntime", "TestSource", "VPXCodec", "share",
+                "TestSupport", logging, nioCore, nioPosix, nioHTTP1, nioWebSocket,
             ]),
         tests("CommandTests", ["share", "MediaCore", "PictureFile", "TestSupport"]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport"]),

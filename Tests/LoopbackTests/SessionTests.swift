@@ -13,7 +13,7 @@ import VPXCodec
 struct SessionTests {
     private func host(
         door: @escaping HostSession.Doorkeeping,
-        limit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil,
+        limit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil, framesPerSecond: Int = 30,
         emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in }
     ) async throws -> (HostSession, Link) {
         let tone = AudioInput(label: "system", source: TestTone(), hasSilenceSuppression: false) {
@@ -25,7 +25,8 @@ struct SessionTests {
         configuration.viewerLimit = limit
         let session = try HostSession(
             configuration: configuration,
-            identity: try .ephemeral(), source: TestPicture(), encoder: VP8Encoder(), audio: [tone], door: door,
+            identity: try .ephemeral(), source: TestPicture(framesPerSecond: framesPerSecond), encoder: VP8Encoder(),
+            audio: [tone], door: door,
             emit: emit)
         return (session, try await session.start())
     }
@@ -85,6 +86,35 @@ struct SessionTests {
         #expect(statistics.connected == 2)
         // One frame for both: as many were encoded as one of them got, give or take those on the way.
         #expect(statistics.video.frames < seen[0].state.counters.count + seen[1].state.counters.count)
+        for viewer in viewers { viewer.leave() }
+        for task in tasks { #expect(await task.value.code == .stopped) }
+        await host.stop(EndReason(.stopped, "done"))
+    }
+
+    @Test func aViewerWhoIsSomewhatSlowerGetsTheBaseAlone() async throws {
+        let (host, link) = try await host(
+            door: { _ in .accepted }, limit: { .kilobits($0.name == "slow" ? 200 : 350) }, framesPerSecond: 60)
+        let (fast, slow) = (Seen(), Seen())
+        let viewers = [try viewer(link, fast, name: "fast"), try viewer(link, slow, name: "slow")]
+        let tasks = viewers.map { viewer in Task { await viewer.run() } }
+        for one in [fast, slow] { #expect(await one.wait { $0.counters.count >= 5 }) }
+        var statistics = try #require(await host.statistics())
+        for _ in 0..<400 where statistics.video.upperLayerFrames < 30 || statistics.baseViewers != 1 {
+            let count = fast.state.counters.count
+            #expect(await fast.wait { $0.counters.count > count })
+            statistics = try #require(await host.statistics())
+        }
+        #expect(statistics.video.upperLayerFrames >= 30)
+        #expect(statistics.baseViewers == 1)
+        #expect(statistics.lowViewers == 0)
+        let before = (fast: fast.state.counters.count, slow: slow.state.counters.count)
+        #expect(await slow.wait { $0.counters.count >= before.slow + 40 })
+        #expect(fast.state.counters.count - before.fast > slow.state.counters.count - before.slow)
+        // What they see goes forward, and nobody had to ask for a key frame.
+        for numbers in [fast.state.counters, slow.state.counters] {
+            for (one, next) in zip(numbers, numbers.dropFirst()) { #expect(next >= one) }
+        }
+        #expect(try #require(await host.statistics()).video.keyframes <= 3)
         for viewer in viewers { viewer.leave() }
         for task in tasks { #expect(await task.value.code == .stopped) }
         await host.stop(EndReason(.stopped, "done"))
