@@ -25,6 +25,8 @@ struct StatisticsLine {
             "queue " + Self.milliseconds(statistics.queue?.inMilliseconds), "repeated \(statistics.retransmissions)",
             "key \(statistics.video.keyframes)", "skipped \(statistics.video.skipped)",
         ]
+        if statistics.baseViewers > 0 { parts.append("base layer alone to \(statistics.baseViewers)") }
+        if statistics.lowViewers > 0 { parts.append("lower encoding to \(statistics.lowViewers)") }
         if let limit = statistics.limit { parts.append("limit \(limit)") }
         if statistics.connected > 0 {
             parts.append("route " + (statistics.routes.isEmpty ? "-" : statistics.routes.joined(separator: " + ")))
