@@ -56,6 +56,15 @@ final class ShareHost: Sendable {
     /// Without a word to anybody.
     func kill() { process.kill() }
 
+    /// Silent, but not gone, until ``resume()``.
+    func suspend() { process.suspend() }
+    func resume() { process.resume() }
+
+    /// How many events of that name there were.
+    func count(_ name: String) -> Int {
+        process.lines(.standard).count { (try? JSON(parsing: $0))?["event"] == .string(name) }
+    }
+
     func exitCode() async -> Int32 { await process.exitCode() }
 
     func close() async {

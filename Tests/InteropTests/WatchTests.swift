@@ -47,23 +47,70 @@ extension InteropTests {
                     try await browser.open(host.link)
                     try await browser.waitForState("playing", within: .seconds(20))
                     host.kill()
-                    // That nothing comes is said; that it is over, only where the browser can tell a refusal from an outage.
-                    let isSaid = try await browser.evaluate(
-                        """
-                        new Promise(done => {
-                            const root = document.documentElement;
-                            const look = isLate => {
-                                const isSaid = root.dataset.outage !== undefined || root.dataset.state === "ended";
-                                if (isSaid || isLate) done(isSaid);
-                            };
-                            new MutationObserver(() => look(false)).observe(root, { attributes: true });
-                            setTimeout(() => look(true), 5000);
-                            look(false);
-                        })
-                        """, within: .seconds(15))
-                    #expect(isSaid == true)
+                    let ended = try await browser.waitForState("ended", within: .seconds(5))
+                    #expect(ended.sentence.hasPrefix("The host has gone"), "\(ended)")
                 }
             }
+        }
+
+        /// A host that is held looks like an outage: its port still takes connections, but nothing answers.
+        @Test(arguments: Browser.Kind.allCases)
+        func anOutageIsShownAndPassesWithoutAnotherKnock(kind: Browser.Kind) async throws {
+            try await ShareHost.with { host in
+                try await Browser.with(kind) { browser in
+                    try await browser.recordPeers()
+                    try await browser.open(host.link)
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    _ = try await browser.inbound("video", until: "entry.framesDecoded >= 20")
+
+                    host.suspend()
+                    let dim = try await browser.evaluate(Self.outage(until: "look.seconds >= 5"), within: .seconds(20))
+                    host.resume()
+                    #expect(dim["isThere"] == true, "\(dim.text)")
+                    #expect(dim["state"] == "playing")
+                    #expect(dim["filter"].string?.hasPrefix("brightness(0.") == true, "\(dim.text)")
+                    #expect(dim["words"].string?.hasPrefix("Connection lost, trying again") == true, "\(dim.text)")
+
+                    let bright = try await browser.evaluate(
+                        Self.outage(until: "look.frames >= first.frames + 10 && !look.isMarked", limitSeconds: 5),
+                        within: .seconds(20))
+                    #expect(bright["isThere"] == true, "\(bright.text)")
+                    #expect(bright["words"] == "")
+                    #expect(bright["filter"] == "none")
+                    try await expectMovingPattern(browser)
+
+                    // It lasts, so both sides agree on the way: one that had not would be silent again after 3 s.
+                    let later = try await browser.evaluate(
+                        Self.outage(until: "look.isMarked", limitSeconds: 6), within: .seconds(20))
+                    #expect(later["isThere"] == false, "\(later.text)")
+                    #expect(later["state"] == "playing")
+                    #expect(host.count("knock") == 1)
+                }
+            }
+        }
+
+        /// What the page shows once `condition` (of `look`, and of `first`, which is now) holds, or when the time is over.
+        private static func outage(until condition: String, limitSeconds: Int = 10) -> String {
+            """
+            (async () => {
+                const end = performance.now() + \(limitSeconds * 1_000);
+                let first = null;
+                for (;;) {
+                    const root = document.documentElement, video = document.getElementById("video");
+                    const notice = document.getElementById("notice");
+                    const words = notice.hidden ? "" : notice.textContent;
+                    const look = {
+                        state: root.dataset.state, isMarked: root.dataset.outage !== undefined, words,
+                        seconds: Number((/(\\d+) s$/.exec(words) || [0, 0])[1]), filter: getComputedStyle(video).filter,
+                        frames: video.getVideoPlaybackQuality().totalVideoFrames,
+                    };
+                    first = first || look;
+                    const isThere = Boolean(\(condition));
+                    if (isThere || performance.now() > end) return { isThere, ...look };
+                    await new Promise(done => setTimeout(done, 50));
+                }
+            })()
+            """
         }
 
         @Test func twoBrowsersWatchAtOnceAndOneLeaves() async throws {

@@ -184,6 +184,10 @@ package final class Program: @unchecked Sendable {
     /// Ends it as a crash would, and all that it started in its group. May be called twice.
     package func kill() { end(SIGKILL) }
 
+    /// Holds it where it is, with its sockets open, until ``resume()``: to others it looks like an outage of the network.
+    package func suspend() { signal(SIGSTOP) }
+    package func resume() { signal(SIGCONT) }
+
     private func end(_ number: Int32) {
         signal(number)
         let deadline = Date(timeIntervalSinceNow: 5)

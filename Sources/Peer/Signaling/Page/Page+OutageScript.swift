@@ -28,7 +28,7 @@ extension ViewerPage {
                         continue;
                     }
                     if (silence >= 30000) return this.hostIsGone('Nothing has come from the host for 30 s: it or the network between has gone.');
-                    if (silence < 3000) continue;
+                    if (silence < (this.isRefused() ? 2000 : 3000)) continue;
                     notice(`Connection lost, trying again ... ${Math.floor(silence / 1000)} s`);
                     if (this.isInterrupted) continue;
                     this.isInterrupted = true;
@@ -37,11 +37,17 @@ extension ViewerPage {
                 }
             }
 
-            // Its connection was closed when its media ended, which an outage does not do; it refuses others; and this machine
-            // has the addresses that it had.
-            isHostGone() {
+            // Its connection was closed when its media ended, which an outage does not do, and it refuses others.
+            isRefused() {
                 return navigator.onLine === this.wasOnline && this.refusals >= 3 && this.brokenAt !== null
-                    && Math.abs(this.brokenAt - this.heardAt) < 1500 && this.hosts >= this.usualHosts;
+                    && Math.abs(this.brokenAt - this.heardAt) < 1500;
+            }
+
+            // And this machine has the addresses that it had. Chromium's gathering is still "complete" right after an offer
+            // that starts it anew, so the candidates themselves are waited for.
+            async isHostGone() {
+                for (let i = 0; i < 10 && this.isRefused() && this.hosts < this.usualHosts; i++) await sleep(50);
+                return this.isRefused() && this.hosts >= this.usualHosts;
             }
 
             resumed() {
@@ -85,7 +91,7 @@ extension ViewerPage {
                         this.etag = etag;
                         isAnswered = true;
                     }
-                } catch { if (this.isHostGone()) this.hostIsGone('The host has gone: nothing answers there any more.'); }
+                } catch { if (await this.isHostGone()) this.hostIsGone('The host has gone: nothing answers there any more.'); }
                 clearTimeout(deadline);
                 try { if (pc.signalingState === 'have-local-offer') await pc.setLocalDescription({ type: 'rollback' }); } catch {}
                 this.isRestarting = false;

@@ -11,6 +11,9 @@ extension ViewerPage {
         [data-state="playing"] #video { visibility: visible; }
         [data-state="playing"] #stage { background: #000; }
         [data-outage] #video { filter: brightness(.38); }
+        [data-outage] #sound { display: none; }
+        [data-outage] #live { color: var(--soft); text-decoration: line-through; }
+        [data-outage] #live::before { background: var(--soft); }
         [data-state="playing"] #panel { display: none; }
         #stage.idle { cursor: none; }
         #panel { position: relative; width: min(32rem, 100% - 3rem); text-align: center; display: grid; gap: 1.1rem; }
