@@ -43,11 +43,19 @@ extension ViewerPage {
                     && Math.abs(this.brokenAt - this.heardAt) < 1500;
             }
 
-            // And this machine has the addresses that it had. Chromium's gathering is still "complete" right after an offer
-            // that starts it anew, so the candidates themselves are waited for.
+            // And this machine has as many addresses as it had.
             async isHostGone() {
-                for (let i = 0; i < 10 && this.isRefused() && this.hosts < this.usualHosts; i++) await sleep(50);
-                return this.isRefused() && this.hosts >= this.usualHosts;
+                if (!this.isRefused()) return false;
+                const look = new RTCPeerConnection({ bundlePolicy: 'max-bundle' });
+                let hosts = 0;
+                look.onicecandidate = event => { if (isHostCandidate(event)) hosts++; };
+                try {
+                    for (const kind of ['video', 'audio', 'audio']) look.addTransceiver(kind, { direction: 'recvonly' });
+                    await look.setLocalDescription(await look.createOffer());
+                    for (let i = 0; i < 20 && hosts < this.usualHosts; i++) await sleep(50);
+                } catch {}
+                look.close();
+                return this.isInterrupted && this.isRefused() && hosts >= this.usualHosts;
             }
 
             resumed() {
@@ -69,20 +77,35 @@ extension ViewerPage {
                 this.isRecovering = false;
             }
 
-            // An ICE restart (RFC 9725, section 4.4): on whatever network there is now, with the same keys.
+            // An ICE restart (RFC 9725, section 4.4): on whatever network there is now, with the same keys. Firefox plays no
+            // picture after an offer that was rolled back: none is made before the host answers at all, and one that the
+            // host has not answered stays until the next takes its place.
             async restart() {
-                const pc = this.pc, abort = new AbortController();
+                const abort = new AbortController();
                 const deadline = setTimeout(() => abort.abort(), 3000);
+                let isAnswered = false;
+                try {
+                    await fetch(this.resource, { method: 'OPTIONS', cache: 'no-store', signal: abort.signal });
+                    // The old way may be back meanwhile.
+                    if (this.isInterrupted && !this.isOver) isAnswered = await this.offerAgain(abort.signal);
+                } catch { if (await this.isHostGone()) this.hostIsGone('The host has gone: nothing answers there any more.'); }
+                clearTimeout(deadline);
+                return isAnswered;
+            }
+
+            async offerAgain(signal) {
+                const pc = this.pc;
+                let isAnswered = false;
                 this.isRestarting = true;
                 this.candidates = [];
                 this.hosts = 0;
-                let isAnswered = false;
                 try {
                     await this.setOffer(pc, await pc.createOffer({ iceRestart: true }));
-                    for (let i = 0; i < 6 && pc.iceGatheringState !== 'complete'; i++) await sleep(50);
+                    // Chromium's gathering is still "complete" at first: the candidates themselves are waited for.
+                    for (let i = 0; i < 6 && !this.candidates.includes(null); i++) await sleep(50);
                     const headers = { 'Content-Type': 'application/trickle-ice-sdpfrag', 'If-Match': '*', ...this.bearer };
                     const body = this.fragment(this.candidates.splice(0, 40));
-                    const answer = await fetch(this.resource, { method: 'PATCH', headers, body, cache: 'no-store', signal: abort.signal });
+                    const answer = await fetch(this.resource, { method: 'PATCH', headers, body, cache: 'no-store', signal });
                     if (answer.status === 404 || answer.status === 410 || answer.status === 401) {
                         this.hostIsGone('The host has stopped sharing.');
                     } else if (answer.status === 200) {
@@ -91,17 +114,18 @@ extension ViewerPage {
                         this.etag = etag;
                         isAnswered = true;
                     }
-                } catch { if (await this.isHostGone()) this.hostIsGone('The host has gone: nothing answers there any more.'); }
-                clearTimeout(deadline);
-                try { if (pc.signalingState === 'have-local-offer') await pc.setLocalDescription({ type: 'rollback' }); } catch {}
-                this.isRestarting = false;
-                if (isAnswered) this.trickle(); else this.candidates = [];
+                } finally {
+                    this.isRestarting = false;
+                    if (isAnswered) this.trickle(); else this.candidates = [];
+                }
                 return isAnswered;
             }
         """##
 
     /// What the methods need.
     static let outageHelpers = ##"""
+        const isHostCandidate = event => / typ host/.test(event.candidate && event.candidate.candidate);
+
         // The answer of before with the credentials and candidates of a fragment.
         function restarted(sdp, fragment) {
             const lines = fragment.split(/\r?\n/);

@@ -39,7 +39,7 @@ extension ViewerPage {
                 this.resource = null;
                 this.etag = null;
                 this.isOver = false;
-                // What tells a host that has gone from a network that has: see restart.
+                // What tells a host that has gone from a network that has: see isHostGone.
                 this.hosts = this.usualHosts = this.refusals = 0;
                 this.heardAt = this.brokenAt = null;
                 this.wasOnline = navigator.onLine;
@@ -96,7 +96,7 @@ extension ViewerPage {
                 };
                 pc.onicecandidate = event => {
                     this.candidates.push(event.candidate && event.candidate.candidate ? event.candidate.candidate : null);
-                    if (/ typ host/.test(event.candidate && event.candidate.candidate)) this.hosts++;
+                    if (isHostCandidate(event)) this.hosts++;
                     if (!this.isInterrupted) this.usualHosts = Math.max(this.usualHosts, this.hosts);
                     this.trickle();
                 };
