@@ -313,7 +313,7 @@ final class SimulatedCall: SimulatedParty {
             p50 \(latency(percentile: 0.5).inMilliseconds) p95 \(latency(percentile: 0.95).inMilliseconds) \
             max \(latency(percentile: 1).inMilliseconds) freeze \(longestFreeze.inMilliseconds) ms \
             estimate \(sender.estimate.kilobitsPerSecond) rtt \(sender.roundTripTime?.inMilliseconds ?? -1) \
-            sent \(sent.packetsSent) rtx \(sent.retransmissions) pad \(sent.paddingPackets) vain \(sent.nackedInVain) \
+            sent \(sent.packetsSent) rtx \(sent.retransmissions) probes \(sent.probePackets) vain \(sent.nackedInVain) \
             stalls \(sent.stalls) refused \(sent.framesRefused) \
             lost \(received.lost) repaired \(received.repaired) nacks \(received.nacks) pli \(received.keyframeRequests) \
             recoveries \(received.recoveries) \

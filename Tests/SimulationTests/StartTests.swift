@@ -34,4 +34,14 @@ import Testing
         #expect(call.shown.first?.latency ?? .seconds(9) <= least + .milliseconds(100 + 4 * delay))
         #expect(call.forward.longestQueue <= .milliseconds(250))
     }
+
+    /// Firefox's picture stands still for good after RTX packets without a payload.
+    @Test func probesHaveAPayloadEvenWhereFramesAreSmall() {
+        let call = SimulatedCall(
+            seed: 3, .init(delay: .milliseconds(10), rate: .kilobits(10_000)), plan: .steady(perSecond: 30, bytes: 200))
+        call.run(for: .seconds(15))
+        #expect(call.sender.statistics.probePackets > 50)
+        #expect(call.receiver.statistics.paddingPackets == 0)
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+    }
 }

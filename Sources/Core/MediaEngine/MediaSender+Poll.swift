@@ -155,23 +155,22 @@ extension MediaSender {
 
     private func sendProbe(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
         guard let active = probe.active, active.left > 0, now < active.until else { return nil }
-        guard let stream = parameters.video, let ssrc = stream.rtxSSRC, let payloadType = stream.rtxPayloadType else {
-            return nil
-        }
-        // Firefox takes the first SSRC that it sees for the stream's own: repairs and padding come after media.
-        guard history.newestSent != nil else { return nil }
-        let length: Int
-        if let newest = history.newestSent, let (bytes, _) = history.sent(newest), bytes.count > 400,
-            let repeated = sendAgain(newest, now, buffer)
-        {
-            length = repeated
-        } else {
-            guard let padding = sendPadding(ssrc, payloadType, now, buffer) else { return nil }
-            length = padding
-        }
-        counters.paddingPackets &+= 1
+        // Firefox takes the first SSRC that it sees for the stream's own: repairs come after media. And its picture stands still for good
+        // after RTX packets without a payload, so a probe repeats what was sent.
+        guard parameters.video?.rtxSSRC != nil, let newest = history.newestSent else { return nil }
+        guard let length = sendAgain(largestOfLate(newest), now, buffer) else { return nil }
+        counters.probePackets &+= 1
         probe.noteSent(bytes: length)
         return length
+    }
+
+    /// Of the packets sent last, one that is large enough for a probe; the newest if there is none.
+    private func largestOfLate(_ newest: Int64) -> Int64 {
+        for sequence in stride(from: newest, to: newest &- 64, by: -1) {
+            guard let (bytes, _) = history.sent(sequence) else { break }
+            if bytes.count > 400 { return sequence }
+        }
+        return newest
     }
 
     /// Repeats a packet, as RTX if that was agreed.
@@ -194,28 +193,6 @@ extension MediaSender {
         counters.retransmissions &+= 1
         counters.retransmittedBytes &+= length
         return finish(length, entry.layout, now, buffer)
-    }
-
-    /// An RTX packet without a payload, 255 bytes of padding.
-    private func sendPadding(
-        _ ssrc: UInt32, _ payloadType: UInt8, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer
-    ) -> Int? {
-        let header = RTPHeader(
-            marker: false, payloadType: payloadType, sequenceNumber: rtxSequence,
-            timestamp: packetizer?.timestamp(at: now) ?? RTPTimestamp(0), ssrc: ssrc)
-        let extensions = OutgoingExtensions(
-            transportSequence: SequenceNumber(0), absSendTime: AbsoluteSendTime(rawValue: 0),
-            mid: parameters.video?.mid)
-        guard
-            let layout = try? RTPPacketLayout.write(
-                header, extensions: extensions, ids: parameters.extensions, into: buffer)
-        else { return nil }
-        let length = layout.headerLength &+ 255
-        for index in layout.headerLength..<length { buffer[index] = 0 }
-        buffer[length &- 1] = 255
-        buffer[0] |= 0x20
-        rtxSequence = rtxSequence.next
-        return finish(length, layout, now, buffer)
     }
 
     /// Puts in what is only known when a packet leaves, and counts it.
