@@ -9,6 +9,11 @@ public struct CandidateList: Hashable, Sendable {
 
     public init() {}
 
+    /// Takes in each as ``add(_:)`` does.
+    public init(_ candidates: some Sequence<ICECandidate>) {
+        for candidate in candidates { add(candidate) }
+    }
+
     /// Takes in one, or counts it as dropped. A repetition is neither.
     public mutating func add(_ candidate: ICECandidate?) {
         guard let candidate else {

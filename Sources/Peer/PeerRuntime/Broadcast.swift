@@ -147,10 +147,9 @@ final class Broadcast: ViewerConnectionDelegate {
             remote: offer.credentials, candidates: offer.candidates, ended: !offer.isTrickling)
         // Who has knocked hears of later candidates through the events; a foreign player does not.
         let isTold = viewer.knock != nil
-        let wanted = !servers.turn.isEmpty ? ICECandidate.Kind.relayed : .serverReflexive
         connection.whenGathered(
-            patience: isTold ? .milliseconds(200) : .seconds(4), wanted: servers.isEmpty ? nil : wanted
-        ) { [settings, cname] candidates, isComplete in
+            patience: isTold ? .milliseconds(200) : .seconds(4), wanted: wantedKind
+        ) { [weak self, settings, cname] candidates, isComplete in
             guard let credentials = connection.localCredentials else {
                 return done(.failure(OfferRefusal(.busy, "The host found no way to receive.")))
             }
@@ -166,14 +165,22 @@ final class Broadcast: ViewerConnectionDelegate {
                 .success(
                     OpenedSession(id: id, answer: answer(to: offer, media), etag: credentials.usernameFragment)))
             guard isTold, !isComplete else { return }
-            connection.trickle { [weak self] late, isComplete in
-                var list = CandidateList()
-                for candidate in late { list.add(candidate) }
-                let fragment = TrickleFragment(
-                    credentials: credentials, mid: offer.video?.mid ?? offer.audio.first?.mid, candidates: list,
-                    endsCandidates: isComplete)
-                self?.foundLate?(id, fragment.serialised)
-            }
+            self?.trickleLate(connection, credentials, mid: offer.video?.mid ?? offer.audio.first?.mid)
+        }
+    }
+
+    /// Of the candidate that an answer waits for; nil: it waits for no server's.
+    private var wantedKind: ICECandidate.Kind? {
+        if !servers.turn.isEmpty { return .relayed }
+        return servers.stun.isEmpty ? nil : .serverReflexive
+    }
+
+    /// Tells the viewer what was found after the answer with these credentials.
+    private func trickleLate(_ connection: ViewerConnection, _ credentials: ICECredentials, mid: String?) {
+        connection.trickle { [weak self, id = connection.id] late, isComplete in
+            let fragment = TrickleFragment(
+                credentials: credentials, mid: mid, candidates: CandidateList(late), endsCandidates: isComplete)
+            self?.foundLate?(id, fragment.serialised)
         }
     }
 
@@ -207,22 +214,12 @@ final class Broadcast: ViewerConnectionDelegate {
         viewer.begin(remote: remote, candidates: fragment.candidates, ended: fragment.endsCandidates)
         let own = viewer.localCredentials
         // Its event stream is likely dead; so the answer holds what can be had within a second.
-        let wanted = !servers.turn.isEmpty ? ICECandidate.Kind.relayed : .serverReflexive
-        viewer.whenGathered(patience: .seconds(1), wanted: servers.isEmpty ? nil : wanted) { candidates, isComplete in
+        viewer.whenGathered(patience: .seconds(1), wanted: wantedKind) { [weak self] candidates, isComplete in
             guard let own else { return done(.failure(OfferRefusal(.busy, "The host found no way to receive."))) }
-            var list = CandidateList()
-            for candidate in candidates { list.add(candidate) }
             let answer = TrickleFragment(
-                credentials: own, mid: fragment.mid, candidates: list, endsCandidates: isComplete)
+                credentials: own, mid: fragment.mid, candidates: CandidateList(candidates), endsCandidates: isComplete)
             done(.success(RestartedSession(fragment: answer.serialised, etag: own.usernameFragment)))
-            guard !isComplete else { return }
-            viewer.trickle { [weak self] late, isComplete in
-                var list = CandidateList()
-                for candidate in late { list.add(candidate) }
-                let fragment = TrickleFragment(
-                    credentials: own, mid: fragment.mid, candidates: list, endsCandidates: isComplete)
-                self?.foundLate?(id, fragment.serialised)
-            }
+            if !isComplete { self?.trickleLate(viewer, own, mid: fragment.mid) }
         }
     }
 

@@ -88,10 +88,9 @@ extension WatchSession {
         guard await core.ifRunning({ $0.restart() }) == true else { throw NoAddress() }
         let found = await core.gathered()
         guard let credentials = found.credentials else { throw NoAddress() }
-        var list = CandidateList()
-        for candidate in found.candidates { list.add(candidate) }
         let offer = TrickleFragment(
-            credentials: credentials, mid: "0", candidates: list, endsCandidates: found.isComplete)
+            credentials: credentials, mid: "0", candidates: CandidateList(found.candidates),
+            endsCandidates: found.isComplete)
         let text = try await client.restart(offer.serialised, patience: patience).fragment
         let answer = try TrickleFragment.parse(text)
         guard let remote = answer.credentials else { throw NoAddress() }

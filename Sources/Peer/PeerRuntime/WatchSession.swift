@@ -214,10 +214,9 @@ public final class WatchSession: Sendable {
         var known = sent
         while let more = await core.more(than: known) {
             known += more.candidates.count
-            var list = CandidateList()
-            for candidate in more.candidates { list.add(candidate) }
             let fragment = TrickleFragment(
-                credentials: credentials, mid: "0", candidates: list, endsCandidates: more.isComplete)
+                credentials: credentials, mid: "0", candidates: CandidateList(more.candidates),
+                endsCandidates: more.isComplete)
             try? await client.trickle(fragment.serialised)
             if more.isComplete { return }
         }
