@@ -279,22 +279,22 @@ final class Broadcast: ViewerConnectionDelegate {
     }
 
     private func updateKeeping(_ now: MediaInstant) {
-        var main = KeepingWish(isRecoverable: false, mayStore: true)
-        var low = main
-        for viewer in viewers.values where viewer.isConnected && viewer.hasReferences {
-            let isWaiting = viewer.awaitsAcknowledgement(now: now)
-            if viewer.plan.encoding == .main || viewer.plan.target == .main {
-                main.isRecoverable = true
-                main.mayStore = main.mayStore && !isWaiting
-            }
-            if viewer.plan.encoding == .low || viewer.plan.target == .low {
-                low.isRecoverable = true
-                low.mayStore = low.mayStore && !isWaiting
-            }
-        }
+        let main = keepingWish(of: .main, now: now)
+        let low = keepingWish(of: .low, now: now)
         if lastKeeping?.main != main { keeping?(.main, main) }
         if lastKeeping?.low != low { keeping?(.low, low) }
         lastKeeping = (main, low)
+    }
+
+    /// After each frame, as `updateWish`.
+    private func keepingWish(of encoding: EncodingID, now: MediaInstant) -> KeepingWish {
+        var wish = KeepingWish(isRecoverable: false, mayStore: true)
+        for viewer in viewers.values where viewer.isConnected && viewer.hasReferences {
+            guard viewer.plan.encoding == encoding || viewer.plan.target == encoding else { continue }
+            wish.isRecoverable = true
+            wish.mayStore = wish.mayStore && !viewer.awaitsAcknowledgement(now: now)
+        }
+        return wish
     }
 
     private func deliver(_ frames: FrameQueue<FrameInfo>, _ now: MediaInstant) {
