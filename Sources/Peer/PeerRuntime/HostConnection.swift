@@ -93,8 +93,7 @@ final class HostConnection: SecureTransportDelegate {
     /// The host has answered a restart.
     func resume(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
         transport.start(remote: credentials)
-        for candidate in candidates.usable { transport.add(candidate) }
-        if ended { transport.endOfCandidates() }
+        add(candidates, ended: ended)
     }
 
     func requestKeyframe() {
