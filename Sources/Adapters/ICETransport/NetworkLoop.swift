@@ -50,13 +50,19 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
                 return 1
             }, Unmanaged.passUnretained(self).toOpaque(), nil)
         g_source_attach(bell, context)
+        thread = Self.startThread { [self] in run() }
+    }
+
+    private static func startThread(_ body: @escaping @Sendable () -> Void) -> pthread_t {
+        var thread = pthread_t()
         let result = pthread_create(
             &thread, nil,
             { data in
-                if let data { Unmanaged<NetworkLoop>.fromOpaque(data).takeRetainedValue().run() }
+                if let data { Unmanaged<ThreadBody>.fromOpaque(data).takeRetainedValue().run() }
                 return nil
-            }, Unmanaged.passRetained(self).toOpaque())
+            }, Unmanaged.passRetained(ThreadBody(body)).toOpaque())
         precondition(result == 0, "no thread for the network: error \(result)")
+        return thread
     }
 
     deinit {
@@ -186,15 +192,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     }
 
     private func startLastThread() {
-        var last = pthread_t()
-        let result = pthread_create(
-            &last, nil,
-            { data in
-                if let data { Unmanaged<NetworkLoop>.fromOpaque(data).takeRetainedValue().drainAfterEnd() }
-                return nil
-            }, Unmanaged.passRetained(self).toOpaque())
-        precondition(result == 0, "no thread for what came after the network's: error \(result)")
-        pthread_detach(last)
+        pthread_detach(Self.startThread { [self] in drainAfterEnd() })
     }
 
     private func drainAfterEnd() {
@@ -207,4 +205,10 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
             return inbox.isDrainedAfterEnd
         }
     }
+}
+
+/// Carries a closure through `pthread_create`.
+private final class ThreadBody: Sendable {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 }
