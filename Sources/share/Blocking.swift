@@ -22,7 +22,7 @@ func waitForEnd(_ ending: Monitor<EndReason?>, seconds: Double) -> EndReason? {
 }
 
 func seconds(_ duration: Duration) -> Double {
-    Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    duration / .seconds(1)
 }
 
 extension EndReason {

@@ -45,8 +45,7 @@ public enum LinkProbe {
                 let channel = try await ClientBootstrap(group: group).connectTimeout(.seconds(4)).connect(to: address)
                     .get()
                 channel.close(promise: nil)
-                let time = (ContinuousClock.now - begin).components
-                let milliseconds = Double(time.seconds) * 1_000 + Double(time.attoseconds) / 1e15
+                let milliseconds = (ContinuousClock.now - begin) / .milliseconds(1)
                 step.what = "port \(link.port) at \(text) opens after \((milliseconds * 10).rounded() / 10) ms"
                 step.isGood = true
                 step.remedy = ""

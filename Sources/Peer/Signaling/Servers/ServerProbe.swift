@@ -32,8 +32,10 @@ public enum ServerFinding: Sendable, Equatable {
     /// What follows the server's name in a sentence.
     public var words: String {
         switch self {
-        case .answers(let mapped, let time): "answers after \(Self.milliseconds(time)) ms and sees you at \(mapped)"
-        case .relays(let place, let time): "relays from \(place), asked for within \(Self.milliseconds(time)) ms"
+        case .answers(let mapped, let time):
+            "answers after \(Int(time / .milliseconds(1))) ms and sees you at \(mapped)"
+        case .relays(let place, let time):
+            "relays from \(place), asked for within \(Int(time / .milliseconds(1))) ms"
         case .unknownHost: "is not known: no computer has that name"
         case .silent: "does not answer"
         case .unreachable(let why): "cannot be reached: \(why)"
@@ -62,10 +64,6 @@ public enum ServerFinding: Sendable, Equatable {
         case .refused: "ask who runs the server"
         case .strange: "check address and port"
         }
-    }
-
-    private static func milliseconds(_ time: Duration) -> Int64 {
-        time.components.seconds * 1_000 + time.components.attoseconds / 1_000_000_000_000_000
     }
 }
 
