@@ -59,7 +59,7 @@ struct PinnedConnector: Sendable {
         let finding = Finding()
         let expected = link.fingerprint
         let context = context
-        let serverName = isAddress(link.host) || link.host.contains(":") ? nil : link.host
+        let serverName = TLSTrust.serverName(link.host)
         let loop = group.next()
         let ready = loop.makePromise(of: Void.self)
         let deadline = loop.scheduleTask(in: TimeAmount(timeout)) { ready.fail(ChannelError.connectTimeout(.zero)) }
@@ -103,8 +103,6 @@ struct PinnedConnector: Sendable {
             throw finding.isMismatch ? .mismatch(link) : explain(error)
         }
     }
-
-    private func isAddress(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 1)) != nil }
 
     func explain(_ error: any Error) -> SignalingError {
         let place = link.authority

@@ -88,9 +88,9 @@ enum TLSTrust {
         return try NIOSSLContext(configuration: tls)
     }
 
-    /// For the certificate; an address has none.
+    /// What to ask for in TLS; nil for an address, also one with a zone.
     static func serverName(_ host: String) -> String? {
-        (try? SocketAddress(ipAddress: host, port: 1)) == nil ? host : nil
+        host.contains(":") || (try? SocketAddress(ipAddress: host, port: 1)) != nil ? nil : host
     }
 }
 
