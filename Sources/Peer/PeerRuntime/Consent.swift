@@ -8,7 +8,6 @@ struct Consent {
     enum Change: Equatable {
         /// Silent for some seconds: no media is sent until something is heard; a viewer says so to its person.
         case interrupted
-        case resumed
         /// Silent for 30 s.
         case expired
     }
@@ -29,13 +28,14 @@ struct Consent {
     func silence(_ now: MediaInstant) -> MediaDuration { now - lastHeard }
 
     /// An authentic packet came.
-    /// - Returns: `.resumed` if there was an interruption.
-    mutating func heard(_ now: MediaInstant) -> Change? {
+    /// - Returns: if it ends an interruption, the silence before it.
+    mutating func heard(_ now: MediaInstant) -> MediaDuration? {
         guard !hasExpired else { return nil }
+        let silence = silence(now)
         lastHeard = now
         guard isInterrupted else { return nil }
         isInterrupted = false
-        return .resumed
+        return silence
     }
 
     /// - Parameter isWayGone: there is other evidence that nothing can come, so that patience would be for nothing.

@@ -131,7 +131,7 @@ final class HostConnection: SecureTransportDelegate {
             return end(
                 EndReason(.connectionLost, "nothing came from the host for 30 s: it or the network between has gone"))
         case .interrupted: delegate?.hostIsInterrupted(self)
-        case .resumed, nil: break
+        case nil: break
         }
         liveness.set(now + .milliseconds(250))
     }
@@ -146,9 +146,7 @@ final class HostConnection: SecureTransportDelegate {
 
     /// An authentic packet came.
     private func heard() {
-        let now = NetworkLoop.now()
-        let silence = consent.silence(now)
-        if consent.heard(now) == .resumed { delegate?.hostIsBack(self, after: silence) }
+        if let silence = consent.heard(NetworkLoop.now()) { delegate?.hostIsBack(self, after: silence) }
     }
 
     /// Frees everything. Twice is fine.

@@ -290,7 +290,7 @@ final class ViewerConnection: SecureTransportDelegate {
                     EndReason(.connectionLost, "the viewer has gone: it hung up, and nothing comes from it any more"))
             }
             delegate?.viewerIsInterrupted(self)
-        case .resumed, nil: break
+        case nil: break
         }
         liveness.set(now + .milliseconds(250))
     }
@@ -305,9 +305,7 @@ final class ViewerConnection: SecureTransportDelegate {
 
     /// An authentic packet came.
     private func heard() {
-        let now = NetworkLoop.now()
-        let silence = consent.silence(now)
-        if consent.heard(now) == .resumed { delegate?.viewerIsBack(self, after: silence) }
+        if let silence = consent.heard(NetworkLoop.now()) { delegate?.viewerIsBack(self, after: silence) }
     }
 
     // MARK: Ending
