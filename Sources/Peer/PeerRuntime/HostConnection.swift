@@ -127,9 +127,7 @@ final class HostConnection: SecureTransportDelegate {
             return end(EndReason(transport.route, other: "the host"))
         }
         switch consent.check(now, isWayGone: isAddressGone(now)) {
-        case .expired:
-            return end(
-                EndReason(.connectionLost, "nothing came from the host for 30 s: it or the network between has gone"))
+        case .expired: return end(.hostIsSilent)
         case .interrupted: delegate?.hostIsInterrupted(self)
         case nil: break
         }
@@ -191,4 +189,10 @@ final class HostConnection: SecureTransportDelegate {
         receiver?.handleRTCP(rtcp, now: NetworkLoop.now())
         pump()
     }
+}
+
+extension EndReason {
+    /// For as long as consent lasts.
+    static let hostIsSilent = EndReason(
+        .connectionLost, "nothing came from the host for 30 s: it or the network between has gone")
 }

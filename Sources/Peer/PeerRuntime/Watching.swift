@@ -184,10 +184,7 @@ final class Watching: HostConnectionDelegate {
 
     private func tick() {
         guard let outage, !isClosed else { return }
-        guard outage < Consent.limit else {
-            return outcome.settle(
-                EndReason(.connectionLost, "nothing came from the host for 30 s: it or the network between has gone"))
-        }
+        guard outage < Consent.limit else { return outcome.settle(.hostIsSilent) }
         emit(.waiting(outage))
         // On the second, as it is shown in seconds.
         ticker?.set(NetworkLoop.now() + .milliseconds(1_000 - Int(outage.nanoseconds / 1_000_000 % 1_000)))
