@@ -237,14 +237,9 @@ final class Broadcast: ViewerConnectionDelegate {
     func end(_ done: @escaping () -> Void) {
         isEnded = true
         congestionTimer?.close()
-        var left = viewers.count + 1
-        let one = {
-            left -= 1
-            if left == 0 { done() }
-        }
-        for viewer in viewers.values { viewer.close(one) }
+        let connections = viewers.values
         viewers.removeAll()
-        one()
+        closeAll(connections, with: { $0.close($1) }, then: done)
     }
 
     private func parameters(_ offer: ViewerOffer, _ ssrcs: [UInt32], _ limit: Bitrate?) -> SenderParameters {

@@ -347,13 +347,6 @@ final class SecureTransport {
             dtlsTimer.close()
             srtp = nil
         }
-        let agents = [ice, next, former].compactMap { $0 } + dismissed
-        var open = agents.count
-        for agent in agents {
-            agent.close {
-                open -= 1
-                if open == 0 { done() }
-            }
-        }
+        closeAll([ice, next, former].compactMap { $0 } + dismissed, with: { $0.close($1) }, then: done)
     }
 }

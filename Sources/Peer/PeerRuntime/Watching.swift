@@ -322,15 +322,7 @@ final class Watching: HostConnectionDelegate {
         ticker?.close()
         decoding?.close()
         for speaker in speakers.values { speaker.close() }
-        let connections = retired + (connection.map { [$0] } ?? [])
-        var open = connections.count
-        guard open > 0 else { return done() }
-        for connection in connections {
-            connection.close {
-                open -= 1
-                if open == 0 { done() }
-            }
-        }
+        closeAll(retired + (connection.map { [$0] } ?? []), with: { $0.close($1) }, then: done)
     }
 }
 
