@@ -64,7 +64,16 @@ struct HostCommand: ParsableCommand {
             "Let WHEP players in that have this token, without asking; better in SHARE_TOKEN.", valueName: "token"))
     var token: String?
 
-    @Flag(help: "A line of statistics each second on stderr.")
+    @Flag(
+        help: ArgumentHelp(
+            "A line of statistics each second on stderr.",
+            discussion: """
+                Of several viewers: the longest rtt and queue, the highest loss, the lowest \
+                estimate. layer: all, base (fewer pictures), low (an encoding for the slow), \
+                low base (fewer pictures of that), none (cut off for now). freezes: times over 150 ms for which a viewer waited \
+                on this side for a change to be sent, of all viewers; what is lost on the \
+                way only they can see. recovered: after a loss, without a key frame.
+                """))
     var stats = false
 
     @OptionGroup(title: "The way to viewers") var paths: PathOptions
@@ -300,6 +309,11 @@ enum HostNarrator {
                 "queueMs": .init(milliseconds: statistics.queue?.inMilliseconds),
                 "loss": .number((statistics.fractionLost * 10_000).rounded() / 10_000),
                 "routes": .list(statistics.routes.map { .string($0) }),
+                "layers": .list(statistics.layers.map { .string($0.rawValue) }),
+                "freezes": .integer(statistics.freezes),
+                "freezeMs": .init(milliseconds: statistics.freezeTime.inMilliseconds),
+                "keyframeRequests": .integer(statistics.keyframeRequests),
+                "recoveries": .integer(statistics.video.recoveries),
             ])
     }
 

@@ -42,7 +42,16 @@ struct JoinCommand: ParsableCommand {
         help: ArgumentHelp("Leave after that time, counted from the first picture.", valueName: "seconds"))
     var duration: Double?
 
-    @Flag(help: "A line of statistics each second on stderr.")
+    @Flag(
+        help: ArgumentHelp(
+            "A line of statistics each second on stderr.",
+            discussion: """
+                estimate: what the host believes that the way to you carries, if it says so. \
+                queue: how long sound waits for what is late; pictures wait for nothing. \
+                freezes: times over 150 ms for which there was something newer that could not \
+                be shown. recovered: after a loss, without a key frame. layer: the highest \
+                that came.
+                """))
     var stats = false
 
     @OptionGroup(title: "The way to the host") var paths: PathOptions

@@ -14,7 +14,7 @@ struct StatisticsLine {
             parts += [
                 "rtt " + Self.milliseconds(statistics.roundTrip?.inMilliseconds),
                 "loss " + Self.percent(statistics.fractionLost),
-                "estimate " + (statistics.estimate.map { StatusLine.rate(Double($0.bitsPerSecond)) } ?? "-"),
+                "estimate " + Self.rate(statistics.estimate),
             ]
         }
         if let last, elapsed > last.at {
@@ -22,11 +22,13 @@ struct StatisticsLine {
             parts.append("frames \(Self.perSecond(now.0 - last.frames, elapsed - last.at))/s")
         }
         parts += [
-            "queue " + Self.milliseconds(statistics.queue?.inMilliseconds), "repeated \(statistics.retransmissions)",
-            "key \(statistics.video.keyframes)", "skipped \(statistics.video.skipped)",
+            "queue " + Self.milliseconds(statistics.queue?.inMilliseconds),
+            "freezes \(statistics.freezes) (\(Self.milliseconds(statistics.freezeTime.inMilliseconds)))",
+            "repeated \(statistics.retransmissions)",
+            "key \(statistics.video.keyframes) (asked \(statistics.keyframeRequests))",
+            "recovered \(statistics.video.recoveries)", "skipped \(statistics.video.skipped)",
         ]
-        if statistics.baseViewers > 0 { parts.append("base layer alone to \(statistics.baseViewers)") }
-        if statistics.lowViewers > 0 { parts.append("lower encoding to \(statistics.lowViewers)") }
+        if statistics.connected > 0 { parts.append("layer " + Self.layers(statistics.layers)) }
         if let limit = statistics.limit { parts.append("limit \(limit)") }
         if statistics.connected > 0 {
             parts.append("route " + (statistics.routes.isEmpty ? "-" : statistics.routes.joined(separator: " + ")))
@@ -40,7 +42,10 @@ struct StatisticsLine {
             elapsed
         )
         defer { last = now }
-        var parts = ["rtt " + Self.milliseconds(statistics.roundTrip?.inMilliseconds)]
+        var parts = [
+            "rtt " + Self.milliseconds(statistics.roundTrip?.inMilliseconds),
+            "estimate " + Self.rate(statistics.estimate),
+        ]
         if let last, elapsed > last.at {
             let (lost, got) = (now.3 - last.lost, now.2 - last.packets)
             parts += [
@@ -50,12 +55,25 @@ struct StatisticsLine {
             ]
         }
         parts += [
+            "queue " + Self.milliseconds(statistics.queue?.inMilliseconds),
             "freezes \(statistics.freezes) (\(Self.milliseconds(statistics.freezeTime.inMilliseconds)))",
             "latency " + Self.milliseconds(statistics.decode.latency(percentile: 0.5)),
-            "repaired \(statistics.repaired)", "key frames asked for \(statistics.keyframeRequests)",
+            "repaired \(statistics.repaired)", "recovered \(statistics.recoveries)",
+            "key frames asked for \(statistics.keyframeRequests)",
             "layer \(statistics.layer.map { "\($0)" } ?? "-")", "route \(statistics.route)",
         ]
         return "stats: " + parts.joined(separator: " | ")
+    }
+
+    /// "all", or of several viewers "2 all, 1 base".
+    private static func layers(_ layers: [ViewerLayer]) -> String {
+        let counts = ViewerLayer.allCases.map { kind in (kind, layers.count { $0 == kind }) }.filter { $0.1 > 0 }
+        if layers.count == 1, let (kind, _) = counts.first { return kind.rawValue }
+        return counts.map { "\($1) \($0.rawValue)" }.joined(separator: ", ")
+    }
+
+    private static func rate(_ rate: Bitrate?) -> String {
+        rate.map { StatusLine.rate(Double($0.bitsPerSecond)) } ?? "-"
     }
 
     private static func milliseconds(_ value: Double?) -> String {

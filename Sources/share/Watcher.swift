@@ -110,6 +110,9 @@ final class Watcher: Sendable {
                 "freezes": .integer(statistics.freezes),
                 "freezeMs": .init(milliseconds: statistics.freezeTime.inMilliseconds),
                 "route": .string(statistics.route),
+                "estimateKbit": statistics.estimate.map { .integer($0.kilobitsPerSecond) } ?? .null,
+                "queueMs": .init(milliseconds: statistics.queue?.inMilliseconds),
+                "recoveries": .integer(statistics.recoveries),
                 "layer": statistics.layer.map { .integer($0) } ?? .null,
             ])
     }

@@ -95,14 +95,33 @@ struct PathTests {
         #expect(viewer.exitCode(seconds: 40) == 0)
         let seen = viewer.errorText.split(separator: "\n").filter { $0.hasPrefix("stats: ") }
         #expect(seen.count >= 2)
-        for word in ["rtt ", "loss ", "received ", "frames ", "freezes ", "route direct"] {
+        for word in [
+            "rtt ", "loss ", "estimate ", "received ", "queue ", "frames ", "freezes ", "recovered ", "layer 0",
+            "route direct",
+        ] {
             #expect(seen.last?.contains(word) == true, "\(word) in \(seen)")
         }
         let sent = host.process.errorText.split(separator: "\n").filter { $0.hasPrefix("stats: 1 of 1 connected") }
-        for word in ["rtt ", "loss ", "estimate ", "sent ", "queue ", "frames ", "route direct"] {
+        for word in [
+            "rtt ", "loss ", "estimate ", "sent ", "queue ", "frames ", "freezes ", "recovered ", "layer all",
+            "route direct",
+        ] {
             #expect(sent.last?.contains(word) == true, "\(word) in \(sent)")
         }
         let event = try #require(viewer.event("statistics", seconds: 1))
-        for key in ["roundTripMs", "lost", "freezes", "freezeMs", "repaired", "route"] { #expect(event[key] != nil) }
+        for key in [
+            "roundTripMs", "lost", "freezes", "freezeMs", "repaired", "route", "estimateKbit", "queueMs", "recoveries",
+            "layer",
+        ] { #expect(event[key] != nil, "\(key)") }
+        // The host's estimate is the viewer's too.
+        let told = viewer.lines.contains { $0.contains("\"statistics\"") && !$0.contains("\"estimateKbit\":null") }
+        #expect(told, "\(viewer.lines)")
+        let report = try #require(
+            host.process.event("statistics", seconds: 1) { ($0["layers"] as? [String])?.isEmpty == false })
+        #expect(report["layers"] as? [String] == ["all"])
+        for key in [
+            "roundTripMs", "loss", "estimateKbit", "queueMs", "freezes", "freezeMs", "keyframeRequests", "recoveries",
+            "routes",
+        ] { #expect(report[key] != nil, "\(key)") }
     }
 }

@@ -84,7 +84,7 @@ extension InteropTests {
                         setTimeout(() => done(panel.innerText), 8000);
                     })
                     """)
-                for words in ["320 x 180", "a second", "round trip", "loss", "direct"] {
+                for words in ["320 x 180", "a second", "round trip", "loss", "estimate", "queue", "direct"] {
                     #expect(text.string?.contains(words) == true, "\(words) in \(text)")
                 }
                 try await browser.click("stats")

@@ -84,6 +84,7 @@ struct SessionTests {
         for one in seen { #expect(await one.wait { $0.counters.count >= 20 }) }
         let statistics = try #require(await host.statistics())
         #expect(statistics.connected == 2)
+        #expect(statistics.layers == [.all, .all])
         // One frame for both: as many were encoded as one of them got, give or take those on the way.
         #expect(statistics.video.frames < seen[0].state.counters.count + seen[1].state.counters.count)
         for viewer in viewers { viewer.leave() }
@@ -107,6 +108,7 @@ struct SessionTests {
         #expect(statistics.video.upperLayerFrames >= 30)
         #expect(statistics.baseViewers == 1)
         #expect(statistics.lowViewers == 0)
+        #expect(Set(statistics.layers) == [.all, .base])
         let before = (fast: fast.state.counters.count, slow: slow.state.counters.count)
         #expect(await slow.wait { $0.counters.count >= before.slow + 40 })
         #expect(fast.state.counters.count - before.fast > slow.state.counters.count - before.slow)
@@ -135,6 +137,7 @@ struct SessionTests {
         }
         #expect(statistics.video.lowFrames >= 5)
         #expect(statistics.lowViewers == 1)
+        #expect(statistics.layers.contains(.low))
         // Both go on, and the fast one gets more of it.
         let before = (fast: fast.state.counters.count, slow: slow.state.counters.count)
         #expect(await slow.wait { $0.counters.count >= before.slow + 10 })

@@ -160,8 +160,10 @@ extension MediaReceiver {
                 hasEnded = true
                 pendingBye = true
             }
+        case .bitrateEstimate(let estimate):
+            if hasReferences, estimate.contains(videoSSRC) { self.estimate = estimate.bitrate }
         case .receiverReport, .sourceDescription, .nack, .pictureLoss, .fullIntraRequest, .referenceSelection,
-            .transportFeedback, .bitrateEstimate, .other:
+            .transportFeedback, .other:
             break
         }
     }

@@ -155,6 +155,9 @@ public final class MediaReceiver {
     /// From a request to its answer; nil until one was answered.
     public var roundTripTime: MediaDuration? { nacks.hasRoundTrip ? nacks.roundTrip : nil }
 
+    /// What the other side believes that the path to here carries, by its last report; nil if it does not say.
+    public internal(set) var estimate: Bitrate?
+
     /// Says what is known of the round trip from elsewhere (ICE, signalling).
     public func hint(roundTripTime: MediaDuration) {
         if !nacks.hasRoundTrip { nacks.learn(roundTripTime) }

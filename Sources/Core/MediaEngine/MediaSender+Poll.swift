@@ -123,6 +123,7 @@ extension MediaSender {
         buffer.copyMemory(from: bytes)
         history.noteSent(now: now)
         videoReport.note(payloadBytes: bytes.count &- layout.headerLength, now: now)
+        if layout.isMarked { framesLeft &+= 1 }
         tail.noteSent(sequence, now: now, roundTrip: roundTrip)
         tailTransport = sent.nextSequence
         return finish(bytes.count, layout, now, buffer)
@@ -224,6 +225,11 @@ extension MediaSender {
                     octetCount: videoReport.octets
                 ).write(into: &writer)
                 try SourceDescription.write(ssrc: video.ssrc, cname: parameters.cname, into: &writer)
+                // What a receiver says of its link otherwise; here the sender knows more.
+                if hasReferences {
+                    try BitrateEstimate.write(
+                        senderSSRC: video.ssrc, mediaSSRC: video.ssrc, bitrate: controller.estimate, into: &writer)
+                }
                 isFlowing = videoReport.hasSentSinceReport
                 videoReport.hasSentSinceReport = false
             }

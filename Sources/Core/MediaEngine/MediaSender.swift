@@ -144,6 +144,12 @@ public final class MediaSender {
         return FrameReferencesElement(stored: references.stored, source: from)
     }
 
+    /// Frames of which the last packet has left.
+    public internal(set) var framesLeft = 0
+
+    /// Packets of frames wait for the pacer.
+    public var hasFramesWaiting: Bool { !history.isEmpty }
+
     /// Both sides know about kept frames.
     public var hasReferences: Bool { parameters.extensions.references != nil }
 

@@ -23,6 +23,8 @@ public struct OutgoingExtensions: Hashable, Sendable {
 public struct RTPPacketLayout: Hashable, Sendable {
     /// Bytes before the payload.
     public private(set) var headerLength = 0
+    /// The packet's marker bit.
+    public private(set) var isMarked = false
     // 0: the packet has none.
     private var transportSequenceOffset: UInt16 = 0
     private var absSendTimeOffset: UInt16 = 0
@@ -43,6 +45,7 @@ public struct RTPPacketLayout: Hashable, Sendable {
         into buffer: UnsafeMutableRawBufferPointer
     ) throws(BufferFull) -> RTPPacketLayout {
         var layout = RTPPacketLayout()
+        layout.isMarked = header.marker
         var writer = ByteWriter(buffer)
         let transport = usable(ids.transportSequence, extensions.transportSequence)
         let delay = usable(ids.playoutDelay, extensions.playoutDelay)

@@ -37,7 +37,10 @@ final class Broadcast: ViewerConnectionDelegate {
     private let packets: FrameQueue<AudioPipeline.Info>
     private var viewers: [SessionID: ViewerConnection] = [:]
     private var isEnded = false
-    private var retired = (packets: 0, bytes: 0, retransmissions: 0, bad: 0)
+    private var retired = (
+        packets: 0, bytes: 0, retransmissions: 0, bad: 0, keyframeRequests: 0, freezes: 0,
+        freezeTime: MediaDuration.zero
+    )
     private var congestionTimer: LoopTimer?
     private var lastWish: Wish?
     /// What the main encoding took lately.
@@ -411,6 +414,10 @@ final class Broadcast: ViewerConnectionDelegate {
         retired.bytes += last.bytesSent
         retired.retransmissions += last.retransmissions
         retired.bad += connection.badPackets
+        retired.keyframeRequests += last.keyframeRequests
+        let held = connection.heldBack(now: NetworkLoop.now())
+        retired.freezes += held.count
+        retired.freezeTime = retired.freezeTime + held.time
         updateWish()
         left?(connection.id, viewers.count)
         emit(.viewerLeft(connection.description, reason: reason, viewers: viewers.count))
@@ -424,9 +431,15 @@ final class Broadcast: ViewerConnectionDelegate {
         var result = HostStatistics(
             viewers: viewers.count, connected: 0, video: video, packetsSent: retired.packets, bytesSent: retired.bytes,
             retransmissions: retired.retransmissions, estimate: nil, roundTrip: nil, limit: nil,
+            freezes: retired.freezes, freezeTime: retired.freezeTime, keyframeRequests: retired.keyframeRequests,
             badPackets: retired.bad)
+        let now = NetworkLoop.now()
         for viewer in viewers.values {
             let one = viewer.statistics
+            let held = viewer.heldBack(now: now)
+            result.freezes += held.count
+            result.freezeTime = result.freezeTime + held.time
+            result.keyframeRequests += one.keyframeRequests
             result.packetsSent += one.packetsSent
             result.bytesSent += one.bytesSent
             result.retransmissions += one.retransmissions
@@ -434,8 +447,9 @@ final class Broadcast: ViewerConnectionDelegate {
             guard viewer.isConnected else { continue }
             result.connected += 1
             result.lowViewers += viewer.plan.encoding == .low ? 1 : 0
-            let isLayered = lastWish?[viewer.plan.encoding]?.layering != nil
-            result.baseViewers += isLayered && viewer.layer == 0 ? 1 : 0
+            let layer = viewer.layer(isLayered: lastWish?[viewer.plan.encoding]?.layering != nil)
+            result.layers.append(layer)
+            result.baseViewers += layer == .base || layer == .lowBase ? 1 : 0
             result.estimate = min(result.estimate ?? viewer.estimate, viewer.estimate)
             if let time = viewer.roundTripTime { result.roundTrip = max(result.roundTrip ?? time, time) }
             result.queue = max(result.queue ?? .zero, viewer.backlog)

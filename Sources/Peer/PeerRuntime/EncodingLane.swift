@@ -8,6 +8,8 @@ final class EncodingLane {
     var changed: BlockMap
     /// `changed` is not empty.
     var hasChanges = true
+    /// The first change that no frame shows yet.
+    var changedSince: MediaInstant?
     var lastFrame = MediaInstant(nanoseconds: 0)
     var lastKeyframe: MediaInstant?
     var lastRecovery: MediaInstant?
@@ -27,9 +29,15 @@ final class EncodingLane {
         hasChanges = true
     }
 
-    func note(_ fresh: BlockMap) {
+    func note(_ fresh: BlockMap, since damage: MediaInstant) {
         changed.formUnion(fresh)
+        note(changeAt: damage)
+    }
+
+    /// `changed` has been brought up to date.
+    func note(changeAt damage: MediaInstant) {
         hasChanges = true
+        changedSince = min(changedSince ?? damage, damage)
     }
 }
 

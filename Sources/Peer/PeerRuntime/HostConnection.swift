@@ -52,6 +52,8 @@ final class HostConnection: SecureTransportDelegate {
 
     var statistics: ReceiverStatistics? { receiver?.statistics }
     var roundTripTime: MediaDuration? { receiver?.roundTripTime }
+    /// The host's, of the path to here.
+    var estimate: Bitrate? { receiver?.estimate }
 
     /// The host has answered.
     func begin(_ answer: HostAnswer) {

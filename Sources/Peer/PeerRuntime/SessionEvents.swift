@@ -70,6 +70,20 @@ public enum BroadcastEvent: Sendable {
     case ended(EndReason)
 }
 
+/// What a viewer gets of what the host makes.
+public enum ViewerLayer: String, Sendable, CaseIterable {
+    /// The main encoding whole.
+    case all
+    /// Of the main encoding, the base of two temporal layers alone.
+    case base
+    /// The lower encoding, for those who are much slower than others.
+    case low
+    /// Of the lower encoding, the base of two temporal layers alone.
+    case lowBase = "low base"
+    /// Nothing for now: it could not follow, or nothing comes from it.
+    case none
+}
+
 public struct HostStatistics: Sendable {
     public var viewers: Int
     /// Viewers with media flowing.
@@ -92,6 +106,14 @@ public struct HostStatistics: Sendable {
     public var routes: [String] = []
     /// What holds the picture back: nil if nothing does.
     public var limit: String?
+    /// What each viewer of `routes` gets, in the same order.
+    public var layers: [ViewerLayer] = []
+    /// How often a viewer had to wait over 150 ms on this side until a change of the picture had been sent to it whole, of all viewers,
+    /// and how long in all. What they lose on the way only they can see.
+    public var freezes = 0
+    public var freezeTime = MediaDuration.zero
+    /// What viewers asked for because they could not go on: key frames, or frames made from one that they had kept.
+    public var keyframeRequests = 0
     /// Packets that were not what they should be, by everyone.
     public var badPackets: Int
 }
@@ -122,6 +144,12 @@ public struct WatchStatistics: Sendable {
     public var nacks: Int
     public var keyframeRequests: Int
     public var roundTrip: MediaDuration?
+    /// What the host believes that the path to here carries; nil if it does not say.
+    public var estimate: Bitrate?
+    /// Frames made from one that was kept, with which the picture went on after a loss without a key frame.
+    public var recoveries: Int
+    /// How long sound waits for what is late; pictures wait for nothing.
+    public var queue: MediaDuration?
     /// Packets that came after all, when asked for again.
     public var repaired: Int
     /// Times for which nothing could be shown although something was there, and how long they took.

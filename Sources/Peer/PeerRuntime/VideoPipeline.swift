@@ -59,6 +59,8 @@ struct FrameInfo: Sendable {
     var encoding: EncodingID
     var layer: UInt8
     var captured: MediaInstant
+    /// When the first of the changes that it shows was reported; nil if it shows nothing new.
+    var changedSince: MediaInstant?
     var references = FrameReferences()
 }
 
@@ -117,6 +119,8 @@ final class VideoPipeline: @unchecked Sendable {
     /// What one reading found, while it is for two encodings.
     private var fresh = BlockMap(PixelSize(width: 0, height: 0))
     private var needsRead = true
+    /// The first damage that was not read yet.
+    private var damagedSince: MediaInstant?
     private var captured = MediaInstant(nanoseconds: 0)
     private var lastChange = MediaInstant(nanoseconds: 0)
 
@@ -220,18 +224,20 @@ final class VideoPipeline: @unchecked Sendable {
     /// Brings the canvas up to date.
     /// - Returns: whether anything is different.
     private func read() throws(SourceFailure) -> Bool {
+        let damage = damagedSince ?? clock()
+        damagedSince = nil
         guard let low else {
             captured = try source.read(into: canvas, changed: &main.changed)
             guard !main.changed.isEmpty else { return false }
-            main.hasChanges = true
+            main.note(changeAt: damage)
             return true
         }
         if fresh.size != canvas.size { fresh = BlockMap(canvas.size) }
         fresh.clear()
         captured = try source.read(into: canvas, changed: &fresh)
         guard !fresh.isEmpty else { return false }
-        main.note(fresh)
-        low.note(fresh)
+        main.note(fresh, since: damage)
+        low.note(fresh, since: damage)
         return true
     }
 
@@ -297,7 +303,9 @@ final class VideoPipeline: @unchecked Sendable {
             return
         }
         switch try source.wait(until: deadline == .distantFuture ? nil : deadline) {
-        case .damaged: needsRead = true
+        case .damaged:
+            needsRead = true
+            damagedSince = damagedSince ?? clock()
         case .resized: adoptSize()
         case .woken: break
         }
@@ -369,8 +377,9 @@ final class VideoPipeline: @unchecked Sendable {
         }
         let info = FrameInfo(
             isKeyframe: frame.isKeyframe, encoding: lane.id, layer: frame.layer, captured: captured,
-            references: frame.references)
+            changedSince: lane.changedSince, references: frame.references)
         if frames[lane.id].push(frame.bytes, info) {
+            lane.changedSince = nil
             ring()
         } else {
             counters.with { $0.skipped += 1 }

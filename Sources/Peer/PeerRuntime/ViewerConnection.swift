@@ -33,6 +33,7 @@ final class ViewerConnection: SecureTransportDelegate {
     /// When its last event stream was closed by itself.
     private var hungUp: MediaInstant?
     private var gate = FrameGate()
+    private var holds = HoldMeter()
     private(set) var plan = ViewerPlan()
     private let loop: NetworkLoop
     private let transport: SecureTransport
@@ -192,7 +193,8 @@ final class ViewerConnection: SecureTransportDelegate {
 
     /// - Parameter base: what frames of the base layer may take; nil if there is one layer only.
     func send(_ frame: UnsafeRawBufferPointer, _ info: FrameInfo, base: Bitrate?, now: MediaInstant) {
-        guard isReceiving, !isEnded else { return }
+        guard isConnected, !isEnded else { return }
+        guard isReceiving else { return noteHold(info, isTaken: false) }
         // It can use no other frame of another encoding than a key frame.
         let isOwn = info.isKeyframe ? plan.noteKeyframe(of: info.encoding) : info.encoding == plan.encoding
         guard isOwn else { return }
@@ -201,6 +203,7 @@ final class ViewerConnection: SecureTransportDelegate {
         let isAdmitted = gate.admits(
             isKeyframe: info.isKeyframe, layer: info.layer, bytes: frame.count, rate: sender.videoEstimate(now: now),
             base: base, now: now)
+        noteHold(info, isTaken: isAdmitted)
         guard isAdmitted else { return }
         sender.handleFrame(
             frame, isKeyframe: info.isKeyframe, layer: info.layer, captured: info.captured, now: now,
@@ -208,10 +211,22 @@ final class ViewerConnection: SecureTransportDelegate {
         pump()
     }
 
+    private func noteHold(_ info: FrameInfo, isTaken: Bool) {
+        guard let change = info.changedSince else { return }
+        holds.note(change: change, isTaken: isTaken)
+    }
+
+    /// Times for which a change of the picture waited here before it was sent to this viewer, and how long.
+    func heldBack(now: MediaInstant) -> (count: Int, time: MediaDuration) { holds.figures(now: now) }
+
     // MARK: Beside others
 
-    /// The highest temporal layer that it gets.
-    var layer: Int { Int(gate.layer) }
+    /// What it gets of an encoding that is made in two temporal layers or not.
+    func layer(isLayered: Bool) -> ViewerLayer {
+        guard isReceiving, !gate.isCutOff else { return .none }
+        let hasAll = !isLayered || gate.layer > 0
+        return plan.encoding == .main ? hasAll ? .all : .base : hasAll ? .low : .lowBase
+    }
     /// It gets no frames until what waits for it has left.
     var isCutOff: Bool { isReceiving && gate.isCutOff }
 
@@ -259,7 +274,12 @@ final class ViewerConnection: SecureTransportDelegate {
         guard isConnected, !isEnded else { return }
         while true {
             let now = NetworkLoop.now()
-            switch sender.poll(now: now, into: transport.slot) {
+            let left = sender.framesLeft
+            let output = sender.poll(now: now, into: transport.slot)
+            if sender.framesLeft != left, !consent.isInterrupted {
+                holds.noteLeft(hasMore: sender.hasFramesWaiting, now: now)
+            }
+            switch output {
             // To somebody who is silent goes no media: what waits is dropped, and a key frame follows when they are back.
             case .rtp(let length): if !consent.isInterrupted { transport.sendMedia(length) }
             case .rtcp(let length): transport.sendControl(length)

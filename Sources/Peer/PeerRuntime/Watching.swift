@@ -304,6 +304,7 @@ final class Watching: HostConnectionDelegate {
             bytesReceived: received?.bytes ?? 0,
             packetsLost: received?.lost ?? 0, nacks: received?.nacks ?? 0,
             keyframeRequests: received?.keyframeRequests ?? 0, roundTrip: connection?.roundTripTime,
+            estimate: connection?.estimate, recoveries: received?.recoveries ?? 0, queue: received?.audioDelay,
             repaired: received?.repaired ?? 0, freezes: received?.freezes ?? 0,
             freezeTime: received?.freezeTime ?? .zero, route: connection?.transport.path ?? "no path",
             layer: takeLayer(),

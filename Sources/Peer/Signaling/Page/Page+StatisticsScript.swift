@@ -20,6 +20,7 @@ extension ViewerPage {
             const remote = all.find(entry => entry.id === pair.remoteCandidateId) || {};
             const now = {
                 time: inbound.timestamp || 0, bytes: of('inbound-rtp').reduce((sum, entry) => sum + (entry.bytesReceived || 0), 0),
+                waited: inbound.jitterBufferDelay || 0, emitted: inbound.jitterBufferEmittedCount || 0,
                 packets: inbound.packetsReceived || 0, lost: inbound.packetsLost || 0, frames: inbound.framesDecoded || 0,
             };
             const last = lastStatistics && lastStatistics.time < now.time ? lastStatistics : null;
@@ -32,6 +33,9 @@ extension ViewerPage {
                 ['picture', `${inbound.frameWidth || 0} x ${inbound.frameHeight || 0}`],
                 ['frames', last ? `${Math.round((now.frames - last.frames) / seconds)} a second` : '-'],
                 ['received', last ? rate((now.bytes - last.bytes) * 8 / seconds) : '-'],
+                ['estimate', pair.availableIncomingBitrate === undefined ? '-' : rate(pair.availableIncomingBitrate)],
+                ['queue', last && now.emitted > last.emitted
+                    ? milliseconds((now.waited - last.waited) / (now.emitted - last.emitted)) : '-'],
                 ['round trip', milliseconds(pair.currentRoundTripTime)],
                 ['loss', last ? (lost + got > 0 ? 100 * lost / (lost + got) : 0).toFixed(1) + ' %' : '-'],
                 ['freezes', inbound.freezeCount === undefined ? '-' : `${inbound.freezeCount} (${milliseconds(inbound.totalFreezesDuration)})`],

@@ -1,0 +1,35 @@
+import MediaCore
+import MediaEngine
+import Testing
+
+/// What the viewer hears of the host's estimate.
+@Suite struct ToldEstimateTests {
+    private func call(hasReferences: Bool) -> SimulatedCall {
+        var options = SimulatedCall.Options()
+        options.hasReferences = hasReferences
+        let call = SimulatedCall(
+            seed: 11, .init(delay: .milliseconds(25), rate: .kilobits(3_000)),
+            plan: .adaptive(perSecond: 30, limit: .kilobits(20_000)), options: options)
+        call.run(for: .seconds(12))
+        return call
+    }
+
+    @Test func aPeerOfOurOwnHearsTheEstimateWithEachReport() throws {
+        let call = call(hasReferences: true)
+        let told = try #require(call.receiver.estimate).bitsPerSecond
+        // The one of the last report: what the sender believed within the last second and the delay.
+        let since = call.now - .milliseconds(1_200)
+        let before = call.estimates.last { $0.at <= since }?.estimate ?? call.sender.estimate
+        let late = [before, call.sender.estimate] + call.estimates.filter { $0.at > since }.map(\.estimate)
+        let lowest = try #require(late.map(\.bitsPerSecond).min())
+        let highest = try #require(late.map(\.bitsPerSecond).max())
+        // An estimate is an event when it has changed by a fiftieth.
+        #expect(Double(told) > 0.97 * Double(lowest), "\(told) of \(lowest)...\(highest)")
+        #expect(Double(told) < 1.03 * Double(highest), "\(told) of \(lowest)...\(highest)")
+        #expect(told > 1_500_000, "\(told)")
+    }
+
+    @Test func othersAreNotTold() {
+        #expect(call(hasReferences: false).receiver.estimate == nil)
+    }
+}
