@@ -1,0 +1,139 @@
+import MediaCore
+import MediaEngine
+import Testing
+
+@testable import PeerRuntime
+
+/// The video thread in a time of its own, which goes on by a millisecond each time that somebody asks for it.
+@Suite(.timeLimit(.minutes(1)))
+struct VideoPipelineTests {
+    /// Somebody asks for a key frame with each frame that there is.
+    @Test(arguments: [(isPictureAwaited: false, interval: 1_000), (isPictureAwaited: true, interval: 250)])
+    func aStormOfRequestsMakesOneKeyFrameAnInterval(isPictureAwaited: Bool, interval: Int) throws {
+        let stage = ClockworkStage { stage, _ in
+            stage.pipeline?.change {
+                $0.main.isKeyframeWanted = true
+                $0.main.isPictureAwaited = isPictureAwaited
+            }
+        }
+        stage.start()
+        let end = MediaInstant(nanoseconds: 0) + .seconds(20)
+        stage.frames.wait { ($0.last?.made ?? MediaInstant(nanoseconds: 0)) > end ? () : nil }
+        stage.stop()
+        let frames = stage.frames.with { $0 }
+        let keyframes = frames.filter { $0.info.isKeyframe }.map(\.made)
+        let shortest = try #require(zip(keyframes, keyframes.dropFirst()).map { $1 - $0 }.min())
+        #expect(shortest >= .milliseconds(interval))
+        // And they do come: each at most a few frames late.
+        #expect(keyframes.count > 20_000 / interval * 9 / 10, "\(keyframes.count) of \(frames.count)")
+        #expect(frames.count > 5 * keyframes.count)
+    }
+
+    @Test func aFrameSaysSinceWhenItsFirstChangeHasWaited() throws {
+        let stage = ClockworkStage { stage, count in
+            if count == 1 { stage.pipeline?.change { $0.main.demand.isBlocked = true } }
+        }
+        stage.start()
+        // The first frame has left, and the screen has changed since.
+        let damage = stage.screen.damage.wait { $0 }
+        while stage.clock.with({ $0 }) < damage + .milliseconds(300) { stage.pipeline?.change { _ in } }
+        stage.pipeline?.change { $0.main.demand.isBlocked = false }
+        let frame = stage.frames.wait { $0.count > 1 ? $0[1] : nil }
+        stage.stop()
+        let since = try #require(frame.info.changedSince)
+        #expect(since >= damage && since - damage < .milliseconds(3), "\((since - damage).inMilliseconds) ms")
+        #expect(frame.made - since > .milliseconds(290))
+    }
+}
+
+// SAFETY: `pipeline` is set before its thread starts; all else is in Monitors.
+private final class ClockworkStage: @unchecked Sendable {
+    struct Frame: Sendable {
+        var info: FrameInfo
+        var made: MediaInstant
+    }
+
+    let clock: Monitor<MediaInstant>
+    let screen: RestlessScreen
+    let frames = Monitor<[Frame]>([])
+    private(set) var pipeline: VideoPipeline?
+
+    /// - Parameter body: called on the video thread after each frame, with how many there were.
+    init(_ body: @escaping @Sendable (ClockworkStage, Int) -> Void) {
+        // Behind zero, where lanes say that their last frame was.
+        let clock = Monitor(MediaInstant(nanoseconds: 0) + .seconds(1))
+        self.clock = clock
+        screen = RestlessScreen(clock)
+        let queues = FrameQueues()
+        pipeline = VideoPipeline(
+            source: screen, encoder: PlainEncoder(), limits: .init(framesPerSecond: 60, mood: .text),
+            bitrate: .kilobits(5_000), frames: queues, clock: { Self.tick(clock) },
+            ring: { [weak self] in
+                guard let self else { return }
+                queues.main.pop { _, info in
+                    frames.change { $0.append(Frame(info: info, made: clock.with { $0 })) }
+                }
+                body(self, frames.with { $0.count })
+            }, failed: { _ in })
+    }
+
+    func start() {
+        pipeline?.start()
+        pipeline?.change { $0.main.isWanted = true }
+    }
+
+    func stop() { pipeline?.stop() }
+
+    static func tick(_ clock: Monitor<MediaInstant>) -> MediaInstant {
+        clock.with {
+            $0 = $0 + .milliseconds(1)
+            return $0
+        }
+    }
+}
+
+/// It changes all the time.
+private final class RestlessScreen: ScreenSource, Sendable {
+    let size = PixelSize(width: 64, height: 64)
+    let summary = "a restless screen"
+    let limitations: [String] = []
+    /// When it was damaged first.
+    let damage = Monitor<MediaInstant?>(nil)
+    private let clock: Monitor<MediaInstant>
+
+    init(_ clock: Monitor<MediaInstant>) { self.clock = clock }
+
+    func wait(until deadline: MediaInstant?) throws(SourceFailure) -> ScreenEvent {
+        let now = clock.with { $0 }
+        damage.change { $0 = $0 ?? now }
+        return .damaged
+    }
+
+    func read(into canvas: I420Canvas, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant {
+        changed.fill()
+        return clock.with { $0 }
+    }
+
+    func damageEverything() {}
+    func wake() {}
+    func close() {}
+}
+
+/// Its frames are as small as they can be; a key frame is one that was asked for.
+private final class PlainEncoder: VideoEncoder {
+    var mood = VideoMood.text
+    var unrefined: BlockMap? { nil }
+    var isBaseBehind: Bool { false }
+    private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 16)
+
+    deinit { bytes.deallocate() }
+
+    func encode(
+        _ canvas: I420Canvas, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
+    ) throws(CodecFailure) -> EncodedFrame? {
+        EncodedFrame(
+            bytes: UnsafeRawBufferPointer(bytes), isKeyframe: request.isKeyframeRequested, quantizer: 0)
+    }
+
+    func makeAnother() -> any VideoEncoder { PlainEncoder() }
+}
