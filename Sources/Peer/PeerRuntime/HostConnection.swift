@@ -10,7 +10,7 @@ protocol HostConnectionDelegate: AnyObject {
     func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame)
     func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio)
     func hostEnded(_ reason: EndReason)
-    func host(found candidate: String)
+    func hostFoundCandidate()
     func hostFinishedGathering()
     /// Nothing comes from the host any more.
     func hostIsInterrupted(_ connection: HostConnection)
@@ -166,7 +166,7 @@ final class HostConnection: SecureTransportDelegate {
 
     // MARK: The transport's news
 
-    func transport(gathered candidate: String) { delegate?.host(found: candidate) }
+    func transportFoundCandidate() { delegate?.hostFoundCandidate() }
     func transportFinishedGathering() { delegate?.hostFinishedGathering() }
 
     func transportIsSecure(profile: SRTPProfile) {

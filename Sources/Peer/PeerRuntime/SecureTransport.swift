@@ -7,7 +7,8 @@ import SessionDescription
 
 /// What a session hears of its transport; on the network loop.
 protocol SecureTransportDelegate: AnyObject {
-    func transport(gathered candidate: String)
+    /// One more is in `localCandidates`.
+    func transportFoundCandidate()
     func transportFinishedGathering()
     /// Keys are there and the other side is who it should be: media may flow.
     func transportIsSecure(profile: SRTPProfile)
@@ -36,6 +37,8 @@ final class SecureTransport {
     private(set) var badPackets = 0
     /// When the last authentic packet came.
     private(set) var lastHeard: MediaInstant?
+    /// Each once, of the last gathering.
+    private(set) var localCandidates: [ICECandidate] = []
     private(set) var hasGathered = false
     private let loop: NetworkLoop
     private let configuration: ICEAgent.Configuration
@@ -60,10 +63,8 @@ final class SecureTransport {
     private var hasPath = false
     private var isStarted = false
     private var isClosed = false
-    private var localCandidates: [ICECandidate] = []
     private var remoteCandidates: [ICECandidate] = []
     private var refusedCandidates = 0
-    private let usesOnlyRelays: Bool
     /// The STUN and TURN servers of this side, for the report.
     var servers: [String] = []
 
@@ -74,7 +75,6 @@ final class SecureTransport {
         self.loop = loop
         self.configuration = configuration
         isClient = !isServer
-        usesOnlyRelays = configuration.usesOnlyRelays
         let owner = WeakBox<SecureTransport>()
         self.owner = owner
         ice = try Self.makeAgent(loop, configuration, owner, 0)
@@ -109,7 +109,10 @@ final class SecureTransport {
     private var latest: ICEAgent { next ?? ice }
 
     /// Starts to look for candidates; the delegate hears of them, of some before this returns.
-    func gather() throws(ICEFailure) { try latest.gather() }
+    func gather() throws(ICEFailure) {
+        localCandidates = []
+        try latest.gather()
+    }
 
     var localCredentials: ICECredentials? {
         let credentials = latest.credentials
@@ -150,7 +153,7 @@ final class SecureTransport {
     var route: RouteReport {
         RouteReport(
             own: localCandidates.map { .init($0) }, other: remoteCandidates.map { .init($0) },
-            refused: refusedCandidates, hasPath: hasPath, usesOnlyRelays: usesOnlyRelays,
+            refused: refusedCandidates, hasPath: hasPath, usesOnlyRelays: configuration.usesOnlyRelays,
             servers: servers.map { .init(url: $0, finding: nil) })
     }
 
@@ -161,7 +164,7 @@ final class SecureTransport {
         latest.setRemote(.init(usernameFragment: remote.usernameFragment, password: remote.password))
     }
 
-    func add(_ candidate: ICECandidate) {
+    private func add(_ candidate: ICECandidate) {
         do throws(CandidateRefusal) {
             try latest.addRemote(candidate.text)
             if remoteCandidates.count < 40, !remoteCandidates.contains(candidate) { remoteCandidates.append(candidate) }
@@ -175,10 +178,8 @@ final class SecureTransport {
     func add(_ candidates: CandidateList, ended: Bool) {
         for candidate in candidates.usable { add(candidate) }
         refusedCandidates += candidates.named.count + candidates.dropped
-        if ended { endOfCandidates() }
+        if ended { latest.remoteCandidatesEnded() }
     }
-
-    func endOfCandidates() { latest.remoteCandidatesEnded() }
 
     // MARK: Sending
 
@@ -258,11 +259,11 @@ final class SecureTransport {
     // MARK: ICE's and DTLS's news
 
     private func found(_ candidate: String, by agent: Int) {
-        guard agent == newest else { return }
-        if localCandidates.count < 40, let candidate = ICECandidate(candidate), !localCandidates.contains(candidate) {
-            localCandidates.append(candidate)
+        guard agent == newest, let candidate = ICECandidate(candidate), !localCandidates.contains(candidate) else {
+            return
         }
-        delegate?.transport(gathered: candidate)
+        localCandidates.append(candidate)
+        delegate?.transportFoundCandidate()
     }
 
     private func gathered(by agent: Int) {

@@ -41,7 +41,7 @@ final class ViewerConnection: SecureTransportDelegate {
     private let timer: LoopTimer
     private weak var delegate: (any ViewerConnectionDelegate)?
     private var isEnded = false
-    private var candidates: [ICECandidate] = []
+    private var candidates: [ICECandidate] { transport.localCandidates }
     private var onGathered: (() -> Void)?
     /// How many candidates the answer has; later ones are trickled.
     private var answered = 0
@@ -176,7 +176,6 @@ final class ViewerConnection: SecureTransportDelegate {
         finishGathering()
         onLate = nil
         lateTimer?.close()
-        candidates = []
         do throws(ICEFailure) {
             try transport.gather()
             return true
@@ -366,9 +365,7 @@ final class ViewerConnection: SecureTransportDelegate {
 
     // MARK: The transport's news
 
-    func transport(gathered candidate: String) {
-        guard let candidate = ICECandidate(candidate) else { return }
-        candidates.append(candidate)
+    func transportFoundCandidate() {
         if onGathered != nil, hasWanted { finishGathering() }
         // What comes together is told together.
         if onLate != nil { lateTimer?.set(NetworkLoop.now() + .milliseconds(20)) }

@@ -25,8 +25,8 @@ final class Watching: HostConnectionDelegate {
     private var silentTracks: Set<Int> = []
     private var isMuted = false
     private var isClosed = false
-    private var candidates: [ICECandidate] = []
-    private var hasGathered = false
+    private var candidates: [ICECandidate] { connection?.transport.localCandidates ?? [] }
+    private var hasGathered: Bool { connection?.transport.hasGathered ?? false }
     private var onGathered: (() -> Void)?
     private var onMore: (known: Int, body: (More?) -> Void)?
     private var hostCredentials: ICECredentials?
@@ -94,8 +94,6 @@ final class Watching: HostConnectionDelegate {
     }
 
     private func beginGathering() {
-        candidates = []
-        hasGathered = false
         onMore?.body(nil)
         onMore = nil
         let box = WeakBox(self)
@@ -279,14 +277,9 @@ final class Watching: HostConnectionDelegate {
         outcome.settle(reason)
     }
 
-    func host(found candidate: String) {
-        guard let candidate = ICECandidate(candidate) else { return }
-        candidates.append(candidate)
-        tellMore()
-    }
+    func hostFoundCandidate() { tellMore() }
 
     func hostFinishedGathering() {
-        hasGathered = true
         finishGathering()
         tellMore()
     }
