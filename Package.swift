@@ -121,7 +121,7 @@ let package = Package(
         tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
         tests("SimulationTests", ["MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
         tests("SessionDescriptionTests", ["SessionDescription", "TestSupport"]),
-        tests("X11CaptureTests", ["MediaCore", "X11Capture", "PixelConversion", "CXCB"]),
+        tests("X11CaptureTests", ["MediaCore", "X11Capture", "PixelConversion", "CXCB", "TestSupport"]),
         tests("PixelConversionTests", ["MediaCore", "PixelConversion"]),
         tests("PictureFileTests", ["MediaCore", "PictureFile", "PixelConversion"]),
         tests("TestSourceTests", ["MediaCore", "TestSource"]),

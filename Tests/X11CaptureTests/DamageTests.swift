@@ -1,6 +1,7 @@
 import Foundation
 import MediaCore
 import PixelConversion
+import TestSupport
 import Testing
 
 @testable import X11Capture
@@ -95,7 +96,7 @@ extension X11Tests {
         /// After any drawing, read at any moments, the canvas is what a newcomer sees.
         @Test(arguments: [1, 2, 3] as [UInt64])
         func canvasNeverDriftsFromTheScreen(seed: UInt64) throws {
-            var random = Seeded(state: seed)
+            var random = SeededGenerator(seed: seed)
             let display = try XvfbDisplay(width: 333, height: 251)
             let watcher = try Watcher(display)
             #expect(watcher.canvas.size == PixelSize(width: 332, height: 250))
@@ -110,17 +111,5 @@ extension X11Tests {
             let newcomer = try Watcher(display)
             #expect(watcher.luma == newcomer.luma, "seed \(seed)")
         }
-    }
-}
-
-struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

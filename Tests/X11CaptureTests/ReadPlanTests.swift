@@ -1,4 +1,5 @@
 import MediaCore
+import TestSupport
 import Testing
 
 @testable import X11Capture
@@ -36,7 +37,7 @@ import Testing
 
     @Test(arguments: 0..<40)
     func everyDamagedBlockIsReadExactlyOnce(seed: UInt64) {
-        var random = Seeded(state: seed)
+        var random = SeededGenerator(seed: seed)
         var damage = BlockMap(size)
         for _ in 0..<Int.random(in: 1...60, using: &random) {
             damage.insert(
