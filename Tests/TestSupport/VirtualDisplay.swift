@@ -3,10 +3,12 @@ package final class VirtualDisplay: Sendable {
     package let name: String
     private let server: Program
 
-    package init(width: Int = 1280, height: Int = 720, arguments: [String] = []) throws {
+    /// - Parameter arguments: more for the server, such as `-extension DAMAGE`.
+    package init(width: Int = 1280, height: Int = 720, depth: Int = 24, arguments: [String] = []) throws {
         server = try Program(
             "Xvfb",
-            ["-displayfd", "1", "-screen", "0", "\(width)x\(height)x24", "-nolisten", "tcp", "-noreset"] + arguments)
+            ["-displayfd", "1", "-screen", "0", "\(width)x\(height)x\(depth)", "-nolisten", "tcp", "-noreset"]
+                + arguments)
         // It writes its number when it is ready.
         guard let number = server.line(seconds: 20, { Int($0) }) else { throw Program.Failure("Xvfb did not start") }
         name = ":\(number)"

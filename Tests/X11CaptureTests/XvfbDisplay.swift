@@ -1,52 +1,23 @@
 import CXCB
 import Foundation
-import Testing
+import TestSupport
 
-/// An X server of the test's own, without a screen, and a connection to draw on it with. Ends with the value.
+/// An X server of the test's own, and a connection to draw on it with. Ends with the value.
 // SAFETY: used by one test, whose steps follow one another.
 final class XvfbDisplay: @unchecked Sendable {
-    let name: String
     let connection: OpaquePointer
     let root: xcb_window_t
-    private let process: Process
-    private var isConnected = true
-    private var context: xcb_gcontext_t = 0
+    private let display: VirtualDisplay
+    private let context: xcb_gcontext_t
 
-    struct Failure: Error {
-        var message: String
-    }
+    var name: String { display.name }
 
     /// - Parameter arguments: more for the server, such as `-extension DAMAGE`.
     init(width: Int = 640, height: Int = 480, depth: Int = 24, arguments: [String] = []) throws {
-        let ready = Pipe()
-        process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/Xvfb")
-        // It writes the number of the display that it found free to its standard output.
-        process.arguments =
-            ["-displayfd", "1", "-screen", "0", "\(width)x\(height)x\(depth)", "-nolisten", "tcp", "-noreset"]
-            + arguments
-        process.standardOutput = ready
-        process.standardError = FileHandle.nullDevice
-        // Threads of the dispatch pool, which run tests, block every signal, and a child would inherit that and outlive SIGTERM.
-        var none = sigset_t()
-        var usual = sigset_t()
-        sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, &usual)
-        defer { pthread_sigmask(SIG_SETMASK, &usual, nil) }
-        try process.run()
-        let line = ready.fileHandleForReading.availableData
-        guard let number = Int(String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
-        else {
-            process.terminate()
-            throw Failure(message: "Xvfb did not start")
-        }
-        name = ":\(number)"
-        guard let connection = xcb_connect(name, nil), xcb_connection_has_error(connection) == 0,
+        display = try VirtualDisplay(width: width, height: height, depth: depth, arguments: arguments)
+        guard let connection = xcb_connect(display.name, nil), xcb_connection_has_error(connection) == 0,
             let setup = xcb_get_setup(connection), let screen = xcb_setup_roots_iterator(setup).data
-        else {
-            process.terminate()
-            throw Failure(message: "cannot connect to Xvfb at \(name)")
-        }
+        else { throw Program.Failure("cannot connect to Xvfb at \(display.name)") }
         self.connection = connection
         root = screen.pointee.root
         context = xcb_generate_id(connection)
@@ -55,18 +26,11 @@ final class XvfbDisplay: @unchecked Sendable {
         xcb_create_gc(connection, context, root, UInt32(XCB_GC_SUBWINDOW_MODE.rawValue), &values)
     }
 
-    deinit { end(SIGTERM) }
+    // The server ends after the connection.
+    deinit { xcb_disconnect(connection) }
 
     /// Kills the server, as a crash would.
-    func end() { end(SIGKILL) }
-
-    private func end(_ signal: Int32) {
-        guard isConnected else { return }
-        isConnected = false
-        kill(process.processIdentifier, signal)
-        process.waitUntilExit()
-        xcb_disconnect(connection)
-    }
+    func end() { display.kill() }
 
     /// Returns when the server has done it. `color` is 0xRRGGBB.
     func fill(x: Int, y: Int, width: Int, height: Int, _ color: UInt32) {
@@ -85,16 +49,13 @@ final class XvfbDisplay: @unchecked Sendable {
 
     /// Moves the mouse as a hand would: through the input device.
     func moveMouse(x: Int, y: Int) throws {
-        let hand = Process()
-        hand.executableURL = URL(fileURLWithPath: "/usr/bin/xdotool")
         guard let at = xcb_query_pointer_reply(connection, xcb_query_pointer(connection, root), nil) else {
-            throw Failure(message: "the server does not say where the pointer is")
+            throw Program.Failure("the server does not say where the pointer is")
         }
         defer { free(at) }
-        hand.arguments = ["mousemove_relative", "--", "\(x - Int(at.pointee.root_x))", "\(y - Int(at.pointee.root_y))"]
-        hand.environment = ["DISPLAY": name]
-        try hand.run()
-        hand.waitUntilExit()
+        try display.run(
+            "xdotool",
+            ["mousemove_relative", "--", "\(x - Int(at.pointee.root_x))", "\(y - Int(at.pointee.root_y))"])
     }
 
     /// Gives the root window a cursor of one solid colour, 8 x 8 with the hot spot in its middle.
@@ -123,7 +84,7 @@ final class XvfbDisplay: @unchecked Sendable {
         guard
             let resources = xcb_randr_get_screen_resources_reply(
                 connection, xcb_randr_get_screen_resources(connection, root), nil)
-        else { throw Failure(message: "the server has no RANDR") }
+        else { throw Program.Failure("the server has no RANDR") }
         defer { free(resources) }
         // A monitor has to be off while the screen shrinks below it.
         let count = Int(xcb_randr_get_screen_resources_crtcs_length(resources))
@@ -136,7 +97,7 @@ final class XvfbDisplay: @unchecked Sendable {
         let cookie = xcb_randr_set_screen_size_checked(connection, root, UInt16(width), UInt16(height), 100, 100)
         if let error = xcb_request_check(connection, cookie) {
             defer { free(error) }
-            throw Failure(message: "the server did not change its size: error \(error.pointee.error_code)")
+            throw Program.Failure("the server did not change its size: error \(error.pointee.error_code)")
         }
     }
 
