@@ -17,21 +17,15 @@ func withGStreamer(
     over path: EmulatedPath? = nil, start: (String) throws -> [Subprocess],
     _ body: (_ from: String, _ to: String, _ sender: Subprocess) throws -> Void
 ) throws {
-    let from = try VirtualDisplay()
-    let to = try VirtualDisplay()
-    defer {
-        from.close()
-        to.close()
+    try withDisplays(start: start) { from, to in
+        // The receiving process is its child, whose CPU is not counted.
+        let sender = try Subprocess(
+            tool("gstreamer"), [from, to] + (path.map { [$0.viewer.path] } ?? []), in: path?.host)
+        defer { sender.terminate() }
+        _ = try sender.wait(for: "playing")
+        Thread.sleep(forTimeInterval: 5)
+        try body(from, to, sender)
     }
-    let actors = try start(from.name)
-    defer { actors.forEach { $0.terminate() } }
-    // The receiving process is its child, whose CPU is not counted.
-    let sender = try Subprocess(
-        tool("gstreamer"), [from.name, to.name] + (path.map { [$0.viewer.path] } ?? []), in: path?.host)
-    defer { sender.terminate() }
-    _ = try sender.wait(for: "playing")
-    Thread.sleep(forTimeInterval: 5)
-    try body(from.name, to.name, sender)
 }
 
 func measureGStreamer(_ scene: Scene, seconds: Int) throws -> Measurement {

@@ -48,21 +48,15 @@ struct Networks {
     private func withShare(
         _ path: EmulatedPath, start: (String) throws -> [Subprocess], _ body: Body
     ) throws -> String {
-        let from = try VirtualDisplay()
-        let to = try VirtualDisplay()
-        defer {
-            from.close()
-            to.close()
+        try withDisplays(start: start) { from, to in
+            let host = try ShareHost(binary: binary, display: from, over: path)
+            defer { host.stop() }
+            let viewer = try host.join(display: to, arguments: ["--mute", "--fullscreen"])
+            defer { viewer.stop() }
+            Thread.sleep(forTimeInterval: 5)
+            try body(from, to)
+            return ""
         }
-        let actors = try start(from.name)
-        defer { actors.forEach { $0.terminate() } }
-        let host = try ShareHost(binary: binary, display: from.name, over: path)
-        defer { host.stop() }
-        let viewer = try host.join(display: to.name, arguments: ["--mute", "--fullscreen"])
-        defer { viewer.stop() }
-        Thread.sleep(forTimeInterval: 5)
-        try body(from.name, to.name)
-        return ""
     }
 
     // MARK: Pages

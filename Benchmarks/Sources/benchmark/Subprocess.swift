@@ -87,6 +87,22 @@ final class VirtualDisplay {
     deinit { close() }
 }
 
+/// Runs `body` with a display to send from and one to show it on.
+/// - Parameter start: starts what happens on the first one.
+func withDisplays<Result>(
+    start: (String) throws -> [Subprocess], _ body: (_ from: String, _ to: String) throws -> Result
+) throws -> Result {
+    let from = try VirtualDisplay()
+    let to = try VirtualDisplay()
+    defer {
+        from.close()
+        to.close()
+    }
+    let actors = try start(from.name)
+    defer { actors.forEach { $0.terminate() } }
+    return try body(from.name, to.name)
+}
+
 /// A directory that goes away with its owner.
 final class TemporaryDirectory {
     let path: String
