@@ -6,7 +6,7 @@ struct Benchmark {
     static let usage = """
         usage: benchmark SHARE [--seconds N] [--scene still|stamp|typing|scrolling|video] [--joins N] [--soak SECONDS]
                          [--only scenes|viewers|allocations|memory|leaks|owners|networks|pages|links|losses|endurance]
-                         [--still SECONDS] [--minutes N] [--without-chromium] [--without-gstreamer]
+                         [--still SECONDS (60)] [--minutes N (10)] [--without-chromium] [--without-gstreamer]
 
         """
 

@@ -22,13 +22,10 @@ final class Subprocess {
     /// - Parameter executable: a path, or a name to be looked for in PATH.
     init(_ executable: String, _ arguments: [String], environment: [String: String] = [:]) throws {
         name = (executable as NSString).lastPathComponent
-        if executable.hasPrefix("/") {
-            process.executableURL = URL(fileURLWithPath: executable)
-            process.arguments = arguments
-        } else {
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            process.arguments = [executable] + arguments
-        }
+        // Whatever ends the benchmark ends it too: the kernel tells it, as a Ctrl-C reaches it as little as a signal to the
+        // benchmark does.
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
+        process.arguments = ["--pdeathsig", "TERM", executable] + arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardOutput = output
         process.standardInput = FileHandle.nullDevice
