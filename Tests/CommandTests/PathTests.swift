@@ -113,9 +113,9 @@ struct PathTests {
             "roundTripMs", "lost", "freezes", "freezeMs", "repaired", "route", "estimateKbit", "queueMs", "recoveries",
             "layer",
         ] { #expect(event[key] != nil, "\(key)") }
-        // The host's estimate is the viewer's too.
-        let told = viewer.lines.contains { $0.contains("\"statistics\"") && !$0.contains("\"estimateKbit\":null") }
-        #expect(told, "\(viewer.lines)")
+        // The host's estimate is the viewer's too, and its answers tell the round trip time.
+        let told = viewer.event("statistics", seconds: 1) { $0["estimateKbit"] is Int && $0["roundTripMs"] is Double }
+        #expect(told != nil, "\(viewer.lines)")
         let report = try #require(
             host.process.event("statistics", seconds: 1) { ($0["layers"] as? [String])?.isEmpty == false })
         #expect(report["layers"] as? [String] == ["all"])

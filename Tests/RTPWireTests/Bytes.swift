@@ -55,6 +55,8 @@ func touch(_ packet: RTCPPacket) -> Int {
     case .transportFeedback(let feedback): feedback.reduce(0) { $0 &+ Int($1.arrival?.nanoseconds ?? 0) }
     case .referenceSelection(let selection): Int(selection.pictureID)
     case .bitrateEstimate(let estimate): estimate.reduce(estimate.bitrate.bitsPerSecond) { $0 &+ Int($1) }
+    case .extendedReport(let report):
+        Int(truncatingIfNeeded: report.time?.rawValue ?? 0) &+ Int(report.answer(for: report.ssrc)?.delay ?? 0)
     case .other(let type, let format): Int(type) &+ Int(format)
     }
 }

@@ -2,7 +2,7 @@ import MediaCore
 import MediaEngine
 import Testing
 
-/// What the viewer hears of the host's estimate.
+/// What a viewer of our own hears of the path in the host's reports.
 @Suite struct ToldEstimateTests {
     private func call(hasReferences: Bool) -> SimulatedCall {
         var options = SimulatedCall.Options()
@@ -10,6 +10,8 @@ import Testing
         let call = SimulatedCall(
             seed: 11, .init(delay: .milliseconds(25), rate: .kilobits(3_000)),
             plan: .adaptive(perSecond: 30, limit: .kilobits(20_000)), options: options)
+        // Only differences of a clock with itself count.
+        call.receiverAhead = .seconds(7)
         call.run(for: .seconds(12))
         return call
     }
@@ -29,7 +31,18 @@ import Testing
         #expect(told > 1_500_000, "\(told)")
     }
 
+    /// Without a loss, so that nothing had to be asked for.
+    @Test func aPeerOfOurOwnKnowsTheRoundTripTimeWithoutALoss() throws {
+        let call = call(hasReferences: true)
+        #expect(call.receiver.statistics.nacks == 0)
+        let time = try #require(call.receiver.roundTripTime)
+        // And what waits in the path.
+        #expect(time >= .milliseconds(49) && time < .milliseconds(200), "\(time.inMilliseconds) ms")
+    }
+
     @Test func othersAreNotTold() {
-        #expect(call(hasReferences: false).receiver.estimate == nil)
+        let call = call(hasReferences: false)
+        #expect(call.receiver.estimate == nil)
+        #expect(call.receiver.statistics.nacks > 0 || call.receiver.roundTripTime == nil)
     }
 }

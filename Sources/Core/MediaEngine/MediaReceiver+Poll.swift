@@ -114,12 +114,17 @@ extension MediaReceiver {
                 }
             }
             try SourceDescription.write(ssrc: parameters.localSSRC, cname: parameters.cname, into: &writer)
+            if hasReferences {
+                try ExtendedReport.write(ssrc: parameters.localSSRC, time: ntp(at: now), into: &writer)
+            }
         } catch {}
         // Again, as the first one may have been lost.
         _ = writeAcknowledgement(&writer)
         counters.reports &+= 1
         nextReport = now + (isFlowing ? .seconds(1) : parameters.restingReportInterval)
     }
+
+    private func ntp(at instant: MediaInstant) -> NTPTimestamp { ntpEpoch.advanced(by: instant - epoch) }
 
     // MARK: RTCP in
 
@@ -162,6 +167,12 @@ extension MediaReceiver {
             }
         case .bitrateEstimate(let estimate):
             if hasReferences, estimate.contains(videoSSRC) { self.estimate = estimate.bitrate }
+        case .extendedReport(let report):
+            guard hasReferences, let answer = report.answer(for: parameters.localSSRC),
+                let time = answer.roundTripTime(now: ntp(at: now))
+            else { return }
+            reportTime =
+                reportTime.map { MediaDuration(nanoseconds: ($0.nanoseconds &* 3 &+ time.nanoseconds) / 4) } ?? time
         case .receiverReport, .sourceDescription, .nack, .pictureLoss, .fullIntraRequest, .referenceSelection,
             .transportFeedback, .other:
             break

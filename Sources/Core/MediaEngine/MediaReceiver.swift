@@ -24,6 +24,8 @@ public final class MediaReceiver {
     var hasEnded = false
     var pendingBye = false
     var pendingKeyframeEvent = false
+    /// The round trip time by reports, smoothed; for statistics alone.
+    var reportTime: MediaDuration?
     /// A frame that is kept was given out, and the other side does not know yet.
     var isAcknowledgementDue = false
     /// The span whose frame was found and is to be given out.
@@ -152,8 +154,9 @@ public final class MediaReceiver {
     /// Both sides know about kept frames.
     public var hasReferences: Bool { parameters.extensions.references != nil }
 
-    /// From a request to its answer; nil until one was answered.
-    public var roundTripTime: MediaDuration? { nacks.hasRoundTrip ? nacks.roundTrip : nil }
+    /// By the other side's reports, if it answers ours; else from a request for packets to their repetition, with the wait for their turn.
+    /// Nil until something was answered.
+    public var roundTripTime: MediaDuration? { reportTime ?? (nacks.hasRoundTrip ? nacks.roundTrip : nil) }
 
     /// What the other side believes that the path to here carries, by its last report; nil if it does not say.
     public internal(set) var estimate: Bitrate?

@@ -49,6 +49,9 @@ extension MediaSender {
             if !parameters.hasTransportFeedback {
                 controller.noteReported(estimate.bitrate, now: now, roundTrip: roundTrip)
             }
+        case .extendedReport(let report):
+            guard hasReferences, let time = report.time else { return }
+            receiverTime = (report.ssrc, time.middle, now)
         case .sourceDescription, .goodbye, .other: break
         }
     }

@@ -229,6 +229,14 @@ extension MediaSender {
                 if hasReferences {
                     try BitrateEstimate.write(
                         senderSSRC: video.ssrc, mediaSSRC: video.ssrc, bitrate: controller.estimate, into: &writer)
+                    if let (receiver, time, arrival) = receiverTime {
+                        let delay = NTPTimestamp.shortInterval(now - arrival)
+                        try ExtendedReport.write(
+                            ssrc: video.ssrc, answer: .init(ssrc: receiver, lastTime: time, delay: delay), into: &writer
+                        )
+                        // Answered once: an old one says less with each report.
+                        receiverTime = nil
+                    }
                 }
                 isFlowing = videoReport.hasSentSinceReport
                 videoReport.hasSentSinceReport = false

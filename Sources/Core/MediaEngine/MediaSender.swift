@@ -26,6 +26,8 @@ public final class MediaSender {
 
     var isKeyframeNeeded = false
     var ledger = ReferenceLedger()
+    /// The other side's clock by its last report, which waits for an answer: whose, the middle 32 bits, and when it came.
+    var receiverTime: (ssrc: UInt32, middle: UInt32, arrival: MediaInstant)?
     /// The kept frame that the other side wants to go on from.
     var recoveryNeeded: UInt32?
     /// What the datagram at hand has named before it asks for a key frame.

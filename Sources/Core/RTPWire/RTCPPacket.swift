@@ -22,6 +22,8 @@ enum RTCPType {
     static let goodbye: UInt8 = 203
     static let transportFeedback: UInt8 = 205
     static let payloadFeedback: UInt8 = 206
+    /// RFC 3611 section 2.
+    static let extendedReport: UInt8 = 207
 }
 
 /// One RTCP packet of those that we understand. Borrows the bytes.
@@ -36,6 +38,7 @@ public enum RTCPPacket {
     case referenceSelection(ReferenceSelection)
     case transportFeedback(TransportFeedback)
     case bitrateEstimate(BitrateEstimate)
+    case extendedReport(ExtendedReport)
     /// Well-formed, but nothing of ours: `format` is the count or feedback message type.
     case other(type: UInt8, format: UInt8)
 
@@ -60,6 +63,7 @@ public enum RTCPPacket {
             } else {
                 self = .other(type: body.type, format: body.count)
             }
+        case (RTCPType.extendedReport, _): self = .extendedReport(try ExtendedReport(body))
         default: self = .other(type: body.type, format: body.count)
         }
     }

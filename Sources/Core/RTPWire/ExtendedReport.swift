@@ -1,0 +1,109 @@
+public import MediaCore
+
+/// The two blocks of an extended report with which a receiver learns the round trip time: RFC 3611 sections 4.4 and 4.5. All other
+/// blocks are skipped. Borrows the bytes.
+public struct ExtendedReport {
+    //  +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+    //  |                     SSRC of who reports                       |
+    //  +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+    //  |     BT=4      |   reserved    |       block length = 2        |
+    //  |                 receiver's NTP time, 64 bits                  |
+    //  +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+    //  |     BT=5      |   reserved    | block length = 3 x receivers  |
+    //  |   SSRC of the receiver, x receivers                           |
+    //  |   last RR (LRR): middle 32 bits of the receiver's time        |
+    //  |   delay since last RR (DLRR), in 1/65536 s                    |
+    //  +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
+    private enum BlockType {
+        static let receiverTime: UInt8 = 4
+        static let delays: UInt8 = 5
+    }
+
+    /// How long a receiver's time has been with the other side.
+    public struct Answer: Hashable, Sendable {
+        /// Of the receiver.
+        public var ssrc: UInt32
+        /// The middle 32 bits of its time.
+        public var lastTime: UInt32
+        /// In 1/65536 s.
+        public var delay: UInt32
+
+        public init(ssrc: UInt32, lastTime: UInt32, delay: UInt32) {
+            self.ssrc = ssrc
+            self.lastTime = lastTime
+            self.delay = delay
+        }
+
+        /// As `ReportBlock.roundTripTime`.
+        public func roundTripTime(now: NTPTimestamp) -> MediaDuration? {
+            ReportBlock(ssrc: ssrc, lastSenderReport: lastTime, delaySinceLastSenderReport: delay)
+                .roundTripTime(now: now)
+        }
+    }
+
+    /// Of who reports.
+    public let ssrc: UInt32
+    /// What its clock shows; nil if it does not ask.
+    public private(set) var time: NTPTimestamp?
+    private var answers = UnsafeRawBufferPointer(start: nil, count: 0)
+
+    /// - Throws: `.rtcpCount` if a block is longer than the packet.
+    init(_ body: RTCPBody) throws(RTPMalformed) {
+        var reader = ByteReader(body.bytes)
+        guard reader.remaining >= 4 else { throw RTPMalformed(.rtcpCount) }
+        ssrc = try reader.uint32()
+        while reader.remaining >= 4 {
+            let type = try reader.uint8()
+            try reader.skip(1)
+            let length = Int(try reader.uint16()) &* 4
+            guard length <= reader.remaining else { throw RTPMalformed(.rtcpCount) }
+            let block = try reader.bytes(length)
+            switch (type, length) {
+            case (BlockType.receiverTime, 8):
+                var fields = ByteReader(block)
+                time = NTPTimestamp(rawValue: try fields.uint64())
+            case (BlockType.delays, _): answers = block
+            default: break
+            }
+        }
+    }
+
+    /// The last one for a receiver.
+    public func answer(for ssrc: UInt32) -> Answer? {
+        var reader = ByteReader(answers)
+        var found: Answer?
+        while reader.remaining >= 12 {
+            guard let receiver = try? reader.uint32(), let time = try? reader.uint32(), let delay = try? reader.uint32()
+            else { break }
+            if receiver == ssrc { found = Answer(ssrc: receiver, lastTime: time, delay: delay) }
+        }
+        return found
+    }
+
+    /// Asks for an answer, 20 bytes.
+    /// - Throws: `BufferFull`; nothing was written then.
+    public static func write(ssrc: UInt32, time: NTPTimestamp, into writer: inout ByteWriter) throws(BufferFull) {
+        let start = try writer.openRTCP(type: RTCPType.extendedReport, count: 0, bodyLength: 16)
+        try writer.write(uint32: ssrc)
+        try writer.write(uint8: BlockType.receiverTime)
+        try writer.write(uint8: 0)
+        try writer.write(uint16: 2)
+        try writer.write(uint32: time.seconds)
+        try writer.write(uint32: time.fraction)
+        writer.closeRTCP(start)
+    }
+
+    /// Answers one receiver, 24 bytes.
+    /// - Throws: `BufferFull`; nothing was written then.
+    public static func write(ssrc: UInt32, answer: Answer, into writer: inout ByteWriter) throws(BufferFull) {
+        let start = try writer.openRTCP(type: RTCPType.extendedReport, count: 0, bodyLength: 20)
+        try writer.write(uint32: ssrc)
+        try writer.write(uint8: BlockType.delays)
+        try writer.write(uint8: 0)
+        try writer.write(uint16: 3)
+        try writer.write(uint32: answer.ssrc)
+        try writer.write(uint32: answer.lastTime)
+        try writer.write(uint32: answer.delay)
+        writer.closeRTCP(start)
+    }
+}
