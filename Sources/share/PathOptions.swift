@@ -39,9 +39,7 @@ struct PathOptions: ParsableArguments {
     }
 
     private static func stun(_ text: String) throws -> String {
-        let url = try read(text.lowercased().hasPrefix("stun:") ? text : "stun:" + text, "--stun")
-        guard url.kind == .stun else { throw ValidationError("--stun is HOST[:PORT], not '\(text)'.") }
-        return url.text
+        try read(text.lowercased().hasPrefix("stun:") ? text : "stun:" + text, "--stun").text
     }
 
     private static func turn(_ text: String, _ credential: String) throws -> ICEServer {
