@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: [
         "", "stun", "stun:", "turn::3478", "turn:a b", "turn:host:0", "turn:host:65536", "turn:host:1:2", "http://x",
         "turn:host?transport=sctp", "turn:[::1", "turn:[::1]x", "turn:user@host", "turn:host/path", "turn:hôst",
-        "turn:" + String(repeating: "a", count: 600), "stun:host?transport=udp?", "turn:\u{0}",
+        "turn:" + String(repeating: "a", count: 600), "stun:host?transport=udp?", "stun:host:+3478", "turn:\u{0}",
     ])
     func garbageIsNoServer(_ text: String) {
         #expect(throws: ServerURLError.self) { try ServerURL(text) }

@@ -1,13 +1,13 @@
 /// Where a STUN or TURN server is. RFC 7064 section 3.1, RFC 7065 section 3.1.
 public struct ServerURL: Hashable, Sendable, CustomStringConvertible {
-    public enum Kind: String, Sendable { case stun, turn }
-    public enum Transport: String, Sendable { case udp, tcp, tls }
+    public enum Kind: Sendable { case stun, turn }
+    public enum Transport: Sendable { case udp, tcp, tls }
 
-    public var kind: Kind
+    public let kind: Kind
     /// A name, or an address without brackets.
-    public var host: String
-    public var port: UInt16
-    public var transport: Transport
+    public let host: String
+    public let port: UInt16
+    public let transport: Transport
 
     /// Reads `stun:HOST[:PORT]`, `turn:HOST[:PORT][?transport=udp|tcp]` or `turns:HOST[:PORT]`.
     public init(_ text: String) throws(ServerURLError) {
@@ -55,7 +55,8 @@ public struct ServerURL: Hashable, Sendable, CustomStringConvertible {
         }
         guard !host.isEmpty, host.utf8.count <= 253, isPlausible else { throw .malformed }
         guard let port else { return (String(host), standardPort) }
-        guard let number = UInt16(port), number > 0 else { throw .malformed }
+        // A port with a sign is none, though `UInt16` reads it.
+        guard !port.hasPrefix("+"), let number = UInt16(port), number > 0 else { throw .malformed }
         return (String(host), number)
     }
 
