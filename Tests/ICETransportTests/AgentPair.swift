@@ -9,7 +9,6 @@ final class AgentPair: @unchecked Sendable {
     var onDatagram: @Sendable (Side, [UInt8]) -> Void = { _, _ in }
     private var agents: [Side: ICEAgent] = [:]
     private var states: [Side: ICEAgent.State] = [:]
-    private var candidates: [Side: [String]] = [:]
     private let bothConnected = Expectation("the connection")
 
     init(loop: NetworkLoop) { self.loop = loop }
@@ -34,7 +33,6 @@ final class AgentPair: @unchecked Sendable {
                     isControlling: side == .controlling, localAddresses: [], includesLoopback: true),
                 handlers: .init(
                     onCandidate: { [unowned self] in
-                        candidates[side, default: []].append($0)
                         try? agents[side == .controlling ? .controlled : .controlling]?.addRemote($0)
                     },
                     onState: { [unowned self] state in
@@ -51,17 +49,6 @@ final class AgentPair: @unchecked Sendable {
         agent(.controlled).setRemote(agent(.controlling).credentials)
         try agent(.controlling).gather()
         try agent(.controlled).gather()
-    }
-
-    /// New credentials on both sides, and the candidates again.
-    func restart() throws {
-        let candidates = candidates
-        for side in [Side.controlling, .controlled] { agent(side).restart() }
-        agent(.controlling).setRemote(agent(.controlled).credentials)
-        agent(.controlled).setRemote(agent(.controlling).credentials)
-        for (side, texts) in candidates {
-            for text in texts { try agent(side == .controlling ? .controlled : .controlling).addRemote(text) }
-        }
     }
 
     @discardableResult

@@ -13,7 +13,7 @@ public final class ICEAgent {
     /// Datagrams in a turn of the loop, so that the others have theirs.
     static let receiveLimit = 64
 
-    public private(set) var credentials: Credentials
+    public let credentials: Credentials
     public private(set) var state = State.new
     public private(set) var selectedPair: SelectedPair?
     public private(set) var counters = Counters()
@@ -198,18 +198,6 @@ public final class ICEAgent {
         loop.preconditionOnLoop()
         guard case .open = closing else { return }
         nice_agent_peer_candidate_gathering_done(agent, stream)
-    }
-
-    /// Starts again with new credentials, over the same sockets (RFC 8445 section 2.4); media keeps flowing meanwhile.
-    /// Then tell the other side `credentials` and the candidates, and set its new ones.
-    public func restart() {
-        loop.preconditionOnLoop()
-        guard case .open = closing, nice_agent_restart_stream(agent, stream) != 0 else { return }
-        let fresh = Credentials.random()
-        if nice_agent_set_local_credentials(agent, stream, fresh.usernameFragment, fresh.password) != 0 {
-            credentials = fresh
-        }
-        remoteCandidates = 0
     }
 
     // MARK: Datagrams
