@@ -97,7 +97,7 @@ extension ICEAgent {
         /// All checks are done.
         case ready
         /// Soft: no check succeeded, or the selected pair has not answered for 50 s. A direct pair still sends, and may come back
-        /// without a report; what arrives is seen in `lastReceived`.
+        /// without a report: datagrams then arrive again.
         case failed
     }
 

@@ -1,6 +1,5 @@
 internal import CNice
 internal import Glibc
-public import MediaCore
 
 /// One ICE agent with one stream of one component (RFC 8445), over libnice. Confined to its loop.
 ///
@@ -17,8 +16,6 @@ public final class ICEAgent {
     public private(set) var state = State.new
     public private(set) var selectedPair: SelectedPair?
     public private(set) var counters = Counters()
-    /// When the last datagram came, to the turn of the loop; nil before the first.
-    public private(set) var lastReceived: MediaInstant?
 
     private let loop: NetworkLoop
     private var handlers: Handlers
@@ -48,8 +45,8 @@ public final class ICEAgent {
     public init(loop: NetworkLoop, configuration: Configuration, handlers: Handlers) throws(ICEFailure) {
         loop.preconditionOnLoop()
         // Not libnice's consent freshness: it sends a request each 4...6 s, gives up for good after 10 s, and then refuses
-        // to send over a relay. The same requests without it give up after 50 s; who wants RFC 7675's 30 s looks at
-        // `lastReceived`, which SRTP authenticates.
+        // to send over a relay. The same requests without it give up after 50 s; who wants RFC 7675's 30 s counts them
+        // from the last packet that SRTP authenticated.
         let options = NICE_AGENT_OPTION_ICE_TRICKLE
         guard let agent = nice_agent_new_full(loop.context, NICE_COMPATIBILITY_RFC5245, options) else {
             throw ICEFailure("libnice made no agent")
@@ -348,7 +345,6 @@ public final class ICEAgent {
 
     private func received(_ datagram: UnsafeRawBufferPointer) {
         assert(loop.isOnLoop)
-        lastReceived = MediaInstant(nanoseconds: loop.clock.pointee)
         counters.packetsReceived += 1
         counters.bytesReceived += datagram.count
         handlers.onDatagram(datagram)

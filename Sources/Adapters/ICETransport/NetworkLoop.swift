@@ -138,7 +138,8 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         // What GIO completes (closing an agent) comes back to the context that is the thread's default.
         g_main_context_push_thread_default(context)
         var capacity: gint = 16
-        var descriptors = UnsafeMutablePointer<GPollFD>(OpaquePointer(g_malloc0(gsize(capacity) * 8)))
+        let room = g_malloc0_n(gsize(capacity), gsize(MemoryLayout<GPollFD>.stride))
+        var descriptors = room?.assumingMemoryBound(to: GPollFD.self)
         while !inbox.withLock({ $0.isStopping && $0.work.isEmpty }) {
             var priority: gint = 0
             let count = cnice_wait(context, &descriptors, &capacity, &priority, clock, clock + 1)
