@@ -30,7 +30,6 @@ final class HostConnection: SecureTransportDelegate {
     private var isEnded = false
     private var started: MediaInstant?
     private var consent = Consent(patience: patience, now: NetworkLoop.now())
-    private var control = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_500, alignment: 16)
 
     /// The host sends a sender report at least each second.
     static let patience = MediaDuration.seconds(3)
@@ -47,8 +46,6 @@ final class HostConnection: SecureTransportDelegate {
         box.value = self
         transport.delegate = self
     }
-
-    deinit { control.deallocate() }
 
     var statistics: ReceiverStatistics? { receiver?.statistics }
     var roundTripTime: MediaDuration? { receiver?.roundTripTime }

@@ -158,7 +158,7 @@ final class ViewerConnection: SecureTransportDelegate {
     }
 
     /// Whether a fragment with these credentials asks for a restart: they are not the current ones.
-    func isRestart(_ credentials: ICECredentials?) -> Bool { credentials != nil && credentials != remote }
+    func isRestart(_ credentials: ICECredentials) -> Bool { credentials != remote }
 
     /// Looks for a new way to the viewer (RFC 8445 section 2.4); the old one serves as long as it can. Then ask for
     /// `localCredentials` and `whenGathered`.
