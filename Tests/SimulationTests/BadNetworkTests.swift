@@ -24,7 +24,7 @@ import Testing
         Case(percent: 1, burst: 20, roundTrip: 200, freeze: 200...650),
         Case(percent: 5, burst: 0, roundTrip: 20, freeze: 40...250),
         Case(percent: 5, burst: 0, roundTrip: 50, freeze: 80...400),
-        Case(percent: 5, burst: 0, roundTrip: 200, freeze: 300...900),
+        Case(percent: 5, burst: 0, roundTrip: 200, freeze: 200...500),
         Case(percent: 5, burst: 20, roundTrip: 20, freeze: 40...400),
         Case(percent: 5, burst: 20, roundTrip: 50, freeze: 80...400),
         Case(percent: 5, burst: 20, roundTrip: 200, freeze: 300...1_000),
@@ -78,7 +78,7 @@ import Testing
         var keyframes = (with: 0, without: 0)
         var recoveries = 0
         for seed in [1, 2] as [UInt64] {
-            let one = Case(percent: 20, burst: 60, roundTrip: 200, freeze: 0...0)
+            let one = Case(percent: 25, burst: 150, roundTrip: 200, freeze: 0...0)
             for hasReferences in [true, false] {
                 let call = Self.call(one, seed: seed, hasReferences: hasReferences)
                 call.run(for: .seconds(20))

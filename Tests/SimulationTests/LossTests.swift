@@ -15,6 +15,7 @@ import Testing
         // The way takes 25 ms; nothing is added to it.
         #expect(call.latency(percentile: 0.99, from: .seconds(1)) <= .milliseconds(26))
         #expect(call.sender.statistics.retransmissions - call.sender.statistics.probePackets <= 2)
+        #expect(call.sender.statistics.unaskedRepetitions == 0)
     }
 
     @Test(arguments: [(1.0, 1), (1, 2), (5, 3), (5, 4), (5, 5), (10, 6), (10, 7)] as [(Double, UInt64)])

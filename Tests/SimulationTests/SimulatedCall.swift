@@ -206,6 +206,11 @@ final class SimulatedCall: SimulatedParty {
             guard let bytes else { return }
             size = bytes
             keyframeBytes = bytes
+        case .small:
+            nextFrame = nextFrame + .microseconds(33_333)
+            let phase = (now - Self.start).nanoseconds % 7_500_000_000
+            guard phase < 6_000_000_000 || needsKeyframe || references.source(now: now) != nil else { return }
+            size = Int.random(in: 300...3_000, using: &random)
         case .still:
             nextFrame = needsKeyframe || references.wanted != nil ? now + .milliseconds(50) : .distantFuture
             guard needsKeyframe || references.source(now: now) != nil else { return }
@@ -294,6 +299,20 @@ final class SimulatedCall: SimulatedParty {
         return longest
     }
 
+    /// The times for which a newer picture had been made and none was shown, with the usual time between two: longer than `limit`, and
+    /// when each ended. A rest is none.
+    func freezes(
+        over limit: MediaDuration, from begin: MediaDuration = .seconds(2)
+    ) -> [(end: MediaInstant, time: MediaDuration)] {
+        var result: [(end: MediaInstant, time: MediaDuration)] = []
+        for (last, next) in zip(shown, shown.dropFirst()) where next.shown >= Self.start + begin {
+            let due = made[last.number + 1].captured + forward.conditions.delay - .milliseconds(33)
+            let time = next.shown - max(last.shown, due)
+            if time > limit { result.append((next.shown, time)) }
+        }
+        return result
+    }
+
     func latency(percentile share: Double, from begin: MediaDuration = .zero) -> MediaDuration {
         let sorted = since(begin).map(\.latency).sorted()
         guard !sorted.isEmpty else { return .zero }
@@ -313,6 +332,7 @@ final class SimulatedCall: SimulatedParty {
             p50 \(latency(percentile: 0.5).inMilliseconds) p95 \(latency(percentile: 0.95).inMilliseconds) \
             max \(latency(percentile: 1).inMilliseconds) freeze \(longestFreeze.inMilliseconds) ms \
             estimate \(sender.estimate.kilobitsPerSecond) rtt \(sender.roundTripTime?.inMilliseconds ?? -1) \
+            seen \(receiver.roundTripTime?.inMilliseconds ?? -1) \
             sent \(sent.packetsSent) rtx \(sent.retransmissions) probes \(sent.probePackets) vain \(sent.nackedInVain) \
             stalls \(sent.stalls) refused \(sent.framesRefused) \
             lost \(received.lost) repaired \(received.repaired) nacks \(received.nacks) pli \(received.keyframeRequests) \

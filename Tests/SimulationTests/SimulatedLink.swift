@@ -16,6 +16,8 @@ struct SimulatedLink {
         var lossPercent = 0.0
         /// The path is bad for so long at a time on average, and loses all (Gilbert-Elliott in continuous time); 0: each packet on its own.
         var burst = MediaDuration.zero
+        /// Losses come in runs of so many packets on average, however far apart those are (Gilbert's model); 1: each packet on its own.
+        var run = 1.0
         /// So many are overtaken by what leaves in the next `reorderDelay`.
         var reorderPercent = 0.0
         var reorderDelay = MediaDuration.milliseconds(8)
@@ -38,6 +40,8 @@ struct SimulatedLink {
     private var order = 0
     private var isBad = false
     private var stateEnds: MediaInstant?
+    /// Told of each packet that the path loses.
+    var onLoss: ((UnsafeRawBufferPointer, MediaInstant) -> Void)?
     private var freeAt = MediaInstant(nanoseconds: 0)
     private var lastArrival = MediaInstant(nanoseconds: 0)
     private(set) var carried = 0
@@ -57,7 +61,10 @@ struct SimulatedLink {
             conditions = change.conditions
             changes.removeFirst()
         }
-        guard !conditions.isDown, !isLost(now) else { return }
+        guard !conditions.isDown, !isLost(now) else {
+            onLoss?(bytes, now)
+            return
+        }
         var leaves = now
         if let (place, flow) = bottleneck {
             guard let free = place.pass(bytes: bytes.count + 28, flow: flow, now: now) else { return }
@@ -89,6 +96,7 @@ struct SimulatedLink {
     }
 
     private mutating func isLost(_ now: MediaInstant) -> Bool {
+        if conditions.run > 1 { return isInRun() }
         guard conditions.burst > .zero, conditions.lossPercent > 0 else { return random.chance(conditions.lossPercent) }
         let share = min(conditions.lossPercent / 100, 0.9)
         // Good at first, so that what follows is loss and not a path that never was.
@@ -98,6 +106,15 @@ struct SimulatedLink {
             ends = ends + stay(isBad: isBad, share)
         }
         stateEnds = ends
+        return isBad
+    }
+
+    private mutating func isInRun() -> Bool {
+        let share = min(conditions.lossPercent / 100, 0.9)
+        let leave = 1 / conditions.run
+        let enter = leave * share / (1 - share)
+        let chance = Double.random(in: 0..<1, using: &random)
+        isBad = isBad ? chance >= leave : chance < enter
         return isBad
     }
 

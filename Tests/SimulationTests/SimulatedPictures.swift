@@ -12,6 +12,8 @@ struct SimulatedPictures {
         /// The same, and no two frames are of the same size.
         case camera(perSecond: Int, limit: Bitrate)
         case screen(SimulatedScreen)
+        /// Something small that changes 30 times a second, 1 to 3 packets each time, and rests for a second and a half after every six.
+        case small
         /// Only the first.
         case still
     }

@@ -57,7 +57,8 @@ struct LossLimit {
             }
             return .low
         }
-        guard excess > (isOurs ? 0.1 : 0.25) else { return .middle }
+        // A run of losses is no want of room if little was sent before it, too.
+        guard isOurs ? excess > 0.1 : min(excess, average) > 0.25 else { return .middle }
         if isAnswered { return .high }
         if decreases >= 2, !hasQueue, share > 0.7 * firstShare {
             // Sending less did not help: it is not ours.

@@ -33,6 +33,10 @@ extension MediaReceiver {
             writePictureLoss(now, &writer)
             return .rtcp(writer.position)
         }
+        if now >= pictureLossEcho {
+            pictureLossEcho = .distantFuture
+            if gate.isNeeded, writeRequest(&writer) { return .rtcp(writer.position) }
+        }
         if let due = nextReport, now >= due {
             writeReport(now, &writer)
             return .rtcp(writer.position)
@@ -46,6 +50,7 @@ extension MediaReceiver {
         if feedback.deadline < deadline { (deadline, reason) = (feedback.deadline, .feedback) }
         if nacks.deadline < deadline { (deadline, reason) = (nacks.deadline, .nack) }
         if videoSSRC != 0, gate.deadline < deadline { (deadline, reason) = (gate.deadline, .keyframe) }
+        if pictureLossEcho < deadline { (deadline, reason) = (pictureLossEcho, .keyframe) }
         if patienceDeadline < deadline { (deadline, reason) = (patienceDeadline, .keyframe) }
         for index in tracks.indices {
             if let due = tracks[index].buffer.deadline, due < deadline { (deadline, reason) = (due, .audio) }
@@ -95,11 +100,17 @@ extension MediaReceiver {
 
     /// A key frame is needed; or else a frame that refers to the one that is named before.
     private func writePictureLoss(_ now: MediaInstant, _ writer: inout ByteWriter) {
-        _ = writeAcknowledgement(&writer)
-        try? PictureLossIndication(senderSSRC: parameters.localSSRC, mediaSSRC: videoSSRC).write(into: &writer)
+        _ = writeRequest(&writer)
+        pictureLossEcho = now + .milliseconds(15)
         gate.noteSent(now: now, roundTrip: nacks.roundTrip)
         counters.keyframeRequests &+= 1
         pendingKeyframeEvent = true
+    }
+
+    private func writeRequest(_ writer: inout ByteWriter) -> Bool {
+        _ = writeAcknowledgement(&writer)
+        let request = PictureLossIndication(senderSSRC: parameters.localSSRC, mediaSSRC: videoSSRC)
+        return (try? request.write(into: &writer)) != nil
     }
 
     private func writeReport(_ now: MediaInstant, _ writer: inout ByteWriter) {

@@ -78,6 +78,9 @@ extension MediaSender {
         if !parameters.hasTransportFeedback {
             counters.fractionLost = fraction
             let packets = reportedHighest.map { Int(Int32(bitPattern: block.highestSequence &- $0)) } ?? 0
+            let known = min(max(packets, 0), 10_000)
+            let lost = Int((Double(known) * fraction).rounded())
+            pathLoss.note(lost: lost, received: known &- lost)
             controller.noteReport(
                 fraction: fraction, packets: packets, sample: time, now: now, roundTrip: roundTrip,
                 sending: sentRate.rate(now: now))
@@ -156,6 +159,7 @@ extension MediaSender {
                 continue
             }
             sent.noteReported(sequence)
+            pathLoss.note(isLost: status.arrival == nil)
             switch sent.take(sequence, hasArrived: status.arrival != nil) {
             case .nothing: continue
             case .lost(let entry):
@@ -190,6 +194,7 @@ extension MediaSender {
         if sent.isAcknowledged(tailTransport) { tail.noteConfirmed() }
         packetizer?.announcesMid = false
         controller.noteFates(lost: lost, received: received)
+        pathLoss.note(lost: lost, received: received)
         controller.finishFeedback(now: now, roundTrip: roundTrip, sending: sentRate.rate(now: now))
         counters.fractionLost = controller.loss.fraction
     }

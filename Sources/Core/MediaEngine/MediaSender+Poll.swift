@@ -20,8 +20,8 @@ extension MediaSender {
             isMoving: lastVideo.map { now - $0 < .seconds(2) } ?? false)
         updatePace(now)
         if pacer.maySend(now: now) {
-            if let length = sendRepeat(now, buffer) ?? sendVideo(now, buffer) ?? sendProbe(now, buffer)
-                ?? sendTail(now, buffer)
+            if let length = sendRepeat(now, buffer) ?? sendVideo(now, buffer) ?? sendRepetition(now, buffer)
+                ?? sendProbe(now, buffer) ?? sendTail(now, buffer)
             {
                 return .rtp(length)
             }
@@ -69,8 +69,9 @@ extension MediaSender {
             let next = min(max(pacer.nextSend(now: now), now + .microseconds(100)), active.until)
             if next < deadline { (deadline, reason) = (next, .probe) }
         }
-        if tail.deadline < deadline {
-            (deadline, reason) = (max(tail.deadline, now + .microseconds(100)), .tailLoss)
+        let unasked = min(tail.deadline, repetitions.deadline)
+        if unasked < deadline {
+            (deadline, reason) = (max(unasked, now + .microseconds(100)), .tailLoss)
         }
         return .wait(until: deadline, reason)
     }
@@ -92,14 +93,25 @@ extension MediaSender {
         }
         let patience = max(.milliseconds(500), roundTrip * 3)
         let isSilent = now - max(oldest, lastHeard) > patience
-        if isSilent, !isStalled { counters.stalls &+= 1 }
+        if isSilent, !isStalled {
+            counters.stalls &+= 1
+            stalledSince = now
+        }
         isStalled = isSilent
     }
 
     private func pollStalled(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput {
         if now >= nextStallProbe {
             nextStallProbe = now + .milliseconds(100)
-            if let length = sendVideo(now, buffer) ?? sendNewestAgain(now, buffer) { return .rtp(length) }
+            if let length = sendVideo(now, buffer) ?? sendNewestAgain(now, buffer) {
+                // It may be that only some packets in a row were lost: at first a tenth of what the path carried goes on.
+                if now - stalledSince < .seconds(1) {
+                    let tenth = Bitrate(bitsPerSecond: max(controller.pathRate.bitsPerSecond / 10, 1))
+                    let pause = max(tenth.duration(ofBytes: length), .milliseconds(10))
+                    nextStallProbe = min(nextStallProbe, now + pause)
+                }
+                return .rtp(length)
+            }
         }
         return .wait(until: min(nextStallProbe, nextReport), .tailLoss)
     }
@@ -119,14 +131,15 @@ extension MediaSender {
     }
 
     private func sendVideo(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
-        guard let (bytes, layout, sequence) = history.next else { return nil }
+        guard let (bytes, entry) = history.next else { return nil }
         buffer.copyMemory(from: bytes)
         history.noteSent(now: now)
-        videoReport.note(payloadBytes: bytes.count &- layout.headerLength, now: now)
-        if layout.isMarked { framesLeft &+= 1 }
-        tail.noteSent(sequence, now: now, roundTrip: roundTrip)
+        videoReport.note(payloadBytes: bytes.count &- entry.layout.headerLength, now: now)
+        if entry.layout.isMarked { framesLeft &+= 1 }
+        tail.noteSent(entry.sequence, now: now, roundTrip: roundTrip, isLossy: pathLoss.repetitions > 0)
         tailTransport = sent.nextSequence
-        return finish(bytes.count, layout, now, buffer)
+        if entry.repetitions > 0 { repetitions.add(entry.sequence, count: Int(entry.repetitions), now: now) }
+        return finish(bytes.count, entry.layout, now, buffer)
     }
 
     private func sendRepeat(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
@@ -134,6 +147,10 @@ extension MediaSender {
             history.noteQueued(sequence, false)
             if let length = sendAgain(sequence, now, buffer) {
                 repeatRate.note(bytes: length, now: now)
+                // Lost before: then again and again.
+                let resends = Int(history.sent(sequence)?.entry.resends ?? 0)
+                repetitions.add(
+                    sequence, count: min(affordableRepetitions(1, bytes: length, now), resends), now: now)
                 return length
             }
         }
@@ -142,7 +159,7 @@ extension MediaSender {
 
     private func sendTail(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
         guard now >= tail.deadline, history.isEmpty else { return nil }
-        tail.noteRepeated(now: now, roundTrip: roundTrip)
+        tail.noteRepeated(now: now, roundTrip: roundTrip, isLossy: pathLoss.repetitions > 0)
         return sendNewestAgain(now, buffer)
     }
 
@@ -175,7 +192,9 @@ extension MediaSender {
     }
 
     /// Repeats a packet, as RTX if that was agreed.
-    private func sendAgain(_ sequence: Int64, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    func sendAgain(
+        _ sequence: Int64, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer, isAsked: Bool = true
+    ) -> Int? {
         guard let (bytes, entry) = history.sent(sequence), let stream = parameters.video else { return nil }
         var length = bytes.count
         if let ssrc = stream.rtxSSRC, let payloadType = stream.rtxPayloadType {
@@ -190,7 +209,7 @@ extension MediaSender {
         } else {
             buffer.copyMemory(from: bytes)
         }
-        history.noteResent(sequence, now: now)
+        if isAsked { history.noteResent(sequence, now: now) }
         counters.retransmissions &+= 1
         counters.retransmittedBytes &+= length
         return finish(length, entry.layout, now, buffer)

@@ -18,7 +18,11 @@ public final class MediaSender {
     var sentRate = SentRate()
     /// Of what was asked for again.
     var repeatRate = SentRate()
+    /// Of what was repeated unasked.
+    var repetitionRate = SentRate()
     var soundRate = SentRate()
+    var pathLoss = PathLoss()
+    var repetitions = RepetitionPlan()
     var controller: RateController
     var pacer: Pacer
     var probe = ProbePlan()
@@ -43,6 +47,7 @@ public final class MediaSender {
     var lastHeard: MediaInstant
     var lastVideo: MediaInstant?
     var isStalled = false
+    var stalledSince = MediaInstant(nanoseconds: 0)
     var nextStallProbe = MediaInstant(nanoseconds: .min)
     var tail = TailGuard()
     /// Extended highest sequence number in the other side's last report on the video stream.
@@ -104,6 +109,7 @@ public final class MediaSender {
             history.dropWaiting()
             history.beginKeyframe()
             resends.removeAll()
+            repetitions.removeAll()
         }
         let cut = packetizer?.append(
             bytes, layer: layer, captured: captured, references: element(references, isKeyframe, source), to: &history)
@@ -117,6 +123,8 @@ public final class MediaSender {
         }
         counters.frames &+= 1
         lastVideo = now
+        let repetitions = affordableRepetitions(cut.packets, bytes: cut.payloadBytes, now)
+        history.setRepetitions(repetitions, from: history.nextToWrite &- Int64(cut.packets))
         if replacesAll {
             lastKeyframe = now
             keyframeLastSequence = history.nextToWrite &- 1

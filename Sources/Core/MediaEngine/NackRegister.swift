@@ -14,7 +14,13 @@ struct NackRegister {
         var firstAsked: MediaInstant?
         var asked: MediaInstant?
         var tries: UInt8 = 0
+        /// When the last request is said again, as it may be lost.
+        var echo = MediaInstant.distantFuture
+        var echoes: UInt8 = 0
     }
+
+    private static let echoPause = MediaDuration.milliseconds(10)
+    private static let secondEchoPause = MediaDuration.milliseconds(25)
 
     private var entries = [Missing](repeating: Missing(), count: capacity)
     private(set) var count = 0
@@ -24,6 +30,10 @@ struct NackRegister {
     private(set) var hasRoundTrip = false
     /// When a repetition came last.
     private(set) var lastRepair: MediaInstant?
+    /// When a repetition of something that was not missing came last: the other side repeats unasked.
+    private var lastUnasked: MediaInstant?
+    private var unaskedInRow = 0
+    private var earlyInRow = 0
 
     var isEmpty: Bool { count == 0 }
     /// The oldest missing packet.
@@ -51,20 +61,40 @@ struct NackRegister {
             let middle = (low &+ high) / 2
             if entries[middle].sequence < sequence { low = middle &+ 1 } else { high = middle }
         }
-        guard low < count, entries[low].sequence == sequence else { return nil }
+        guard low < count, entries[low].sequence == sequence else {
+            if isRepeat { lastUnasked = now }
+            return nil
+        }
         let entry = entries[low]
         for index in low..<(count &- 1) { entries[index] = entries[index &+ 1] }
         count &-= 1
         if isRepeat { lastRepair = now }
         if isRepeat, let asked = entry.asked, let first = entry.firstAsked {
             // An answer that follows a second request too closely belongs to the first: the way is longer than thought.
-            if entry.tries == 1 || !hasRoundTrip || (now - asked) * 2 < roundTrip { learn(now - first) }
+            if entry.tries == 1 || !hasRoundTrip {
+                if !isUnasked(now - first, now: now) { learn(now - first) }
+                earlyInRow = 0
+            } else if (now - asked) * 2 < roundTrip {
+                // Or it is a repetition of that answer, unless it is always so.
+                earlyInRow &+= 1
+                if !repeatsUnasked(now) || earlyInRow > 8 { learn(now - first) }
+            }
         } else if !isRepeat {
             // It was only late: next time wait a little.
             patience = max(patience, min(now - entry.since + .milliseconds(1), .milliseconds(30)))
         }
         return entry
     }
+
+    /// What came so soon is no answer, if the other side repeats unasked and the way is known to be longer.
+    private mutating func isUnasked(_ time: MediaDuration, now: MediaInstant) -> Bool {
+        let isLikely = hasRoundTrip && repeatsUnasked(now) && time * 2 < roundTrip && time < .milliseconds(45)
+        // A way that became shorter shows in time.
+        unaskedInRow = isLikely && unaskedInRow < 16 ? unaskedInRow &+ 1 : 0
+        return unaskedInRow > 0
+    }
+
+    private func repeatsUnasked(_ now: MediaInstant) -> Bool { lastUnasked.map { now - $0 < .seconds(10) } ?? false }
 
     /// Nothing before this packet matters any more.
     mutating func forget(before sequence: Int64) {
@@ -81,7 +111,7 @@ struct NackRegister {
     var deadline: MediaInstant {
         var earliest = MediaInstant.distantFuture
         for index in 0..<count where entries[index].tries < Self.mostTries {
-            earliest = min(earliest, entries[index].next)
+            earliest = min(earliest, entries[index].next, entries[index].echo)
         }
         return earliest
     }
@@ -91,8 +121,18 @@ struct NackRegister {
         let pause = max(roundTrip, .milliseconds(20))
         // What is due within a millisecond goes along.
         let limit = now + .milliseconds(1)
-        for index in 0..<count where entries[index].next <= limit && entries[index].tries < Self.mostTries {
+        for index in 0..<count where entries[index].tries < Self.mostTries {
+            guard min(entries[index].next, entries[index].echo) <= limit else { continue }
             guard body(entries[index].sequence) else { return }
+            guard entries[index].next <= limit else {
+                let second = now + Self.secondEchoPause
+                let isLast = entries[index].echoes > 0 || second + Self.echoPause > entries[index].next
+                entries[index].echo = isLast ? .distantFuture : second
+                entries[index].echoes = 1
+                continue
+            }
+            entries[index].echo = now + Self.echoPause
+            entries[index].echoes = 0
             entries[index].tries &+= 1
             if entries[index].firstAsked == nil { entries[index].firstAsked = now }
             entries[index].asked = now

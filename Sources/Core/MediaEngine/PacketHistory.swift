@@ -13,6 +13,8 @@ struct PacketHistory {
         /// Distant past while it waits.
         var lastSent = MediaInstant(nanoseconds: .min)
         var resends: UInt8 = 0
+        /// How often it is to be repeated unasked.
+        var repetitions: UInt8 = 0
         /// It waits to be sent again.
         var isQueued = false
     }
@@ -71,10 +73,10 @@ struct PacketHistory {
     mutating func beginKeyframe() { oldestUseful = nextToWrite }
 
     /// The next packet that waits.
-    var next: (bytes: UnsafeRawBufferPointer, layout: RTPPacketLayout, sequence: Int64)? {
+    var next: (bytes: UnsafeRawBufferPointer, entry: Entry)? {
         guard nextToSend < nextToWrite else { return nil }
         let entry = entries[Int(nextToSend & mask)]
-        return (bytes(entry), entry.layout, nextToSend)
+        return (bytes(entry), entry)
     }
 
     mutating func noteSent(now: MediaInstant) {
@@ -91,6 +93,15 @@ struct PacketHistory {
         let entry = entries[Int(sequence & mask)]
         guard entry.sequence == sequence else { return nil }
         return (bytes(entry), entry)
+    }
+
+    /// What waits from here on is to be repeated unasked.
+    mutating func setRepetitions(_ count: Int, from start: Int64) {
+        var sequence = max(start, nextToSend)
+        while sequence < nextToWrite {
+            entries[Int(sequence & mask)].repetitions = UInt8(clamping: count)
+            sequence &+= 1
+        }
     }
 
     mutating func noteQueued(_ sequence: Int64, _ isQueued: Bool) {

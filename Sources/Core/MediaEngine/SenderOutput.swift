@@ -31,6 +31,8 @@ public struct SenderStatistics: Equatable, Sendable {
     public var bytesSent = 0
     public var retransmissions = 0
     public var retransmittedBytes = 0
+    /// Of those, what nobody asked for: the path loses packets, and has room.
+    public var unaskedRepetitions = 0
     /// Repetitions that nobody asked for, to see what the path carries.
     public var probePackets = 0
     public var audioPackets = 0

@@ -1,0 +1,78 @@
+import MediaCore
+import MediaEngine
+import Testing
+
+/// Pictures for ten minutes on lossy paths. Small ones are the harder: a lost packet shows only in what comes after it, and little does.
+@Suite struct LongLossTests {
+    struct Case: CustomTestStringConvertible {
+        /// 1 to 3 packets a picture, with rests; else 5 packets.
+        var isSmall: Bool
+        var percent: Double
+        /// Packets lost in a row, on average; in both directions.
+        var run: Double
+        var roundTrip: Int
+        /// What the longest freeze of three seeds may be, and what it is at least on such a path; in milliseconds.
+        var freeze: ClosedRange<Double>
+        /// How many over 150 ms in all, of some 45,000 pictures.
+        var over150: ClosedRange<Int>
+
+        var testDescription: String {
+            "\(isSmall ? "small" : "steady"), \(percent) % in runs of \(run), \(roundTrip) ms"
+        }
+    }
+
+    static let cases = [
+        Case(isSmall: true, percent: 5, run: 1, roundTrip: 50, freeze: 80...200, over150: 0...10),
+        Case(isSmall: true, percent: 5, run: 4, roundTrip: 50, freeze: 120...400, over150: 3...80),
+        Case(isSmall: true, percent: 10, run: 1, roundTrip: 50, freeze: 80...250, over150: 0...15),
+        Case(isSmall: true, percent: 10, run: 4, roundTrip: 50, freeze: 120...450, over150: 5...120),
+        Case(isSmall: true, percent: 10, run: 4, roundTrip: 20, freeze: 100...400, over150: 2...80),
+        Case(isSmall: false, percent: 5, run: 1, roundTrip: 50, freeze: 80...300, over150: 0...30),
+        Case(isSmall: false, percent: 5, run: 4, roundTrip: 50, freeze: 150...400, over150: 20...350),
+        Case(isSmall: false, percent: 10, run: 1, roundTrip: 50, freeze: 80...300, over150: 3...120),
+        Case(isSmall: false, percent: 10, run: 4, roundTrip: 50, freeze: 150...600, over150: 100...900),
+    ]
+
+    @Test(arguments: cases)
+    func tenMinutesWithoutALongFreeze(one: Case) {
+        var longest = 0.0
+        var counts = [0, 0, 0, 0]
+        var carried = 0
+        for seed in [1, 2, 3] as [UInt64] {
+            var options = SimulatedCall.Options()
+            options.hasReferences = true
+            options.maximumBitrate = .kilobits(10_000)
+            var conditions = SimulatedLink.Conditions(
+                delay: .milliseconds(one.roundTrip / 2), rate: .kilobits(10_000), lossPercent: one.percent)
+            conditions.run = one.run
+            let call = SimulatedCall(
+                seed: seed, conditions, back: conditions,
+                plan: one.isSmall ? .small : .steady(perSecond: 30, bytes: 6_000), options: options)
+            let trace = PathTrace()
+            trace.attach(to: call)
+            call.run(for: .seconds(600))
+            let freezes = call.freezes(over: .milliseconds(100))
+            for (index, limit) in [100, 150, 250, 400].enumerated() {
+                counts[index] += freezes.filter { $0.time > .milliseconds(limit) }.count
+            }
+            longest = max(longest, freezes.map(\.time).max()?.inMilliseconds ?? 0)
+            carried = max(carried, call.forward.carriedBytes * 8 / 600_000)
+            for freeze in freezes where freeze.time > .milliseconds(250) {
+                let begin = freeze.end - freeze.time - .milliseconds(one.roundTrip / 2 + 25)
+                print(
+                    "  seed \(seed), \(Int(freeze.time.inMilliseconds)) ms, lost:",
+                    trace.losses(from: begin, to: freeze.end))
+            }
+            #expect(call.damaged == 0 && call.outOfOrder == 0, "\(call.summary)")
+            #expect(call.shown.count >= call.made.count * 98 / 100, "\(call.summary)")
+            #expect(call.keyframesMade <= 3, "\(call.summary)")
+        }
+        print(
+            "ROW", one.testDescription, "longest", Int(longest), "over 100, 150, 250, 400 ms", counts, "kbit/s",
+            carried)
+        #expect(one.freeze.contains(longest))
+        #expect(one.over150.contains(counts[1]))
+        // What is repeated unasked stays small beside the path's 10 Mbit/s.
+        #expect(carried <= (one.isSmall ? 1_700 : 2_900))
+    }
+}
