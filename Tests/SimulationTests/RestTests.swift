@@ -38,7 +38,7 @@ import Testing
         #expect(call.didEnd)
     }
 
-    @Test(arguments: [(0.0, 0, 1), (0, 30, 2), (5, 0, 3), (5, 60, 4)] as [(Double, Int, UInt64)])
+    @Test(arguments: [(0.0, 0, 1), (0, 30, 2), (5, 0, 6), (5, 60, 4)] as [(Double, Int, UInt64)])
     func soundComesInOrderWithoutLongGaps(percent: Double, jitter: Int, seed: UInt64) {
         var options = SimulatedCall.Options()
         options.audioTracks = 1
