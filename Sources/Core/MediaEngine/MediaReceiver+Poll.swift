@@ -184,6 +184,7 @@ extension MediaReceiver {
             else { return }
             reportTime =
                 reportTime.map { MediaDuration(nanoseconds: ($0.nanoseconds &* 3 &+ time.nanoseconds) / 4) } ?? time
+            nacks.told = reportTime
         case .receiverReport, .sourceDescription, .nack, .pictureLoss, .fullIntraRequest, .referenceSelection,
             .transportFeedback, .other:
             break

@@ -26,7 +26,7 @@ public final class MediaReceiver {
     var hasEnded = false
     var pendingBye = false
     var pendingKeyframeEvent = false
-    /// The round trip time by reports, smoothed; for statistics alone.
+    /// The round trip time by reports, smoothed.
     var reportTime: MediaDuration?
     /// A frame that is kept was given out, and the other side does not know yet.
     var isAcknowledgementDue = false

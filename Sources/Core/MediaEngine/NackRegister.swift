@@ -34,6 +34,8 @@ struct NackRegister {
     private var lastUnasked: MediaInstant?
     private var unaskedInRow = 0
     private var earlyInRow = 0
+    /// The round trip time by reports; nil if the other side does not answer those.
+    var told: MediaDuration?
 
     var isEmpty: Bool { count == 0 }
     /// The oldest missing packet.
@@ -77,6 +79,7 @@ struct NackRegister {
             } else if (now - asked) * 2 < roundTrip {
                 // Or it is a repetition of that answer, unless it is always so.
                 earlyInRow &+= 1
+                if let told, roundTrip > told { return entry }
                 if !repeatsUnasked(now) || earlyInRow > 8 { learn(now - first) }
             }
         } else if !isRepeat {
@@ -88,6 +91,7 @@ struct NackRegister {
 
     /// What came so soon is no answer, if the other side repeats unasked and the way is known to be longer.
     private mutating func isUnasked(_ time: MediaDuration, now: MediaInstant) -> Bool {
+        if let told, hasRoundTrip { return time * 4 < told * 3 }
         let isLikely = hasRoundTrip && repeatsUnasked(now) && time * 2 < roundTrip && time < .milliseconds(45)
         // A way that became shorter shows in time.
         unaskedInRow = isLikely && unaskedInRow < 16 ? unaskedInRow &+ 1 : 0
