@@ -136,8 +136,9 @@ let package = Package(
         tests(
             "LoopbackTests",
             [
-                "MediaCore", "MediaEngine", "SessionDescription", "Signaling", "PeerRuntime", "TestSource", "VPXCodec",
-                "OpusCodec", "TestSupport",
+                "MediaCore", "MediaEngine", "SessionDescription", "ICETransport", "Signaling", "PeerRuntime",
+                "TestSource",
+                "VPXCodec", "OpusCodec", "TestSupport",
             ]),
         tests(
             "InteropTests",

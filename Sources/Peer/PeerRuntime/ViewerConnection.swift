@@ -101,7 +101,8 @@ final class ViewerConnection: SecureTransportDelegate {
 
     // MARK: Setting up
 
-    var localCredentials: ICECredentials? { transport.localCredentials }
+    /// nil when it is closed.
+    var localCredentials: ICECredentials? { isEnded ? nil : transport.localCredentials }
 
     func gather() throws(ICEFailure) { try transport.gather() }
 
@@ -339,7 +340,7 @@ final class ViewerConnection: SecureTransportDelegate {
         }
         timer.close()
         liveness.close()
-        gatheringPatience?.close()
+        finishGathering()
         lateTimer?.close()
         onLate = nil
         transport.close(done)

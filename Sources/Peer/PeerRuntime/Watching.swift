@@ -102,9 +102,12 @@ final class Watching: HostConnectionDelegate {
         patience?.set(NetworkLoop.now() + .milliseconds(100))
     }
 
+    /// Calls back once: at once if there is nothing to wait for; without credentials at the end of the session.
     func whenGathered(_ body: @escaping (Gathered) -> Void) {
         let report = { [weak self] in
-            guard let self else { return body(Gathered(credentials: nil, candidates: [], isComplete: false)) }
+            guard let self, !isClosed else {
+                return body(Gathered(credentials: nil, candidates: [], isComplete: false))
+            }
             body(
                 Gathered(
                     credentials: connection?.transport.localCredentials, candidates: candidates, isComplete: hasGathered
@@ -310,7 +313,7 @@ final class Watching: HostConnectionDelegate {
     func close(_ done: @escaping () -> Void) {
         guard !isClosed else { return done() }
         isClosed = true
-        patience?.close()
+        finishGathering()
         onMore?.body(nil)
         onMore = nil
         ticker?.close()
