@@ -1,7 +1,8 @@
 public import MediaCore
 
 /// How often and how long one viewer had to wait for a change of the picture before it was sent: because frames waited, or because it
-/// got none of those that showed it. What happens to packets on their way is not in it. A value; time is an argument.
+/// got none of those that showed it. What happens to packets on their way is not in it, and a change that no frame shows yet is known
+/// only when one does. A value; time is an argument.
 public struct HoldMeter: Sendable {
     /// Shorter waits are no freezes; the same limit as that of a receiver's.
     public static let limit = MediaDuration.milliseconds(150)

@@ -1,0 +1,78 @@
+import Glibc
+import MediaCore
+import Signaling
+import TestSource
+import Testing
+import VPXCodec
+
+@testable import PeerRuntime
+
+/// What the host says of changes that waited on its side.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct HeldBackTests {
+    @Test func aChangeThatWaitsOnTheHostIsAFreezeOfTheHosts() async throws {
+        let screen = HesitantScreen()
+        let host = try HostSession(
+            configuration: .init(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
+                maximumBitrate: .kilobits(8_000), mood: nil, name: nil),
+            identity: try .ephemeral(), source: screen, encoder: VP8Encoder(), audio: [], door: { _ in .accepted },
+            emit: { _ in })
+        let link = try await host.start()
+        let seen = Seen()
+        let viewer = try watcher(link, seen)
+        let watching = Task { await viewer.run() }
+        #expect(await seen.wait { $0.counters.count >= 5 })
+        let before = try #require(await host.statistics())
+        #expect(before.layers == [.all])
+        screen.hesitate(for: .milliseconds(400))
+        // Frames that were made before are still on their way.
+        var after = before
+        for _ in 0..<100 where after.freezes == before.freezes {
+            let count = seen.state.counters.count
+            #expect(await seen.wait { $0.counters.count > count })
+            after = try #require(await host.statistics())
+        }
+        #expect(after.freezes > before.freezes)
+        #expect(after.freezeTime - before.freezeTime >= .milliseconds(390))
+        viewer.leave()
+        #expect(await watching.value.code == .stopped)
+        // It stays counted when the viewer has gone.
+        #expect(try #require(await host.statistics()).freezes >= after.freezes)
+        await host.stop(EndReason(.stopped, "done"))
+    }
+}
+
+/// A test picture of which one reading takes long.
+// SAFETY: the picture is used as it wants to be; the rest is in a Monitor.
+private final class HesitantScreen: ScreenSource, @unchecked Sendable {
+    private let picture = TestPicture()
+    private let pause = Monitor(MediaDuration.zero)
+
+    func hesitate(for time: MediaDuration) { pause.change { $0 = time } }
+
+    var size: PixelSize { picture.size }
+    var summary: String { picture.summary }
+    var limitations: [String] { picture.limitations }
+    func wait(until deadline: MediaInstant?) -> ScreenEvent { picture.wait(until: deadline) }
+
+    func read(into canvas: I420Canvas, changed: inout BlockMap) -> MediaInstant {
+        let time = pause.with { pause in
+            defer { pause = .zero }
+            return pause
+        }
+        if time > .zero { _ = pause.wait(until: Self.now() + time) { _ in nil as Void? } }
+        return picture.read(into: canvas, changed: &changed)
+    }
+
+    private static func now() -> MediaInstant {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return MediaInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    func damageEverything() { picture.damageEverything() }
+    func wake() { picture.wake() }
+    func resume() { picture.resume() }
+    func close() { picture.close() }
+}
