@@ -147,6 +147,6 @@ let package = Package(
                 "TestSupport", logging, nioCore, nioPosix, nioHTTP1, nioWebSocket,
             ]),
         tests("CommandTests", ["share", "MediaCore", "PictureFile", "TestSupport"]),
-        tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport"]),
+        tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]
 )

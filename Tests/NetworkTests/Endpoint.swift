@@ -59,6 +59,8 @@ final class Endpoint: Sendable {
 
     var isRunning: Bool { program.isRunning }
     var errorText: String { program.text.errors }
+    /// Of the processor, so far.
+    var processorSeconds: Double? { program.processorSeconds }
     func exitCode(seconds: Double = 20) -> Int32? { program.exitCode(seconds: seconds) }
     func interrupt() { program.interrupt() }
     func kill() { program.kill() }

@@ -131,6 +131,17 @@ package final class Program: @unchecked Sendable {
         return status == nil
     }
 
+    /// The processor time that it has used so far, in s; nil after its end.
+    package var processorSeconds: Double? {
+        guard isRunning, let text = try? String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8) else {
+            return nil
+        }
+        // The name, in brackets, may have spaces; user and system time are the 14th and 15th field.
+        let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+        guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else { return nil }
+        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
     /// Sleeps until `found` makes something of stdout and stderr; nil after `seconds`, or when the program has ended without it.
     package func wait<Result>(seconds: Double, _ found: (Data, Data) -> Result?) -> Result? {
         let deadline = Date(timeIntervalSinceNow: seconds)

@@ -1,0 +1,45 @@
+import NetworkBed
+import TestSupport
+
+/// A host and a viewer in two homes; the host sends the moving test picture, and its signalling is one forwarded port.
+final class Meeting {
+    let homes: TwoHomes
+    let host: Endpoint
+    let viewer: Endpoint
+    /// As others see it.
+    let link: String
+    private let folder: TemporaryFolder
+
+    /// - Parameters:
+    ///   - host: options, as those that name servers; the viewer hears of the host's servers from it.
+    ///   - environment: of both.
+    init(_ homes: TwoHomes, host: [String], viewer: [String], environment: [String: String] = [:]) throws {
+        self.homes = homes
+        folder = try TemporaryFolder()
+        let environment = ["SHARE_TURN_CREDENTIAL": TURNServer.credential].merging(environment) { $1 }
+        self.host = try Endpoint(
+            ["host", "--source", "test", "--accept", "any", "--listen", "0.0.0.0:\(TwoHomes.hostPort)"] + host,
+            in: homes.host, folder, environment: environment)
+        guard let link = try self.host.event("link")["link"] as? String else { throw Program.Failure("no link") }
+        self.link = homes.published(link)
+        self.viewer = try Endpoint(
+            ["join", "--headless"] + viewer, in: homes.viewer, folder, link: self.link, environment: environment)
+    }
+
+    /// The way that the media goes when pictures have come for a while.
+    func way() throws -> String {
+        try viewer.event("first-picture", seconds: 20)
+        guard try viewer.reports(2).number("frames") ?? 0 > 0 else { throw Program.Failure("no pictures") }
+        return try viewer.event("connected")["path"] as? String ?? ""
+    }
+
+    /// How many pictures the viewer has shown so far.
+    func pictures() throws -> Double { try viewer.reports(1).number("frames") ?? 0 }
+
+    /// The viewer has come back by itself: pictures move on, and nobody was asked again.
+    func isBack() throws -> Bool {
+        let before = try pictures()
+        try viewer.reports(1)
+        return try pictures() > before + 10 && host.events("knock").count == 1 && host.isRunning
+    }
+}
