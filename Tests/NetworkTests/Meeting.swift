@@ -8,13 +8,19 @@ final class Meeting {
     let viewer: Endpoint
     /// As others see it.
     let link: String
+    private let servers: [TURNServer]
     private let folder: TemporaryFolder
 
     /// - Parameters:
+    ///   - servers: kept alive.
     ///   - host: options, as those that name servers; the viewer hears of the host's servers from it.
     ///   - environment: of both.
-    init(_ homes: TwoHomes, host: [String], viewer: [String], environment: [String: String] = [:]) throws {
+    init(
+        _ homes: TwoHomes, _ servers: [TURNServer], host: [String], viewer: [String] = [],
+        environment: [String: String] = [:]
+    ) throws {
         self.homes = homes
+        self.servers = servers
         folder = try TemporaryFolder()
         let environment = ["SHARE_TURN_CREDENTIAL": TURNServer.credential].merging(environment) { $1 }
         self.host = try Endpoint(

@@ -15,7 +15,7 @@ import Testing
         let certificate = try ServerCertificate(address: TwoHomes.serverAddress)
         let server = try TURNServer(in: homes.server, certificate: certificate)
         let meeting = try Meeting(
-            homes, host: ["--turn", TURNServer.secureURL], viewer: [], environment: ["SSL_CERT_FILE": certificate.file])
+            homes, [server], host: ["--turn", TURNServer.secureURL], environment: ["SSL_CERT_FILE": certificate.file])
         let way = try meeting.way()
         #expect(way.contains("relay"), "\(way)")
         #expect(server.sessions.count >= 2)
@@ -27,7 +27,7 @@ import Testing
         let other = try ServerCertificate(address: TwoHomes.serverAddress)
         let server = try TURNServer(in: homes.server, certificate: certificate)
         let meeting = try Meeting(
-            homes, host: ["--turn", TURNServer.secureURL], viewer: [], environment: ["SSL_CERT_FILE": other.file])
+            homes, [server], host: ["--turn", TURNServer.secureURL], environment: ["SSL_CERT_FILE": other.file])
         let ended = try meeting.viewer.event("ended", seconds: 40)
         #expect(ended["code"] as? String == "noRoute")
         #expect(meeting.viewer.exitCode() == 68)

@@ -5,13 +5,13 @@ import Testing
 /// Two homes behind routers of every kind, a TURN server between them, and one forwarded TCP port for the signalling.
 @Suite(.serialized) struct TranslationTests {
     /// With a server for STUN, and for TURN over UDP and TCP.
-    private func meet(_ host: TwoHomes.Home, _ viewer: TwoHomes.Home) throws -> (Meeting, TURNServer) {
+    private func meet(_ host: TwoHomes.Home, _ viewer: TwoHomes.Home) throws -> Meeting {
         let homes = try TwoHomes(host: host, viewer: viewer, conditions: LinkConditions(delayMilliseconds: 10))
         let server = try TURNServer(in: homes.server)
         let options = [
             "--stun", "\(TwoHomes.serverAddress):3478", "--turn", TURNServer.url(), "--turn", TURNServer.url("tcp"),
         ]
-        return (try Meeting(homes, host: options, viewer: options), server)
+        return try Meeting(homes, [server], host: options, viewer: options)
     }
 
     /// No hole can be punched where each packet to a new place gets a new port, unless the other side takes everything.
@@ -26,7 +26,7 @@ import Testing
     func everyPairConnectsAndDirectlyWhereThatIsPossible(
         host: AddressTranslation, viewer: AddressTranslation
     ) throws {
-        let (meeting, _) = try meet(.init(host), .init(viewer))
+        let meeting = try meet(.init(host), .init(viewer))
         let way = try meeting.way()
         print("| \(host.rawValue) | \(viewer.rawValue) | \(way) |")
         #expect(way.contains("relay") == !Self.isDirect(host, viewer), "\(way)")
@@ -34,7 +34,7 @@ import Testing
 
     @Test(arguments: [(true, false), (false, true), (true, true)])
     func whereDatagramsAreBlockedTURNOverTCPConnects(hostIsBlocked: Bool, viewerIsBlocked: Bool) throws {
-        let (meeting, _) = try meet(
+        let meeting = try meet(
             .init(.portRestricted, blocksDatagrams: hostIsBlocked),
             .init(.portRestricted, blocksDatagrams: viewerIsBlocked))
         let way = try meeting.way()

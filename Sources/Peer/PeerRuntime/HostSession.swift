@@ -88,6 +88,8 @@ public final class HostSession: BroadcastDesk {
     private let knocking = Monitor<[KnockID: ViewerDescription]>([:])
     private let bells: LoopBound<Bells>
     private let servers: PathServers
+    /// When they were last asked whether they do what they are there for.
+    private let serversAsked = Monitor<ContinuousClock.Instant?>(nil)
 
     /// - Parameters:
     ///   - source: used by the session's video thread from now on.
@@ -115,10 +117,15 @@ public final class HostSession: BroadcastDesk {
             includesLoopback: configuration.mediaAddresses == nil, usesUPnP: configuration.usesUPnP,
             usesOnlyRelays: configuration.usesOnlyRelays, name: configuration.name,
             viewerLimit: configuration.viewerLimit)
+        let own = Monitor<WeakSession?>(nil)
+        let told: @Sendable (BroadcastEvent) -> Void = { event in
+            emit(event)
+            own.with { $0 }?.value?.look(at: event)
+        }
         let core = LoopBound(
             loop,
             making: {
-                Broadcast(loop: loop, settings: settings, frames: frames, packets: packets, emit: emit)
+                Broadcast(loop: loop, settings: settings, frames: frames, packets: packets, emit: told)
             })
         self.core = core
         let bells = LoopBound(
@@ -180,6 +187,7 @@ public final class HostSession: BroadcastDesk {
             }
         }
         let session = WeakSession(self)
+        own.with { $0 = session }
         fail.with { slot in
             slot = { failure in
                 // On a task of its own: stopping waits for the video thread, which is where failures come from.
@@ -230,10 +238,31 @@ public final class HostSession: BroadcastDesk {
         for complaint in addresses.complaints { emit(.warning(complaint)) }
         core.perform { $0.servers = addresses }
         // The owner hears now of a server that will not help later. Nobody waits for that.
+        askServers()
+    }
+
+    /// Warns of servers that do not do what they are there for; when called again within 10 s, does nothing.
+    private func askServers() {
+        let now = ContinuousClock.now
+        let isDue = serversAsked.with { last in
+            if let last, now - last < .seconds(10) { return false }
+            last = now
+            return true
+        }
+        guard isDue, !servers.servers.isEmpty else { return }
         Task { [servers, emit, isStopped] in
             for (url, finding) in await servers.findings() where !finding.isGood && !isStopped.with({ $0 }) {
                 emit(.warning("\(url) \(finding.words): \(finding.remedy)"))
             }
+        }
+    }
+
+    /// A server that has died since is one reason why nothing comes from a viewer.
+    private func look(at event: BroadcastEvent) {
+        switch event {
+        case .interrupted: askServers()
+        case .viewerLeft(_, let reason, _) where reason.code == .connectionLost || reason.code == .noRoute: askServers()
+        default: break
         }
     }
 

@@ -117,3 +117,15 @@ extension RouteReport.Place {
         self.init(kind: candidate.kind.rawValue, address: candidate.address, port: Int(candidate.port))
     }
 }
+
+extension EndReason {
+    /// The way was lost, and what servers say when they are asked may be why.
+    func explained(by route: RouteReport) -> EndReason {
+        let bad = route.findings(false)
+        var reason = self
+        reason.sentence = ([sentence] + bad.map { "\($0.url) \($0.finding.words)" }).joined(separator: "; ")
+        reason.remedy = bad.map { "\($0.url): \($0.finding.remedy)." }.joined(separator: " ")
+        reason.route = route
+        return reason
+    }
+}

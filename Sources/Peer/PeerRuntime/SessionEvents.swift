@@ -35,7 +35,7 @@ public struct EndReason: Error, Sendable, Equatable {
     /// For a person.
     public var sentence: String
     public var remedy: String
-    /// With `noRoute`: what was tried.
+    /// With `noRoute` and `connectionLost`: what was tried.
     public var route: RouteReport?
 
     public init(_ code: Code, _ sentence: String, remedy: String = "") {

@@ -109,13 +109,13 @@ public final class WatchSession: Sendable {
         return reason
     }
 
-    /// Who found no way hears what is the matter with the servers that should have helped.
+    /// Who found no way, or lost it, hears what is the matter with the servers that should have helped.
     private func explained(_ reason: EndReason) async -> EndReason {
-        guard reason.code == .noRoute, var route = reason.route, let servers = servers.with({ $0 }) else {
-            return reason
-        }
+        guard let servers = servers.with({ $0 }) else { return reason }
+        let lost = reason == .hostIsSilent ? await core.ifRunning { $0.route } ?? nil : nil
+        guard var route = reason.code == .noRoute ? reason.route : lost else { return reason }
         route.servers = await servers.findings().map { .init(url: $0.url, finding: $0.finding) }
-        return EndReason(route, other: "the host")
+        return lost == nil ? EndReason(route, other: "the host") : reason.explained(by: route)
     }
 
     private func enter(_ client: SignalingClient) async throws(EndReason) {

@@ -159,6 +159,9 @@ final class Watching: HostConnectionDelegate {
     /// How long nothing has come; nil while all is well.
     var outage: MediaDuration? { lastSign.map { NetworkLoop.now() - $0 } }
 
+    /// What there is to find a way with.
+    var route: RouteReport? { connection?.transport.route }
+
     /// Nothing came for a second or more.
     var isSilent: Bool { outage != nil || (connection?.silence ?? .seconds(2)) > .seconds(1) }
 

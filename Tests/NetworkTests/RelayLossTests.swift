@@ -1,0 +1,114 @@
+import Foundation
+import NetworkBed
+import TestSupport
+import Testing
+
+/// What becomes of a session whose media goes through a TURN server, and through nothing else, when something happens to the
+/// server or to the way to it.
+@Suite(.serialized, .timeLimit(.minutes(4))) struct RelayLossTests {
+    /// Neither side can reach the other directly.
+    private func meet(
+        _ servers: [TURNServer], _ options: [String] = ["--turn", TURNServer.url()], environment: [String: String] = [:]
+    ) throws -> Meeting {
+        let meeting = try Meeting(homes, servers, host: options, environment: environment)
+        let way = try meeting.way()
+        #expect(way.contains("relay"), "\(way)")
+        return meeting
+    }
+
+    private let homes: TwoHomes
+
+    init() throws {
+        homes = try TwoHomes(
+            host: .init(.symmetric), viewer: .init(.symmetric), conditions: LinkConditions(delayMilliseconds: 10))
+    }
+
+    @Test func anotherServerTakesOverFromOneThatDies() throws {
+        let server = try TURNServer(in: homes.server)
+        let other = try TURNServer(in: homes.server, port: 3_479)
+        let meeting = try meet([server, other], ["--turn", TURNServer.url(), "--turn", TURNServer.url(port: 3_479)])
+        server.kill()
+        try meeting.viewer.event("interrupted", seconds: 6)
+        let way = try meeting.viewer.event("resumed", seconds: 12)["path"] as? String
+        #expect(way?.contains("relay") == true)
+        #expect(!other.sessions.isEmpty)
+        #expect(try meeting.isBack())
+    }
+
+    /// It is there again after ten seconds, and has forgotten everybody.
+    @Test func aServerThatIsRestartedCostsLittleMoreThanItsAbsence() throws {
+        let server = try TURNServer(in: homes.server)
+        let meeting = try meet([server])
+        server.kill()
+        try meeting.viewer.event("interrupted", seconds: 6)
+        let sides = [meeting.host, meeting.viewer]
+        let before = try sides.map { try #require($0.processorSeconds) }
+        Thread.sleep(forTimeInterval: 10)
+        let spent = try zip(sides, before).map { side, before in try #require(side.processorSeconds) - before }
+        #expect(spent.allSatisfy { $0 < 2 }, "busy for nothing: \(spent) s of 10")
+        let again = try TURNServer(in: homes.server)
+        try meeting.viewer.event("resumed", seconds: 8)
+        #expect(!again.sessions.isEmpty)
+        #expect(try meeting.isBack())
+    }
+
+    @Test func allocationsThatExpireAreMadeAnew() throws {
+        let server = try TURNServer(in: homes.server)
+        let meeting = try meet([server])
+        #expect(try server.expireAllocations() >= 2)
+        try meeting.viewer.event("interrupted", seconds: 6)
+        try meeting.viewer.event("resumed", seconds: 8)
+        #expect(try meeting.isBack())
+    }
+
+    /// One server never returns; the other one takes its allocation away and knows the user no more.
+    @Test func whoHasNoServerAnyMoreHearsWhy() throws {
+        let secret = "of-the-server"
+        let limited = TimeLimited(secret: secret, seconds: 10)
+        let dying = try TURNServer(in: homes.server, guests: .user(credential: limited.credential))
+        let expiring = try TURNServer(in: homes.server, port: 3_479, guests: .timeLimited(secret: secret))
+        let meeting = try meet(
+            [dying, expiring],
+            ["--turn", TURNServer.url(), "--turn", TURNServer.url(port: 3_479, user: limited.user)],
+            environment: ["SHARE_TURN_CREDENTIAL": limited.credential])
+        Thread.sleep(until: limited.end.addingTimeInterval(1))
+        dying.kill()
+        #expect(try expiring.expireAllocations() >= 2)
+        try meeting.host.event("interrupted", seconds: 6)
+        let ended = try meeting.viewer.event("ended", seconds: 40)
+        #expect(ended["code"] as? String == "connectionLost")
+        #expect(meeting.viewer.exitCode() == 74)
+        try meeting.host.event("viewer-left", seconds: 10)
+        for words in [meeting.viewer.errorText, meeting.host.errorText] {
+            #expect(words.contains(":3478?transport=udp cannot be reached"), "\(words)")
+            #expect(words.contains(":3479?transport=udp does not accept the user name and credential"), "\(words)")
+            #expect(words.contains("time-limited ones may be over"), "\(words)")
+            #expect(!words.contains(limited.credential))
+        }
+        let findings = (ended["servers"] as? [[String: Any]])?.compactMap { $0["finding"] as? String }
+        #expect(findings?.count == 2)
+        #expect(meeting.host.isRunning)
+    }
+
+    @Test func aSilenceOf20SecondsAndAnotherAddressAreSurvived() throws {
+        let server = try TURNServer(in: homes.server)
+        let meeting = try meet([server])
+        try homes.viewer.run("ip addr flush dev home")
+        try homes.viewer.run("ip addr add 192.168.2.7/25 dev home")
+        try homes.viewer.run("ip route add default via 192.168.2.1")
+        try meeting.viewer.event("resumed", seconds: 7)
+        #expect(try meeting.isBack())
+        try homes.line.set(LinkConditions(delayMilliseconds: 10, isDown: true))
+        Thread.sleep(forTimeInterval: 20)
+        try homes.line.set(LinkConditions(delayMilliseconds: 10))
+        var returns = 0
+        let way =
+            try meeting.viewer.event("resumed", seconds: 5) { _ in
+                returns += 1
+                return returns == 2
+            }["path"] as? String
+        #expect(way?.contains("relay") == true)
+        #expect(try meeting.isBack())
+        #expect(!server.sessions.isEmpty)
+    }
+}
