@@ -28,6 +28,7 @@ public final class TwoHomes: Sendable {
     public let viewer: NetworkNode
     public let viewerRouter: NetworkNode
     public let server: NetworkNode
+    private let core: NetworkNode
     /// The host's line: forward is from the host.
     public let line: EmulatedLink
     /// Where the host's signalling can be reached from outside.
@@ -38,7 +39,7 @@ public final class TwoHomes: Sendable {
         (host, hostRouter) = (try bed.node(), try bed.node())
         (viewer, viewerRouter) = (try bed.node(), try bed.node())
         server = try bed.node()
-        let core = try bed.node()
+        core = try bed.node()
         line = try bed.link(
             hostRouter, "203.0.113.2/30", core, "203.0.113.1/30", interface: "line", conditions: conditions)
         try bed.wire(viewerRouter, "198.51.100.2/30", core, "198.51.100.1/30", interface: "line2")
@@ -72,6 +73,9 @@ public final class TwoHomes: Sendable {
             home.translation, outside: interface, address: address, inside: inside, forwarding: port,
             blocksDatagrams: home.blocksDatagrams)
     }
+
+    /// Another address that the host's router is reached at.
+    public func routeToHost(_ address: String) throws { try core.run("ip route add \(address)/32 via 203.0.113.2") }
 
     /// What a link looks like from outside: a person with a forwarded port gives it away like that.
     public func published(_ link: String) -> String {

@@ -53,6 +53,9 @@ public final class ICEAgent {
         }
         cnice_set_flag(agent, "controlling-mode", configuration.isControlling ? 1 : 0)
         cnice_set_flag(agent, "upnp", configuration.usesUPnP ? 1 : 0)
+        // A router may take 3 s to say that it is there, and libnice's 0.2 s are short for its other answers, too. Media does
+        // not wait: what comes late is trickled.
+        cnice_set_number(agent, "upnp-timeout", 6_000)
         cnice_set_flag(agent, "ice-tcp", 0)
         cnice_set_flag(agent, "keepalive-conncheck", 1)
         // RFC 8445 section 14.2 allows 5 ms for a known small number of checks; the default of 20 is felt when joining.
@@ -104,6 +107,11 @@ public final class ICEAgent {
         // As soon as one address is given, libnice gathers no others by itself.
         var addresses = configuration.localAddresses ?? Self.machineAddresses()
         if configuration.includesLoopback, !addresses.contains("127.0.0.1") { addresses.append("127.0.0.1") }
+        // Each of them is asked a port for. A router refuses what is not its own network's, and is asked again at once, without
+        // end; so with UPnP the address that it knows is the only one of IPv4.
+        if configuration.usesUPnP, let outward = outwardAddress(), addresses.contains(outward) {
+            addresses.removeAll { $0 != outward && !$0.contains(":") }
+        }
         for text in addresses {
             var address = NiceAddress()
             nice_address_init(&address)

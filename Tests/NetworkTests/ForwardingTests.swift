@@ -1,0 +1,45 @@
+import Foundation
+import NetworkBed
+import TestSupport
+import Testing
+
+/// UPnP: the host's router forwards a port when it is asked to. Nobody has a server, and the viewer's router is symmetric, so
+/// there is no other way.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct ForwardingTests {
+    private let homes: TwoHomes
+    private let gateway: GatewayDaemon
+
+    init() throws {
+        homes = try TwoHomes(
+            host: .init(.portRestricted), viewer: .init(.symmetric), conditions: LinkConditions(delayMilliseconds: 10))
+        // A network beside that to the router, as of containers.
+        try homes.host.run("ip link add inner type veth peer name within")
+        try homes.host.run("ip link set inner up")
+        try homes.host.run("ip link set within up")
+        try homes.host.run("ip addr add 172.17.0.1/16 dev inner")
+        try homes.host.run("ip addr add fd00:17::1/64 dev inner nodad")
+        gateway = try GatewayDaemon(on: homes)
+    }
+
+    @Test func aViewerComesDirectlyThroughThePortThatTheRouterForwards() throws {
+        let meeting = try Meeting(homes, [], host: ["--upnp"])
+        let way = try meeting.way()
+        #expect(way.hasPrefix("direct") && way.contains("\(GatewayDaemon.address):"), "\(way)")
+        #expect(try gateway.forwards() == 1)
+        // Routers have enough to do without.
+        #expect((1...3).contains(gateway.requests), "asked \(gateway.requests) times")
+        meeting.host.interrupt()
+        #expect(meeting.host.exitCode() == 0)
+        #expect(try gateway.forwards() == 0, "the port is still forwarded")
+    }
+
+    @Test func aRouterThatIsSlowToAnswerIsWaitedFor() throws {
+        gateway.suspend()
+        let meeting = try Meeting(homes, [], host: ["--upnp"])
+        try meeting.viewer.event("accepted")
+        Thread.sleep(forTimeInterval: 2)
+        gateway.resume()
+        let way = try meeting.way()
+        #expect(way.contains("\(GatewayDaemon.address):"), "\(way)")
+    }
+}
