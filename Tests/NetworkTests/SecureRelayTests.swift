@@ -21,7 +21,7 @@ import Testing
         #expect(server.sessions.count >= 2)
     }
 
-    /// Who could read everything's ways, and send it elsewhere, gets nothing: not even a user name.
+    /// Who pretends to be the server gets nothing, not even a user name.
     @Test func aCertificateOfSomebodyElseIsRefusedAndSaidSo() throws {
         let certificate = try ServerCertificate(address: TwoHomes.serverAddress)
         let other = try ServerCertificate(address: TwoHomes.serverAddress)
