@@ -123,7 +123,7 @@ private final class RestlessScreen: ScreenSource, Sendable {
 private final class PlainEncoder: VideoEncoder {
     var mood = VideoMood.text
     var unrefined: BlockMap? { nil }
-    var isBaseBehind: Bool { false }
+    var isBehind: Bool { false }
     private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 16)
 
     deinit { bytes.deallocate() }

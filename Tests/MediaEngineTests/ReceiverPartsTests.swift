@@ -76,6 +76,7 @@ import Testing
                 1, descriptor: nil, data: nothing, marker: false, timestamp: RTPTimestamp(1), now: .at(0))
                 == .taken)
         expect(assembler.next() == nil)
+        expect(assembler.stuckSince == nil)
         _ = insert(&assembler, 2, frame: 2, start: true, end: true)
         expect(try require(assembler.next()).first == 2)
     }

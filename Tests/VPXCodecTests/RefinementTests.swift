@@ -61,8 +61,8 @@ import VPXCodec
         let first = try #require(try peer.step(canvas, BlockMap(Self.size, filled: true)))
         #expect(first.frame.quantizer <= 6)
         #expect(peer.encoder.unrefined == nil)
-        // Half of the page changes over a line that became slow.
-        peer.bitrate = .kilobits(300)
+        // Half of the page changes, and there is little room.
+        peer.bitrate = .kilobits(1_000)
         peer.byteBudget = 4_000
         let rect = PixelRect(x: 0, y: 0, width: 640, height: 160)
         TextPage.draw(on: canvas, rect: rect, seed: 8)

@@ -14,7 +14,7 @@ import Testing
 
         let canvas = I420Canvas(size)
         TextPage.draw(on: canvas, rect: PixelRect(size), seed: 1)
-        let settings = VP8FrameSettings(quantizer: 20, isKeyframe: true, isDrawn: true)
+        let settings = VP8FrameSettings(quantizer: 20, isKeyframe: true, search: .wide)
         let instant = MediaInstant(nanoseconds: 1_000_000_000)
         let frame = try #require(try core.encode(canvas.picture, active: nil, at: instant, settings))
         let decoder = VP8Decoder()

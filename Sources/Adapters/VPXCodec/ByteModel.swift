@@ -24,12 +24,19 @@ struct ByteModel {
         return range.first { reference * Self.scale($0, isDrawn: content.isDrawn) <= room } ?? range.upperBound
     }
 
+    /// How many bytes an inter frame is foretold to take.
+    func bytes(for content: ContentMeter, of total: Int, quantizer: Int, at instant: MediaInstant) -> Int {
+        let payload =
+            reference(content, isKeyframe: false, at: instant) * Self.scale(quantizer, isDrawn: content.isDrawn)
+        return Int(payload + Double(total) * Self.bytesPerInactiveBlock)
+    }
+
     mutating func learn(
         from content: ContentMeter, of total: Int, isKeyframe: Bool, quantizer: Int, bytes: Int,
         at instant: MediaInstant
     ) {
-        // A few blocks say nothing about many.
-        guard content.activity > 20_000 || isKeyframe else { return }
+        // A few blocks say nothing about many, nor does the key frame of an empty screen.
+        guard content.activity > (isKeyframe ? 200_000 : 20_000) else { return }
         let payload = max(Double(bytes) - Double(total) * Self.bytesPerInactiveBlock, 1)
         let reference = payload / Self.scale(quantizer, isDrawn: content.isDrawn)
         if isKeyframe {

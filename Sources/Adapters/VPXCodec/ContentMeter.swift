@@ -14,11 +14,17 @@ struct ContentMeter: Equatable {
         return flat * 20 >= pairs * 19 || (flat * 2 >= pairs && activity >= 16 * (pairs - flat))
     }
 
-    /// - Parameter map: nil for all blocks.
-    init(_ picture: I420Picture, _ map: BlockMap?) {
+    var search: MotionSearch { isDrawn ? .wide : .near }
+
+    /// Of no blocks.
+    init() {}
+
+    /// - Parameters:
+    ///   - map: nil for all blocks.
+    ///   - rows: of blocks; nil for all.
+    init(_ picture: I420Picture, _ map: BlockMap?, rows: Range<Int>? = nil) {
         let columns = (picture.size.width + 15) / 16
-        let rows = (picture.size.height + 15) / 16
-        for row in 0..<rows {
+        for row in rows ?? 0..<(picture.size.height + 15) / 16 {
             let lines = min(16, picture.size.height - row * 16)
             for column in 0..<columns {
                 if let map, map.blocks[row * columns + column] == 0 { continue }
@@ -39,5 +45,11 @@ struct ContentMeter: Equatable {
                 }
             }
         }
+    }
+
+    static func += (sum: inout ContentMeter, other: ContentMeter) {
+        sum.blocks += other.blocks
+        sum.activity += other.activity
+        sum.flat += other.flat
     }
 }

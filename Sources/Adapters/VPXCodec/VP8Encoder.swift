@@ -18,6 +18,7 @@ public final class VP8Encoder: VideoEncoder {
     private var bucket = ByteBucket()
     private var base = BaseLayer()
     private var rush = RushMeter()
+    private var slices = ChangeSlices()
     private var kept = KeptFrames()
 
     /// - Parameter threads: 1...4. libvpx's threads wait for each other by spinning: with two on two busy cores a frame took 250 ms instead of 3.
@@ -29,7 +30,7 @@ public final class VP8Encoder: VideoEncoder {
         return sharpness.soft
     }
 
-    public var isBaseBehind: Bool { base.isBehind && core?.isFresh == false }
+    public var isBehind: Bool { base.isBehind && core?.isFresh == false }
 
     public func makeAnother() -> any VideoEncoder { VP8Encoder(threads: threads) }
 
@@ -59,7 +60,7 @@ public final class VP8Encoder: VideoEncoder {
         if request.isRefinement, changed.isEmpty, !base.isBehind {
             return try refine(core, canvas.picture, plan, at: instant, budget)
         }
-        return try encodeChange(core, canvas.picture, plan, at: instant, budget)
+        return try encodeChange(core, canvas.picture, changed, plan, at: instant, request, budget)
     }
 
     public func canRecover(from number: UInt32) -> Bool { kept.slot(holding: number) != nil }
@@ -76,6 +77,7 @@ public final class VP8Encoder: VideoEncoder {
         sharpness = SharpnessMap(size, sharpQuantizer: Self.sharpQuantizer)
         active = BlockMap(size)
         base.restart(size)
+        slices.end()
         kept = KeptFrames(size, next: kept.nextNumber)
         return new
     }
@@ -118,7 +120,7 @@ public final class VP8Encoder: VideoEncoder {
         let quantizer = model.quantizer(
             for: content, of: content.blocks, isKeyframe: true, budget: budget.burst,
             in: budget.range(content, isKeyframe: true), at: instant)
-        let settings = VP8FrameSettings(quantizer: quantizer, isKeyframe: true, isDrawn: content.isDrawn)
+        let settings = VP8FrameSettings(quantizer: quantizer, isKeyframe: true, search: content.search)
         guard var frame = try core.encode(picture, active: nil, at: instant, settings) else { return nil }
         spend(frame)
         sharpness?.noteKeyframe(quantizer: frame.quantizer)
@@ -145,7 +147,7 @@ public final class VP8Encoder: VideoEncoder {
             budget: min(max(base.bucket.credit, budget.share), budget.burst),
             in: budget.range(content, isKeyframe: false), at: instant)
         let settings = VP8FrameSettings(
-            quantizer: quantizer, isKeyframe: false, isDrawn: content.isDrawn, source: source, stored: plan.stored,
+            quantizer: quantizer, isKeyframe: false, search: content.search, source: source, stored: plan.stored,
             teachesProbabilities: false)
         guard var frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
         spend(frame)
@@ -155,38 +157,119 @@ public final class VP8Encoder: VideoEncoder {
         return frame
     }
 
-    private func encodeChange(
-        _ core: VP8EncoderCore, _ picture: I420Picture, _ plan: KeptFrames.Plan, at instant: MediaInstant,
-        _ budget: Budget
-    ) throws(CodecFailure) -> EncodedFrame? {
+    /// What has changed, and how it is to be coded.
+    private struct Change {
+        var content: ContentMeter
+        var isRushed: Bool
+        var quantizer: Int
+
+        var search: MotionSearch { isRushed ? .hasty : content.search }
+    }
+
+    /// Makes `active` all that the base lacks, and finds the best quantizer at which that takes no more than `bytes`.
+    /// - Parameter changed: what is new of it; nil if that is not to be told.
+    private func measureChange(
+        _ picture: I420Picture, _ changed: BlockMap? = nil, bytes: Int, _ budget: Budget, at instant: MediaInstant
+    ) -> Change {
         active.clear()
         active.formUnion(base.lacks)
         let content = ContentMeter(picture, active)
         let total = active.blocks.count
-        let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
-        let isRushed = rush.isRushed(blocks: content.blocks, of: total, at: instant)
+        let isRushed = rush.isRushed(blocks: changed?.count ?? content.blocks, of: total, at: instant)
         let quantizer = model.quantizer(
             for: content, of: total, isKeyframe: false, budget: bytes,
             in: budget.range(content, isKeyframe: false, isRushed: isRushed), at: instant)
+        return Change(content: content, isRushed: isRushed, quantizer: quantizer)
+    }
+
+    private func noteChange(_ change: Change, _ frame: EncodedFrame, at instant: MediaInstant, isPure: Bool = true) {
+        let total = active.blocks.count
+        rush.note(blocks: change.content.blocks, of: total, bytes: frame.bytes.count, at: instant)
+        guard isPure else { return }
+        model.learn(
+            from: change.content, of: total, isKeyframe: false, quantizer: frame.quantizer, bytes: frame.bytes.count,
+            at: instant)
+    }
+
+    private func encodeChange(
+        _ core: VP8EncoderCore, _ picture: I420Picture, _ changed: BlockMap, _ plan: KeptFrames.Plan,
+        at instant: MediaInstant, _ request: VideoEncodeRequest, _ budget: Budget
+    ) throws(CodecFailure) -> EncodedFrame? {
+        let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
+        // What is left of a change in slices is no news.
+        let change = measureChange(
+            picture, slices.quantizer == nil ? nil : changed, bytes: bytes, budget, at: instant)
+        if request.layering == nil, let quantizer = sliceQuantizer(change, request.bitrate, budget, at: instant) {
+            return try encodeSlice(core, picture, plan, at: instant, quantizer, request.bitrate)
+        }
+        slices.end()
         var added = 0
-        if quantizer <= Self.sharpQuantizer, let sharpness, sharpness.softCount > 0 {
+        if change.quantizer <= Self.sharpQuantizer, let sharpness, sharpness.softCount > 0 {
             // There is room: take along what is soft elsewhere.
             added = sharpness.addBatch(to: &active, byteBudget: bytes / 4, at: instant)
         }
         let settings = VP8FrameSettings(
-            quantizer: quantizer, isKeyframe: false, isDrawn: content.isDrawn, isRushed: isRushed, stored: plan.stored,
+            quantizer: change.quantizer, isKeyframe: false, search: change.search, stored: plan.stored,
             teachesProbabilities: plan.teachesProbabilities)
         guard var frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
         spend(frame)
-        rush.note(blocks: content.blocks, of: total, bytes: frame.bytes.count, at: instant)
         sharpness?.noteEncoded(active, quantizer: frame.quantizer)
         frame.references = kept.note(plan, sharpness)
-        if added == 0 {
-            model.learn(
-                from: content, of: total, isKeyframe: false, quantizer: frame.quantizer, bytes: frame.bytes.count,
-                at: instant
-            )
+        noteChange(change, frame, at: instant, isPure: added == 0)
+        return frame
+    }
+
+    /// The quantizer of the next slice, if the change is to go in slices.
+    private func sliceQuantizer(
+        _ change: Change, _ bitrate: Bitrate, _ budget: Budget, at instant: MediaInstant
+    ) -> Int? {
+        guard !change.isRushed, mood == .text else { return nil }
+        if let quantizer = slices.quantizer { return quantizer }
+        let total = active.blocks.count
+        let bytes = model.bytes(for: change.content, of: total, quantizer: change.quantizer, at: instant)
+        guard change.content.isDrawn, ChangeSlices.areWorthwhile(for: bytes, at: bitrate) else { return nil }
+        let quantizer = model.quantizer(
+            for: change.content, of: total, isKeyframe: false, budget: budget.burst,
+            in: Self.sharpQuantizer...ChangeSlices.worstQuantizer, at: instant)
+        slices.begin(quantizer: quantizer)
+        // Another change like this one at once is the beginning of a series.
+        rush.note(blocks: change.content.blocks, of: total, bytes: bytes, at: instant)
+        return quantizer
+    }
+
+    /// A frame with the next rows of what is in `active`.
+    private func encodeSlice(
+        _ core: VP8EncoderCore, _ picture: I420Picture, _ plan: KeptFrames.Plan, at instant: MediaInstant,
+        _ quantizer: Int, _ bitrate: Bitrate
+    ) throws(CodecFailure) -> EncodedFrame? {
+        let budget = slices.budget(at: bitrate)
+        let search = slices.search(at: bitrate)
+        var content = ContentMeter()
+        // Where nothing is left below, what has changed above since then is next.
+        for start in [slices.row, 0] where content.blocks == 0 {
+            var end = start
+            while end < active.rows,
+                model.bytes(for: content, of: 0, quantizer: quantizer, at: instant) < budget
+            {
+                content += ContentMeter(picture, active, rows: end..<end + 1)
+                end += 1
+            }
+            guard content.blocks > 0 else { continue }
+            active.formIntersection(rows: start..<end)
+            slices.advance(to: end)
         }
+        var plan = plan
+        // Only a whole picture is worth keeping.
+        if active != base.lacks { plan.stored = nil }
+        let settings = VP8FrameSettings(
+            quantizer: quantizer, isKeyframe: false, search: search, stored: plan.stored,
+            teachesProbabilities: plan.teachesProbabilities)
+        let begin = ContinuousClock.now
+        guard var frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
+        slices.note(search, .now - begin, bytes: frame.bytes.count)
+        spend(frame)
+        sharpness?.noteEncoded(active, quantizer: frame.quantizer)
+        frame.references = kept.note(plan, sharpness)
         return frame
     }
 
@@ -195,34 +278,25 @@ public final class VP8Encoder: VideoEncoder {
         _ core: VP8EncoderCore, _ picture: I420Picture, _ plan: KeptFrames.Plan, at instant: MediaInstant,
         _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
-        active.clear()
-        active.formUnion(base.lacks)
-        let content = ContentMeter(picture, active)
-        let total = active.blocks.count
-        let isRushed = rush.isRushed(blocks: content.blocks, of: total, at: instant)
-        let quantizer = model.quantizer(
-            for: content, of: total, isKeyframe: false, budget: min(bucket.credit, budget.burst),
-            in: budget.range(content, isKeyframe: false, isRushed: isRushed), at: instant)
+        let change = measureChange(picture, bytes: min(bucket.credit, budget.burst), budget, at: instant)
         let settings = VP8FrameSettings(
-            quantizer: quantizer, isKeyframe: false, isDrawn: content.isDrawn, isRushed: isRushed, isDisposable: true,
+            quantizer: change.quantizer, isKeyframe: false, search: change.search, isDisposable: true,
             teachesProbabilities: plan.teachesProbabilities)
         guard var frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
         spend(frame)
         frame.references = kept.noteDisposable()
         base.noteBeside()
-        rush.note(blocks: content.blocks, of: total, bytes: frame.bytes.count, at: instant)
-        model.learn(
-            from: content, of: total, isKeyframe: false, quantizer: frame.quantizer, bytes: frame.bytes.count,
-            at: instant)
+        noteChange(change, frame, at: instant)
         return frame
     }
 
-    /// A frame of the base costs both layers, and brings it up to date: a mere refinement is made only if nothing is missing.
+    /// A frame of the base costs both layers, and brings it the blocks in `active`; a key frame brings all.
     private func spend(_ frame: EncodedFrame) {
         bucket.spend(frame.bytes.count)
         guard frame.layer == 0 else { return }
         base.bucket.spend(frame.bytes.count)
-        base.noteEncoded()
+        if frame.isKeyframe { base.noteKeyframe() } else { base.noteEncoded(active) }
+        if !base.isBehind { slices.end() }
     }
 
     private func refine(
@@ -238,7 +312,7 @@ public final class VP8Encoder: VideoEncoder {
             to: &active, byteBudget: max(base.bucket.credit, Self.smallestBatchBytes), at: instant)
         guard let added, added > 0 else { return nil }
         let settings = VP8FrameSettings(
-            quantizer: Self.refiningQuantizer, isKeyframe: false, isDrawn: true, stored: plan.stored,
+            quantizer: Self.refiningQuantizer, isKeyframe: false, search: .wide, stored: plan.stored,
             teachesProbabilities: plan.teachesProbabilities)
         guard var frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
         spend(frame)

@@ -36,6 +36,16 @@ public struct BlockMap: Equatable, Sendable {
         for i in blocks.indices { blocks[i] |= other.blocks[i] }
     }
 
+    public mutating func subtract(_ other: BlockMap) {
+        precondition(other.blocks.count == blocks.count, "maps of different sizes")
+        for i in blocks.indices where other.blocks[i] != 0 { blocks[i] = 0 }
+    }
+
+    /// Leaves only what lies in these rows of blocks.
+    public mutating func formIntersection(rows kept: Range<Int>) {
+        for i in blocks.indices where !kept.contains(i / columns) { blocks[i] = 0 }
+    }
+
     /// The smallest rectangle in pixels around all blocks of the set, clipped to the picture; empty if there is none.
     public var bounds: PixelRect {
         var left = columns

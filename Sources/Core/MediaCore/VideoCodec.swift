@@ -91,8 +91,9 @@ public protocol VideoEncoder: AnyObject {
     /// The blocks that `encode` with `isRefinement` would make sharper now; empty when the picture is as sharp as the source.
     var unrefined: BlockMap? { get }
 
-    /// The last frame was of layer 1: the base lacks blocks that it had. `encode` with `isRefinement` and no changes brings them.
-    var isBaseBehind: Bool { get }
+    /// The last frame did not bring all that had changed: it was of layer 1, or the first of some slices. `encode` with
+    /// `isRefinement` and no changes goes on.
+    var isBehind: Bool { get }
 
     /// A new encoder of the same kind, which has encoded nothing yet.
     func makeAnother() -> any VideoEncoder

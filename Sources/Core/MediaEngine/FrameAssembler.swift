@@ -171,8 +171,7 @@ struct FrameAssembler {
                 let slot = slots[Int(start & mask)]
                 return Span(first: start, last: last, isKeyframe: slot.isKeyframe, isEntry: slot.isKeyframe)
             case .skipped(let next):
-                expected = next
-                scanned = next
+                advance(to: next)
                 continue
             case .broken:
                 badFrames &+= 1

@@ -264,7 +264,7 @@ final class VideoPipeline: @unchecked Sendable {
         if wish.recoversFrom != nil { return lane.lastRecovery.map { max(next, $0 + Self.recoveryInterval) } ?? next }
         // What comes now is of the base.
         if wish.demand.layering?.isBaseBlocked == true { return nil }
-        if lane.encoder.isBaseBehind { return next }
+        if lane.encoder.isBehind { return next }
         return lane.encoder.unrefined == nil ? nil : max(next, lastChange + restBeforeRefinement)
     }
 

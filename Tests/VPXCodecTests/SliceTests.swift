@@ -1,0 +1,176 @@
+import MediaCore
+import Testing
+import VPXCodec
+
+/// A large change on a slow line.
+@Suite struct SliceTests {
+    static let size = PixelSize(width: 640, height: 368)
+    /// A page of it takes some 25 kB, 400 ms.
+    static let slow = Bitrate.kilobits(500)
+
+    private func resting(_ canvas: I420Canvas) throws -> Peer {
+        let peer = Peer()
+        peer.byteBudget = nil
+        _ = try peer.step(canvas, BlockMap(canvas.size, filled: true), isKeyframe: true)
+        for _ in 0..<100 where peer.encoder.unrefined != nil {
+            _ = try peer.step(canvas, BlockMap(canvas.size), isRefinement: true)
+        }
+        peer.bitrate = Self.slow
+        // The line has rested.
+        _ = try peer.step(canvas, BlockMap(canvas.size), isRefinement: true, after: .seconds(2))
+        return peer
+    }
+
+    private func page(_ seed: UInt64) -> I420Canvas {
+        let canvas = I420Canvas(Self.size)
+        TextPage.draw(on: canvas, rect: PixelRect(Self.size), seed: seed)
+        return canvas
+    }
+
+    private func draw(_ seed: UInt64, on canvas: I420Canvas, _ rect: PixelRect = PixelRect(size)) -> BlockMap {
+        TextPage.draw(on: canvas, rect: rect, seed: seed)
+        var map = BlockMap(canvas.size)
+        map.insert(rect)
+        return map
+    }
+
+    @Test func aPageGoesOutFromTopToBottom() throws {
+        let canvas = page(1)
+        let peer = try resting(canvas)
+        let old = blocks(of: canvas.picture)
+        let columns = Self.size.width / 16
+        let changed = draw(2, on: canvas)
+        var step = try #require(try peer.step(canvas, changed))
+        #expect(peer.encoder.isBehind)
+        #expect(step.bytes.count < Self.slow.bitsPerSecond / 8 / 12, "a slice, not a page")
+        // What is above is new, what is below as it was, but for the codec's losses.
+        let first = blocks(of: step.picture)
+        var rows = [Int]()
+        for row in 0..<Self.size.height / 16 {
+            let range = row * columns..<(row + 1) * columns
+            let (distanceOld, distanceNew) = (
+                difference(Array(first[range]), Array(old[range])),
+                difference(Array(first[range]), Array(blocks(of: canvas.picture)[range]))
+            )
+            rows.append(distanceNew < distanceOld ? 1 : 0)
+        }
+        #expect(rows.first == 1)
+        #expect(rows.last == 0)
+        #expect(rows == rows.sorted(by: >))
+        var slices = 1
+        while peer.encoder.isBehind, slices < 60 {
+            let before = blocks(of: step.picture)
+            guard let next = try peer.step(canvas, BlockMap(Self.size), isRefinement: true) else { continue }
+            slices += 1
+            // The first rows stay exactly as they came.
+            #expect(blocks(of: next.picture)[0..<columns] == before[0..<columns])
+            step = next
+        }
+        #expect(slices > 3)
+        #expect(slices < 30)
+        #expect(lumaPSNR(step.picture, canvas.picture) > 26)
+        // And then it is sharpened like any other.
+        #expect(peer.encoder.unrefined != nil)
+    }
+
+    private func difference(_ a: [[UInt8]], _ b: [[UInt8]]) -> Int {
+        zip(a.joined(), b.joined()).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
+    }
+
+    @Test func onAFastLineItIsOneFrame() throws {
+        let canvas = page(1)
+        let peer = try resting(canvas)
+        peer.bitrate = .kilobits(20_000)
+        _ = try peer.step(canvas, draw(2, on: canvas))
+        #expect(!peer.encoder.isBehind)
+    }
+
+    @Test func aSeriesOfPagesIsCodedWhole() throws {
+        let canvas = page(1)
+        let peer = try resting(canvas)
+        _ = try peer.step(canvas, draw(2, on: canvas))
+        #expect(peer.encoder.isBehind)
+        let step = try #require(try peer.step(canvas, draw(3, on: canvas)))
+        #expect(!peer.encoder.isBehind)
+        #expect(step.frame.quantizer > 49, "coarse, to keep up")
+    }
+
+    @Test func whatChangesAboveMeanwhileComesAfterwards() throws {
+        let canvas = page(1)
+        let peer = try resting(canvas)
+        _ = try peer.step(canvas, draw(2, on: canvas))
+        let line = PixelRect(x: 64, y: 0, width: 128, height: 16)
+        var last = try peer.step(canvas, draw(3, on: canvas, line))
+        for _ in 0..<100 where peer.encoder.isBehind || last == nil {
+            last = try peer.step(canvas, BlockMap(Self.size), isRefinement: true) ?? last
+        }
+        let shown = try #require(last).picture
+        #expect(lumaError(shown, canvas.picture, in: line) < 128 * 16 * 400)
+        #expect(lumaPSNR(shown, canvas.picture) > 26)
+    }
+
+    @Test func viewersWithTwoLayersGetItWhole() throws {
+        let canvas = page(1)
+        let peer = try resting(canvas)
+        let changed = draw(2, on: canvas)
+        let request = VideoEncodeRequest(
+            bitrate: Self.slow, layering: .init(baseBitrate: .kilobits(300)))
+        let frame = try peer.encoder.encode(
+            canvas, changed: changed, at: peer.now + .milliseconds(40), request)
+        #expect(frame != nil)
+        #expect(!peer.encoder.isBehind)
+    }
+
+    /// A frame that is kept has to show all that had changed, as those after it add only what changes from then on.
+    @Test func onlyAWholePictureIsKept() throws {
+        let canvas = page(1)
+        let peer = try resting(canvas)
+        let decoder = VP8Decoder()
+        var now = peer.now
+        func make(
+            _ changed: BlockMap, isKeyframe: Bool = false, isRefinement: Bool = false, recoversFrom: UInt32? = nil
+        ) throws -> (frame: FrameReferences, picture: I420Picture?)? {
+            now = now + .milliseconds(40)
+            var request = VideoEncodeRequest(
+                bitrate: Self.slow, isKeyframeRequested: isKeyframe, isRefinement: isRefinement)
+            request.isRecoverable = true
+            request.isStored = true
+            request.recoversFrom = recoversFrom
+            guard let frame = try peer.encoder.encode(canvas, changed: changed, at: now, request) else { return nil }
+            return (frame.references, try decoder.decode(frame.bytes))
+        }
+        _ = try make(BlockMap(Self.size, filled: true), isKeyframe: true)
+        now = now + .seconds(3)
+        var changed = draw(2, on: canvas)
+        var kept: FrameReferences?
+        var slices = 0
+        repeat {
+            let made = try make(changed, isRefinement: slices > 0)
+            if made != nil { changed.clear() }
+            slices += 1
+            if peer.encoder.isBehind { #expect(made?.frame.stored == nil) }
+            kept = made?.frame
+        } while peer.encoder.isBehind && slices < 200
+        #expect(slices > 3)
+        #expect(kept?.stored != nil, "the last slice makes it whole")
+        let number = try #require(kept?.number)
+        now = now + .seconds(3)
+        let line = PixelRect(x: 64, y: 160, width: 128, height: 16)
+        let recovered = try #require(try make(draw(4, on: canvas, line), recoversFrom: number))
+        #expect(recovered.frame.recovered?.number == number)
+        #expect(lumaPSNR(try #require(recovered.picture), canvas.picture) > 26)
+        withExtendedLifetime((decoder, canvas)) {}
+    }
+
+    /// The first picture of many sessions.
+    @Test func anEmptyScreenTeachesNothingAboutText() throws {
+        let canvas = I420Canvas(Self.size)
+        let peer = Peer()
+        peer.bitrate = .kilobits(4_000)
+        _ = try peer.step(canvas, BlockMap(Self.size, filled: true), isKeyframe: true)
+        // A quarter of a second is 125 kB: more than twice of what the page takes.
+        let step = try #require(try peer.step(canvas, draw(2, on: canvas), after: .seconds(2)))
+        #expect(step.frame.quantizer < 20)
+        #expect(!peer.encoder.isBehind)
+    }
+}
