@@ -1,3 +1,4 @@
+internal import CNice
 internal import Glibc
 
 /// The IPv4 address that this machine has for the world outside; nil if there is no way there.
