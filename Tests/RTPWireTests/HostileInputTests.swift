@@ -19,6 +19,7 @@ import Testing
             #expect(packet.headerLength + packet.payload.count + packet.paddingLength == bytes.count)
             _ = packet.values(of: ids)
             _ = try? VP8PayloadDescriptor.parse(packet.payload)
+            if let blocks = try? RedundantPayload(packet.payload) { #expect(blocks.contains { $0.isPrimary }) }
             if let original = try? RTX.unwrap(packet, ssrc: 1, payloadType: 96) {
                 #expect(original.payload.count == packet.payload.count - RTX.overhead)
             }

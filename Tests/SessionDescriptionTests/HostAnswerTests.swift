@@ -22,6 +22,7 @@ import Testing
         #expect(video.rtxSSRC == (offer.video?.rtxPayloadType == nil ? nil : 2))
         #expect(video.extensions == offer.video?.extensions)
         #expect(read.audio.map(\.payloadType) == offer.audio.map(\.payloadType))
+        #expect(read.audio.map(\.redundantPayloadType) == offer.audio.map(\.redundantPayloadType))
         #expect(read.audio.map(\.label) == Array(["system", "microphone"].prefix(offer.audio.count)))
         #expect(read.audio.map(\.ssrc) == Array([3, 4].prefix(offer.audio.count)))
     }
@@ -48,6 +49,17 @@ import Testing
     @Test func onlyTheMicrophoneLeavesSilenceOut() throws {
         let lines = answer(to: try ViewerOffer(RecordedOffers.chromium), Fixture.host).split(separator: "\r\n")
         #expect(lines.filter { $0.contains("useinbandfec=1") }.map { $0.contains("usedtx=1") } == [false, true])
+    }
+
+    @Test func redundantSoundIsAgreedOnlyIfItHoldsOpusAlone() throws {
+        #expect(try ViewerOffer(Fixture.offer()).audio.map(\.redundantPayloadType) == [63, 63])
+        let text = answer(to: try ViewerOffer(RecordedOffers.chromium), Fixture.host)
+        #expect(text.contains("SAVPF 111 63\r\n") && text.contains("a=fmtp:63 111/111\r\n"))
+        for other in ["111/112", "112/111", "", "x"] {
+            let offer = try ViewerOffer(Fixture.offer().replacing("fmtp:63 111/111", with: "fmtp:63 \(other)"))
+            #expect(offer.audio.map(\.redundantPayloadType) == [nil, nil])
+            #expect(!answer(to: offer, Fixture.host).contains("red/48000"))
+        }
     }
 
     @Test func namesCannotAddLines() throws {

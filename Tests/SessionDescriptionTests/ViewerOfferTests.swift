@@ -16,6 +16,7 @@ import Testing
         #expect(video.extensions == ExtensionMap(transportSequence: 4, playoutDelay: 5, absSendTime: 2, mid: 9))
         #expect(offer.audio.map(\.mid) == ["1", "2"])
         #expect(offer.audio.map(\.payloadType) == [111, 111])
+        #expect(offer.audio.map(\.redundantPayloadType) == [63, 63])
         #expect(offer.audio[0].extensions == ExtensionMap(transportSequence: 4, absSendTime: 2, mid: 9))
         #expect(offer.audio[0].hasTransportFeedback && offer.others.isEmpty)
     }
@@ -30,6 +31,7 @@ import Testing
         #expect(video.payloadType == 120 && video.rtxPayloadType == 124)
         #expect(video.extensions == ExtensionMap(transportSequence: 7, playoutDelay: 6, absSendTime: 4, mid: 3))
         #expect(offer.audio.map(\.payloadType) == [109, 109])
+        #expect(offer.audio.map(\.redundantPayloadType) == [nil, nil])
         #expect(offer.audio.map(\.prefersStereo) == [true, true])
     }
 

@@ -42,6 +42,7 @@ import Testing
         var options = SimulatedCall.Options()
         options.audioTracks = 1
         options.hasReferences = hasReferences
+        options.hasRedundantSound = hasReferences
         var conditions = SimulatedLink.Conditions(delay: .milliseconds(one.roundTrip / 2), lossPercent: one.percent)
         conditions.burst = .milliseconds(one.burst)
         return SimulatedCall(seed: seed, conditions, plan: .steady(perSecond: 30, bytes: 6_000), options: options)
@@ -63,6 +64,7 @@ import Testing
             line +=
                 " | p95 \(Int(call.latency(percentile: 0.95, from: .seconds(2)).inMilliseconds)) keys \(call.keyframesMade)"
             line += " recoveries \(call.receiver.statistics.recoveries) lost sound \(sound.lost) of \(call.sound.count)"
+            line += " delay \(Int(call.receiver.statistics.audioDelay.inMilliseconds))"
             #expect(call.damaged == 0 && call.outOfOrder == 0, "\(call.summary)")
             // Alive to the end.
             #expect(call.since(.seconds(19)).count >= 15, "\(call.summary)")
@@ -70,7 +72,7 @@ import Testing
         }
         print("ROW", one.testDescription, "freeze", Int(freeze), "gap", Int(gap), "concealed", Int(concealed), line)
         #expect(one.freeze.contains(freeze))
-        #expect(gap <= (one.percent <= 5 ? 60 : 100))
+        #expect(gap <= 60 && concealed <= 60)
     }
 
     /// The same losses with key frames alone: what is sent instead is far smaller, and what was sharp stays so.

@@ -65,6 +65,8 @@ final class SimulatedCall: SimulatedParty {
         var begins = MediaDuration.zero
         /// Both know about kept frames.
         var hasReferences = false
+        /// Both know about sound that later packets carry again.
+        var hasRedundantSound = false
     }
 
     init(
@@ -83,7 +85,9 @@ final class SimulatedCall: SimulatedParty {
             ssrc: 0x1111, payloadType: 96, rtxSSRC: options.hasRTX ? 0x2222 : nil,
             rtxPayloadType: options.hasRTX ? 97 : nil, mid: "0")
         let audio = (0..<options.audioTracks).map {
-            AudioStreamParameters(ssrc: 0x3333 + UInt32($0), payloadType: 111, mid: "\($0 + 1)")
+            AudioStreamParameters(
+                ssrc: 0x3333 + UInt32($0), payloadType: 111, redundantPayloadType: options.hasRedundantSound ? 63 : nil,
+                mid: "\($0 + 1)")
         }
         let extensions = HeaderExtensionIDs(
             transportSequence: 3, playoutDelay: 4, absSendTime: 2, mid: 1, references: options.hasReferences ? 5 : nil)

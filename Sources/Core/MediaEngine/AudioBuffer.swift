@@ -35,6 +35,9 @@ struct AudioBuffer {
     private var nextTimestamp: Int64 = 0
     private var lastFrames = 960
     private var highest: Int64 = .min
+    /// Which packet of each slot has come last.
+    private var arrived = [Int64](repeating: .min, count: capacity)
+    private var lastCopy: MediaInstant?
     private var waiting = 0
     private var concealed = 0
     /// Arrival minus stream time of the fastest packets, in milliseconds.
@@ -43,6 +46,7 @@ struct AudioBuffer {
     private var periodStart = MediaInstant(nanoseconds: 0)
     private(set) var lost = 0
     private(set) var late = 0
+    private(set) var restored = 0
     private(set) var delayMilliseconds = 0.0
 
     // MARK: In
@@ -52,7 +56,9 @@ struct AudioBuffer {
     ) {
         guard packet.count <= Self.slotBytes, !packet.isEmpty else { return }
         let time = timestamps.unwrap(timestamp)
-        measure(time, now)
+        // Known already from a later packet.
+        if arrived[slot(sequence)] != sequence { measure(time, now) }
+        arrived[slot(sequence)] = sequence
         guard let first = next, sequence &- first < 1_000, first &- sequence < 1_000 else {
             return restart(sequence, packet, time)
         }
@@ -67,8 +73,36 @@ struct AudioBuffer {
         store(sequence, packet, time)
     }
 
+    /// Takes in what a packet carries of an older one.
+    /// - Parameters:
+    ///   - sequence: of the packet that carries it.
+    ///   - offset: how much older it is, in samples.
+    mutating func insertCopy(
+        _ packet: UnsafeRawBufferPointer, timestamp: RTPTimestamp, behind sequence: Int64, by offset: Int,
+        now: MediaInstant
+    ) {
+        guard packet.count <= Self.slotBytes, !packet.isEmpty, offset > 0, let first = next else { return }
+        let frames = OpusPacket.frames(packet)
+        guard offset % frames == 0, offset / frames < Self.capacity else { return }
+        let number = sequence &- Int64(offset / frames)
+        let index = slot(number)
+        guard number >= 0, arrived[index] < number else { return }
+        arrived[index] = number
+        lastCopy = now
+        let time = timestamps.unwrap(timestamp)
+        measure(time, now)
+        // Too late this time: now it is known for how long to wait.
+        guard number >= first, number &- first < Int64(Self.capacity) else { return }
+        restored &+= 1
+        store(number, packet, time)
+    }
+
     private mutating func restart(_ sequence: Int64, _ packet: UnsafeRawBufferPointer, _ time: Int64) {
-        for index in slots.indices { slots[index].sequence = .min }
+        for index in slots.indices {
+            slots[index].sequence = .min
+            arrived[index] = .min
+        }
+        arrived[slot(sequence)] = sequence
         waiting = 0
         highest = .min
         next = sequence
@@ -186,7 +220,9 @@ struct AudioBuffer {
         }
         fastest = min(fastest ?? way, way)
         lateness.note(way - base)
-        delayMilliseconds = min(lateness.quantile, Self.longestDelay)
+        // What a later packet brings is seldom, but each such moment is heard.
+        let hasCopies = lastCopy.map { now - $0 < .seconds(10) } ?? false
+        delayMilliseconds = min(lateness.quantile(hasCopies ? 0.99 : 0.97), Self.longestDelay)
     }
 
     private var base: Double { min(fastest ?? 0, fastestBefore ?? .infinity) }
@@ -211,13 +247,13 @@ struct LatenessHistogram {
         weights[index] += 1
     }
 
-    /// The delay that 97 of 100 packets keep, in milliseconds; 0 if it is under a step.
-    var quantile: Double {
+    /// The delay that this share of the packets keep, in milliseconds; 0 if it is under a step.
+    func quantile(_ share: Double) -> Double {
         guard sum > 0 else { return 0 }
         var covered = 0.0
         for (index, weight) in weights.enumerated() {
             covered += weight
-            if covered >= 0.97 * sum { return Double(index) * Self.step + (index == 0 ? 0 : Self.step) }
+            if covered >= share * sum { return Double(index) * Self.step + (index == 0 ? 0 : Self.step) }
         }
         return Double(weights.count) * Self.step
     }

@@ -8,6 +8,15 @@ struct AudioTrack {
     private let slab: PacketSlab
     private var lengths = [Int](repeating: 0, count: capacity)
     private var layouts = [RTPPacketLayout](repeating: RTPPacketLayout(), count: capacity)
+    /// Where the Opus packet of each lies, for those that carry it again.
+    private var kept = [Kept](repeating: Kept(), count: capacity)
+
+    private struct Kept {
+        var sequence: Int64 = -1
+        var timestamp = RTPTimestamp(0)
+        var offset = 0
+        var length = 0
+    }
     private var nextToSend: Int64
     private var nextToWrite: Int64
     private let epoch: MediaInstant
@@ -31,19 +40,28 @@ struct AudioTrack {
         timestampOffset.advanced(by: instant - epoch, clockRate: AudioFormat.sampleRate)
     }
 
-    /// - Parameter packet: one Opus packet.
+    /// - Parameters:
+    ///   - packet: one Opus packet.
+    ///   - distances: which packets before it are to be carried again; those that do not fit, or between which and this one
+    ///     there was silence, are not.
     /// - Returns: false if it is empty or longer than a packet may be.
-    mutating func append(_ packet: UnsafeRawBufferPointer, captured: MediaInstant, ids: HeaderExtensionIDs) -> Bool {
+    mutating func append(
+        _ packet: UnsafeRawBufferPointer, captured: MediaInstant, ids: HeaderExtensionIDs, distances: SoundDistances = .none
+    ) -> Bool {
         guard !packet.isEmpty, packet.count &+ 64 <= slab.slotBytes else { return false }
         if nextToWrite &- nextToSend == Int64(Self.capacity) {
             nextToSend &+= 1
             dropped &+= 1
         }
-        let (stamp, follows) = nextTimestamp(captured, frames: OpusPacket.frames(packet))
+        let frames = OpusPacket.frames(packet)
+        let (stamp, follows) = nextTimestamp(captured, frames: frames)
         let index = Int(nextToWrite % Int64(Self.capacity))
         let slot = slab[index]
+        let room = slab.slotBytes &- 64 &- packet.count &- RedundantPayload.lastHeaderLength
+        let older = stream.redundantPayloadType == nil ? 0 : fitting(distances, stamp, frames, room)
+        let type = older > 0 ? stream.redundantPayloadType ?? stream.payloadType : stream.payloadType
         let header = RTPHeader(
-            marker: !follows, payloadType: stream.payloadType, sequenceNumber: SequenceNumber(truncating: nextToWrite),
+            marker: !follows, payloadType: type, sequenceNumber: SequenceNumber(truncating: nextToWrite),
             timestamp: stamp, ssrc: stream.ssrc)
         let extensions = OutgoingExtensions(
             transportSequence: SequenceNumber(0), absSendTime: AbsoluteSendTime(rawValue: 0),
@@ -51,6 +69,10 @@ struct AudioTrack {
         do throws(BufferFull) {
             let layout = try RTPPacketLayout.write(header, extensions: extensions, ids: ids, into: slot)
             var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: slot[layout.headerLength...]))
+            if older > 0 { try writeOlder(distances.prefix(older), stamp, into: &writer) }
+            kept[index] = Kept(
+                sequence: nextToWrite, timestamp: stamp, offset: layout.headerLength &+ writer.position,
+                length: packet.count)
             try writer.write(packet)
             lengths[index] = layout.headerLength &+ writer.position
             layouts[index] = layout
@@ -59,6 +81,43 @@ struct AudioTrack {
         }
         nextToWrite &+= 1
         return true
+    }
+
+    /// How many of the packets at these distances can be carried again.
+    private func fitting(_ distances: SoundDistances, _ stamp: RTPTimestamp, _ frames: Int, _ room: Int) -> Int {
+        var left = room
+        var count = 0
+        while count < distances.count {
+            let distance = distances[count]
+            guard (1..<Self.capacity).contains(distance), nextToWrite >= Int64(distance) else { break }
+            let old = kept[Int((nextToWrite &- Int64(distance)) % Int64(Self.capacity))]
+            let offset = old.timestamp.distance(to: stamp)
+            left &-= RedundantPayload.headerLength &+ old.length
+            guard old.sequence == nextToWrite &- Int64(distance), offset == distance &* frames, left >= 0,
+                offset <= RedundantPayload.farthestOffset, old.length <= RedundantPayload.longestBlock
+            else { break }
+            count &+= 1
+        }
+        return count
+    }
+
+    /// The oldest first.
+    private func writeOlder(
+        _ distances: SoundDistances, _ stamp: RTPTimestamp, into writer: inout ByteWriter
+    ) throws(BufferFull) {
+        for index in stride(from: distances.count &- 1, through: 0, by: -1) {
+            let old = kept[Int((nextToWrite &- Int64(distances[index])) % Int64(Self.capacity))]
+            try RedundantPayload.write(
+                payloadType: stream.payloadType, timestampOffset: old.timestamp.distance(to: stamp), length: old.length,
+                into: &writer)
+        }
+        try RedundantPayload.write(payloadType: stream.payloadType, into: &writer)
+        for index in stride(from: distances.count &- 1, through: 0, by: -1) {
+            let place = Int((nextToWrite &- Int64(distances[index])) % Int64(Self.capacity))
+            let old = kept[place]
+            try writer.write(
+                UnsafeRawBufferPointer(rebasing: slab[place][old.offset..<(old.offset &+ old.length)]))
+        }
     }
 
     var next: (bytes: UnsafeRawBufferPointer, layout: RTPPacketLayout)? {

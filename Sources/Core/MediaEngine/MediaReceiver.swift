@@ -88,7 +88,7 @@ public final class MediaReceiver {
             guard let original else { return counters.paddingPackets &+= 1 }
             counters.retransmissions &+= 1
             try handleVideo(original, isRepeat: true, now)
-        case .audio(let track): handleAudio(packet, track, now)
+        case .audio(let track): try handleAudio(packet, track, now)
         }
     }
 
@@ -101,8 +101,7 @@ public final class MediaReceiver {
             if packet.ssrc == videoSSRC, type == stream.payloadType { return .video }
             if packet.ssrc == rtxSSRC, type == stream.rtxPayloadType { return .rtx }
         }
-        for index in tracks.indices where packet.ssrc == tracks[index].ssrc && type == tracks[index].stream.payloadType
-        {
+        for index in tracks.indices where packet.ssrc == tracks[index].ssrc && tracks[index].stream.carries(type) {
             return .audio(index)
         }
         return adopt(packet)
@@ -121,7 +120,7 @@ public final class MediaReceiver {
                 return .rtx
             }
         }
-        for index in tracks.indices where tracks[index].ssrc == 0 && type == tracks[index].stream.payloadType {
+        for index in tracks.indices where tracks[index].ssrc == 0 && tracks[index].stream.carries(type) {
             guard values.mid == nil || values.isMid(tracks[index].stream.mid) else { continue }
             tracks[index].ssrc = packet.ssrc
             return .audio(index)
@@ -129,17 +128,30 @@ public final class MediaReceiver {
         return nil
     }
 
-    private func handleAudio(_ packet: RTPPacketView, _ track: Int, _ now: MediaInstant) {
+    private func handleAudio(_ packet: RTPPacketView, _ track: Int, _ now: MediaInstant) throws(RTPMalformed) {
         counters.audioPackets &+= 1
+        let stream = tracks[track].stream
+        let blocks = packet.payloadType == stream.payloadType ? nil : try RedundantPayload(packet.payload)
+        let sequence: Int64
         switch tracks[track].sequence.take(packet.sequenceNumber) {
         case .jump: return counters.drops.sequenceJump &+= 1
-        case .restarted(let sequence):
+        case .restarted(let number):
             tracks[track].register.restart()
-            tracks[track].register.note(sequence, timestamp: packet.timestamp, now: now)
-            tracks[track].buffer.insert(sequence, packet.payload, timestamp: packet.timestamp, now: now)
-        case .next(let sequence):
-            tracks[track].register.note(sequence, timestamp: packet.timestamp, now: now)
-            tracks[track].buffer.insert(sequence, packet.payload, timestamp: packet.timestamp, now: now)
+            sequence = number
+        case .next(let number): sequence = number
+        }
+        tracks[track].register.note(sequence, timestamp: packet.timestamp, now: now)
+        guard let blocks else {
+            return tracks[track].buffer.insert(sequence, packet.payload, timestamp: packet.timestamp, now: now)
+        }
+        // The packet's own first: what is older is put before it.
+        for block in blocks where block.isPrimary && block.payloadType == stream.payloadType {
+            tracks[track].buffer.insert(sequence, block.bytes, timestamp: packet.timestamp, now: now)
+        }
+        for block in blocks where !block.isPrimary && block.payloadType == stream.payloadType {
+            let timestamp = RTPTimestamp(packet.timestamp.rawValue &- UInt32(truncatingIfNeeded: block.timestampOffset))
+            tracks[track].buffer.insertCopy(
+                block.bytes, timestamp: timestamp, behind: sequence, by: block.timestampOffset, now: now)
         }
     }
 
@@ -173,6 +185,7 @@ public final class MediaReceiver {
         for track in tracks {
             result.audioLost &+= track.buffer.lost
             result.audioLate &+= track.buffer.late
+            result.audioRestored &+= track.buffer.restored
             result.audioDelay = max(
                 result.audioDelay, MediaDuration(nanoseconds: Int64(track.buffer.delayMilliseconds * 1e6)))
         }

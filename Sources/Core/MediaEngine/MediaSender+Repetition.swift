@@ -26,4 +26,14 @@ extension MediaSender {
         }
         return nil
     }
+
+    /// Which sound packets are carried again by the one at hand, counted back from it.
+    func redundancy(of packet: UnsafeRawBufferPointer, _ track: Int) -> SoundDistances {
+        guard tracks[track].stream.redundantPayloadType != nil else { return .none }
+        let wanted = pathLoss.soundDistances(isSpaced: hasReferences)
+        // A third of the path for all the sound, at most.
+        let rate = packet.count &* 8 &* AudioFormat.sampleRate / OpusPacket.frames(packet) &* tracks.count
+        let room = controller.estimate.bitsPerSecond / 3
+        return wanted.prefix(room / max(rate, 1) &- 1)
+    }
 }

@@ -175,7 +175,8 @@ public final class MediaSender {
     /// - Parameter track: index into the parameters' audio streams.
     public func handleAudio(_ bytes: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
         guard goodbye == .none, tracks.indices.contains(track) else { return }
-        if tracks[track].append(bytes, captured: captured, ids: parameters.extensions) {
+        let distances = redundancy(of: bytes, track)
+        if tracks[track].append(bytes, captured: captured, ids: parameters.extensions, distances: distances) {
             noteActivity(now)
         } else {
             counters.audioDropped &+= 1
@@ -219,6 +220,8 @@ public final class MediaSender {
         result.audioDropped &+= tracks.reduce(0) { $0 &+ $1.dropped }
         result.backlogBytes = backlogBytes
         result.backlog = backlog
+        result.isSoundRedundant =
+            !tracks.isEmpty && tracks.allSatisfy { $0.stream.redundantPayloadType != nil }
         result.queueDelay = controller.queueDelay
         result.acknowledgedRate = controller.acknowledgedRate
         return result

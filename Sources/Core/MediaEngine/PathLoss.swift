@@ -18,6 +18,16 @@ struct PathLoss {
         }
     }
 
+    /// Which packets before it each sound packet is to carry again.
+    /// - Parameter isSpaced: the other side waits for what comes late; else it has to come with the next packets.
+    func soundDistances(isSpaced: Bool) -> SoundDistances {
+        switch share {
+        case ..<0.006: .none
+        case ..<0.03: isInRuns ? .lastTwo : .last
+        default: isInRuns && isSpaced ? .spaced : .lastTwo
+        }
+    }
+
     /// Behind a lost packet another is lost far more often than else.
     private var isInRuns: Bool { runs > max(2 * slow, 0.3) }
     private var runs = 0.0
@@ -38,4 +48,22 @@ struct PathLoss {
         quick += (fraction - quick) * count / (count + 64)
         slow += (fraction - slow) * count / (count + 512)
     }
+}
+
+/// Which packets before it a sound packet carries again: up to two, counted back from it.
+struct SoundDistances {
+    static let none = SoundDistances(count: 0, near: 0, far: 0)
+    static let last = SoundDistances(count: 1, near: 1, far: 0)
+    static let lastTwo = SoundDistances(count: 2, near: 1, far: 2)
+    static let spaced = SoundDistances(count: 2, near: 2, far: 4)
+
+    private(set) var count: Int
+    private let near: Int
+    private let far: Int
+
+    /// The nearest first.
+    subscript(index: Int) -> Int { index == 0 ? near : far }
+
+    /// At most so many.
+    func prefix(_ most: Int) -> SoundDistances { SoundDistances(count: max(0, min(count, most)), near: near, far: far) }
 }

@@ -81,6 +81,8 @@ public struct ReceiverStatistics: Equatable, Sendable {
     public var feedbackPackets = 0
     public var audioLost = 0
     public var audioLate = 0
+    /// Sound packets that a later one brought.
+    public var audioRestored = 0
     /// The longest of all tracks.
     public var audioDelay = MediaDuration.zero
     public var drops = ReceiverDrops()

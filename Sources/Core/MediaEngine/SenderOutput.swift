@@ -37,6 +37,8 @@ public struct SenderStatistics: Equatable, Sendable {
     public var probePackets = 0
     public var audioPackets = 0
     public var audioDropped = 0
+    /// Sound is carried again by later packets where packets are lost, so that Opus need not do it.
+    public var isSoundRedundant = false
     public var reports = 0
     public var frames = 0
     public var keyframes = 0

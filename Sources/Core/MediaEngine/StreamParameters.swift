@@ -25,13 +25,19 @@ public struct AudioStreamParameters: Equatable, Sendable {
     /// 0: not known; a receiver then takes the first that fits.
     public var ssrc: UInt32
     public var payloadType: UInt8
+    /// Of packets that carry older ones again (RFC 2198); nil if that was not agreed.
+    public var redundantPayloadType: UInt8?
     public var mid: String
 
-    public init(ssrc: UInt32, payloadType: UInt8, mid: String) {
+    public init(ssrc: UInt32, payloadType: UInt8, redundantPayloadType: UInt8? = nil, mid: String) {
         self.ssrc = ssrc
         self.payloadType = payloadType
+        self.redundantPayloadType = redundantPayloadType
         self.mid = mid
     }
+
+    /// Packets of this type belong to the stream.
+    func carries(_ type: UInt8) -> Bool { type == payloadType || type == redundantPayloadType }
 }
 
 /// What a `MediaSender` has to know of its session.

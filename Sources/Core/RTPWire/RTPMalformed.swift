@@ -22,6 +22,8 @@ public struct RTPMalformed: Error, Hashable, Sendable {
         case rtcpCount
         /// Feedback whose chunks or deltas end too early, or that uses the reserved status.
         case transportFeedback
+        /// Redundant sound whose headers or blocks go past the payload.
+        case redundancy
     }
 
     public let reason: Reason

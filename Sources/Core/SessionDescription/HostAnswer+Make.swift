@@ -25,6 +25,7 @@ public func answer(to offer: ViewerOffer, _ host: HostMedia) -> String {
             direction = track == nil ? .inactive : .sendOnly
             guard offer.audio.indices.contains(index) else { continue }
             media.formats = ["\(offer.audio[index].payloadType)"]
+            if let redundancy = offer.audio[index].redundantPayloadType { media.formats.append("\(redundancy)") }
             body = audioAttributes(offer.audio[index], track, host)
         case .refused:
             body = nil
@@ -91,6 +92,10 @@ private func audioAttributes(_ audio: OfferedAudio, _ track: HostAudioTrack?, _ 
     if audio.hasTransportFeedback { attributes.append(SDPAttribute("rtcp-fb", "\(type) transport-cc")) }
     let silence = track?.hasSilenceSuppression == true ? ";usedtx=1" : ""
     attributes.append(SDPAttribute("fmtp", "\(type) minptime=10;useinbandfec=1;stereo=1;sprop-stereo=1\(silence)"))
+    if let redundancy = audio.redundantPayloadType {
+        attributes.append(SDPAttribute("rtpmap", "\(redundancy) red/48000/2"))
+        attributes.append(SDPAttribute("fmtp", "\(redundancy) \(type)/\(type)"))
+    }
     guard let track else { return attributes }
     attributes.append(SDPAttribute("msid", "\(host.streamID.asToken) \(track.label.asToken)"))
     attributes.append(SDPAttribute("ssrc", "\(track.ssrc) cname:\(host.cname.asToken)"))

@@ -16,6 +16,8 @@ public struct AnsweredAudio: Hashable, Sendable {
     public let mid: String
     /// Of Opus.
     public let payloadType: UInt8
+    /// Of packets that carry older ones again (RFC 2198); nil if that was not agreed.
+    public let redundantPayloadType: UInt8?
     public let ssrc: UInt32?
     /// The track's id: `system` or `microphone` from a host of ours.
     public let label: String?
@@ -75,8 +77,8 @@ public struct HostAnswer: Hashable, Sendable {
             } else if media.kind == "audio", audio.count < ViewerOffer.audioSections, let opus = media.opus {
                 audio.append(
                     AnsweredAudio(
-                        mid: media.mid ?? "0", payloadType: opus, ssrc: sources.primary, label: media.trackLabel,
-                        extensions: extensions))
+                        mid: media.mid ?? "0", payloadType: opus, redundantPayloadType: media.redundancy(of: opus),
+                        ssrc: sources.primary, label: media.trackLabel, extensions: extensions))
             } else {
                 continue
             }

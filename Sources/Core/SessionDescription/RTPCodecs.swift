@@ -96,4 +96,15 @@ extension SDPMedia {
     var opus: UInt8? {
         RTPMapping.all(in: self).first { $0.matches("opus", 48_000) && $0.channels == 2 }?.payloadType
     }
+
+    /// The payload type of packets that carry such sound again: RFC 2198, with nothing but it in it; nil without.
+    func redundancy(of opus: UInt8) -> UInt8? {
+        RTPMapping.all(in: self).first { mapping in
+            mapping.matches("red", 48_000) && mapping.channels == 2 && mapping.payloadType != opus
+                && formatParameters(mapping.payloadType).first.map { parameter in
+                    let blocks = parameter.name.fields(separatedBy: UInt8(ascii: "/"), limit: 64)
+                    return !blocks.isEmpty && blocks.allSatisfy { $0.decimal(upTo: 127) == UInt64(opus) }
+                } ?? false
+        }?.payloadType
+    }
 }

@@ -19,7 +19,7 @@ public func viewerOffer(
         let isVideo = mid == "0"
         var media = SDPMedia(
             kind: isVideo ? "video" : "audio", port: 9, transport: "UDP/TLS/RTP/SAVPF",
-            formats: isVideo ? ["96", "97"] : ["111"], connection: "IN IP4 0.0.0.0")
+            formats: isVideo ? ["96", "97"] : ["111", "63"], connection: "IN IP4 0.0.0.0")
         media.attributes = credentials.attributes
         media.attributes += [
             SDPAttribute("fingerprint", fingerprint.text), SDPAttribute("setup", DTLSSetup.actpass.rawValue),
@@ -38,6 +38,7 @@ public func viewerOffer(
             media.attributes += [
                 SDPAttribute("rtpmap", "111 opus/48000/2"), SDPAttribute("rtcp-fb", "111 transport-cc"),
                 SDPAttribute("fmtp", "111 minptime=10;useinbandfec=1;stereo=1"),
+                SDPAttribute("rtpmap", "63 red/48000/2"), SDPAttribute("fmtp", "63 111/111"),
             ]
         }
         result.media.append(media)

@@ -14,6 +14,8 @@ public struct OfferedAudio: Hashable, Sendable {
     public let mid: String
     /// Of Opus.
     public let payloadType: UInt8
+    /// Of packets that carry older ones again (RFC 2198); nil if it does not offer them.
+    public let redundantPayloadType: UInt8?
     public let hasTransportFeedback: Bool
     /// Only what the video section has under the same id, too.
     public let extensions: ExtensionMap
@@ -117,7 +119,7 @@ public struct ViewerOffer: Hashable, Sendable {
                     role = .audio(audio.count)
                     audio.append(
                         OfferedAudio(
-                            mid: mid ?? "0", payloadType: opus,
+                            mid: mid ?? "0", payloadType: opus, redundantPayloadType: media.redundancy(of: opus),
                             hasTransportFeedback: VideoFeedback(attributes: media.attributes, payloadType: opus)
                                 .contains(.transportWide),
                             extensions: ExtensionMap(
@@ -145,8 +147,13 @@ public struct ViewerOffer: Hashable, Sendable {
                 guard track.payloadType != video.payloadType, track.payloadType != video.rtxPayloadType else {
                     throw .notSDP
                 }
+                let isFree =
+                    track.redundantPayloadType != video.payloadType
+                    && track.redundantPayloadType != video.rtxPayloadType
                 audio[index] = OfferedAudio(
-                    mid: track.mid, payloadType: track.payloadType, hasTransportFeedback: track.hasTransportFeedback,
+                    mid: track.mid, payloadType: track.payloadType,
+                    redundantPayloadType: isFree ? track.redundantPayloadType : nil,
+                    hasTransportFeedback: track.hasTransportFeedback,
                     extensions: track.extensions.common(with: video.extensions), prefersStereo: track.prefersStereo)
             }
         }

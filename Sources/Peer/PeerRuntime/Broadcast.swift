@@ -255,7 +255,9 @@ final class Broadcast: ViewerConnectionDelegate {
                     rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
             },
             audio: zip(offer.audio, settings.audio.indices).map {
-                AudioStreamParameters(ssrc: ssrcs[2 + $1], payloadType: $0.payloadType, mid: $0.mid)
+                AudioStreamParameters(
+                    ssrc: ssrcs[2 + $1], payloadType: $0.payloadType, redundantPayloadType: $0.redundantPayloadType,
+                    mid: $0.mid)
             },
             extensions: HeaderExtensionIDs(
                 offer.video?.extensions ?? offer.audio.first?.extensions,
@@ -327,7 +329,8 @@ final class Broadcast: ViewerConnectionDelegate {
             if viewer.takeReturn(now: now) { keyframe?(viewer.plan.target, false) }
             viewer.contribute(rate, to: &main, &low)
             fastest = max(fastest, rate)
-            loss = max(loss, viewer.statistics.fractionLost)
+            let statistics = viewer.statistics
+            if !statistics.isSoundRedundant { loss = max(loss, statistics.fractionLost) }
             isDraining = isDraining || viewer.isCutOff
         }
         let new = Wish(

@@ -78,7 +78,9 @@ final class HostConnection: SecureTransportDelegate {
                     rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
             },
             audio: answer.audio.map {
-                AudioStreamParameters(ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, mid: $0.mid)
+                AudioStreamParameters(
+                    ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, redundantPayloadType: $0.redundantPayloadType,
+                    mid: $0.mid)
             },
             extensions: HeaderExtensionIDs(
                 answer.video?.extensions ?? answer.audio.first?.extensions,
