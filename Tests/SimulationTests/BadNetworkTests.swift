@@ -105,14 +105,21 @@ struct PlayedSound {
     private(set) var longestGap = 0.0
     private(set) var longestConcealed = 0.0
     private(set) var lost = 0
+    /// How many of each were over 60 ms.
+    private(set) var gaps = 0
+    private(set) var stretches = 0
 
     init(_ sound: [(at: MediaInstant, isLost: Bool, useFEC: Bool)]) {
         var end: MediaInstant?
         var run = 0.0
         for packet in sound {
-            if let end { longestGap = max(longestGap, (packet.at - end).inMilliseconds) }
+            if let end {
+                longestGap = max(longestGap, (packet.at - end).inMilliseconds)
+                gaps += packet.at - end > .milliseconds(60) ? 1 : 0
+            }
             end = max(end ?? packet.at, packet.at) + .milliseconds(20)
             run = packet.isLost && !packet.useFEC ? run + 20 : 0
+            stretches += run == 80 ? 1 : 0
             lost += packet.isLost ? 1 : 0
             longestConcealed = max(longestConcealed, run)
         }

@@ -75,4 +75,47 @@ import Testing
         // What is repeated unasked stays small beside the path's 10 Mbit/s.
         #expect(carried <= (one.isSmall ? 1_700 : 2_900))
     }
+
+    struct SoundCase: CustomTestStringConvertible {
+        var percent: Double
+        /// How long the path is bad at a time, on average, in milliseconds; 0: packets of their own.
+        var burst: Int
+        /// How many moments of over 60 ms there may be in half an hour without sound, and with none but made-up sound.
+        var gaps: ClosedRange<Int>
+        var madeUp: ClosedRange<Int>
+
+        var testDescription: String { "\(percent) % in bursts of \(burst) ms" }
+    }
+
+    @Test(arguments: [
+        SoundCase(percent: 5, burst: 0, gaps: 0...0, madeUp: 0...0),
+        SoundCase(percent: 5, burst: 20, gaps: 0...6, madeUp: 1...20),
+        SoundCase(percent: 10, burst: 0, gaps: 0...0, madeUp: 0...0),
+        SoundCase(percent: 10, burst: 20, gaps: 0...6, madeUp: 1...20),
+    ])
+    func halfAnHourOfSound(one: SoundCase) {
+        var gaps = 0
+        var madeUp = 0
+        var delay = 0.0
+        var longest = (gap: 0.0, madeUp: 0.0)
+        for seed in [1, 2, 3] as [UInt64] {
+            var options = SimulatedCall.Options()
+            options.audioTracks = 1
+            options.hasReferences = true
+            options.hasRedundantSound = true
+            var conditions = SimulatedLink.Conditions(
+                delay: .milliseconds(25), rate: .kilobits(10_000), lossPercent: one.percent)
+            conditions.burst = .milliseconds(one.burst)
+            let call = SimulatedCall(seed: seed, conditions, back: conditions, plan: .small, options: options)
+            call.run(for: .seconds(600))
+            let sound = PlayedSound(call.sound)
+            gaps += sound.gaps
+            madeUp += sound.stretches
+            longest = (max(longest.gap, sound.longestGap), max(longest.madeUp, sound.longestConcealed))
+            delay = max(delay, call.receiver.statistics.audioDelay.inMilliseconds)
+            #expect(sound.lost * 100 <= call.sound.count, "\(call.summary)")
+        }
+        print("SOUND", one, "gaps", gaps, longest.gap, "made up", madeUp, longest.madeUp, "delay", delay)
+        #expect(one.gaps.contains(gaps) && one.madeUp.contains(madeUp))
+    }
 }

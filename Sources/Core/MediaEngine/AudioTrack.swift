@@ -46,7 +46,8 @@ struct AudioTrack {
     ///     there was silence, are not.
     /// - Returns: false if it is empty or longer than a packet may be.
     mutating func append(
-        _ packet: UnsafeRawBufferPointer, captured: MediaInstant, ids: HeaderExtensionIDs, distances: SoundDistances = .none
+        _ packet: UnsafeRawBufferPointer, captured: MediaInstant, ids: HeaderExtensionIDs,
+        distances: SoundDistances = .none
     ) -> Bool {
         guard !packet.isEmpty, packet.count &+ 64 <= slab.slotBytes else { return false }
         if nextToWrite &- nextToSend == Int64(Self.capacity) {
