@@ -144,7 +144,7 @@ let package = Package(
             "InteropTests",
             [
                 "MediaCore", "SessionDescription", "Signaling", "PeerRuntime", "TestSource", "VPXCodec", "share",
-                "TestSupport", logging, nioCore, nioPosix, nioHTTP1, nioWebSocket,
+                "NetworkBed", "TestSupport", logging, nioCore, nioPosix, nioHTTP1, nioWebSocket,
             ]),
         tests("CommandTests", ["share", "MediaCore", "PictureFile", "TestSupport"]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),

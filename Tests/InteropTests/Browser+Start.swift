@@ -1,10 +1,11 @@
 import Foundation
+import NetworkBed
 import TestSupport
 
 extension Browser {
     /// - Returns: the process and the address of its DevTools socket, which it tells on standard error.
-    static func startChromium(_ profile: TemporaryFolder) async throws -> (Program, String) {
-        let process = try Program(
+    static func startChromium(_ profile: TemporaryFolder, _ node: NetworkNode?) async throws -> (Program, String) {
+        let process = try Program.start(
             program(["chromium", "chromium-browser", "google-chrome"]),
             [
                 "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -13,7 +14,7 @@ extension Browser {
                 "--autoplay-policy=no-user-gesture-required", "--allow-loopback-in-peer-connection",
                 "--disable-features=WebRtcHideLocalIpsWithMdns", "--user-data-dir=\(profile.path)",
                 "--remote-debugging-port=0", "about:blank",
-            ])
+            ], in: node)
         return (process, try await address(process, after: "DevTools listening on "))
     }
 
@@ -27,7 +28,7 @@ extension Browser {
     }
 
     /// - Returns: the process and the address of its BiDi socket, which it tells on standard error.
-    static func startFirefox(_ profile: TemporaryFolder) async throws -> (Program, String) {
+    static func startFirefox(_ profile: TemporaryFolder, _ node: NetworkNode?) async throws -> (Program, String) {
         let preferences = [
             "media.autoplay.default": "0", "media.peerconnection.ice.loopback": "true",
             "media.peerconnection.ice.obfuscate_host_addresses": "false", "browser.shell.checkDefaultBrowser": "false",
@@ -37,12 +38,15 @@ extension Browser {
         ]
         let lines = preferences.map { "user_pref(\"\($0)\", \($1));\n" }.sorted().joined()
         try lines.write(to: profile.url.appendingPathComponent("user.js"), atomically: true, encoding: .utf8)
-        let process = try Program(
+        let process = try Program.start(
             program(["firefox-esr", "firefox"]),
             [
                 "--headless", "--no-remote", "--profile", profile.path, "--remote-debugging-port", "0", "about:blank",
             ],
-            environment: ["MOZ_HEADLESS_WIDTH": "1280", "MOZ_HEADLESS_HEIGHT": "720", "MOZ_CRASHREPORTER_DISABLE": "1"])
+            environment: [
+                "MOZ_HEADLESS_WIDTH": "1280", "MOZ_HEADLESS_HEIGHT": "720", "MOZ_CRASHREPORTER_DISABLE": "1",
+            ],
+            in: node)
         return (process, try await address(process, after: "WebDriver BiDi listening on ") + "/session")
     }
 
@@ -59,5 +63,15 @@ extension Browser {
         let line = try await process.line(.error, within: .seconds(45)) { $0.contains(words) }
         guard let range = line.range(of: words) else { throw Failure(description: line) }
         return line[range.upperBound...].trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}
+
+extension Program {
+    /// - Parameter node: of an emulated network; nil for this machine's own.
+    static func start(
+        _ name: String, _ arguments: [String], environment: [String: String?] = [:], in node: NetworkNode?
+    ) throws -> Program {
+        let command = node?.command(name, arguments) ?? (name, arguments)
+        return try Program(command.0, command.1, environment: environment)
     }
 }

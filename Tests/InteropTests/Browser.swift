@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NetworkBed
 import TestSupport
 import Testing
 
@@ -24,15 +25,16 @@ final class Browser: Sendable {
     private let profile: TemporaryFolder
 
     /// Starts it and waits until it listens.
-    init(_ kind: Kind) async throws {
+    /// - Parameter node: of an emulated network; nil for this machine's own.
+    init(_ kind: Kind, in node: NetworkNode? = nil) async throws {
         self.kind = kind
         profile = try TemporaryFolder()
         let address: String
         switch kind {
-        case .chromium: (process, address) = try await Self.startChromium(profile)
-        case .firefox: (process, address) = try await Self.startFirefox(profile)
+        case .chromium: (process, address) = try await Self.startChromium(profile, node)
+        case .firefox: (process, address) = try await Self.startFirefox(profile, node)
         }
-        socket = try await DebugSocket.connect(address)
+        socket = try await DebugSocket.connect(address, in: node)
         switch kind {
         case .chromium: tab = try await Self.openChromiumTab(socket)
         case .firefox: tab = try await Self.openFirefoxTab(socket)
@@ -110,9 +112,9 @@ final class Browser: Sendable {
 
     /// Runs `body` with a browser that is closed in any case.
     static func with<Value: Sendable>(
-        _ kind: Kind, _ body: (Browser) async throws -> Value
+        _ kind: Kind, in node: NetworkNode? = nil, _ body: (Browser) async throws -> Value
     ) async throws -> Value {
-        let browser = try await Browser(kind)
+        let browser = try await Browser(kind, in: node)
         do {
             let value = try await body(browser)
             await browser.close()

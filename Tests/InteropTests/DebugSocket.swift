@@ -3,6 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOWebSocket
+import NetworkBed
 import Synchronization
 
 /// A WebSocket that carries calls `{id, method, params}` and their answers: Chromium's DevTools protocol and WebDriver BiDi
@@ -28,37 +29,45 @@ final class DebugSocket: Sendable {
         state = Mutex(State())
     }
 
-    /// - Parameter url: `ws://127.0.0.1:PORT/PATH`.
-    static func connect(_ url: String) async throws -> DebugSocket {
+    /// - Parameters:
+    ///   - url: `ws://127.0.0.1:PORT/PATH`.
+    ///   - node: whose loopback that is; nil for this machine's own.
+    static func connect(_ url: String, in node: NetworkNode? = nil) async throws -> DebugSocket {
         guard let url = URL(string: url), let host = url.host, let port = url.port else {
             throw Failure(description: "\(url) is no WebSocket address")
         }
-        let upgraded = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .connect(host: host, port: port) { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    let upgrader = NIOTypedWebSocketClientUpgrader<DebugSocket>(maxFrameSize: 1 << 27) { channel, _ in
-                        channel.eventLoop.makeCompletedFuture {
-                            let socket = DebugSocket(channel: channel)
-                            try channel.pipeline.syncOperations.addHandlers(
-                                NIOWebSocketFrameAggregator(
-                                    minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1 << 16,
-                                    maxAccumulatedFrameSize: 1 << 27),
-                                Receiver(socket: socket))
-                            return socket
-                        }
+        @Sendable func upgrade(_ channel: any Channel) -> EventLoopFuture<EventLoopFuture<DebugSocket>> {
+            channel.eventLoop.makeCompletedFuture {
+                let upgrader = NIOTypedWebSocketClientUpgrader<DebugSocket>(maxFrameSize: 1 << 27) { channel, _ in
+                    channel.eventLoop.makeCompletedFuture {
+                        let socket = DebugSocket(channel: channel)
+                        try channel.pipeline.syncOperations.addHandlers(
+                            NIOWebSocketFrameAggregator(
+                                minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1 << 16,
+                                maxAccumulatedFrameSize: 1 << 27),
+                            Receiver(socket: socket))
+                        return socket
                     }
-                    var headers = HTTPHeaders()
-                    headers.add(name: "Host", value: "\(host):\(port)")
-                    headers.add(name: "Content-Length", value: "0")
-                    let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: url.path, headers: headers)
-                    return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(
-                        configuration: .init(
-                            upgradeConfiguration: NIOTypedHTTPClientUpgradeConfiguration(
-                                upgradeRequestHead: head, upgraders: [upgrader],
-                                notUpgradingCompletionHandler: { channel in
-                                    channel.eventLoop.makeFailedFuture(Failure(description: "no WebSocket at \(url)"))
-                                })))
                 }
+                var headers = HTTPHeaders()
+                headers.add(name: "Host", value: "\(host):\(port)")
+                headers.add(name: "Content-Length", value: "0")
+                let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: url.path, headers: headers)
+                return try channel.pipeline.syncOperations.configureUpgradableHTTPClientPipeline(
+                    configuration: .init(
+                        upgradeConfiguration: NIOTypedHTTPClientUpgradeConfiguration(
+                            upgradeRequestHead: head, upgraders: [upgrader],
+                            notUpgradingCompletionHandler: { channel in
+                                channel.eventLoop.makeFailedFuture(Failure(description: "no WebSocket at \(url)"))
+                            })))
+            }
+        }
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        let upgraded =
+            if let node {
+                try await bootstrap.withConnectedSocket(try await node.connect(port: port), channelInitializer: upgrade)
+            } else {
+                try await bootstrap.connect(host: host, port: port, channelInitializer: upgrade)
             }
         return try await upgraded.get()
     }

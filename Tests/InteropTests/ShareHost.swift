@@ -1,19 +1,22 @@
+import NetworkBed
 import TestSupport
 
-/// `share host` as a person would start it, with the moving test picture and its sound, on a free port of 127.0.0.1.
+/// `share host` as a person would start it, with the moving test picture and its sound.
 final class ShareHost: Sendable {
     let link: String
     private let process: Program
     private let home: TemporaryFolder
 
     /// Starts it and waits for the link, the first line of its output.
-    init(_ more: [String] = []) async throws {
+    /// - Parameters:
+    ///   - listen: address and port; a free one of 127.0.0.1 unless told.
+    ///   - node: of an emulated network; nil for this machine's own.
+    init(_ more: [String] = [], listen: String = "127.0.0.1:0", in node: NetworkNode? = nil) async throws {
         home = try TemporaryFolder()
-        process = try Program(
+        process = try Program.start(
             Program.share(),
-            [
-                "host", "--source", "test", "--accept", "any", "--listen", "127.0.0.1:0", "--json", "--for", "120",
-            ] + more, environment: ["XDG_DATA_HOME": home.path])
+            ["host", "--source", "test", "--accept", "any", "--listen", listen, "--json", "--for", "120"] + more,
+            environment: ["XDG_DATA_HOME": home.path], in: node)
         let first = try await process.line(.standard, within: .seconds(15)) { _ in true }
         let event = try JSON(parsing: first)
         guard event["event"] == "link", let link = event["link"].string else {
@@ -23,8 +26,11 @@ final class ShareHost: Sendable {
     }
 
     /// Runs `body` with a host that is ended in any case.
-    static func with(_ more: [String] = [], _ body: (ShareHost) async throws -> Void) async throws {
-        let host = try await ShareHost(more)
+    static func with(
+        _ more: [String] = [], listen: String = "127.0.0.1:0", in node: NetworkNode? = nil,
+        _ body: (ShareHost) async throws -> Void
+    ) async throws {
+        let host = try await ShareHost(more, listen: listen, in: node)
         do {
             try await body(host)
         } catch {

@@ -1,6 +1,4 @@
 import Foundation
-import MediaCore
-import TestSource
 import Testing
 
 extension InteropTests {
@@ -13,7 +11,7 @@ extension InteropTests {
                     try await browser.recordPeers()
                     try await browser.open(host.link)
                     try await browser.waitForState("playing", within: .seconds(20))
-                    try await expectMovingPattern(browser)
+                    try await browser.expectMovingPattern()
                     let sound = try await browser.inbound(
                         "audio", until: "entry.totalAudioEnergy > 0.0001 && entry.packetsReceived > 20")
                     #expect((sound["totalSamplesReceived"].number ?? 0) > 0)
@@ -64,55 +62,26 @@ extension InteropTests {
                     _ = try await browser.inbound("video", until: "entry.framesDecoded >= 20")
 
                     host.suspend()
-                    let dim = try await browser.evaluate(Self.outage(until: "look.seconds >= 5"), within: .seconds(20))
+                    let dim = try await browser.look(until: "look.seconds >= 5")
                     host.resume()
                     #expect(dim["isThere"] == true, "\(dim.text)")
                     #expect(dim["state"] == "playing")
                     #expect(dim["filter"].string?.hasPrefix("brightness(0.") == true, "\(dim.text)")
                     #expect(dim["words"].string?.hasPrefix("Connection lost, trying again") == true, "\(dim.text)")
 
-                    let bright = try await browser.evaluate(
-                        Self.outage(until: "look.frames >= 10 && !look.isMarked", limitSeconds: 5),
-                        within: .seconds(20))
+                    let bright = try await browser.look(until: "look.frames >= 10 && !look.isMarked", limitSeconds: 5)
                     #expect(bright["isThere"] == true, "\(bright.text)")
                     #expect(bright["words"] == "")
                     #expect(bright["filter"] == "none")
-                    try await expectMovingPattern(browser)
+                    try await browser.expectMovingPattern()
 
                     // It lasts, so both sides agree on the way: one that had not would be silent again after 3 s.
-                    let later = try await browser.evaluate(
-                        Self.outage(until: "look.isMarked", limitSeconds: 6), within: .seconds(20))
+                    let later = try await browser.look(until: "look.isMarked", limitSeconds: 6)
                     #expect(later["isThere"] == false, "\(later.text)")
                     #expect(later["state"] == "playing")
                     #expect(host.count("knock") == 1)
                 }
             }
-        }
-
-        /// What the page shows once `condition` (of `look`, where `frames` counts from now) holds, or when the time is over.
-        private static func outage(until condition: String, limitSeconds: Int = 10) -> String {
-            """
-            (async () => {
-                const end = performance.now() + \(limitSeconds * 1_000);
-                const root = document.documentElement, video = document.getElementById("video");
-                const notice = document.getElementById("notice");
-                // Firefox counts no pictures of a stream in its playback quality.
-                let frames = 0;
-                const count = () => { frames++; video.requestVideoFrameCallback(count); };
-                video.requestVideoFrameCallback(count);
-                for (;;) {
-                    const words = notice.hidden ? "" : notice.textContent;
-                    const look = {
-                        state: root.dataset.state, isMarked: root.dataset.outage !== undefined, words,
-                        seconds: Number((/(\\d+) s$/.exec(words) || [0, 0])[1]), filter: getComputedStyle(video).filter,
-                        frames,
-                    };
-                    const isThere = Boolean(\(condition));
-                    if (isThere || performance.now() > end) return { isThere, ...look };
-                    await new Promise(done => setTimeout(done, 50));
-                }
-            })()
-            """
         }
 
         @Test func twoBrowsersWatchAtOnceAndOneLeaves() async throws {
@@ -129,7 +98,7 @@ extension InteropTests {
                     }
                     let left = try await host.event("viewer-left", within: .seconds(5))
                     #expect(left["viewers"] == 1)
-                    try await expectMovingPattern(firefox)
+                    try await firefox.expectMovingPattern()
                 }
             }
         }
@@ -148,19 +117,6 @@ extension InteropTests {
                     try await browser.waitForState("playing", within: .seconds(20))
                 }
             }
-        }
-
-        /// The test picture in its colours, and its counter going up.
-        private func expectMovingPattern(_ browser: Browser) async throws {
-            let first = try await browser.pattern()
-            #expect(first.size == TestPicture.defaultSize)
-            #expect(first.colourError <= 48, "\(first.corners)")
-            let frame = try #require(first.frame)
-            for _ in 0..<10 {
-                let next = try #require(try await browser.pattern().frame)
-                if next != frame { return #expect(next > frame && next < frame + 300) }
-            }
-            Issue.record("the picture stands still at \(frame)")
         }
     }
 }

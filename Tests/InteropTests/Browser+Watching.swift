@@ -1,0 +1,48 @@
+import MediaCore
+import TestSource
+import Testing
+
+extension Browser {
+    /// The test picture in its colours, and its counter going up.
+    func expectMovingPattern() async throws {
+        let first = try await pattern()
+        #expect(first.size == TestPicture.defaultSize)
+        #expect(first.colourError <= 48, "\(first.corners)")
+        let frame = try #require(first.frame)
+        for _ in 0..<10 {
+            let next = try #require(try await pattern().frame)
+            if next != frame { return #expect(next > frame && next < frame + 300) }
+        }
+        Issue.record("the picture stands still at \(frame)")
+    }
+
+    /// What the page shows once `condition` (of `look`, where `frames` counts from now, or from the
+    /// end of the last mark) holds, or when the time is over.
+    func look(until condition: String, limitSeconds: Int = 10) async throws -> JSON {
+        try await evaluate(
+            """
+            (async () => {
+                const start = performance.now(), end = start + \(limitSeconds * 1_000);
+                const root = document.documentElement, video = document.getElementById("video");
+                const notice = document.getElementById("notice"), still = document.getElementById("still");
+                // Firefox counts no pictures of a stream in its playback quality.
+                let frames = 0, wasMarked = false;
+                const count = () => { frames++; video.requestVideoFrameCallback(count); };
+                video.requestVideoFrameCallback(count);
+                for (;;) {
+                    const words = notice.hidden ? "" : notice.textContent;
+                    const isMarked = root.dataset.outage !== undefined;
+                    if (isMarked) { wasMarked = true; frames = 0; }
+                    const look = {
+                        state: root.dataset.state, isMarked, wasMarked, words, milliseconds: performance.now() - start,
+                        seconds: Number((/(\\d+) s$/.exec(words) || [0, 0])[1]), filter: getComputedStyle(video).filter,
+                        isStill: !still.hidden, status: document.getElementById("status").textContent, frames,
+                    };
+                    const isThere = Boolean(\(condition));
+                    if (isThere || performance.now() > end) return { isThere, ...look };
+                    await new Promise(done => setTimeout(done, 50));
+                }
+            })()
+            """, within: .seconds(limitSeconds + 10))
+    }
+}
