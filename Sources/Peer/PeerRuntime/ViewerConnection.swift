@@ -386,7 +386,12 @@ final class ViewerConnection: SecureTransportDelegate {
     }
 
     func transportEnded(_ reason: EndReason) { end(reason) }
-    func transportHasMoved() {}
+
+    /// After seconds of loss. A peer of ours says at once what it can go on from; browsers wait for 3 s before they ask.
+    func transportHasMoved() {
+        if !sender.hasReferences { delegate?.viewerNeedsKeyframe(self) }
+    }
+
     func transport(received rtp: UnsafeRawBufferPointer) { heard() }
 
     func transport(receivedControl rtcp: UnsafeRawBufferPointer) {

@@ -1,22 +1,37 @@
 extension ViewerPage {
     /// More methods of `Visit`: connecting, what the host says meanwhile, and the end.
     static let connectionScript = ##"""
-            async connect(pc, admission) {
+            async connect(admission) {
                 if (typeof admission.token !== 'string') throw new Stop('error', 'The host answered in an unknown way (no token).');
                 this.bearer = { Authorization: 'Bearer ' + admission.token };
-                if (Array.isArray(admission.iceServers) && admission.iceServers.length) {
-                    try { pc.setConfiguration({ bundlePolicy: 'max-bundle', iceServers: admission.iceServers }); } catch {}
+                this.iceServers = admission.iceServers;
+                await this.join((path, options) => this.fetch(path, options));
+                if (this.isOver) return;
+                this.listen();
+                this.watch();
+                setTimeout(() => {
+                    if (this.isOver || this.pc.connectionState === 'connected' || root.dataset.state === 'playing') return;
+                    show('connecting', 'Still connecting ...', 'The two networks do not let each other through easily.');
+                }, 6000);
+            }
+
+            // Opens a session for the visit's connection, with the token.
+            async join(ask) {
+                const pc = this.pc;
+                if (Array.isArray(this.iceServers) && this.iceServers.length) {
+                    try { pc.setConfiguration({ bundlePolicy: 'max-bundle', certificates: this.certificates, iceServers: this.iceServers }); } catch {}
                 }
                 await this.setOffer(pc, await pc.createOffer());
                 const sdp = pc.localDescription.sdp;
                 const now = fingerprint(sdp);
                 if (!now || !equal(now, this.mine)) throw new Stop('error', 'This browser has changed its certificate meanwhile.', wait);
 
-                const answer = await this.fetch(`/${link.id}/whep`, {
+                const answer = await ask(`/${link.id}/whep`, {
                     method: 'POST', headers: { 'Content-Type': 'application/sdp', ...this.bearer }, body: sdp,
                 });
                 if (answer.status === 409 || answer.status === 404 || answer.status === 410) throw new Stop('ended', sentence(await reasonOf(answer), 'The host has stopped sharing.'));
                 if (answer.status === 401 || answer.status === 403) throw new Stop('refused', sentence(await reasonOf(answer), 'The host has refused this connection.'));
+                if (this.isInterrupted && answer.status >= 429) throw new Error('busy');
                 if (answer.status !== 201) throw new Stop('error', `The host could not start the broadcast (${answer.status}).`, sentence(await reasonOf(answer), ''));
                 this.resource = answer.headers.get('Location');
                 this.etag = answer.headers.get('ETag');
@@ -36,40 +51,33 @@ extension ViewerPage {
                 this.remote = remote;
                 this.hasAnswer = true;
                 this.trickle();
-                this.listen();
-                this.watch();
-                setTimeout(() => {
-                    if (this.isOver || pc.connectionState === 'connected') return;
-                    show('connecting', 'Still connecting ...', 'The two networks do not let each other through easily.');
-                }, 6000);
             }
 
             // Sets an offer and notes its ICE credentials. Without `stereo` a browser plays Opus in mono.
             async setOffer(pc, offer) {
                 const stereo = offer.sdp.replace(/(a=fmtp:\d+ minptime=10;useinbandfec=1)(?=\r?\n)/g, '$1;stereo=1');
                 try { await pc.setLocalDescription({ type: 'offer', sdp: stereo }); } catch { await pc.setLocalDescription(offer); }
-                const sdp = pc.localDescription.sdp;
-                this.ufrag = /^a=ice-ufrag:(.*?)\s*$/m.exec(sdp)[1];
-                this.password = /^a=ice-pwd:(.*?)\s*$/m.exec(sdp)[1];
+                this.credentials = credentials(pc.localDescription.sdp);
             }
 
-            fragment(candidates) {
-                const lines = [`a=ice-ufrag:${this.ufrag}`, `a=ice-pwd:${this.password}`, 'm=video 9 UDP/TLS/RTP/SAVPF 0', `a=mid:${this.pc.getTransceivers()[0].mid}`];
+            fragment(candidates, credentials) {
+                const lines = [...credentials, 'm=video 9 UDP/TLS/RTP/SAVPF 0', `a=mid:${this.pc.getTransceivers()[0].mid}`];
                 for (const candidate of candidates) lines.push(candidate === null ? 'a=end-of-candidates' : 'a=' + candidate);
                 return lines.join('\r\n') + '\r\n';
             }
 
             async trickle() {
-                if (!this.hasAnswer || !this.resource || this.isTrickling || this.isRestarting) return;
+                if (!this.hasAnswer || !this.resource || this.isTrickling) return;
                 this.isTrickling = true;
-                while (this.candidates.length && !this.isOver && !this.isRestarting) {
-                    const body = this.fragment(this.candidates.splice(0, 40));
+                while (this.candidates.length && this.hasAnswer && !this.isOver) {
+                    const found = this.candidates, some = found.slice(0, 40);
+                    const body = this.fragment(some, this.credentials);
                     const headers = { 'Content-Type': 'application/trickle-ice-sdpfrag', ...this.bearer };
                     if (this.etag) headers['If-Match'] = this.etag;
                     try {
-                        const answer = await fetch(this.resource, { method: 'PATCH', headers, body, signal: this.abort.signal });
                         // A server that takes no candidates finds ours by their checks.
-                        if (answer.status === 405 || answer.status === 501) this.candidates = [];
+                        await this.ask(this.resource, { method: 'PATCH', headers, body });
+                        found.splice(0, some.length);
                     } catch { await sleep(300); }
                 }
                 this.isTrickling = false;
@@ -162,19 +170,21 @@ extension ViewerPage {
                     : 'No TURN server is configured: the host can name one with --turn.');
             }
 
-            connectionChanged() {
-                const state = this.pc.connectionState;
+            connectionChanged(pc) {
+                const state = pc.connectionState;
                 if (this.isOver) return;
                 if (state === 'connected') {
-                    for (const receiver of this.pc.getReceivers()) {
+                    for (const receiver of pc.getReceivers()) {
                         if (!receiver.transport) continue;
                         receiver.transport.onstatechange = () => {
-                            if (receiver.transport.state === 'closed') this.hostIsGone('The host has ended the connection.');
+                            // In an outage the host may have given up this session alone: then there will be another.
+                            if (receiver.transport.state !== 'closed' || pc !== this.pc || this.isInterrupted) return;
+                            this.hostIsGone('The host has ended the connection.');
                         };
                     }
                 } else if (state === 'failed') {
                     if (root.dataset.state !== 'playing') this.end('error', 'No way to the host was found.', 'A firewall or the router of one side blocks it. ' + this.tried());
-                } else if (state === 'closed') {
+                } else if (state === 'closed' && !this.isInterrupted) {
                     this.hostIsGone('The host has ended the connection.');
                 }
             }
@@ -202,6 +212,7 @@ extension ViewerPage {
                 microphone.srcObject = null;
                 delete root.dataset.viewers;
                 delete root.dataset.outage;
+                still.hidden = true;
                 $('watch').textContent = 'Watch again';
                 show(state, words, hint);
             }

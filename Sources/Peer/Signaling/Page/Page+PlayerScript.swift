@@ -27,6 +27,15 @@ extension ViewerPage {
             show('playing', 'Playing');
             wake();
         }
+        // The last picture, over a video that begins anew, until that has one of its own.
+        function freeze() {
+            if (!video.videoWidth || !still.hidden) return;
+            still.width = video.videoWidth;
+            still.height = video.videoHeight;
+            still.getContext('2d').drawImage(video, 0, 0);
+            still.hidden = false;
+        }
+        video.addEventListener('loadeddata', () => { still.hidden = true; });
         video.addEventListener('playing', playing);
         video.addEventListener('loadeddata', playing);
         video.addEventListener('resize', playing);

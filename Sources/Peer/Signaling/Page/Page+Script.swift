@@ -10,7 +10,7 @@ extension ViewerPage {
         (() => {
         const $ = id => document.getElementById(id);
         const root = document.documentElement;
-        const stage = $('stage'), video = $('video'), microphone = $('microphone');
+        const stage = $('stage'), video = $('video'), still = $('still'), microphone = $('microphone');
         const text = new TextEncoder();
         const sleep = milliseconds => new Promise(done => setTimeout(done, milliseconds));
         const wait = 'You can keep this page open and try again.';

@@ -7,10 +7,10 @@ extension ViewerPage {
         html, body { height: 100%; background: #101214; color: var(--ink); overflow: hidden; }
         body { font: 17px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
         #stage { position: fixed; inset: 0; display: grid; place-items: center; background: #101214; }
-        #video { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: contain; visibility: hidden; }
-        [data-state="playing"] #video { visibility: visible; }
+        #video, #still { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: contain; visibility: hidden; }
+        [data-state="playing"] :is(#video, #still) { visibility: visible; }
         [data-state="playing"] #stage { background: #000; }
-        [data-outage] #video { filter: brightness(.38); }
+        [data-outage] :is(#video, #still) { filter: brightness(.38); }
         [data-outage] #sound { display: none; }
         [data-outage] #live { color: var(--soft); text-decoration: line-through; }
         [data-outage] #live::before { background: var(--soft); }

@@ -35,12 +35,12 @@ extension ViewerPage {
             constructor(name) {
                 this.name = name;
                 this.abort = new AbortController();
-                this.candidates = [];
                 this.resource = null;
                 this.etag = null;
                 this.isOver = false;
                 // What tells a host that has gone from a network that has: see isHostGone.
-                this.hosts = this.usualHosts = this.refusals = 0;
+                this.usualHosts = this.refusals = 0;
+                this.suspectedAt = -Infinity;
                 this.heardAt = this.brokenAt = null;
                 this.wasOnline = navigator.onLine;
             }
@@ -59,15 +59,16 @@ extension ViewerPage {
                     if (!window.isSecureContext || !window.crypto || !crypto.subtle) throw new Stop('error', 'This page has to be opened over https.');
                     if (!window.RTCPeerConnection) throw new Stop('error', 'This browser cannot play shared screens: WebRTC is missing or switched off.');
                     show('connecting', 'Calling the host ...');
-                    const pc = this.pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle' });
-                    this.prepare(pc);
+                    // Its own, for more than one connection: the token that the host gives is for this certificate alone.
+                    this.certificates = [await RTCPeerConnection.generateCertificate({ name: 'ECDSA', namedCurve: 'P-256' })];
+                    const pc = this.prepare();
                     const first = await pc.createOffer();
                     this.mine = fingerprint(first.sdp);
                     if (!this.mine) throw new Stop('error', 'This browser made no certificate that the host can check.');
                     const admission = await this.knock();
                     if (this.isOver) return;
                     show('connecting', 'The host has let you in. Connecting ...');
-                    await this.connect(pc, admission);
+                    await this.connect(admission);
                 } catch (error) {
                     if (this.isOver) return;
                     if (error instanceof Stop) this.end(error.state, error.message, error.hint);
@@ -75,7 +76,12 @@ extension ViewerPage {
                 }
             }
 
-            prepare(pc) {
+            // The visit's connection from now on.
+            prepare() {
+                const pc = this.pc = new RTCPeerConnection({ bundlePolicy: 'max-bundle', certificates: this.certificates });
+                this.candidates = [];
+                this.hosts = 0;
+                this.hasAnswer = false;
                 pc.addTransceiver('video', { direction: 'recvonly' });
                 pc.addTransceiver('audio', { direction: 'recvonly' });
                 pc.addTransceiver('audio', { direction: 'recvonly' });
@@ -95,12 +101,15 @@ extension ViewerPage {
                     play();
                 };
                 pc.onicecandidate = event => {
+                    if (pc !== this.pc) return;
                     this.candidates.push(event.candidate && event.candidate.candidate ? event.candidate.candidate : null);
                     if (isHostCandidate(event)) this.hosts++;
                     if (!this.isInterrupted) this.usualHosts = Math.max(this.usualHosts, this.hosts);
                     this.trickle();
                 };
-                pc.onconnectionstatechange = () => this.connectionChanged();
+                pc.oniceconnectionstatechange = () => { if (pc.iceConnectionState === 'disconnected' || pc.iceConnectionState === 'failed') this.suspect(); };
+                pc.onconnectionstatechange = () => { if (pc === this.pc) this.connectionChanged(pc); };
+                return pc;
             }
 
             async knock() {

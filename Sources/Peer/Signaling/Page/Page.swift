@@ -21,6 +21,7 @@ enum ViewerPage {
         <body>
         <main id="stage">
         <video id="video" autoplay playsinline></video>
+        <canvas id="still" hidden></canvas>
         <audio id="microphone" autoplay></audio>
         <section id="panel">
         <div id="spinner" hidden></div>

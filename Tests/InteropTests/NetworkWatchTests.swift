@@ -1,0 +1,185 @@
+import Foundation
+import NetworkBed
+import Testing
+
+extension InteropTests {
+    /// A browser watches a real `share host` across an emulated network, which goes for a while or becomes another: the last
+    /// picture stays up, marked, and moves again within 5 s of the network's return, and nobody is asked again.
+    @Suite struct NetworkWatchTests {
+        /// A browser and a host with an emulated link and a router between them.
+        private struct Street {
+            static let host = "10.9.2.2"
+            let bed: NetworkBed
+            let viewerNode: NetworkNode
+            let router: NetworkNode
+            let hostNode: NetworkNode
+            let link: EmulatedLink
+            let conditions = LinkConditions(kilobits: 20_000, delayMilliseconds: 20)
+
+            init() throws {
+                bed = try NetworkBed()
+                viewerNode = try bed.node()
+                router = try bed.node()
+                hostNode = try bed.node()
+                link = try bed.link(
+                    viewerNode, "10.9.1.2/24", router, "10.9.1.1/24", interface: "wlan0", conditions: conditions)
+                // It would become usable a second later, which browsers take for another network.
+                try viewerNode.run("ip -6 addr flush dev wlan0")
+                try bed.wire(router, "10.9.2.1/24", hostNode, "\(Self.host)/24", interface: "eth0")
+                try router.forward()
+                try viewerNode.run("ip route add default via 10.9.1.1")
+                try hostNode.run("ip route add default via 10.9.2.1")
+            }
+
+            /// As from Wi-Fi to a telephone: the old address is gone with all its connections.
+            func readdress(_ address: String) throws {
+                try viewerNode.run("ip addr flush dev wlan0")
+                try viewerNode.run("ip addr add \(address)/24 dev wlan0")
+                try viewerNode.run("ip route add default via 10.9.1.1")
+            }
+
+            func setDown(_ isDown: Bool) throws {
+                var conditions = conditions
+                conditions.isDown = isDown
+                try link.set(conditions)
+            }
+
+            /// Media is dropped, HTTPS goes on.
+            func dropUDP() throws {
+                for rule in [
+                    "add table inet cut",
+                    "add chain inet cut everything { type filter hook prerouting priority -400; }",
+                    "add rule inet cut everything meta l4proto udp drop",
+                ] {
+                    try router.run("nft \(rule)")
+                }
+            }
+
+            func passUDP() throws { try router.run("nft delete table inet cut") }
+        }
+
+        /// Watches until the picture moves.
+        private func watching(
+            _ kind: Browser.Kind, preload: String? = nil, _ body: (Street, ShareHost, Browser) async throws -> Void
+        ) async throws {
+            let street = try Street()
+            try await ShareHost.with(listen: "\(Street.host):8443", in: street.hostNode) { host in
+                try await Browser.with(kind, in: street.viewerNode) { browser in
+                    try await browser.recordPeers()
+                    if let preload { try await browser.preload(preload) }
+                    try await browser.open(host.link)
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    _ = try await browser.inbound("video", until: "entry.framesDecoded >= 20")
+                    try await body(street, host, browser)
+                }
+            }
+        }
+
+        private func expectMark(_ browser: Browser, within seconds: Int = 6) async throws {
+            let dim = try await browser.look(until: "look.isMarked", limitSeconds: seconds)
+            #expect(dim["isThere"] == true && dim["state"] == "playing", "\(dim.text)")
+            #expect(dim["words"].string?.hasPrefix("Connection lost, trying again") == true, "\(dim.text)")
+        }
+
+        private func expectReturn(_ browser: Browser, _ host: ShareHost) async throws {
+            let bright = try await browser.look(
+                until: "look.frames >= 5 && !look.isMarked && !look.isStill", limitSeconds: 5)
+            #expect(bright["isThere"] == true, "\(bright.text)")
+            #expect(bright["words"] == "" && bright["filter"] == "none", "\(bright.text)")
+            try await browser.expectMovingPattern()
+            // It lasts: both sides agree on the way.
+            let later = try await browser.look(until: "look.isMarked", limitSeconds: 6)
+            #expect(later["isThere"] == false && later["state"] == "playing", "\(later.text)")
+            #expect(host.count("knock") == 1, "somebody was asked again")
+        }
+
+        @Test(arguments: Browser.Kind.allCases)
+        func anotherAddressOfTheViewerIsFoundAndAgain(kind: Browser.Kind) async throws {
+            try await watching(kind) { street, host, browser in
+                for address in ["10.9.1.7", "10.9.1.8"] {
+                    try street.readdress(address)
+                    let bright = try await browser.look(until: "look.wasMarked && look.frames >= 5", limitSeconds: 5)
+                    #expect(bright["isThere"] == true, "\(bright.text)")
+                    try await expectReturn(browser, host)
+                }
+                #expect(host.count("connected") == 1, "another session, where a restart of ICE would have done")
+            }
+        }
+
+        @Test(arguments: Browser.Kind.allCases)
+        func anOutageOfTwentySecondsIsSurvived(kind: Browser.Kind) async throws {
+            try await watching(kind) { street, host, browser in
+                try street.setDown(true)
+                let dim = try await browser.look(until: "look.seconds >= 19", limitSeconds: 24)
+                #expect(dim["isThere"] == true && dim["isMarked"] == true && dim["state"] == "playing", "\(dim.text)")
+                try street.setDown(false)
+                try await expectReturn(browser, host)
+            }
+        }
+
+        /// The host lives, but has given the session up: the page takes another with the token that it has.
+        @Test(arguments: Browser.Kind.allCases)
+        func aSessionThatIsGoneIsReplacedByAnother(kind: Browser.Kind) async throws {
+            try await watching(kind, preload: Self.noting) { street, host, browser in
+                try street.dropUDP()
+                try await expectMark(browser)
+                _ = try await browser.evaluate("window.giveUp()")
+                _ = try await host.event("viewer-left")
+                let still = try await browser.look(until: "look.isStill")
+                #expect(still["isThere"] == true && still["isMarked"] == true, "\(still.text)")
+                try street.passUDP()
+                try await expectReturn(browser, host)
+                #expect(host.count("connected") == 2)
+            }
+        }
+
+        /// What a server says that knows no restart, or whose restart leads nowhere.
+        @Test(arguments: Browser.Kind.allCases, ["412", "elsewhere"])
+        func aRestartThatIsRefusedOrLeadsNowhereIsFollowedByAnotherSession(
+            kind: Browser.Kind, answer: String
+        ) async throws {
+            try await watching(kind, preload: Self.noting + "window.restarts = '\(answer)';") { street, host, browser in
+                try street.dropUDP()
+                let still = try await browser.look(until: "look.isStill", limitSeconds: 12)
+                #expect(still["isThere"] == true && still["isMarked"] == true, "\(still.text)")
+                try street.passUDP()
+                try await expectReturn(browser, host)
+                #expect(host.count("connected") == 2)
+            }
+        }
+
+        @Test(arguments: Browser.Kind.allCases)
+        func aHostThatStopsMeanwhileEndsTheSessionWithItsWords(kind: Browser.Kind) async throws {
+            try await watching(kind) { street, host, browser in
+                try street.setDown(true)
+                try await expectMark(browser)
+                host.interrupt()
+                _ = await host.exitCode()
+                try street.setDown(false)
+                let ended = try await browser.waitForState("ended", within: .seconds(31))
+                #expect(ended.sentence.contains("host"), "\(ended)")
+                #expect(host.count("knock") == 1)
+            }
+        }
+
+        /// Keeps the session's address and token for `giveUp`, and answers restarts as `restarts` says.
+        private static let noting = """
+            const ask = window.fetch;
+            let session = null, headers = null;
+            window.giveUp = () => ask(session, { method: "DELETE", headers }).then(answer => answer.status);
+            window.fetch = async (path, options = {}) => {
+                const isRestart = options.method === "PATCH" && options.headers["If-Match"] === "*";
+                if (isRestart && /^[0-9]+$/.test(window.restarts)) return new Response("", { status: Number(window.restarts) });
+                const answer = await ask(path, options);
+                if (options.method === "POST" && answer.status === 201) {
+                    session = answer.headers.get("Location");
+                    headers = { Authorization: options.headers.Authorization };
+                }
+                if (!isRestart || window.restarts !== "elsewhere") return answer;
+                const fragment = (await answer.text()).replace(/^a=ice-pwd:.*$/m, "a=ice-pwd:" + "x".repeat(22));
+                return new Response(fragment, { status: answer.status, headers: answer.headers });
+            };
+
+            """
+    }
+}
