@@ -38,11 +38,12 @@ struct OutageTests {
             try viewer.event("first-picture")
         }
 
-        func cut() throws {
+        /// - Parameter interface: what comes in there; everything if nil.
+        func cut(_ interface: String? = nil) throws {
             for rule in [
                 "add table inet cut",
                 "add chain inet cut everything { type filter hook prerouting priority -400; }",
-                "add rule inet cut everything drop",
+                "add rule inet cut everything \(interface.map { "iifname \($0) " } ?? "")drop",
             ] {
                 try router.run("nft \(rule)")
             }
@@ -83,6 +84,25 @@ struct OutageTests {
         try watched.mend()
         try watched.expectReturn()
         #expect(try #require(watched.viewer.events("resumed").first?.number("afterMs")) > 19_000)
+    }
+
+    /// The host misses the viewer for longer than the viewer misses the host, and has given the session up when the network
+    /// is back: the viewer's token opens another.
+    @Test func aSessionThatTheHostHasGivenUpIsReplacedByAnother() throws {
+        let watched = try Watched()
+        try watched.cut("inner")
+        try watched.host.event("interrupted", seconds: 6)
+        try watched.cut()
+        try watched.viewer.event("interrupted", seconds: 6)
+        let left = try watched.host.event("viewer-left", seconds: 35)
+        #expect(left["code"] as? String == "connectionLost")
+        try watched.mend()
+        try watched.viewer.event("resumed", seconds: 5)
+        let before = try #require(try watched.viewer.reports(1).number("frames"))
+        #expect(try #require(try watched.viewer.reports(2).number("frames")) > before + 10)
+        #expect(watched.host.events("connected").count == 2)
+        #expect(watched.host.events("knock").count == 1, "somebody was asked again")
+        #expect(watched.viewer.isRunning && watched.host.isRunning)
     }
 
     @Test func afterThirtySecondsEachSideSaysThatItIsOver() throws {

@@ -53,25 +53,21 @@ extension WatchSession {
             do {
                 let addresses = ICEAgent.machineAddresses()
                 if fruitless < 2 {
-                    try await restart(client, patience)
+                    do {
+                        try await restart(client, patience)
+                    } catch let error as SignalingError where error.code == .gone || error.code == .offerRefused {
+                        // No such session, or a server that knows no restart: another session.
+                        fruitless = 2
+                        try await rejoin(client, patience)
+                    }
                 } else {
                     try await rejoin(client, patience)
                 }
                 fruitless += 1
                 refusals = 0
                 await pause(.seconds(4), addresses)
-            } catch let error as SignalingError where error.code == .gone || error.code == .offerRefused {
-                // No such session, or a server that knows no restart: another session.
-                refusals = 0
-                fruitless = 2
-                do {
-                    try await rejoin(client, patience)
-                    await pause(.seconds(4), ICEAgent.machineAddresses())
-                } catch let reason as EndReason where reason.code == .hostEnded || reason.code == .refused {
-                    return outcome.settle(reason)
-                } catch {
-                    await pause(.milliseconds(500), nil)
-                }
+            } catch let reason as EndReason where reason.code == .hostEnded || reason.code == .refused {
+                return outcome.settle(reason)
             } catch {
                 refusals = isRefusal(error) ? refusals + 1 : 0
                 if refusals >= Self.refusalLimit { return outcome.settle(hostHasGone) }
