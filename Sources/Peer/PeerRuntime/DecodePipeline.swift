@@ -11,6 +11,14 @@ struct ArrivedFrame: Sendable {
     var captured: MediaInstant?
     /// Lip-sync: not to be shown before.
     var holdUntil: MediaInstant?
+    /// When it was given to the decode thread.
+    fileprivate var arrived = MediaInstant(nanoseconds: 0)
+
+    init(isKeyframe: Bool, captured: MediaInstant?, holdUntil: MediaInstant?) {
+        self.isKeyframe = isKeyframe
+        self.captured = captured
+        self.holdUntil = holdUntil
+    }
 }
 
 /// Counted by the decode thread, read by anyone.
@@ -25,6 +33,8 @@ public struct DecodeStatistics: Sendable {
     /// its longest freeze. Nil if none came.
     public internal(set) var longestGap: MediaDuration?
     fileprivate var lastPicture: MediaInstant?
+    /// How long the newest frame that was taken to be decoded had waited for the ones before it.
+    fileprivate var delay = MediaDuration.zero
     /// Capture to shown, of the last 256 frames, in milliseconds; tells the truth only if both clocks agree.
     public internal(set) var latencies: [Double] = []
     fileprivate var nextLatency = 0
@@ -48,7 +58,7 @@ public struct DecodeStatistics: Sendable {
 
 /// The decode thread of a viewer: takes whole frames, decodes, shows.
 ///
-/// Overflow policy of its queue: drop to key frame. A frame that cannot be decoded asks for a key frame.
+/// Overflow policy of its queue: drop to key frame, also if frames wait for too long. A frame that cannot be decoded asks for a key frame.
 // SAFETY: decoder and sink calls happen on the decode thread alone; the rest is in Monitors.
 final class DecodePipeline: @unchecked Sendable {
     private let decoder: any VideoDecoder
@@ -56,12 +66,15 @@ final class DecodePipeline: @unchecked Sendable {
     private let clock: @Sendable () -> MediaInstant
     private let keyframeWanted: @Sendable () -> Void
     private let firstPicture: @Sendable (PixelSize) -> Void
-    private let frames = FrameQueue<ArrivedFrame>(capacity: 8, bytes: 65_536)
+    /// After a loss that was repaired late, all that came meanwhile is there at once.
+    private let frames = FrameQueue<ArrivedFrame>(capacity: 64, bytes: 8_192)
     private let counters = Monitor(DecodeStatistics())
     private let closed = Monitor(false)
     private var thread: NamedThread?
     /// Network thread: frames are dropped until the next key frame.
     private var waitsForKeyframe = false
+    /// Beyond, the decoder is too slow for what comes: a key frame replaces what waits.
+    private static let longestDelay = MediaDuration.milliseconds(500)
 
     init(
         decoder: any VideoDecoder, sink: any PictureSink, clock: @escaping @Sendable () -> MediaInstant,
@@ -78,7 +91,10 @@ final class DecodePipeline: @unchecked Sendable {
     /// From the network thread.
     func push(_ bytes: UnsafeRawBufferPointer, _ info: ArrivedFrame) {
         if info.isKeyframe { waitsForKeyframe = false }
-        guard !waitsForKeyframe, !frames.push(bytes, info) else { return }
+        var info = info
+        info.arrived = clock()
+        let isLate = !info.isKeyframe && !frames.isEmpty && counters.with { $0.delay > Self.longestDelay }
+        guard !waitsForKeyframe, isLate || !frames.push(bytes, info) else { return }
         if !waitsForKeyframe { counters.with { $0.overflows += 1 } }
         waitsForKeyframe = true
         keyframeWanted()
@@ -106,6 +122,7 @@ final class DecodePipeline: @unchecked Sendable {
 
     private func decode(_ bytes: UnsafeRawBufferPointer, _ info: ArrivedFrame) {
         let start = clock()
+        counters.with { $0.delay = start - info.arrived }
         let picture: I420Picture?
         do throws(CodecFailure) {
             picture = try decoder.decode(bytes)

@@ -1,0 +1,99 @@
+import MediaCore
+import Testing
+
+@testable import PeerRuntime
+
+/// What is given to the decode thread faster than it decodes.
+@Suite(.timeLimit(.minutes(1))) struct DecodePipelineTests {
+    /// Decodes so many frames, and stands still at the next; shows nothing.
+    private final class Gate: VideoDecoder, Sendable {
+        private struct State {
+            var begun = 0
+            var limit = 0
+        }
+        private let state = Monitor(State())
+
+        func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Picture? {
+            let number = state.change { state in
+                state.begun += 1
+                return state.begun
+            }
+            state.wait { $0.limit >= number ? () : nil }
+            return nil
+        }
+
+        func open(for frames: Int) { state.change { $0.limit = frames } }
+        func waitForBeginning(of number: Int) { state.wait { $0.begun >= number ? () : nil } }
+        var begun: Int { state.with { $0.begun } }
+    }
+
+    private final class NoSink: PictureSink {
+        func show(_ picture: I420Picture) {}
+    }
+
+    private final class Stage {
+        let gate = Gate()
+        let time = Monitor(MediaInstant(nanoseconds: 1_000_000_000))
+        let requests = Monitor(0)
+        let pipeline: DecodePipeline
+
+        init() {
+            let (time, requests) = (time, requests)
+            pipeline = DecodePipeline(
+                decoder: gate, sink: NoSink(), clock: { time.with { $0 } },
+                keyframeWanted: { requests.change { $0 += 1 } }, firstPicture: { _ in })
+        }
+
+        deinit {
+            gate.open(for: .max)
+            pipeline.close()
+        }
+
+        func push(_ count: Int, isKeyframe: Bool = false) {
+            let info = ArrivedFrame(isKeyframe: isKeyframe, captured: nil, holdUntil: nil)
+            for _ in 0..<count { [1, 2, 3].withUnsafeBytes { pipeline.push($0, info) } }
+        }
+    }
+
+    /// One second of video at 60 frames/s comes at once when the one packet that was missing comes.
+    @Test func whatWaitedForARepairIsDecodedWithoutAKeyFrame() {
+        let stage = Stage()
+        stage.push(1, isKeyframe: true)
+        stage.push(60)
+        stage.gate.open(for: .max)
+        stage.gate.waitForBeginning(of: 61)
+        #expect(stage.requests.with { $0 } == 0)
+    }
+
+    @Test func aFullQueueAsksForAKeyFrameAndTakesNothingElse() {
+        let stage = Stage()
+        stage.push(1, isKeyframe: true)
+        stage.gate.waitForBeginning(of: 1)
+        // The frame that is being decoded has its buffer as well.
+        stage.push(64)
+        #expect(stage.requests.with { $0 } == 1)
+        stage.gate.open(for: 64)
+        stage.gate.waitForBeginning(of: 64)
+        stage.push(1)
+        stage.push(1, isKeyframe: true)
+        stage.gate.open(for: .max)
+        stage.gate.waitForBeginning(of: 65)
+        #expect(stage.pipeline.takeStatistics().overflows == 1)
+    }
+
+    @Test func aDecoderThatIsFarBehindGetsAKeyFrame() {
+        let stage = Stage()
+        stage.push(1, isKeyframe: true)
+        stage.push(2)
+        stage.time.change { $0 = $0 + .milliseconds(600) }
+        stage.gate.open(for: 1)
+        // The second has waited for 600 ms, and the third waits behind it.
+        stage.gate.waitForBeginning(of: 2)
+        stage.push(1)
+        #expect(stage.requests.with { $0 } == 1)
+        stage.push(1, isKeyframe: true)
+        stage.gate.open(for: .max)
+        stage.gate.waitForBeginning(of: 4)
+        #expect(stage.requests.with { $0 } == 1)
+    }
+}
