@@ -4,24 +4,26 @@ internal import MediaCore
 /// lines, a slide show on fast forward. Sharp frames would then take 40 ms and 150 KB each and come too late; coarse ones keep up,
 /// and refinement sharpens what stays.
 struct RushMeter {
-    private var lastHeavy: MediaInstant?
+    /// A frame like the last heavy one that is made before is one of its series.
+    private var end: MediaInstant?
     private var lightInARow = 0
 
     /// Whether the next frame, of so many blocks, is one of such a series.
     func isRushed(blocks: Int, of total: Int, at instant: MediaInstant) -> Bool {
-        guard let lastHeavy, Self.isMuch(blocks, of: total) else { return false }
-        return instant - lastHeavy < .milliseconds(300)
+        guard let end, Self.isMuch(blocks, of: total) else { return false }
+        return instant < end
     }
 
-    mutating func note(blocks: Int, of total: Int, bytes: Int, at instant: MediaInstant) {
+    /// - Parameter bitrate: on a slow line the next one cannot come before this one has left.
+    mutating func note(blocks: Int, of total: Int, bytes: Int, bitrate: Bitrate, at instant: MediaInstant) {
         guard Self.isMuch(blocks, of: total) else { return }
         // A block whose motion was found takes a byte or two, new text ten and more, even when it is coarse.
         if bytes > blocks * 5 {
-            lastHeavy = instant
+            end = instant + .milliseconds(300) + min(bitrate.duration(ofBytes: bytes), .seconds(2))
             lightInARow = 0
         } else {
             lightInARow += 1
-            if lightInARow >= 3 { lastHeavy = nil }
+            if lightInARow >= 3 { end = nil }
         }
     }
 

@@ -54,7 +54,8 @@ public final class VP8Encoder: VideoEncoder {
         let plan = kept.plan(request)
         if request.layering?.isBaseBlocked == true || base.bucket.credit <= -budget.debt {
             guard request.layering != nil, !request.isRefinement, bucket.credit > whole.share else { return nil }
-            return changed.isEmpty ? nil : try encodeBeside(core, canvas.picture, plan, at: instant, whole)
+            return changed.isEmpty
+                ? nil : try encodeBeside(core, canvas.picture, plan, at: instant, request.bitrate, whole)
         }
         if plan.source != nil { return try recover(core, canvas.picture, plan, at: instant, budget) }
         if request.isRefinement, changed.isEmpty, !base.isBehind {
@@ -107,7 +108,7 @@ public final class VP8Encoder: VideoEncoder {
 
         /// What a frame's quantizer may be. Film is not worth its last bits: it changes again, or is refined when it stops.
         func range(_ content: ContentMeter, isKeyframe: Bool, isRushed: Bool = false) -> ClosedRange<Int> {
-            if isRushed { return 40...60 }
+            if isRushed { return 40...63 }
             let best = content.isDrawn || isKeyframe ? sharpQuantizer : (mood == .text ? 14 : 20)
             return best...(mood == .motion ? 58 : isKeyframe ? 52 : 44)
         }
@@ -182,9 +183,12 @@ public final class VP8Encoder: VideoEncoder {
         return Change(content: content, isRushed: isRushed, quantizer: quantizer)
     }
 
-    private func noteChange(_ change: Change, _ frame: EncodedFrame, at instant: MediaInstant, isPure: Bool = true) {
+    private func noteChange(
+        _ change: Change, _ frame: EncodedFrame, _ bitrate: Bitrate, at instant: MediaInstant, isPure: Bool = true
+    ) {
         let total = active.blocks.count
-        rush.note(blocks: change.content.blocks, of: total, bytes: frame.bytes.count, at: instant)
+        rush.note(
+            blocks: change.content.blocks, of: total, bytes: frame.bytes.count, bitrate: bitrate, at: instant)
         guard isPure else { return }
         model.learn(
             from: change.content, of: total, isKeyframe: false, quantizer: frame.quantizer, bytes: frame.bytes.count,
@@ -215,7 +219,7 @@ public final class VP8Encoder: VideoEncoder {
         spend(frame)
         sharpness?.noteEncoded(active, quantizer: frame.quantizer)
         frame.references = kept.note(plan, sharpness)
-        noteChange(change, frame, at: instant, isPure: added == 0)
+        noteChange(change, frame, request.bitrate, at: instant, isPure: added == 0)
         return frame
     }
 
@@ -233,7 +237,7 @@ public final class VP8Encoder: VideoEncoder {
             in: Self.sharpQuantizer...ChangeSlices.worstQuantizer, at: instant)
         slices.begin(quantizer: quantizer)
         // Another change like this one at once is the beginning of a series.
-        rush.note(blocks: change.content.blocks, of: total, bytes: bytes, at: instant)
+        rush.note(blocks: change.content.blocks, of: total, bytes: bytes, bitrate: bitrate, at: instant)
         return quantizer
     }
 
@@ -276,7 +280,7 @@ public final class VP8Encoder: VideoEncoder {
     /// A frame of layer 1: all that the base lacks, for those who have room for it now.
     private func encodeBeside(
         _ core: VP8EncoderCore, _ picture: I420Picture, _ plan: KeptFrames.Plan, at instant: MediaInstant,
-        _ budget: Budget
+        _ bitrate: Bitrate, _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
         let change = measureChange(picture, bytes: min(bucket.credit, budget.burst), budget, at: instant)
         let settings = VP8FrameSettings(
@@ -286,7 +290,7 @@ public final class VP8Encoder: VideoEncoder {
         spend(frame)
         frame.references = kept.noteDisposable()
         base.noteBeside()
-        noteChange(change, frame, at: instant)
+        noteChange(change, frame, bitrate, at: instant)
         return frame
     }
 
