@@ -93,6 +93,41 @@ extension InteropTests {
             #expect(host.count("knock") == 1, "somebody was asked again")
         }
 
+        /// Packets of pictures are repeated unasked, on the stream for retransmissions; those of sound carry older ones again where the browser
+        /// has offered that (RFC 2198), as Chromium does.
+        @Test(arguments: Browser.Kind.allCases)
+        func lossIsHardlySeenOrHeard(kind: Browser.Kind) async throws {
+            try await watching(kind) { street, host, browser in
+                let good = try await browser.inbound("audio", until: "entry.packetsReceived > 100")
+                var conditions = street.conditions
+                conditions.lossPercent = 8
+                try street.link.set(conditions)
+                // Until the host knows.
+                let begin = try await browser.inbound("audio", until: "entry.packetsLost > 8", within: .seconds(20))
+                let first = try await browser.inbound("video", until: "true")
+                let packets = (begin["packetsReceived"].number ?? 0) + 400
+                let end = try await browser.inbound(
+                    "audio", until: "entry.packetsReceived >= \(Int(packets))", within: .seconds(20))
+                let last = try await browser.inbound("video", until: "true")
+
+                func grown(_ field: String, _ from: JSON, _ to: JSON) -> Double {
+                    (to[field].number ?? 0) - (from[field].number ?? 0)
+                }
+                // 8 s and more of 30 pictures each.
+                #expect(grown("framesDecoded", first, last) > 120, "\(last.text)")
+                #expect(grown("keyFramesDecoded", first, last) <= 4, "\(last.text)")
+                try await browser.expectMovingPattern()
+                if kind == .chromium {
+                    let size = (good["bytesReceived"].number ?? 0) / (good["packetsReceived"].number ?? 1)
+                    let carried = grown("bytesReceived", begin, end) / grown("packetsReceived", begin, end)
+                    #expect(carried > 1.5 * size, "\(end.text)")
+                    let silent = grown("concealedSamples", begin, end) / grown("totalSamplesReceived", begin, end)
+                    #expect(silent < 0.04, "\(end.text)")
+                }
+                #expect(host.count("connected") == 1)
+            }
+        }
+
         @Test(arguments: Browser.Kind.allCases)
         func anotherAddressOfTheViewerIsFoundAndAgain(kind: Browser.Kind) async throws {
             try await watching(kind) { street, host, browser in

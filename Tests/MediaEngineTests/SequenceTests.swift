@@ -95,6 +95,41 @@ import Testing
         expect(register.remove(65_536, isRepeat: true, now: .at(47)) == nil)
     }
 
+    /// A packet that is missed at 0, asked for, and repeated so much later.
+    private func repair(_ register: inout NackRegister, _ sequence: Int64, from start: Int, after milliseconds: Int) {
+        _ = register.insert(from: sequence, to: sequence + 1, now: .at(start))
+        _ = due(&register, .at(start))
+        expect(register.remove(sequence, isRepeat: true, now: .at(start + milliseconds)) != nil)
+    }
+
+    @Test func whatIsRepeatedUnaskedSaysNothingOfTheRoundTrip() {
+        for told in [nil, MediaDuration.milliseconds(200)] {
+            var register = NackRegister()
+            register.learn(.milliseconds(200))
+            register.told = told
+            for number in 0..<100 {
+                // It was there already: the other side repeats unasked.
+                _ = register.remove(Int64(number * 2), isRepeat: true, now: .at(number * 300))
+                repair(&register, Int64(number * 2 + 1), from: number * 300, after: number % 10 == 9 ? 200 : 15)
+            }
+            #expect(register.roundTrip > .milliseconds(told == nil ? 100 : 195))
+            #expect(register.roundTrip <= .milliseconds(200))
+        }
+    }
+
+    @Test func aShorterWayIsLearntAllTheSame() {
+        for told in [nil, MediaDuration.milliseconds(20)] {
+            var register = NackRegister()
+            register.learn(.milliseconds(200))
+            register.told = told
+            for number in 0..<400 {
+                _ = register.remove(Int64(number * 2), isRepeat: true, now: .at(number * 300))
+                repair(&register, Int64(number * 2 + 1), from: number * 300, after: 20)
+            }
+            #expect(register.roundTrip < .milliseconds(60))
+        }
+    }
+
     @Test func whatWasOnlyLateMakesTheNextRequestWait() {
         var register = NackRegister()
         _ = register.insert(from: 10, to: 11, now: .at(0))

@@ -21,8 +21,10 @@ import Testing
         #expect(host.exitCode() == 0)
     }
 
-    @Test func fivePercentOfLossFreezesNothing() throws {
-        let pair = try LinkedPair(LinkConditions(kilobits: 10_000, delayMilliseconds: 25, lossPercent: 5))
+    /// Each packet on its own, and in runs.
+    @Test(arguments: [1.0, 4]) func fivePercentOfLossFreezesNothing(run: Double) throws {
+        let pair = try LinkedPair(
+            LinkConditions(kilobits: 10_000, delayMilliseconds: 25, lossPercent: 5, burstPackets: run))
         let host = try pair.host()
         let viewer = try pair.join()
         try viewer.event("first-picture", seconds: 20)
