@@ -119,4 +119,18 @@ import Testing
         #expect(call.longestFreeze <= .milliseconds(milliseconds + 300))
         #expect(call.sender.estimate >= .kilobits(milliseconds > 100 ? 400 : 1_200))
     }
+
+    /// A stall holds up many frames, and is told of as one freeze.
+    @Test func freezesAreNoLongerThanTheCall() {
+        let call = SimulatedCall(
+            seed: 71, .init(delay: .milliseconds(100), lossPercent: 20), plan: .steady(perSecond: 30, bytes: 3_000))
+        call.run(for: .seconds(20))
+        let told = call.receiver.statistics
+        print(call.summary, "freezes", told.freezes, "of", told.freezeTime, "longest", told.longestFreeze)
+        let gaps = zip(call.shown, call.shown.dropFirst()).map { $1.shown - $0.shown }.filter { $0 > .milliseconds(140) }
+        #expect(told.freezes > 5 && told.freezes <= gaps.count)
+        #expect(told.freezeTime <= gaps.reduce(.zero) { $0 + $1 })
+        #expect(told.longestFreeze <= call.longestFreeze)
+        #expect(told.longestFreeze * 2 > call.longestFreeze)
+    }
 }

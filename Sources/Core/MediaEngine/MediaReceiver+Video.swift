@@ -154,9 +154,11 @@ extension MediaReceiver {
         return nil
     }
 
+    /// What a repair sets free comes all at once, and was one freeze.
     private func noteFreeze(_ frame: FrameAssembler.Frame, _ now: MediaInstant) {
+        defer { lastFrame = now }
         guard let since = frame.hadToWaitSince else { return }
-        let time = now - since
+        let time = now - max(since, lastFrame ?? since)
         guard time > .milliseconds(150) else { return }
         counters.freezes &+= 1
         counters.freezeTime = counters.freezeTime + time

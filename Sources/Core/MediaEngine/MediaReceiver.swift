@@ -16,6 +16,8 @@ public final class MediaReceiver {
     var videoClock = ClockMapping(clockRate: 90_000)
     var nacks = NackRegister()
     var gate = KeyframeGate()
+    /// When a frame was given out last.
+    var lastFrame: MediaInstant?
     /// When the last request for a key frame is said again, as it may be lost.
     var pictureLossEcho = MediaInstant.distantFuture
     var tracks: [Track]
