@@ -127,7 +127,8 @@ import Testing
         call.run(for: .seconds(20))
         let told = call.receiver.statistics
         print(call.summary, "freezes", told.freezes, "of", told.freezeTime, "longest", told.longestFreeze)
-        let gaps = zip(call.shown, call.shown.dropFirst()).map { $1.shown - $0.shown }.filter { $0 > .milliseconds(140) }
+        let pauses = zip(call.shown, call.shown.dropFirst()).map { $1.shown - $0.shown }
+        let gaps = pauses.filter { $0 > .milliseconds(140) }
         #expect(told.freezes > 5 && told.freezes <= gaps.count)
         #expect(told.freezeTime <= gaps.reduce(.zero) { $0 + $1 })
         #expect(told.longestFreeze <= call.longestFreeze)

@@ -154,11 +154,11 @@ extension MediaReceiver {
         return nil
     }
 
-    /// What a repair sets free comes all at once, and was one freeze.
+    /// What a repair sets free comes all at once, and was one freeze. Before the first picture nothing can freeze.
     private func noteFreeze(_ frame: FrameAssembler.Frame, _ now: MediaInstant) {
         defer { lastFrame = now }
-        guard let since = frame.hadToWaitSince else { return }
-        let time = now - max(since, lastFrame ?? since)
+        guard let since = frame.hadToWaitSince, let lastFrame else { return }
+        let time = now - max(since, lastFrame)
         guard time > .milliseconds(150) else { return }
         counters.freezes &+= 1
         counters.freezeTime = counters.freezeTime + time
