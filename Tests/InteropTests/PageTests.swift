@@ -35,6 +35,31 @@ extension InteropTests {
             }
         }
 
+        /// A request that fails, and one that the host has no time for.
+        @Test(arguments: Browser.Kind.allCases)
+        func candidatesThatDidNotArriveAreSentAgain(kind: Browser.Kind) async throws {
+            try await PageStage.with { stage in
+                try await Browser.with(kind) { browser in
+                    try await browser.preload(
+                        """
+                        const ask = window.fetch;
+                        window.lost = [];
+                        window.fetch = (path, options = {}) => {
+                            if (options.method !== "PATCH" || window.lost.length === 2) return ask(path, options);
+                            if (window.lost.push(options.body) === 1) return Promise.reject(new TypeError("no network"));
+                            return Promise.resolve(new Response("", { status: 429 }));
+                        };
+                        """)
+                    try await browser.open(stage.link.text)
+                    let fragment = try #require(await stage.desk.fragments.next())
+                    for lost in [0, 1] {
+                        let body = try #require(try await browser.evaluate("window.lost[\(lost)]").string)
+                        #expect(fragment.hasPrefix(body), "\(body) is not in \(fragment)")
+                    }
+                }
+            }
+        }
+
         @Test func aRefusalIsShownWithItsReason() async throws {
             try await PageStage.with(decision: { _ in .refused("not now") }) { stage in
                 try await Browser.with(.chromium) { browser in

@@ -69,16 +69,19 @@ extension ViewerPage {
             async trickle() {
                 if (!this.hasAnswer || !this.resource || this.isTrickling) return;
                 this.isTrickling = true;
+                let failures = 0;
                 while (this.candidates.length && this.hasAnswer && !this.isOver) {
                     const found = this.candidates, some = found.slice(0, 40);
                     const body = this.fragment(some, this.credentials);
                     const headers = { 'Content-Type': 'application/trickle-ice-sdpfrag', ...this.bearer };
                     if (this.etag) headers['If-Match'] = this.etag;
                     try {
-                        // A server that takes no candidates finds ours by their checks.
-                        await this.ask(this.resource, { method: 'PATCH', headers, body });
+                        const answer = await this.ask(this.resource, { method: 'PATCH', headers, body });
+                        if (answer.status === 429 || answer.status === 503) throw new Error('busy');
+                        // A server that takes no candidates, or these no more (412), finds ours by their checks.
                         found.splice(0, some.length);
-                    } catch { await sleep(300); }
+                        failures = 0;
+                    } catch { await sleep(Math.min(300 * ++failures, 1000)); }
                 }
                 this.isTrickling = false;
             }
@@ -91,7 +94,7 @@ extension ViewerPage {
                     let isOpen = false;
                     const limit = setTimeout(() => stream.abort(), 5000);
                     try {
-                        const answer = await fetch(`/${link.id}/events`, { headers: { Accept: 'text/event-stream', ...this.bearer }, cache: 'no-store', signal: stream.signal });
+                        const answer = await this.ask(`/${link.id}/events`, { headers: { Accept: 'text/event-stream', ...this.bearer }, signal: stream.signal });
                         clearTimeout(limit);
                         if (answer.status === 404 || answer.status === 410 || answer.status === 401) return this.hostIsGone('The host has stopped sharing.');
                         if (answer.ok && answer.body) {
@@ -191,11 +194,11 @@ extension ViewerPage {
 
             leave() {
                 if (this.place) {
-                    fetch(this.place, { method: 'DELETE', keepalive: true }).catch(() => {});
+                    fetch(this.place, { method: 'DELETE', redirect: 'error', keepalive: true }).catch(() => {});
                     this.place = null;
                 }
                 if (this.resource) {
-                    fetch(this.resource, { method: 'DELETE', headers: this.bearer, keepalive: true }).catch(() => {});
+                    fetch(this.resource, { method: 'DELETE', headers: this.bearer, redirect: 'error', keepalive: true }).catch(() => {});
                     this.resource = null;
                 }
             }

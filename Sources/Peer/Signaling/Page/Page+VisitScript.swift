@@ -35,9 +35,15 @@ extension ViewerPage {
             constructor(name) {
                 this.name = name;
                 this.abort = new AbortController();
-                this.resource = null;
-                this.etag = null;
-                this.isOver = false;
+                this.isOver = this.isInterrupted = this.isRecovering = this.isTrickling = false;
+                // Of all its connections: the certificate, its fingerprint, and what the host gave for it.
+                this.certificates = this.mine = this.place = this.bearer = this.iceServers = null;
+                // Of the connection of now (see prepare), its session, and its last offer and answer.
+                this.pc = this.resource = this.etag = this.credentials = this.remote = null;
+                this.candidates = [];
+                this.hosts = 0;
+                this.hasAnswer = false;
+                this.stream = null;
                 // What tells a host that has gone from a network that has: see isHostGone.
                 this.usualHosts = this.refusals = 0;
                 this.suspectedAt = -Infinity;
@@ -156,7 +162,7 @@ extension ViewerPage {
                     }
                     if (look.status === 202) { await sleep(50); continue; }
                     if (look.status === 429 || look.status === 503) { await sleep(2000); continue; }
-                    if (look.status !== 202) this.place = null;
+                    this.place = null;
                     if (look.status === 200) return await look.json();
                     if (look.status === 403) throw new Stop('refused', sentence(await reasonOf(look), 'The host has refused.'));
                     const reason = await reasonOf(look);
