@@ -108,7 +108,7 @@ final class Broadcast: ViewerConnectionDelegate {
                 .failure(OfferRefusal(.unprocessable, "The offer's certificate is not the one that was let in.")))
         }
         // Who comes again instead of coming back leaves nothing behind.
-        for old in viewers.values where old.isInterrupted && old.fingerprint == viewer.fingerprint {
+        for old in viewers.values where !old.isReceiving && old.fingerprint == viewer.fingerprint {
             old.close()
             viewerEnded(old, EndReason(.viewerLeft, "the viewer came again"))
         }

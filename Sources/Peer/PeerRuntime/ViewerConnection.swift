@@ -26,7 +26,6 @@ final class ViewerConnection: SecureTransportDelegate {
     private(set) var isConnected = false
     /// Connected, and not silent.
     var isReceiving: Bool { isConnected && !consent.isInterrupted }
-    var isInterrupted: Bool { isConnected && consent.isInterrupted }
     private var consent: Consent
     private var remote: ICECredentials?
     private var lastRestart: MediaInstant?

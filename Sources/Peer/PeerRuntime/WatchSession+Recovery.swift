@@ -46,32 +46,33 @@ extension WatchSession {
     func recover(_ client: SignalingClient) async {
         var attempts = 0
         var refusals = 0
-        var fruitless = 0
+        var canRestart = true
         while !Task.isCancelled, await outage() != nil {
             attempts += 1
             let patience = Duration.seconds(attempts <= 4 ? 2 : 3)
             do {
                 let addresses = ICEAgent.machineAddresses()
-                if fruitless < 2 {
+                if canRestart {
                     do {
                         try await restart(client, patience)
                     } catch let error as SignalingError where error.code == .gone || error.code == .offerRefused {
                         // No such session, or a server that knows no restart: another session.
-                        fruitless = 2
+                        canRestart = false
                         try await rejoin(client, patience)
                     }
                 } else {
                     try await rejoin(client, patience)
                 }
-                fruitless += 1
                 refusals = 0
-                await pause(.seconds(4), addresses)
+                let hasMoved = await pause(.seconds(canRestart ? 3 : 4), addresses)
+                // One that led nowhere will not lead anywhere the next time, unless from elsewhere.
+                canRestart = canRestart && hasMoved
             } catch let reason as EndReason where reason.code == .hostEnded || reason.code == .refused {
                 return outcome.settle(reason)
             } catch {
                 refusals = isRefusal(error) ? refusals + 1 : 0
                 if refusals >= Self.refusalLimit { return outcome.settle(hostHasGone) }
-                await pause(Self.refusalInterval, nil)
+                _ = await pause(Self.refusalInterval, nil)
             }
         }
         await core.ifRunning { $0.dropUnansweredRestart() }
@@ -107,12 +108,14 @@ extension WatchSession {
     private struct NoAddress: Error {}
 
     /// Until the host is heard, or this machine's addresses are others, or the time is over.
-    private func pause(_ limit: Duration, _ addresses: [String]?) async {
+    /// - Returns: whether the addresses are others.
+    private func pause(_ limit: Duration, _ addresses: [String]?) async -> Bool {
         let deadline = ContinuousClock.now + limit
         while !Task.isCancelled, ContinuousClock.now < deadline, await outage() != nil {
-            if let addresses, ICEAgent.machineAddresses() != addresses { return }
+            if let addresses, ICEAgent.machineAddresses() != addresses { return true }
             try? await Task.sleep(for: .milliseconds(100))
         }
+        return false
     }
 
     private func outage() async -> MediaDuration? { await core.ifRunning { $0.outage } ?? nil }
