@@ -16,6 +16,12 @@ struct RateController {
     /// Of a second, at most.
     private static let easing = 0.4
     private static let ownQueuePackets = 4.0
+    /// A screen that rests sends less than this share of what it could.
+    private static let restingShare = 0.65
+    /// Less than this is no queue, but chance.
+    private static let leastQueue = MediaDuration.milliseconds(8)
+    /// A REMB comes about every second.
+    private static let reportLasts = MediaDuration.seconds(10)
     private static let freeAfterQueue = MediaDuration.seconds(2)
     private static let freeAfterDecrease = MediaDuration.seconds(8)
     private static let longestWithoutEmpty = MediaDuration.seconds(15)
@@ -25,7 +31,7 @@ struct RateController {
     private var bursts = BurstMeter()
     private(set) var loss = LossLimit()
     private var rivalry = Rivalry()
-    /// What was sent when rivals were last there.
+    /// What delay allowed when rivals were last there.
     private var rivalRate: (rate: Bitrate, at: MediaInstant)?
     private var lastWay: MediaDuration?
     private var lastPicture: MediaInstant?
@@ -43,7 +49,8 @@ struct RateController {
     private var overuseSince: MediaInstant?
     private var lastDecrease: MediaInstant?
     private var lastUpdate: MediaInstant?
-    private var reported: Bitrate?
+    /// What the other side says itself, as long as it goes on saying so.
+    private var reported: (rate: Bitrate, until: MediaInstant)?
     /// What the media may take.
     private(set) var estimate: Bitrate
     /// What the path carries; not cut to the media's maximum.
@@ -62,7 +69,7 @@ struct RateController {
         delayRate = min(start, maximum)
         estimate = delayRate
         pathRate = delayRate
-        floor = minimum
+        floor = self.minimum
         floorSince = now
         recent = (start, start)
     }
@@ -120,13 +127,10 @@ struct RateController {
         hasFeedback = true
         queue.finishBatch()
         if let result = bursts.takeResult() { confirm(result, now) }
-        let elapsed = lastUpdate.map { min(now - $0, .seconds(1)) } ?? .zero
         let lastUpdateBefore = lastUpdate
-        lastUpdate = now
-        // A screen rests most of the time: what it does not use says nothing about what it could.
-        isApplicationLimited = Double(sending.bitsPerSecond) < 0.65 * Double(estimate.bitsPerSecond)
+        let elapsed = begin(now, sending)
         let allowed = allowedQueue
-        if queue.standing > .milliseconds(8) { lastQueue = now }
+        if queue.standing > Self.leastQueue { lastQueue = now }
         rivalry.update(
             now: now, elapsed: elapsed, queue: queue.standing, sending: sending,
             arriving: acknowledged.rate ?? delayRate, hasLosses: hasLosses, isAtMinimum: delayRate <= minimum)
@@ -139,7 +143,7 @@ struct RateController {
             rivalRate = (delayRate, now)
             overuseSince = nil
             contend(now, elapsed, roundTrip)
-        } else if trend.signal == .overuse && queue.standing > max(allowed, .milliseconds(15))
+        } else if (trend.signal == .overuse && queue.standing > max(allowed, .milliseconds(15)))
             || queue.standing > .milliseconds(90)
         {
             decrease(now, roundTrip)
@@ -169,16 +173,14 @@ struct RateController {
             queue.note(sent: now, arrival: now + sample)
             queue.finishBatch()
         }
-        let elapsed = lastUpdate.map { min(now - $0, .seconds(1)) } ?? .zero
-        lastUpdate = now
-        isApplicationLimited = Double(sending.bitsPerSecond) < 0.65 * Double(estimate.bitsPerSecond)
+        let elapsed = begin(now, sending)
         if queue.standing > .milliseconds(70) {
             let base = isApplicationLimited ? delayRate : min(delayRate, sending)
             if !isApplicationLimited { capacity = base }
             delayRate = max(Bitrate(bitsPerSecond: Int(0.75 * Double(base.bitsPerSecond))), minimum)
             lastDecrease = now
         } else if fraction < 0.02, !isApplicationLimited, queue.standing < .milliseconds(30),
-            reported.map({ delayRate.bitsPerSecond / 3 < $0.bitsPerSecond / 2 }) ?? true
+            reported.map({ delayRate.bitsPerSecond / 3 < $0.rate.bitsPerSecond / 2 }) ?? true
         {
             increase(elapsed, roundTrip)
         }
@@ -187,12 +189,22 @@ struct RateController {
 
     /// REMB.
     mutating func noteReported(_ bitrate: Bitrate, now: MediaInstant, roundTrip: MediaDuration) {
-        reported = max(bitrate, minimum)
+        reported = (max(bitrate, minimum), now + Self.reportLasts)
         hasFeedback = true
         settle(now, roundTrip)
     }
 
     // MARK: The parts
+
+    /// News came in.
+    /// - Returns: for how long that lasted, a second at most.
+    private mutating func begin(_ now: MediaInstant, _ sending: Bitrate) -> MediaDuration {
+        defer { lastUpdate = now }
+        // A screen rests most of the time: what it does not use says nothing about what it could.
+        isApplicationLimited =
+            Double(sending.bitsPerSecond) < Self.restingShare * Double(estimate.bitsPerSecond)
+        return lastUpdate.map { min(now - $0, .seconds(1)) } ?? .zero
+    }
 
     private mutating func confirm(_ result: BurstMeter.Result, _ now: MediaInstant) {
         if result.isSaturated { capacity = capacity.map { mix($0, result.rate, 0.3) } ?? result.rate }
@@ -223,7 +235,7 @@ struct RateController {
     /// makes flows alike.
     private var allowedQueue: MediaDuration {
         let own = Self.ownQueuePackets * 9_600 / Double(max(delayRate.bitsPerSecond, 1))
-        return .milliseconds(8) + .microseconds(Int(min(own, 0.05) * 1e6))
+        return Self.leastQueue + .microseconds(Int(min(own, 0.05) * 1e6))
     }
 
     private mutating func decrease(_ now: MediaInstant, _ roundTrip: MediaDuration) {
@@ -271,7 +283,7 @@ struct RateController {
     /// A queue that never empties is in time taken for the way itself, and whoever comes later takes it so from the beginning: for a
     /// moment we send less, until it is empty.
     private mutating func drain(_ now: MediaInstant) {
-        if queue.standing < .milliseconds(8) || isApplicationLimited || rivalry.isActive {
+        if queue.standing < Self.leastQueue || isApplicationLimited || rivalry.isActive {
             lastEmpty = now
             drainUntil = nil
         } else if let until = drainUntil {
@@ -312,7 +324,9 @@ struct RateController {
         if rivalry.isActive { loss.raise(to: delayRate) }
         var rate = min(delayRate, loss.rate ?? ceiling)
         if drainUntil != nil { rate = Bitrate(bitsPerSecond: rate.bitsPerSecond / 10 &* 7) }
-        if let reported { rate = min(rate, reported) }
+        if let said = reported {
+            if now < said.until { rate = min(rate, said.rate) } else { reported = nil }
+        }
         pathRate = max(rate, minimum)
         estimate = min(pathRate, maximum)
     }
