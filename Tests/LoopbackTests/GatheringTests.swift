@@ -40,35 +40,64 @@ import VPXCodec
     }
 
     @Test func anOfferThatWaitsForCandidatesIsRefusedWhenTheBroadcastEnds() async throws {
-        let loop = NetworkLoop(name: "net-0")
-        let identity = try Identity.ephemeral()
+        let stage = try Stage()
         let told = Monitor<[Bool]>([])
-        let settings = Broadcast.Settings(
-            identity: .init(identity), fingerprint: identity.fingerprint, maximumBitrate: .kilobits(1_000), audio: [],
-            maximumViewers: 1, includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
-        let core = LoopBound(
-            loop,
-            making: {
-                Broadcast(
-                    loop: loop, settings: settings, frames: FrameQueues(), packets: .init(capacity: 1, bytes: 1_500),
-                    emit: { _ in })
-            })
-        let print = try #require(Fingerprint(sha256: identity.fingerprint))
-        let credentials = try #require(
-            ICECredentials(usernameFragment: "abcd", password: String(repeating: "a", count: 22)))
-        let offer = viewerOffer(credentials: credentials, fingerprint: print)
-        let viewer = Viewer(
-            knock: nil, name: "viewer", kind: "share", address: "127.0.0.1", fingerprint: identity.fingerprint)
-        await core.finish { [servers] broadcast, done in
+        await stage.core.finish { [servers] broadcast, done in
             broadcast.servers = servers
-            broadcast.open(offer: offer, viewer: viewer, words: "") { result in
+            broadcast.open(offer: stage.offer, viewer: stage.viewer, words: "") { result in
                 told.change { $0.append((try? result.get()) != nil) }
             }
             #expect(told.with { $0 }.isEmpty)
             broadcast.end(done)
         }
         #expect(told.with { $0 } == [false])
-        loop.stop()
+        stage.loop.stop()
+    }
+
+    /// There is room for one; a session that it has left behind does not keep it out.
+    @Test func whoComesAgainTakesItsOwnPlace() async throws {
+        let stage = try Stage()
+        let refused = Monitor<[String]>([])
+        await stage.core.finish { [servers] broadcast, done in
+            broadcast.servers = servers
+            for name in ["first", "again"] {
+                broadcast.open(offer: stage.offer, viewer: stage.viewer, words: "") { result in
+                    if case .failure = result { refused.change { $0.append(name) } }
+                }
+            }
+            #expect(refused.with { $0 } == ["first"])
+            broadcast.end(done)
+        }
+        stage.loop.stop()
+    }
+
+    /// A broadcast for one viewer, and that viewer's offer.
+    private struct Stage {
+        let loop = NetworkLoop(name: "net-0")
+        let core: LoopBound<Broadcast>
+        let offer: String
+        let viewer: Viewer
+
+        init() throws {
+            let identity = try Identity.ephemeral()
+            let settings = Broadcast.Settings(
+                identity: .init(identity), fingerprint: identity.fingerprint, maximumBitrate: .kilobits(1_000),
+                audio: [], maximumViewers: 1, includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
+            let loop = loop
+            core = LoopBound(
+                loop,
+                making: {
+                    Broadcast(
+                        loop: loop, settings: settings, frames: FrameQueues(),
+                        packets: .init(capacity: 1, bytes: 1_500), emit: { _ in })
+                })
+            let print = try #require(Fingerprint(sha256: identity.fingerprint))
+            let credentials = try #require(
+                ICECredentials(usernameFragment: "abcd", password: String(repeating: "a", count: 22)))
+            offer = viewerOffer(credentials: credentials, fingerprint: print)
+            viewer = Viewer(
+                knock: nil, name: "viewer", kind: "share", address: "127.0.0.1", fingerprint: identity.fingerprint)
+        }
     }
 }
 

@@ -11,6 +11,9 @@ struct ChangeSlices {
     /// What a thorough search takes, in nanoseconds for each byte that comes out.
     private var thoroughCost = 1_500.0
 
+    /// Of the time that a slice is on its way, what the next one's search may take.
+    private static let largestShare = 0.65
+
     /// The coarsest that is still readable: 30 dB on small text.
     static let worstQuantizer = 49
 
@@ -22,7 +25,8 @@ struct ChangeSlices {
 
     /// How to search, so that a slice is made well before the last one has left.
     func search(at bitrate: Bitrate) -> MotionSearch {
-        row > 0 && thoroughCost * Double(bitrate.bitsPerSecond) / 8 < 0.65e9 ? .thorough : .wide
+        let share = thoroughCost * Double(bitrate.bitsPerSecond) / 8 / 1e9
+        return row > 0 && share < Self.largestShare ? .thorough : .wide
     }
 
     mutating func begin(quantizer: Int) {
@@ -39,7 +43,6 @@ struct ChangeSlices {
     mutating func note(_ search: MotionSearch, _ time: Duration, bytes: Int) {
         guard search == .thorough else { return thoroughCost *= 0.9 }
         guard bytes > 4_000 else { return }
-        let nanoseconds = Double(time.components.seconds) * 1e9 + Double(time.components.attoseconds) / 1e9
-        thoroughCost += (nanoseconds / Double(bytes) - thoroughCost) / 4
+        thoroughCost += (time / .nanoseconds(1) / Double(bytes) - thoroughCost) / 4
     }
 }

@@ -94,9 +94,6 @@ final class Broadcast: ViewerConnectionDelegate {
         answer done: @escaping @Sendable (Result<OpenedSession, OfferRefusal>) -> Void
     ) {
         guard !isEnded else { return done(.failure(OfferRefusal(.notLive, "The broadcast has ended."))) }
-        guard viewers.count < settings.maximumViewers else {
-            return done(.failure(OfferRefusal(.busy, "The host has as many viewers as it can serve.")))
-        }
         let offer: ViewerOffer
         do throws(OfferError) {
             offer = try ViewerOffer(text)
@@ -111,6 +108,9 @@ final class Broadcast: ViewerConnectionDelegate {
         for old in viewers.values where !old.isReceiving && old.fingerprint == viewer.fingerprint {
             old.close()
             viewerEnded(old, EndReason(.viewerLeft, "the viewer came again"))
+        }
+        guard viewers.count < settings.maximumViewers else {
+            return done(.failure(OfferRefusal(.busy, "The host has as many viewers as it can serve.")))
         }
         let id = SessionID.random()
         let description = ViewerDescription(

@@ -201,7 +201,8 @@ public final class HostSession: BroadcastDesk {
         let configuration = configuration
         var settings = SignalingServer.Configuration(
             host: configuration.listenHost, port: configuration.listenPort, fixedToken: configuration.fixedToken)
-        settings.sessionCapacity = configuration.maximumViewers
+        // Of the viewers, the broadcast takes no more than its limit; sessions that nobody misses yet do not keep out who comes again.
+        settings.sessionCapacity = configuration.maximumViewers * 2
         settings.iceServers = servers.servers
         await findServers()
         let server = SignalingServer(identity: identity, configuration: settings, desk: self, logger: .silent)
