@@ -334,6 +334,7 @@ final class VideoPipeline: @unchecked Sendable {
         request.isStored = wish.keeping.mayStore && now - lane.lastStored >= Self.storingInterval
         request.recoversFrom = recoversFrom
         lane.lastFrame = now
+        let isRest = lane.encoder.isBehind
         let frame: EncodedFrame?
         do throws(CodecFailure) {
             frame = try lane.encoder.encode(canvas, changed: lane.changed, at: now, request)
@@ -366,7 +367,7 @@ final class VideoPipeline: @unchecked Sendable {
         let size = canvas.size
         counters.with {
             $0.frames += 1
-            $0.refinements += isRefinement ? 1 : 0
+            $0.refinements += isRefinement && !isRest ? 1 : 0
             $0.keyframes += frame.isKeyframe ? 1 : 0
             $0.recoveries += frame.references.recovered != nil ? 1 : 0
             $0.upperLayerFrames += frame.layer > 0 ? 1 : 0
@@ -379,7 +380,7 @@ final class VideoPipeline: @unchecked Sendable {
             isKeyframe: frame.isKeyframe, encoding: lane.id, layer: frame.layer, captured: captured,
             changedSince: lane.changedSince, references: frame.references)
         if frames[lane.id].push(frame.bytes, info) {
-            lane.changedSince = nil
+            if !lane.encoder.isBehind { lane.changedSince = nil }
             ring()
         } else {
             counters.with { $0.skipped += 1 }
