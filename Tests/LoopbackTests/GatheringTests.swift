@@ -54,18 +54,23 @@ import VPXCodec
         stage.loop.stop()
     }
 
-    /// There is room for one; a session that it has left behind does not keep it out.
-    @Test func whoComesAgainTakesItsOwnPlace() async throws {
+    /// There is room for one; a session that it has left behind does not keep it out. Another program with the same certificate takes
+    /// nobody's place.
+    @Test(arguments: [true, false])
+    func whoComesAgainTakesItsOwnPlace(isSameKnock: Bool) async throws {
         let stage = try Stage()
+        let other = Viewer(
+            knock: isSameKnock ? stage.viewer.knock : .random(), name: "viewer", kind: "share", address: "127.0.0.1",
+            fingerprint: stage.viewer.fingerprint)
         let refused = Monitor<[String]>([])
         await stage.core.finish { [servers] broadcast, done in
             broadcast.servers = servers
-            for name in ["first", "again"] {
-                broadcast.open(offer: stage.offer, viewer: stage.viewer, words: "") { result in
+            for (name, viewer) in [("first", stage.viewer), ("second", other)] {
+                broadcast.open(offer: stage.offer, viewer: viewer, words: "") { result in
                     if case .failure = result { refused.change { $0.append(name) } }
                 }
             }
-            #expect(refused.with { $0 } == ["first"])
+            #expect(refused.with { $0 } == [isSameKnock ? "first" : "second"])
             broadcast.end(done)
         }
         stage.loop.stop()
@@ -96,7 +101,8 @@ import VPXCodec
                 ICECredentials(usernameFragment: "abcd", password: String(repeating: "a", count: 22)))
             offer = viewerOffer(credentials: credentials, fingerprint: print)
             viewer = Viewer(
-                knock: nil, name: "viewer", kind: "share", address: "127.0.0.1", fingerprint: identity.fingerprint)
+                knock: .random(), name: "viewer", kind: "share", address: "127.0.0.1",
+                fingerprint: identity.fingerprint)
         }
     }
 }

@@ -105,7 +105,7 @@ final class Broadcast: ViewerConnectionDelegate {
                 .failure(OfferRefusal(.unprocessable, "The offer's certificate is not the one that was let in.")))
         }
         // Who comes again instead of coming back leaves nothing behind.
-        for old in viewers.values where !old.isReceiving && old.fingerprint == viewer.fingerprint {
+        for old in viewers.values where old.isReplaced(by: viewer) {
             old.close()
             viewerEnded(old, EndReason(.viewerLeft, "the viewer came again"))
         }
@@ -133,7 +133,7 @@ final class Broadcast: ViewerConnectionDelegate {
                 ntpEpoch: WallClock.now(),
                 now: NetworkLoop.now())
             connection = ViewerConnection(
-                id: id, fingerprint: viewer.fingerprint, description: description, loop: loop, transport: transport,
+                id: id, viewer: viewer, description: description, loop: loop, transport: transport,
                 sender: sender, delegate: self)
         } catch {
             return done(.failure(OfferRefusal(.busy, "The host cannot open a connection: \(error)")))

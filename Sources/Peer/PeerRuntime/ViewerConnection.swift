@@ -20,12 +20,19 @@ protocol ViewerConnectionDelegate: AnyObject {
 /// The host's side of one viewer: its transport and its sender. Confined to the network loop.
 final class ViewerConnection: SecureTransportDelegate {
     let id: SessionID
-    /// Of the viewer's certificate.
-    let fingerprint: [UInt8]
+    private let viewer: Viewer
     let description: ViewerDescription
     private(set) var isConnected = false
     /// Connected, and not silent.
     var isReceiving: Bool { isConnected && !consent.isInterrupted }
+    /// The newcomer is this viewer, who comes again instead of coming back. Two programs of one person may have one certificate, but
+    /// each has knocked.
+    func isReplaced(by newcomer: Viewer) -> Bool {
+        guard !isReceiving, newcomer.fingerprint == viewer.fingerprint, newcomer.knock == viewer.knock else {
+            return false
+        }
+        return isConnected || viewer.knock != nil
+    }
     private var consent: Consent
     private var remote: ICECredentials?
     private var lastRestart: MediaInstant?
@@ -58,12 +65,12 @@ final class ViewerConnection: SecureTransportDelegate {
     static let connectLimit = MediaDuration.seconds(20)
 
     init(
-        id: SessionID, fingerprint: [UInt8], description: ViewerDescription, loop: NetworkLoop,
+        id: SessionID, viewer: Viewer, description: ViewerDescription, loop: NetworkLoop,
         transport: SecureTransport, sender: MediaSender,
         delegate: any ViewerConnectionDelegate
     ) {
         self.id = id
-        self.fingerprint = fingerprint
+        self.viewer = viewer
         self.description = description
         self.loop = loop
         self.transport = transport
