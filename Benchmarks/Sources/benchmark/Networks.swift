@@ -187,6 +187,7 @@ struct Networks {
 
     private struct Endurance {
         let loss: Double
+        let burst: Double
         let path: EmulatedPath
         let host: ShareHost
         let viewer: ShareViewer
@@ -194,10 +195,13 @@ struct Networks {
         var longestFreeze = 0.0
         var note = ""
 
-        init(binary: String, loss: Double) throws {
+        init(binary: String, loss: Double, burst: Double) throws {
             self.loss = loss
+            self.burst = burst
             path = try EmulatedPath(
-                LinkConditions(kilobits: 10_000, queueMilliseconds: 500, delayMilliseconds: 25, lossPercent: loss))
+                LinkConditions(
+                    kilobits: 10_000, queueMilliseconds: 500, delayMilliseconds: 25, lossPercent: loss,
+                    burstPackets: burst))
             host = try ShareHost(binary: binary, display: nil, arguments: ["--source", "test"], over: path)
             viewer = try host.join(display: nil, arguments: [])
         }
@@ -214,21 +218,24 @@ struct Networks {
         }
     }
 
-    /// The test picture and its sound for minutes, to viewers without a window; both losses at the same time.
+    /// The test picture and its sound for minutes, to viewers without a window; all losses at the same time.
     func measureEndurance(minutes: Int) throws {
         Table.title("\(minutes) minutes of loss, both ways, 10 Mbit/s, round trip 50 ms")
         Table.header([
-            "lost", "frames", "key frames", "longest freeze ms", "sound played", "video packets lost", "ended early",
+            "lost", "in runs of", "frames", "key frames", "longest freeze ms", "sound played", "video packets lost",
+            "ended early",
             "note",
         ])
-        var runs = try [5.0, 10].map { try Endurance(binary: binary, loss: $0) }
+        var runs = try [(5.0, 1.0), (10, 1), (5, 4), (10, 4)].map {
+            try Endurance(binary: binary, loss: $0.0, burst: $0.1)
+        }
         let begin = monotonicSeconds()
         while monotonicSeconds() - begin < Double(minutes) * 60, runs.contains(where: { $0.note.isEmpty }) {
             for index in runs.indices { runs[index].follow(since: begin) }
         }
         for run in runs {
             Table.row([
-                "\(cell(run.loss)) %", cell(run.last["frames"]),
+                "\(cell(run.loss)) %", cell(run.burst), cell(run.last["frames"]),
                 cell(run.host.process.events.last("statistics")?["keyframes"]),
                 run.longestFreeze > 0 ? cell(run.longestFreeze) : "-",
                 "\(cell(run.last["audioFrames"] / 48_000, 1)) s of \(cell(monotonicSeconds() - begin, 1))",
