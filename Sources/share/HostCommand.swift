@@ -280,7 +280,7 @@ enum HostNarrator {
                     "code": .string(reason.code.rawValue),
                     "viewers": .integer(viewers),
                 ])
-            Words.say("share: \(title(who)) has gone: \(reason.sentence)")
+            if reason != .cameAgain { Words.say("share: \(title(who)) has gone: \(reason.sentence)") }
             if !reason.remedy.isEmpty { Words.say("       \(reason.remedy)") }
         case .warning(let sentence): Words.say("share: \(sentence)")
         case .ended: break

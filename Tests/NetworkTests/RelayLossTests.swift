@@ -80,7 +80,9 @@ import Testing
         #expect(meeting.viewer.exitCode() == 74)
         try meeting.host.event("viewer-left", seconds: 10)
         for words in [meeting.viewer.errorText, meeting.host.errorText] {
-            #expect(words.contains(":3478?transport=udp cannot be reached"), "\(words)")
+            // The kernel says that a port is closed once a second at most.
+            let isSilent = words.contains(":3478?transport=udp does not answer")
+            #expect(words.contains(":3478?transport=udp cannot be reached") || isSilent, "\(words)")
             #expect(words.contains(":3479?transport=udp does not accept the user name and credential"), "\(words)")
             #expect(words.contains("time-limited ones may be over"), "\(words)")
             #expect(!words.contains(limited.credential))

@@ -107,7 +107,7 @@ final class Broadcast: ViewerConnectionDelegate {
         // Who comes again instead of coming back leaves nothing behind.
         for old in viewers.values where old.isReplaced(by: viewer) {
             old.close()
-            viewerEnded(old, EndReason(.viewerLeft, "the viewer came again"))
+            viewerEnded(old, .cameAgain)
         }
         guard viewers.count < settings.maximumViewers else {
             return done(.failure(OfferRefusal(.busy, "The host has as many viewers as it can serve.")))

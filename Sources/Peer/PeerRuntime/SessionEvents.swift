@@ -49,6 +49,9 @@ public struct EndReason: Error, Sendable, Equatable {
         self.init(.noRoute, route.sentence(other: other), remedy: route.remedy(other: other))
         self.route = route
     }
+
+    /// A viewer's session whose place its next one takes.
+    public static let cameAgain = EndReason(.viewerLeft, "the viewer came again")
 }
 
 public enum BroadcastEvent: Sendable {
