@@ -212,13 +212,8 @@ public final class VP8Encoder: VideoEncoder {
             // There is room: take along what is soft elsewhere.
             added = sharpness.addBatch(to: &active, byteBudget: bytes / 4, at: instant)
         }
-        let settings = VP8FrameSettings(
-            quantizer: change.quantizer, isKeyframe: false, search: change.search, stored: plan.stored,
-            teachesProbabilities: plan.teachesProbabilities)
-        guard var frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
-        spend(frame)
-        sharpness?.noteEncoded(active, quantizer: frame.quantizer)
-        frame.references = kept.note(plan, sharpness)
+        let made = try encodeActive(core, picture, plan, at: instant, change.quantizer, change.search)
+        guard let frame = made else { return nil }
         noteChange(change, frame, request.bitrate, at: instant, isPure: added == 0)
         return frame
     }
@@ -265,12 +260,21 @@ public final class VP8Encoder: VideoEncoder {
         var plan = plan
         // Only a whole picture is worth keeping.
         if active != base.lacks { plan.stored = nil }
+        let begin = ContinuousClock.now
+        guard let frame = try encodeActive(core, picture, plan, at: instant, quantizer, search) else { return nil }
+        slices.note(search, .now - begin, bytes: frame.bytes.count)
+        return frame
+    }
+
+    /// A frame of the base with what is in `active`, as planned.
+    private func encodeActive(
+        _ core: VP8EncoderCore, _ picture: I420Picture, _ plan: KeptFrames.Plan, at instant: MediaInstant,
+        _ quantizer: Int, _ search: MotionSearch
+    ) throws(CodecFailure) -> EncodedFrame? {
         let settings = VP8FrameSettings(
             quantizer: quantizer, isKeyframe: false, search: search, stored: plan.stored,
             teachesProbabilities: plan.teachesProbabilities)
-        let begin = ContinuousClock.now
         guard var frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
-        slices.note(search, .now - begin, bytes: frame.bytes.count)
         spend(frame)
         sharpness?.noteEncoded(active, quantizer: frame.quantizer)
         frame.references = kept.note(plan, sharpness)
@@ -315,13 +319,8 @@ public final class VP8Encoder: VideoEncoder {
         let added = sharpness?.addBatch(
             to: &active, byteBudget: max(base.bucket.credit, Self.smallestBatchBytes), at: instant)
         guard let added, added > 0 else { return nil }
-        let settings = VP8FrameSettings(
-            quantizer: Self.refiningQuantizer, isKeyframe: false, search: .wide, stored: plan.stored,
-            teachesProbabilities: plan.teachesProbabilities)
-        guard var frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
-        spend(frame)
-        sharpness?.noteEncoded(active, quantizer: frame.quantizer)
-        frame.references = kept.note(plan, sharpness)
+        let made = try encodeActive(core, picture, plan, at: instant, Self.refiningQuantizer, .wide)
+        guard let frame = made else { return nil }
         sharpness?.noteCost(blocks: added, bytes: frame.bytes.count)
         return frame
     }
