@@ -75,12 +75,7 @@ struct RelayTests {
         let (host, link) = try await host([server(relay, "udp"), server(relay, "tcp")]) { event in
             if case .warning(let sentence) = event { warnings.change { $0.append(sentence) } }
         }
-        let seen = Seen()
-        let (viewer, path, running) = try watch(link, seen)
-        #expect(await seen.wait { $0.counters.count >= 5 })
-        #expect(path.with { $0 }?.hasPrefix("direct") == true)
-        viewer.leave()
-        #expect(await running.value.code == .stopped)
+        try await watchDirectly(link)
         let told = await waiting(warnings) { $0.count == 2 ? $0 : nil }
         #expect(told?.allSatisfy { $0.contains("does not accept the user name") } == true, "\(told ?? [])")
         #expect(told?.contains { $0.contains("secret") } == false)
@@ -91,12 +86,17 @@ struct RelayTests {
         let relay = try RelayServer(password: "secret")
         let (host, link) = try await host([server(relay, "udp"), server(relay, "tcp")])
         relay.kill()
+        try await watchDirectly(link)
+        await host.stop(EndReason(.stopped, "done"))
+    }
+
+    /// A viewer gets pictures, over no relay, and leaves.
+    private func watchDirectly(_ link: Link) async throws {
         let seen = Seen()
         let (viewer, path, running) = try watch(link, seen)
         #expect(await seen.wait { $0.counters.count >= 5 })
         #expect(path.with { $0 }?.hasPrefix("direct") == true)
         viewer.leave()
         #expect(await running.value.code == .stopped)
-        await host.stop(EndReason(.stopped, "done"))
     }
 }

@@ -91,7 +91,7 @@ struct AudioTrack {
         while count < distances.count {
             let distance = distances[count]
             guard (1..<Self.capacity).contains(distance), nextToWrite >= Int64(distance) else { break }
-            let old = kept[Int((nextToWrite &- Int64(distance)) % Int64(Self.capacity))]
+            let old = kept[place(behind: distance)]
             let offset = old.timestamp.distance(to: stamp)
             left &-= RedundantPayload.headerLength &+ old.length
             guard old.sequence == nextToWrite &- Int64(distance), offset == distance &* frames, left >= 0,
@@ -102,19 +102,24 @@ struct AudioTrack {
         return count
     }
 
+    /// Of the packet so many before the one that is written next.
+    private func place(behind distance: Int) -> Int {
+        Int((nextToWrite &- Int64(distance)) % Int64(Self.capacity))
+    }
+
     /// The oldest first.
     private func writeOlder(
         _ distances: SoundDistances, _ stamp: RTPTimestamp, into writer: inout ByteWriter
     ) throws(BufferFull) {
         for index in stride(from: distances.count &- 1, through: 0, by: -1) {
-            let old = kept[Int((nextToWrite &- Int64(distances[index])) % Int64(Self.capacity))]
+            let old = kept[place(behind: distances[index])]
             try RedundantPayload.write(
                 payloadType: stream.payloadType, timestampOffset: old.timestamp.distance(to: stamp), length: old.length,
                 into: &writer)
         }
         try RedundantPayload.write(payloadType: stream.payloadType, into: &writer)
         for index in stride(from: distances.count &- 1, through: 0, by: -1) {
-            let place = Int((nextToWrite &- Int64(distances[index])) % Int64(Self.capacity))
+            let place = place(behind: distances[index])
             let old = kept[place]
             try writer.write(
                 UnsafeRawBufferPointer(rebasing: slab[place][old.offset..<(old.offset &+ old.length)]))

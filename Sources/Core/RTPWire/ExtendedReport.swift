@@ -83,11 +83,7 @@ public struct ExtendedReport {
     /// Asks for an answer, 20 bytes.
     /// - Throws: `BufferFull`; nothing was written then.
     public static func write(ssrc: UInt32, time: NTPTimestamp, into writer: inout ByteWriter) throws(BufferFull) {
-        let start = try writer.openRTCP(type: RTCPType.extendedReport, count: 0, bodyLength: 16)
-        try writer.write(uint32: ssrc)
-        try writer.write(uint8: BlockType.receiverTime)
-        try writer.write(uint8: 0)
-        try writer.write(uint16: 2)
+        let start = try open(ssrc, BlockType.receiverTime, words: 2, &writer)
         try writer.write(uint32: time.seconds)
         try writer.write(uint32: time.fraction)
         writer.closeRTCP(start)
@@ -96,14 +92,23 @@ public struct ExtendedReport {
     /// Answers one receiver, 24 bytes.
     /// - Throws: `BufferFull`; nothing was written then.
     public static func write(ssrc: UInt32, answer: Answer, into writer: inout ByteWriter) throws(BufferFull) {
-        let start = try writer.openRTCP(type: RTCPType.extendedReport, count: 0, bodyLength: 20)
-        try writer.write(uint32: ssrc)
-        try writer.write(uint8: BlockType.delays)
-        try writer.write(uint8: 0)
-        try writer.write(uint16: 3)
+        let start = try open(ssrc, BlockType.delays, words: 3, &writer)
         try writer.write(uint32: answer.ssrc)
         try writer.write(uint32: answer.lastTime)
         try writer.write(uint32: answer.delay)
         writer.closeRTCP(start)
+    }
+
+    /// Begins a report of one block, of so many words after its header.
+    /// - Returns: what `closeRTCP` needs.
+    private static func open(
+        _ ssrc: UInt32, _ type: UInt8, words: Int, _ writer: inout ByteWriter
+    ) throws(BufferFull) -> Int {
+        let start = try writer.openRTCP(type: RTCPType.extendedReport, count: 0, bodyLength: 8 &+ 4 &* words)
+        try writer.write(uint32: ssrc)
+        try writer.write(uint8: type)
+        try writer.write(uint8: 0)
+        try writer.write(uint16: UInt16(words))
+        return start
     }
 }
