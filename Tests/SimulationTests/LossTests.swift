@@ -1,5 +1,6 @@
 import MediaCore
 import MediaEngine
+import RTPWire
 import Testing
 
 /// What loss, reordering and duplicates do to pictures. Each case prints its seed; the same seed gives the same call.
@@ -28,6 +29,23 @@ import Testing
         #expect(call.damaged == 0 && call.outOfOrder == 0)
         #expect(call.shown.count >= call.made.count - (percent < 10 ? 3 : 30))
         #expect(call.longestFreeze <= .milliseconds(percent < 10 ? 400 : 600))
+    }
+
+    /// Firefox ignores a stream that does not, once it has seen it on another of the section: all repairs would be lost.
+    @Test func everyPacketSaysItsSection() {
+        var options = SimulatedCall.Options()
+        options.audioTracks = 1
+        let call = SimulatedCall(
+            seed: 8, .init(delay: .milliseconds(25), lossPercent: 5), plan: .steady(perSecond: 30, bytes: 6_000),
+            options: options)
+        var said: [UInt32: Set<String>] = [:]
+        call.watch = { bytes in
+            guard PacketKind(of: bytes) == .rtp, let packet = try? RTPPacketView(bytes) else { return }
+            let mid = packet.values(of: HeaderExtensionIDs(mid: 1)).mid.map { String(decoding: $0, as: UTF8.self) }
+            said[packet.ssrc, default: []].insert(mid ?? "nothing")
+        }
+        call.run(for: .seconds(5))
+        #expect(said == [0x1111: ["0"], 0x2222: ["0"], 0x3333: ["1"]])
     }
 
     @Test(arguments: [(0, 11), (5, 12), (25, 13), (100, 14)] as [(Int, UInt64)])

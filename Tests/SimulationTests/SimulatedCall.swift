@@ -30,6 +30,8 @@ final class SimulatedCall: SimulatedParty {
     }
     /// Feedback on its way to the sender: replaced by what this returns.
     var tamper: ((_ packet: [UInt8], _ now: MediaInstant) -> [[UInt8]])?
+    /// Looks at what leaves the sender.
+    var watch: ((_ packet: UnsafeRawBufferPointer) -> Void)?
     var hasAudio = false
 
     private(set) var shown: [Shown] = []
@@ -247,7 +249,9 @@ final class SimulatedCall: SimulatedParty {
                 polls += 1
                 switch sender.poll(now: now, into: bytes) {
                 case .rtp(let length), .rtcp(let length):
-                    forward.send(UnsafeRawBufferPointer(rebasing: bytes[0..<length]), now: now)
+                    let packet = UnsafeRawBufferPointer(rebasing: bytes[0..<length])
+                    watch?(packet)
+                    forward.send(packet, now: now)
                 case .event(.keyframeNeeded):
                     needsKeyframe = true
                     if case .still = plan { nextFrame = min(nextFrame, now + .milliseconds(50)) }

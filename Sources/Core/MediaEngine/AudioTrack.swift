@@ -24,7 +24,6 @@ struct AudioTrack {
     private var lastTimestamp: RTPTimestamp?
     private(set) var dropped = 0
     var report = StreamReport()
-    var announcesMid = true
 
     init(_ stream: AudioStreamParameters, slotBytes: Int, epoch: MediaInstant, random: inout SeededRandom) {
         self.stream = stream
@@ -66,7 +65,7 @@ struct AudioTrack {
             timestamp: stamp, ssrc: stream.ssrc)
         let extensions = OutgoingExtensions(
             transportSequence: SequenceNumber(0), absSendTime: AbsoluteSendTime(rawValue: 0),
-            mid: announcesMid ? stream.mid : nil)
+            mid: stream.mid)
         do throws(BufferFull) {
             let layout = try RTPPacketLayout.write(header, extensions: extensions, ids: ids, into: slot)
             var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: slot[layout.headerLength...]))

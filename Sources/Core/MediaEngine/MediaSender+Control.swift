@@ -71,7 +71,6 @@ extension MediaSender {
                 reportTime.map { MediaDuration(nanoseconds: ($0.nanoseconds &* 3 &+ time.nanoseconds) / 4) } ?? time
         }
         guard isVideo else { return }
-        packetizer?.announcesMid = false
         counters.jitter = Double(block.jitter) / 90_000
         counters.packetsLost = max(Int(block.cumulativeLost), 0)
         let fraction = Double(block.fractionLost) / 256
@@ -192,7 +191,6 @@ extension MediaSender {
         isStalled = false
         if let newestSent { noteFeedbackTime(now - newestSent) }
         if sent.isAcknowledged(tailTransport) { tail.noteConfirmed() }
-        packetizer?.announcesMid = false
         controller.noteFates(lost: lost, received: received)
         pathLoss.note(lost: lost, received: received)
         controller.finishFeedback(now: now, roundTrip: roundTrip, sending: sentRate.rate(now: now))

@@ -11,8 +11,6 @@ struct VideoPacketizer {
     private var pictureID: UInt16
     private var baseLayerIndex: UInt8
     private var lastCaptured: MediaInstant?
-    /// The mid goes along until the other side has shown that it knows the stream.
-    var announcesMid = true
 
     /// What one frame became.
     struct Cut {
@@ -85,10 +83,12 @@ struct VideoPacketizer {
         return Cut(packets: count, payloadBytes: frame.count, pictureID: pictureID)
     }
 
+    /// The mid goes along for good, and by that on each RTX copy too: once Firefox has seen it on one stream of a section, it ignores
+    /// every other that does not say it.
     private func extensions(_ references: FrameReferencesElement?) -> OutgoingExtensions {
         OutgoingExtensions(
             transportSequence: SequenceNumber(0), playoutDelay: .zero, absSendTime: AbsoluteSendTime(rawValue: 0),
-            mid: announcesMid ? stream.mid : nil, references: references)
+            mid: stream.mid, references: references)
     }
 
     /// Bytes before the payload, at most.
