@@ -55,22 +55,22 @@ import VPXCodec
     }
 
     /// There is room for one; a session that it has left behind does not keep it out. Another program with the same certificate takes
-    /// nobody's place.
+    /// nobody's place, even if both were let in by one knock.
     @Test(arguments: [true, false])
-    func whoComesAgainTakesItsOwnPlace(isSameKnock: Bool) async throws {
+    func whoComesAgainTakesItsOwnPlace(isSameVisit: Bool) async throws {
         let stage = try Stage()
-        let other = Viewer(
-            knock: isSameKnock ? stage.viewer.knock : .random(), name: "viewer", kind: "share", address: "127.0.0.1",
-            fingerprint: stage.viewer.fingerprint)
+        var second = stage.viewer
+        if !isSameVisit { second.visit = .random() }
+        let viewers = [("first", stage.viewer), ("second", second)]
         let refused = Monitor<[String]>([])
         await stage.core.finish { [servers] broadcast, done in
             broadcast.servers = servers
-            for (name, viewer) in [("first", stage.viewer), ("second", other)] {
+            for (name, viewer) in viewers {
                 broadcast.open(offer: stage.offer, viewer: viewer, words: "") { result in
                     if case .failure = result { refused.change { $0.append(name) } }
                 }
             }
-            #expect(refused.with { $0 } == [isSameKnock ? "first" : "second"])
+            #expect(refused.with { $0 } == [isSameVisit ? "first" : "second"])
             broadcast.end(done)
         }
         stage.loop.stop()
@@ -102,7 +102,7 @@ import VPXCodec
             offer = viewerOffer(credentials: credentials, fingerprint: print)
             viewer = Viewer(
                 knock: .random(), name: "viewer", kind: "share", address: "127.0.0.1",
-                fingerprint: identity.fingerprint)
+                fingerprint: identity.fingerprint, visit: .random())
         }
     }
 }

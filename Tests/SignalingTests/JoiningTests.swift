@@ -37,6 +37,35 @@ import Testing
         }
     }
 
+    /// Two programs of one person have one certificate: while the owner thinks, they wait for one answer. Then each has a session
+    /// of its own, and one that comes again is known.
+    @Test func programsThatKnockTogetherAreToldApart() async throws {
+        let yes = OneShot<KnockDecision>()
+        try await Stage.with(decision: { _ in await yes.value }) { stage in
+            let fingerprint = randomFingerprint()
+            try await stage.client { first in
+                try await stage.client { second in
+                    let tickets = [
+                        try await first.knock(name: "", fingerprint: fingerprint),
+                        try await second.knock(name: "", fingerprint: fingerprint),
+                    ]
+                    yes.fulfil(.accepted)
+                    for (client, ticket) in zip([first, second], tickets) {
+                        guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
+                            Issue.record("not accepted")
+                            return
+                        }
+                        for _ in 0..<2 { _ = try await client.offer(description(fingerprint), token: token) }
+                    }
+                }
+            }
+            let seen = stage.desk.seen
+            #expect(seen.knocks.count == 1)
+            let visits = seen.offers.compactMap(\.visit)
+            #expect(visits.count == 4 && visits[0] == visits[1] && visits[1] != visits[2] && visits[2] == visits[3])
+        }
+    }
+
     @Test func lateListenerHearsTheEndAtOnce() async throws {
         try await Stage.with { stage in
             try await stage.client { client in

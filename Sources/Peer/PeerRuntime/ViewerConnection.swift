@@ -25,13 +25,11 @@ final class ViewerConnection: SecureTransportDelegate {
     private(set) var isConnected = false
     /// Connected, and not silent.
     var isReceiving: Bool { isConnected && !consent.isInterrupted }
-    /// The newcomer is this viewer, who comes again instead of coming back. Two programs of one person may have one certificate, but
-    /// each has knocked.
+    /// The newcomer is this viewer, who comes again instead of coming back. Two programs of one person have one certificate, and if
+    /// they knock together, one knock, but each says its own visit. Whoever says none has a certificate of its own, as browsers do.
     func isReplaced(by newcomer: Viewer) -> Bool {
-        guard !isReceiving, newcomer.fingerprint == viewer.fingerprint, newcomer.knock == viewer.knock else {
-            return false
-        }
-        return isConnected || viewer.knock != nil
+        guard newcomer.fingerprint == viewer.fingerprint, newcomer.visit == viewer.visit else { return false }
+        return viewer.visit != nil || !isReceiving && (isConnected || viewer.knock != nil)
     }
     private var consent: Consent
     private var remote: ICECredentials?

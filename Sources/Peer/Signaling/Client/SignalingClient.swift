@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -46,6 +47,8 @@ public actor SignalingClient {
 
     private let link: Link
     private let proof: Proof
+    /// So that the host knows a session that replaces another from one of another program with the same certificate.
+    private let visit = VisitID.random()
     private let configuration: Configuration
     private let group: MultiThreadedEventLoopGroup
     private let connector: PinnedConnector
@@ -130,7 +133,7 @@ public actor SignalingClient {
         self.token = token
         let answer = try await ask(
             .POST, path: "/\(link.id.text)/whep", type: "application/sdp", body: ByteBuffer(string: sdp),
-            timeout: patience, isFresh: patience != nil)
+            extra: [(Header.shareVisit.rawName, visit.text)], timeout: patience, isFresh: patience != nil)
         guard answer.status == 201, let resource = answer.headers.first(name: "Location"),
             resource.hasPrefix("/\(link.id.text)/whep/")
         else { throw failure(answer) }

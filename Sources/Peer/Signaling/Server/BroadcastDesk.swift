@@ -54,6 +54,8 @@ func randomBytes(_ count: Int) -> [UInt8] {
 
 public typealias KnockID = RandomName
 public typealias SessionID = RandomName
+/// One run of a viewer's program, which chooses it.
+public typealias VisitID = RandomName
 
 /// Somebody who knows the link asks to come in.
 public struct Knock: Sendable {
@@ -95,6 +97,8 @@ public struct Viewer: Sendable {
     public let address: String
     /// Of the DTLS certificate that alone may receive media, SHA-256, 32 bytes.
     public let fingerprint: [UInt8]
+    /// Tells programs with one certificate apart, and stays the same when one of them comes again; nil if it says nothing.
+    public var visit: VisitID?
 }
 
 public struct OpenedSession: Sendable {

@@ -85,6 +85,7 @@ enum Problem: String, Sendable {
 enum Header {
     static let referrerPolicy = name("Referrer-Policy")
     static let shareProof = name("Share-Proof")
+    static let shareVisit = name("Share-Visit")
     static let acceptPost = name("Accept-Post")
     static let acceptPatch = name("Accept-Patch")
     static let link = name("Link")

@@ -45,7 +45,7 @@ extension SignalingService {
             count { $0.malformed += 1 }
             return Reply(problem: .malformed, .badRequest, "this is not an SDP offer with one SHA-256 fingerprint")
         }
-        let viewer: Viewer
+        var viewer: Viewer
         if let known = admission.viewer {
             guard known.fingerprint == fingerprint else {
                 count { $0.wrongFingerprints += 1 }
@@ -57,6 +57,7 @@ extension SignalingService {
                 knock: nil, name: "player with the token", kind: PeerText.kind(userAgent: call.headers[.userAgent]),
                 address: call.address.text, fingerprint: fingerprint)
         }
+        viewer.visit = call.headers[Header.shareVisit].flatMap { VisitID($0[...]) }
         if !admission.isFixed, let oldest = admissions.removeOldest(of: owner, ifAtLeast: 4) {
             await desk.close(oldest)
         }
