@@ -177,11 +177,6 @@ public final class MediaReceiver {
     /// What the other side believes that the path to here carries, by its last report; nil if it does not say.
     public internal(set) var estimate: Bitrate?
 
-    /// Says what is known of the round trip from elsewhere (ICE, signalling).
-    public func hint(roundTripTime: MediaDuration) {
-        if !nacks.hasRoundTrip { nacks.learn(roundTripTime) }
-    }
-
     public var statistics: ReceiverStatistics {
         var result = counters
         for track in tracks {

@@ -167,7 +167,9 @@ final class SecureTransport {
     private func add(_ candidate: ICECandidate) {
         do throws(CandidateRefusal) {
             try latest.addRemote(candidate.text)
-            if remoteCandidates.count < 40, !remoteCandidates.contains(candidate) { remoteCandidates.append(candidate) }
+            if remoteCandidates.count < ICEAgent.remoteCandidateLimit, !remoteCandidates.contains(candidate) {
+                remoteCandidates.append(candidate)
+            }
         } catch {
             badPackets += 1
             refusedCandidates += 1
