@@ -240,13 +240,13 @@ private let everything = OutgoingExtensions(
 
 @Suite struct RTXTests {
     /// Wraps a packet and gives the retransmission to the body.
-    private func wrap(_ original: [UInt8]) throws -> [UInt8] {
+    private func wrap(_ original: [UInt8], mid: (UInt8, String)? = nil) throws -> [UInt8] {
         try withBytes(original) { bytes throws in
             var buffer = [UInt8](repeating: 0xEE, count: 1_500)
             let length = try buffer.withUnsafeMutableBytes {
                 try RTX.wrap(
                     try RTPPacketView(bytes), of: bytes, ssrc: 0x0102_0304, payloadType: 97,
-                    sequenceNumber: SequenceNumber(500), into: $0)
+                    sequenceNumber: SequenceNumber(500), mid: mid, into: $0)
             }
             return Array(buffer[0..<length])
         }
@@ -275,6 +275,39 @@ private let everything = OutgoingExtensions(
         copy.withUnsafeMutableBytes { layout.patch(SequenceNumber(77), in: $0) }
         try withBytes(copy) { bytes throws in
             #expect(try RTPPacketView(bytes).values(of: ids).transportSequence == SequenceNumber(77))
+        }
+    }
+
+    /// In both forms of the extension; what it is patched with, and what it repeats, are where they were.
+    @Test(arguments: [1, 15] as [UInt8], ["0", "video0", "a mid of seventeen"])
+    func theCopySaysItsSection(id: UInt8, mid: String) throws {
+        var ids = ids
+        ids.mid = id
+        var plain = everything
+        plain.mid = nil
+        // The form is that of the original, which has other elements.
+        if id > 14 || mid.utf8.count > 16 { ids.transportSequence = 20 }
+        let (bytes, layout) = try packet(plain, ids)
+        var copy = try wrap(bytes, mid: (id, mid))
+        #expect(copy.count % 4 == (bytes.count + RTX.overhead) % 4)
+        copy.withUnsafeMutableBytes { layout.patch(SequenceNumber(77), in: $0) }
+        try withBytes(copy) { bytes throws in
+            let view = try RTPPacketView(bytes)
+            #expect(view.values(of: ids).isMid(mid))
+            #expect(view.values(of: ids).transportSequence == SequenceNumber(77))
+            #expect(view.values(of: ids).playoutDelay == everything.playoutDelay)
+            let again = try #require(try RTX.unwrap(view, ssrc: header.ssrc, payloadType: 96))
+            #expect(Array(again.payload) == [1, 2, 3])
+        }
+        // Once is enough.
+        let whole = try packet(everything, ids).bytes
+        #expect(try wrap(whole, mid: (id, mid)) == wrap(whole))
+        // A packet that has no extension gets one.
+        let bare: [UInt8] = [0x80, 0xE0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9, 7, 8]
+        try withBytes(try wrap(bare, mid: (id, mid))) { bytes throws in
+            let view = try RTPPacketView(bytes)
+            #expect(view.values(of: ids).isMid(mid))
+            #expect(Array(view.payload) == [0, 1, 7, 8])
         }
     }
 

@@ -71,6 +71,7 @@ extension MediaSender {
                 reportTime.map { MediaDuration(nanoseconds: ($0.nanoseconds &* 3 &+ time.nanoseconds) / 4) } ?? time
         }
         guard isVideo else { return }
+        packetizer?.announcesMid = false
         counters.jitter = Double(block.jitter) / 90_000
         counters.packetsLost = max(Int(block.cumulativeLost), 0)
         let fraction = Double(block.fractionLost) / 256
@@ -178,6 +179,8 @@ extension MediaSender {
                     unreported = 0
                 }
                 newestSent = max(newestSent ?? entry.sent, entry.sent)
+                // Not by sound, and not by what may be a repetition: that is another stream.
+                if !entry.isSound, counters.retransmissions == 0 { packetizer?.announcesMid = false }
                 // Any zero will do for the other side's clock.
                 controller.noteArrival(
                     bytes: entry.bytes, sent: entry.sent,

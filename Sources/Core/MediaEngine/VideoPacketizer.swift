@@ -11,6 +11,9 @@ struct VideoPacketizer {
     private var pictureID: UInt16
     private var baseLayerIndex: UInt8
     private var lastCaptured: MediaInstant?
+    /// The mid goes along until a packet with it has arrived: a stream of the same section that says it before this one does, as
+    /// repetitions do, would be the only one that Firefox takes.
+    var announcesMid = true
 
     /// What one frame became.
     struct Cut {
@@ -83,12 +86,10 @@ struct VideoPacketizer {
         return Cut(packets: count, payloadBytes: frame.count, pictureID: pictureID)
     }
 
-    /// The mid goes along for good, and by that on each RTX copy too: once Firefox has seen it on one stream of a section, it ignores
-    /// every other that does not say it.
     private func extensions(_ references: FrameReferencesElement?) -> OutgoingExtensions {
         OutgoingExtensions(
             transportSequence: SequenceNumber(0), playoutDelay: .zero, absSendTime: AbsoluteSendTime(rawValue: 0),
-            mid: stream.mid, references: references)
+            mid: announcesMid ? stream.mid : nil, references: references)
     }
 
     /// Bytes before the payload, at most.
@@ -98,8 +99,9 @@ struct VideoPacketizer {
         if ids.transportSequence != nil { elements &+= perElement &+ 2 }
         if ids.playoutDelay != nil { elements &+= perElement &+ 3 }
         if ids.absSendTime != nil { elements &+= perElement &+ 3 }
-        if ids.mid != nil { elements &+= perElement &+ stream.mid.utf8.count }
         if ids.references != nil { elements &+= perElement &+ 3 }
-        return RTPHeader.length &+ (elements == 0 ? 0 : 4 &+ (elements &+ 3) & ~3)
+        // A repetition has it behind the others.
+        let mid = ids.mid == nil ? 0 : perElement &+ stream.mid.utf8.count
+        return RTPHeader.length &+ (elements &+ mid == 0 ? 0 : 4 &+ (elements &+ 3) & ~3 &+ (mid &+ 3) & ~3)
     }
 }

@@ -14,17 +14,22 @@ public enum RTX {
     /// Copies a packet as a retransmission of it. The original's layout holds for the copy too.
     /// - Parameters:
     ///   - original: one whole RTP packet; its padding is left away.
+    ///   - mid: the extension's id, and what the copy has to say if the original does not (RFC 9143 section 9.2): once Firefox
+    ///     has seen it on one stream of a section, it ignores every other that does not say it. What does not fit the
+    ///     form of the original's extension (RFC 8285) is left away.
     ///   - buffer: must not overlap it.
     /// - Returns: the copy's length in bytes.
     /// - Throws: `BufferFull`; the buffer's bytes are then unspecified.
     public static func wrap(
         _ original: RTPPacketView, of bytes: UnsafeRawBufferPointer, ssrc: UInt32, payloadType: UInt8,
-        sequenceNumber: SequenceNumber, into buffer: UnsafeMutableRawBufferPointer
+        sequenceNumber: SequenceNumber, mid: (id: UInt8, value: String)? = nil,
+        into buffer: UnsafeMutableRawBufferPointer
     ) throws(BufferFull) -> Int {
         var writer = ByteWriter(buffer)
         try writer.require(original.headerLength &+ Self.overhead &+ original.payload.count)
         try writer.write(bytes.part(0, original.headerLength))
         writer.patch(uint8: buffer[0] & ~0x20, at: 0)
+        if let mid, original.extensions.data(of: mid.id) == nil { try add(mid, to: original, into: &writer) }
         writer.patch(uint8: buffer[1] & 0x80 | payloadType & 0x7F, at: 1)
         writer.patch(uint16: sequenceNumber.rawValue, at: 2)
         writer.patch(uint16: UInt16(truncatingIfNeeded: ssrc >> 16), at: 8)
@@ -32,6 +37,35 @@ public enum RTX {
         try writer.write(uint16: original.sequenceNumber.rawValue)
         try writer.write(original.payload)
         return writer.position
+    }
+
+    /// One more element behind those of the original, which end at a word; or the first.
+    private static func add(
+        _ mid: (id: UInt8, value: String), to original: RTPPacketView, into writer: inout ByteWriter
+    ) throws(BufferFull) {
+        let length = mid.value.utf8.count
+        guard mid.id > 0, (1...255).contains(length) else { return }
+        let old = original.extensions
+        let isShort = old.profile != 0x1000 && mid.id <= 14 && length <= 16
+        let form: UInt16 = isShort ? 0xBEDE : 0x1000
+        if old.profile == 0 {
+            writer.patch(uint8: 0x90 | UInt8(truncatingIfNeeded: original.csrcCount), at: 0)
+            try writer.write(uint16: form)
+            try writer.write(uint16: 0)
+        } else if old.profile != form {
+            return
+        }
+        let start = writer.position
+        if isShort {
+            try writer.write(uint8: mid.id << 4 | UInt8(truncatingIfNeeded: length &- 1))
+        } else {
+            try writer.write(uint8: mid.id)
+            try writer.write(uint8: UInt8(truncatingIfNeeded: length))
+        }
+        try writer.write(mid.value)
+        try writer.write(zeros: (start &- writer.position) & 3)
+        let words = (old.bytes.count &+ writer.position &- start) / 4
+        writer.patch(uint16: UInt16(truncatingIfNeeded: words), at: start &- old.bytes.count &- 2)
     }
 
     /// Sees a retransmission as the packet that it repeats, without copying.
