@@ -90,6 +90,20 @@ final class Browser: Sendable {
         }
     }
 
+    /// The size of the page, in its own pixels.
+    func setViewport(width: Int, height: Int) async throws {
+        let size: [String: JSON] = ["width": .number(Double(width)), "height": .number(Double(height))]
+        switch kind {
+        case .chromium:
+            _ = try await socket.call(
+                "Emulation.setDeviceMetricsOverride",
+                .object(size.merging(["deviceScaleFactor": 1, "mobile": true]) { $1 }), session: tab)
+        case .firefox:
+            _ = try await socket.call(
+                "browsingContext.setViewport", ["context": .string(tab), "viewport": .object(size)])
+        }
+    }
+
     /// What the window shows, as PNG.
     func screenshot() async throws -> Data {
         let answer =

@@ -1,6 +1,7 @@
 import Foundation
 import SessionDescription
 import Signaling
+import Synchronization
 import Testing
 
 extension InteropTests {
@@ -78,6 +79,55 @@ extension InteropTests {
             }
         }
 
+        /// As on a phone whose owner looks for the host's chat, to tell the words.
+        @Test(arguments: Browser.Kind.allCases)
+        func aPageThatWasStoppedKnocksAgainWithTheSameWords(kind: Browser.Kind) async throws {
+            let hasReturned = Atomic(false)
+            try await PageStage.with(
+                configure: { $0.abandonTimeout = .milliseconds(500) },
+                decision: { [stayAway] in hasReturned.load(ordering: .relaxed) ? .accepted : await stayAway($0) }
+            ) { stage in
+                try await Browser.with(kind) { browser in
+                    try await browser.preload(
+                        """
+                        const ask = window.fetch;
+                        const awake = new Promise(done => { window.wake = done; });
+                        window.fetch = async (path, options = {}) => {
+                            if (new RegExp("/knock/.").test(path)) await awake;
+                            return ask(path, options);
+                        };
+                        """)
+                    try await browser.open(stage.link.text)
+                    let first = try #require(await stage.desk.knocks.next())
+                    #expect(await stage.desk.withdrawals.next() == .left)
+                    hasReturned.store(true, ordering: .relaxed)
+                    _ = try await browser.evaluate("window.wake()")
+                    let second = try #require(await stage.desk.knocks.next())
+                    #expect(second.id != first.id && second.words == first.words)
+                    #expect(await stage.desk.offers.next() != nil)
+                }
+            }
+        }
+
+        /// A browser that has no address to try says nothing of it. The page's patience of 25 s is over at once here.
+        @Test(arguments: Browser.Kind.allCases)
+        func noWayAtAllIsToldInTheEnd(kind: Browser.Kind) async throws {
+            try await PageStage.with { stage in
+                try await Browser.with(kind) { browser in
+                    try await browser.preload(
+                        """
+                        const later = window.setTimeout;
+                        window.setTimeout = (body, time, ...more) => later(body, time === 25000 ? 300 : time, ...more);
+                        """)
+                    try await browser.open(stage.link.text)
+                    let end = try await browser.waitForState("error", within: .seconds(5))
+                    #expect(end.sentence == "No way to the host was found.")
+                    #expect(end.hint.contains("at the host: 127.0.0.1"))
+                    #expect(await stage.desk.closed.next() != nil)
+                }
+            }
+        }
+
         @Test func leavingThePageWithdrawsTheKnock() async throws {
             try await PageStage.with(decision: stayAway) { stage in
                 try await Browser.with(.chromium) { browser in
@@ -123,6 +173,9 @@ extension InteropTests {
                         fingerprint: stage.link.fingerprint)
                     try await browser.open(other.text)
                     #expect(try await browser.waitForState("refused").sentence == "This link is not right.")
+                    // Some programs put a stroke at the end of a path.
+                    try await browser.open("\(page)/#\(fragment)")
+                    #expect(await stage.desk.offers.next() != nil)
                 }
             }
         }

@@ -22,7 +22,8 @@ extension InteropTests {
                 #expect(try await browser.evaluate(Self.isSilent) == [false, false])
                 try await browser.click("mute")
                 #expect(try await browser.evaluate(Self.isSilent) == [true, true])
-                _ = try await browser.evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: 'm' }))")
+                _ = try await browser.evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: 'M' }))")
+                #expect(try await browser.evaluate(Self.isSilent) == [false, false])
 
                 try await browser.click("leave")
                 #expect(try await browser.waitForState("ended").sentence == "You have left.")
@@ -55,6 +56,74 @@ extension InteropTests {
                 try await browser.click("sound")
                 #expect(try await browser.evaluate(Self.isSilent) == [false, false])
                 #expect(try await browser.evaluate("document.getElementById('sound').hidden") == true)
+            }
+        }
+
+        @Test(arguments: Browser.Kind.allCases)
+        func aBrowserThatPlaysNothingUnaskedIsAskedForAClick(kind: Browser.Kind) async throws {
+            let refusing = """
+                const play = HTMLMediaElement.prototype.play;
+                HTMLMediaElement.prototype.play = function () {
+                    return window.mayPlay ? play.call(this) : Promise.reject(new DOMException("", "NotAllowedError"));
+                };
+                """
+            try await playing(kind, preload: refusing) { browser, _ in
+                #expect(try await browser.evaluate("document.getElementById('sound').hidden") == false)
+                #expect(try await browser.evaluate("document.getElementById('sound').textContent") == "Click to play")
+                _ = try await browser.evaluate("window.mayPlay = true")
+                try await browser.click("sound")
+                #expect(try await browser.evaluate("document.getElementById('sound').hidden") == true)
+            }
+        }
+
+        /// As Safari pauses it after full screen.
+        @Test(arguments: Browser.Kind.allCases)
+        func aPausedPictureGoesOn(kind: Browser.Kind) async throws {
+            try await playing(kind) { browser, _ in
+                let goesOn = try await browser.evaluate(
+                    """
+                    new Promise(done => {
+                        const video = document.getElementById("video");
+                        video.addEventListener("playing", () => done(!video.paused), { once: true });
+                        setTimeout(() => done(false), 8000);
+                        video.pause();
+                    })
+                    """)
+                #expect(goesOn == true)
+            }
+        }
+
+        @Test(arguments: Browser.Kind.allCases)
+        func onAPhoneEveryButtonIsInReach(kind: Browser.Kind) async throws {
+            try await playing(kind) { browser, stage in
+                try await browser.setViewport(width: 360, height: 640)
+                try await tellCount(12, stage, browser)
+                let outside = try await browser.evaluate(
+                    """
+                    [...document.querySelectorAll("#bar > *")].filter(item => {
+                        const box = item.getBoundingClientRect();
+                        return box.left < 0 || box.top < 0 || box.right > innerWidth || box.bottom > innerHeight;
+                    }).map(item => item.textContent)
+                    """)
+                #expect(try await browser.evaluate("innerWidth") == 360)
+                #expect(outside == [])
+            }
+        }
+
+        /// Focus that a pointer has brought does not keep the bar over the picture; that of the keyboard does.
+        @Test(arguments: Browser.Kind.allCases)
+        func theBarIsLeftByThePointerAlone(kind: Browser.Kind) async throws {
+            try await playing(kind) { browser, _ in
+                let focused = try await browser.evaluate(
+                    """
+                    [0, 1].map(detail => {
+                        const button = document.getElementById("stats");
+                        button.focus();
+                        button.dispatchEvent(new MouseEvent("click", { bubbles: true, detail }));
+                        return document.activeElement === button;
+                    })
+                    """)
+                #expect(focused == [true, false])
             }
         }
 

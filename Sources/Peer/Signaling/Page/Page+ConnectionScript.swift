@@ -13,6 +13,10 @@ extension ViewerPage {
                     if (this.isOver || this.pc.connectionState === 'connected' || root.dataset.state === 'playing') return;
                     show('connecting', 'Still connecting ...', 'The two networks do not let each other through easily.');
                 }, 6000);
+                // A browser that has nothing to try never says that it failed; the host gives up after 20 s.
+                setTimeout(() => {
+                    if (!this.isOver && this.pc.connectionState !== 'connected' && root.dataset.state !== 'playing') this.endWithoutWay();
+                }, 25000);
             }
 
             // Opens a session for the visit's connection, with the token.
@@ -173,6 +177,10 @@ extension ViewerPage {
                     : 'No TURN server is configured: the host can name one with --turn.');
             }
 
+            endWithoutWay() {
+                this.end('error', 'No way to the host was found.', 'A firewall or the router of one side blocks it. ' + this.tried());
+            }
+
             connectionChanged(pc) {
                 const state = pc.connectionState;
                 if (this.isOver) return;
@@ -186,7 +194,7 @@ extension ViewerPage {
                         };
                     }
                 } else if (state === 'failed') {
-                    if (root.dataset.state !== 'playing') this.end('error', 'No way to the host was found.', 'A firewall or the router of one side blocks it. ' + this.tried());
+                    if (root.dataset.state !== 'playing') this.endWithoutWay();
                 } else if (state === 'closed' && !this.isInterrupted) {
                     this.hostIsGone('The host has ended the connection.');
                 }

@@ -4,7 +4,7 @@ extension ViewerPage {
         // --- the link: base64url of 0x01 | secret (16 bytes) | SHA-256 of the host's certificate (32 bytes)
 
         function readLink() {
-            const id = location.pathname.slice(1).toUpperCase().replace(/O/g, '0').replace(/[IL]/g, '1');
+            const id = location.pathname.split('/')[1].toUpperCase().replace(/O/g, '0').replace(/[IL]/g, '1');
             const fragment = location.hash.slice(1);
             const again = 'Ask the host for the link, or copy it once more.';
             if (!fragment) throw new Stop('error', 'This link lacks its last part, the one after #.', again);

@@ -23,6 +23,7 @@ extension ViewerPage {
                             isHeard = true;
                         }
                     } catch {}
+                    if (this.isOver) return;
                     if (pc !== this.pc) isHeard = false;
                     if (isHeard) { known = pc; hasHeard = true; }
                     const now = performance.now();
@@ -36,7 +37,7 @@ extension ViewerPage {
                     }
                     if (silence >= 30000) return this.hostIsGone('Nothing has come from the host for 30 s: it or the network between has gone.');
                     if (silence < (this.isRefused() || now - this.suspectedAt < 10000 ? 1500 : 3000)) continue;
-                    notice(`Connection lost, trying again ... ${Math.floor(silence / 1000)} s`);
+                    notice('Connection lost, trying again ...', ` ${Math.floor(silence / 1000)} s`);
                     if (this.isInterrupted) continue;
                     this.isInterrupted = true;
                     root.dataset.outage = '';
@@ -90,7 +91,11 @@ extension ViewerPage {
                         // The old way may be back before the host answers at all.
                         if (!canRestart) await this.ask(this.resource, { headers: this.bearer, signal });
                         canRestart = false;
-                        if (!isRestarted && this.isInterrupted && !this.isOver) await this.rejoin();
+                        if (!isRestarted && this.isInterrupted && !this.isOver) {
+                            await this.rejoin();
+                            // What the host finds later comes as events: on a stream that is alive.
+                            if (this.isInterrupted && this.stream) this.stream.abort();
+                        }
                         patience = isRestarted ? 3000 : 4000;
                     } catch (error) {
                         if (this.isOver) break;

@@ -3,10 +3,19 @@ extension ViewerPage {
     static let playerScript = ##"""
         // --- playing
 
+        // The browser wants a click before it makes a sound; or before it plays at all.
+        let isSilenced = false, isHeld = false;
+        function offerSound() {
+            const hasSound = root.dataset.state === 'playing' && !$('mute').hidden;
+            $('sound').hidden = !visit || visit.isOver || !(isHeld || isSilenced && hasSound);
+            $('sound').textContent = isHeld ? 'Click to play' : 'Click for sound';
+        }
+
         function mute(isMuted) {
             video.muted = microphone.muted = isMuted;
             $('mute').textContent = isMuted ? 'Unmute' : 'Mute';
-            if (!isMuted) $('sound').hidden = true;
+            if (!isMuted) isSilenced = isHeld = false;
+            offerSound();
         }
 
         async function play() {
@@ -15,12 +24,20 @@ extension ViewerPage {
                 if (microphone.srcObject) await microphone.play();
             } catch (error) {
                 if (error.name !== 'NotAllowedError' || video.muted) return;
-                // The browser wants a click before it makes a sound: picture first.
+                // Picture first.
                 mute(true);
-                $('sound').hidden = false;
-                video.play().catch(() => {});
+                isSilenced = true;
+                offerSound();
+                video.play().catch(error => { isHeld = error.name === 'NotAllowedError'; offerSound(); });
             }
         }
+
+        // A live picture that stands is never wanted: Safari pauses it after full screen and behind other tabs.
+        function goOn() {
+            if (visit && !visit.isOver && !document.hidden && video.srcObject && video.srcObject.active) play();
+        }
+        for (const element of [video, microphone]) element.addEventListener('pause', () => setTimeout(goOn));
+        document.addEventListener('visibilitychange', goOn);
 
         function playing() {
             if (!visit || visit.isOver || !video.videoWidth || root.dataset.state === 'playing') return;
@@ -66,12 +83,15 @@ extension ViewerPage {
         $('full').onclick = fullscreen;
         $('leave').onclick = () => visit.end('ended', 'You have left.');
         video.ondblclick = fullscreen;
+        // The focus that a pointer brought would keep the bar; a key's click has detail 0.
+        $('bar').addEventListener('click', event => { if (event.detail) document.activeElement.blur(); });
         window.addEventListener('keydown', event => {
             if (event.target.tagName === 'INPUT' || event.ctrlKey || event.metaKey || event.altKey) return;
             if (root.dataset.state !== 'playing') return;
-            if (event.key === 'f') fullscreen();
-            if (event.key === 's') toggleStatistics();
-            if (event.key === 'm' && !$('mute').hidden) sound(!video.muted);
+            const key = event.key.toLowerCase();
+            if (key === 'f') fullscreen();
+            if (key === 's') toggleStatistics();
+            if (key === 'm' && !$('mute').hidden) sound(!video.muted);
         });
         """##
 }

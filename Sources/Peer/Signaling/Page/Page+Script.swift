@@ -29,10 +29,16 @@ extension ViewerPage {
             $('spinner').hidden = isOver || state === 'playing';
             $('words').hidden = state !== 'waiting';
             $('bar').hidden = state !== 'playing';
-            if (state !== 'playing') { $('sound').hidden = true; $('notice').hidden = true; }
+            if (state !== 'playing') $('notice').hidden = true;
+            offerSound();
         }
 
-        function notice(sentence) { $('notice').textContent = sentence; $('notice').hidden = !sentence; }
+        // What is read aloud does not change each second.
+        function notice(sentence, since) {
+            $('notice').hidden = !sentence;
+            if ($('said').textContent !== sentence) $('said').textContent = sentence;
+            $('since').textContent = since || '';
+        }
 
         // --- bytes
 

@@ -19,11 +19,11 @@ extension ViewerPage {
             const local = all.find(entry => entry.id === pair.localCandidateId) || {};
             const remote = all.find(entry => entry.id === pair.remoteCandidateId) || {};
             const now = {
-                time: inbound.timestamp || 0, bytes: of('inbound-rtp').reduce((sum, entry) => sum + (entry.bytesReceived || 0), 0),
+                pc, time: inbound.timestamp || 0, bytes: of('inbound-rtp').reduce((sum, entry) => sum + (entry.bytesReceived || 0), 0),
                 waited: inbound.jitterBufferDelay || 0, emitted: inbound.jitterBufferEmittedCount || 0,
                 packets: inbound.packetsReceived || 0, lost: inbound.packetsLost || 0, frames: inbound.framesDecoded || 0,
             };
-            const last = lastStatistics && lastStatistics.time < now.time ? lastStatistics : null;
+            const last = lastStatistics && lastStatistics.pc === pc && lastStatistics.time < now.time ? lastStatistics : null;
             lastStatistics = now;
             const seconds = last ? (now.time - last.time) / 1000 : 0;
             const lost = last ? Math.max(now.lost - last.lost, 0) : 0, got = last ? now.packets - last.packets : 0;

@@ -16,7 +16,8 @@ extension ViewerPage {
         [data-outage] #live::before { background: var(--soft); }
         [data-state="playing"] #panel { display: none; }
         #stage.idle { cursor: none; }
-        #panel { position: relative; width: min(32rem, 100% - 3rem); text-align: center; display: grid; gap: 1.1rem; }
+        #panel { position: relative; width: min(32rem, 100% - 3rem); text-align: center; display: grid; gap: 1.1rem;
+          max-height: 100vh; overflow-y: auto; padding: .5rem; }
         #status { font-size: 1.25rem; overflow-wrap: anywhere; }
         #hint { color: var(--soft); font-size: .95rem; overflow-wrap: anywhere; }
         #hint:empty { display: none; }
@@ -39,7 +40,8 @@ extension ViewerPage {
           border-radius: 10px; background: rgba(32, 33, 36, .88); border-spacing: .8rem .1rem; font-size: .85rem;
           font-variant-numeric: tabular-nums; overflow-wrap: anywhere; pointer-events: none; }
         #statistics td:first-child { color: var(--soft); white-space: nowrap; }
-        #bar { position: absolute; bottom: max(1.2rem, env(safe-area-inset-bottom)); display: flex; align-items: center; gap: .6rem;
+        #bar { position: absolute; bottom: max(1.2rem, env(safe-area-inset-bottom)); display: flex; flex-wrap: wrap;
+          justify-content: center; align-items: center; gap: .6rem;
           max-width: calc(100% - 1rem); padding: .5rem .6rem .5rem 1rem; border-radius: 14px; background: rgba(32, 33, 36, .88);
           transition: opacity .25s; white-space: nowrap; }
         #bar button { background: transparent; }

@@ -52,11 +52,18 @@ extension ViewerPage {
             }
 
             async fetch(path, options) {
+                // The host holds a poll for 20 s.
+                const limit = new AbortController(), stop = () => limit.abort(), timer = setTimeout(stop, 30000);
+                this.abort.signal.addEventListener('abort', stop);
                 try {
-                    return await fetch(path, { cache: 'no-store', signal: this.abort.signal, redirect: 'error', ...options });
+                    if (this.isOver) stop();
+                    return await fetch(path, { cache: 'no-store', signal: limit.signal, redirect: 'error', ...options });
                 } catch (error) {
                     if (this.isOver) throw error;
                     throw new Stop('error', 'The host cannot be reached.', 'It may have stopped sharing, or the network is down. ' + wait);
+                } finally {
+                    clearTimeout(timer);
+                    this.abort.signal.removeEventListener('abort', stop);
                 }
             }
 
@@ -102,7 +109,7 @@ extension ViewerPage {
                     } else {
                         stream.addTrack(event.track);
                     }
-                    if (event.track.kind === 'audio') $('mute').hidden = false;
+                    if (event.track.kind === 'audio') { $('mute').hidden = false; offerSound(); }
                     if (video.srcObject !== stream) video.srcObject = stream;
                     play();
                 };
@@ -146,9 +153,9 @@ extension ViewerPage {
                 const location = answer.headers.get('Location');
                 if (!location) throw new Stop('error', 'The host answered in an unknown way (no place to wait).');
                 this.place = location;
-                $('four').textContent = four;
                 root.dataset.words = four;
                 show('waiting', 'Waiting for the host to let you in ...', 'The host sees your name, and the same four words.');
+                $('four').textContent = four;
                 let failures = 0;
                 for (;;) {
                     let look;
@@ -165,7 +172,13 @@ extension ViewerPage {
                     this.place = null;
                     if (look.status === 200) return await look.json();
                     if (look.status === 403) throw new Stop('refused', sentence(await reasonOf(look), 'The host has refused.'));
-                    const reason = await reasonOf(look);
+                    const { reason, type } = await problemOf(look);
+                    // Phones stop pages that are not seen, as while their owner tells the words, and a knock that nobody polls is
+                    // withdrawn: once more, with the same words.
+                    if (look.status === 410 && type === 'not-found') {
+                        if (document.hidden) await new Promise(done => document.addEventListener('visibilitychange', done, { once: true }));
+                        return this.knock();
+                    }
                     if (look.status === 410) throw new Stop('ended', sentence(reason, 'Nobody has answered.'), wait);
                     if (look.status === 404) throw new Stop('ended', 'Nobody has answered.', wait);
                     throw new Stop('error', `The host answered in an unknown way (${look.status}).`, sentence(reason, ''));

@@ -26,7 +26,7 @@ enum ViewerPage {
         <section id="panel">
         <div id="spinner" hidden></div>
         <p id="status" role="status" aria-live="polite">One moment ...</p>
-        <div id="words" hidden>
+        <div id="words" role="status" hidden>
         <p>Tell the host these words:</p>
         <p id="four"></p>
         </div>
@@ -38,7 +38,7 @@ enum ViewerPage {
         <p id="hint"></p>
         <noscript>Watching needs JavaScript, and it is switched off in this browser.</noscript>
         </section>
-        <div id="notice" role="status" aria-live="polite" hidden></div>
+        <div id="notice" hidden><span id="said" role="status"></span><span id="since" aria-hidden="true"></span></div>
         <table id="statistics" hidden><tbody id="numbers"></tbody></table>
         <button id="sound" type="button" hidden>Click for sound</button>
         <nav id="bar" hidden>
