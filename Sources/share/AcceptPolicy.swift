@@ -38,11 +38,12 @@ actor Doorkeeper {
                 await TerminalInput.shared.forget(knock.id)
                 return .unanswered
             }
-            Words.say(
-                "\(knock.name.isEmpty ? "Somebody" : knock.name) (\(knock.kind), \(knock.address)) wants to watch.")
-            Words.say("  The words on their side should be: \(knock.words)")
-            Words.ask("  Let them in? [y]es, [n]o, [a]lways: ")
-            let line = await TerminalInput.shared.line(for: knock.id)
+            let line = await TerminalInput.shared.line(for: knock.id) {
+                Words.say(
+                    "\(knock.name.isEmpty ? "Somebody" : knock.name) (\(knock.kind), \(knock.address)) wants to watch.")
+                Words.say("  The words on their side should be: \(knock.words)")
+                Words.ask("  Let them in? [y]es, [n]o, [a]lways: ")
+            }
             Words.answered(byTyping: line != nil)
             switch line {
             case .some(let line) where ["y", "yes"].contains(line.lowercased()): return .accepted
@@ -76,8 +77,9 @@ actor TerminalInput {
     private var isReading = false
     private var hasEnded = false
 
-    /// The next line; nil if stdin ends or the question is withdrawn.
-    func line(for knock: KnockID) async -> String? {
+    /// Asks, and gives the next line; nil if stdin ends or the question is withdrawn.
+    func line(for knock: KnockID, asking: @Sendable () -> Void) async -> String? {
+        asking()
         if hasEnded || withdrawn.remove(knock) != nil { return nil }
         if !isReading {
             isReading = true

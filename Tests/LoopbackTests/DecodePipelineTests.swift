@@ -81,6 +81,20 @@ import Testing
         #expect(stage.pipeline.takeStatistics().overflows == 1)
     }
 
+    /// One frame has waited while the machine stood still; the next ones have not.
+    @Test func aDecoderThatStoodStillOnceIsNotTakenForSlow() {
+        let stage = Stage()
+        stage.push(1, isKeyframe: true)
+        stage.push(1)
+        stage.time.change { $0 = $0 + .milliseconds(600) }
+        stage.gate.open(for: 1)
+        stage.gate.waitForBeginning(of: 2)
+        stage.push(2)
+        #expect(stage.requests.with { $0 } == 0)
+        stage.gate.open(for: .max)
+        stage.gate.waitForBeginning(of: 4)
+    }
+
     @Test func aDecoderThatIsFarBehindGetsAKeyFrame() {
         let stage = Stage()
         stage.push(1, isKeyframe: true)

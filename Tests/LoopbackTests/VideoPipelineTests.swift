@@ -44,6 +44,18 @@ struct VideoPipelineTests {
         #expect(since >= damage && since - damage < .milliseconds(3), "\((since - damage).inMilliseconds) ms")
         #expect(frame.made - since > .milliseconds(290))
     }
+
+    /// On a slow machine a refinement is due as soon as a frame is made. The screen, which changes all the time, goes first.
+    @Test func aChangeGoesBeforeARefinement() throws {
+        let clock = Monitor(MediaInstant(nanoseconds: 0) + .seconds(1))
+        let encoder = SlowEncoder(clock)
+        let requests = encoder.requests
+        let stage = ClockworkStage(clock, encoder) { _, _ in }
+        stage.start()
+        stage.frames.wait { $0.count > 20 ? () : nil }
+        stage.stop()
+        #expect(requests.with { $0 }.allSatisfy { !$0.isRefinement })
+    }
 }
 
 // SAFETY: `pipeline` is set before its thread starts; all else is in Monitors.
@@ -58,15 +70,19 @@ private final class ClockworkStage: @unchecked Sendable {
     let frames = Monitor<[Frame]>([])
     private(set) var pipeline: VideoPipeline?
 
-    /// - Parameter body: called on the video thread after each frame, with how many there were.
-    init(_ body: @escaping @Sendable (ClockworkStage, Int) -> Void) {
-        // Behind zero, where lanes say that their last frame was.
-        let clock = Monitor(MediaInstant(nanoseconds: 0) + .seconds(1))
+    /// - Parameters:
+    ///   - clock: begins behind zero, where lanes say that their last frame was.
+    ///   - body: called on the video thread after each frame, with how many there were.
+    init(
+        _ clock: Monitor<MediaInstant> = Monitor(MediaInstant(nanoseconds: 0) + .seconds(1)),
+        _ encoder: sending any VideoEncoder = PlainEncoder(),
+        _ body: @escaping @Sendable (ClockworkStage, Int) -> Void
+    ) {
         self.clock = clock
         screen = RestlessScreen(clock)
         let queues = FrameQueues()
         pipeline = VideoPipeline(
-            source: screen, encoder: PlainEncoder(), limits: .init(framesPerSecond: 60, mood: .text),
+            source: screen, encoder: encoder, limits: .init(framesPerSecond: 60, mood: .text),
             bitrate: .kilobits(5_000), frames: queues, clock: { Self.tick(clock) },
             ring: { [weak self] in
                 guard let self else { return }
@@ -136,4 +152,31 @@ private final class PlainEncoder: VideoEncoder {
     }
 
     func makeAnother() -> any VideoEncoder { PlainEncoder() }
+}
+
+/// Takes 200 ms for a frame, and always knows something that could be sharper.
+private final class SlowEncoder: VideoEncoder {
+    var mood = VideoMood.text
+    let unrefined: BlockMap?
+    var isBehind: Bool { false }
+    let requests = Monitor<[VideoEncodeRequest]>([])
+    private let clock: Monitor<MediaInstant>
+    private let plain = PlainEncoder()
+
+    init(_ clock: Monitor<MediaInstant>) {
+        self.clock = clock
+        var blocks = BlockMap(PixelSize(width: 64, height: 64))
+        blocks.fill()
+        unrefined = blocks
+    }
+
+    func encode(
+        _ canvas: I420Canvas, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
+    ) throws(CodecFailure) -> EncodedFrame? {
+        clock.with { $0 = $0 + .milliseconds(200) }
+        requests.change { $0.append(request) }
+        return try plain.encode(canvas, changed: changed, at: instant, request)
+    }
+
+    func makeAnother() -> any VideoEncoder { SlowEncoder(clock) }
 }

@@ -33,8 +33,6 @@ public struct DecodeStatistics: Sendable {
     /// its longest freeze. Nil if none came.
     public internal(set) var longestGap: MediaDuration?
     fileprivate var lastPicture: MediaInstant?
-    /// How long the newest frame that was taken to be decoded had waited for the ones before it.
-    fileprivate var delay = MediaDuration.zero
     /// Capture to shown, of the last 256 frames, in milliseconds; tells the truth only if both clocks agree.
     public internal(set) var latencies: [Double] = []
     fileprivate var nextLatency = 0
@@ -93,7 +91,7 @@ final class DecodePipeline: @unchecked Sendable {
         if info.isKeyframe { waitsForKeyframe = false }
         var info = info
         info.arrived = clock()
-        let isLate = !info.isKeyframe && !frames.isEmpty && counters.with { $0.delay > Self.longestDelay }
+        let isLate = !info.isKeyframe && frames.oldest.map { info.arrived - $0.arrived > Self.longestDelay } ?? false
         guard !waitsForKeyframe, isLate || !frames.push(bytes, info) else { return }
         if !waitsForKeyframe { counters.with { $0.overflows += 1 } }
         waitsForKeyframe = true
@@ -122,7 +120,6 @@ final class DecodePipeline: @unchecked Sendable {
 
     private func decode(_ bytes: UnsafeRawBufferPointer, _ info: ArrivedFrame) {
         let start = clock()
-        counters.with { $0.delay = start - info.arrived }
         let picture: I420Picture?
         do throws(CodecFailure) {
             picture = try decoder.decode(bytes)

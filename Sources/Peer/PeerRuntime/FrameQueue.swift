@@ -66,7 +66,8 @@ final class FrameQueue<Info: Sendable>: @unchecked Sendable {
         lists.with { $0.free.append(item.index) }
     }
 
-    var isEmpty: Bool { lists.with { $0.ready.isEmpty } }
+    /// Of the frame that has waited longest.
+    var oldest: Info? { lists.with { $0.ready.first?.info } }
 
     /// Wakes the consumer for good.
     func close() { lists.change { $0.isClosed = true } }

@@ -200,6 +200,11 @@ final class VideoPipeline: @unchecked Sendable {
         let due = earlier(nextWork(main, wish.main), low.flatMap { nextWork($0, wish.low) })
         guard let due else { return try sleep(until: .distantFuture, wish) }
         if due > now { return try sleep(until: due, wish) }
+        if !hasNews(main, wish.main), !(low.map { hasNews($0, wish.low) } ?? false) {
+            // A change goes before what refines the picture, which is due as soon as a slow encoding has ended.
+            try sleep(until: now, wish)
+            if needsRead { return }
+        }
 
         if source.size != canvas.size { adoptSize() }
         if needsRead {
@@ -214,6 +219,11 @@ final class VideoPipeline: @unchecked Sendable {
         }
         work(main, wish.main, now)
         if let low { work(low, wish.low, clock()) }
+    }
+
+    /// Whether a frame would be more than a refinement.
+    private func hasNews(_ lane: EncodingLane, _ wish: EncodingWish) -> Bool {
+        needsRead || lane.hasChanges || wish.isKeyframeWanted || wish.recoversFrom != nil
     }
 
     private func earlier(_ a: MediaInstant?, _ b: MediaInstant?) -> MediaInstant? {

@@ -205,7 +205,8 @@ public actor SignalingClient {
         let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(patience ?? configuration.answerTimeout)) {
             channel.close(promise: nil)
         }
-        defer { deadline.cancel() }
+        // On its loop, which may be shut down when this continues.
+        head.futureResult.whenComplete { _ in deadline.cancel() }
         HTTPExchange.send(request, on: channel)
         do {
             let status = try await head.futureResult.get().status
@@ -297,7 +298,8 @@ extension SignalingClient {
             promise.fail(ChannelError.connectTimeout(limit))
             channel.close(promise: nil)
         }
-        defer { deadline.cancel() }
+        // On its loop, which may be shut down when this continues.
+        promise.futureResult.whenComplete { _ in deadline.cancel() }
         HTTPExchange.send(HTTPExchange.Request(head: head, body: body, kind: .whole(promise)), on: channel)
         let answer = try await withTaskCancellationHandler {
             try await promise.futureResult.get()
