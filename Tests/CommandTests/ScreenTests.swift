@@ -75,7 +75,7 @@ struct ScreenTests {
     @Test func theTestPictureNeedsNoDisplay() throws {
         let host = try HostedScreen(["--source", "test"])
         let file = host.folder.file("seen.png")
-        let viewer = try host.join(["--snapshot", file, "--for", "2"])
+        let viewer = try host.join(["--snapshot", file, "--for", "5"])
         _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
         #expect(viewer.event("statistics") { ($0["audioFrames"] as? Int ?? 0) > 0 } != nil, "no sound arrived")
         #expect(viewer.exitCode() == 0)

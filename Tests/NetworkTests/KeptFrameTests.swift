@@ -26,7 +26,8 @@ import Testing
         }
         let statistics = try viewer.reports(11)
         let after = try host.reports(1)
-        #expect(after.number("keyframes") == before.number("keyframes"))
+        // One may be for a viewer that stood still with its machine.
+        #expect(try #require(after.number("keyframes")) - #require(before.number("keyframes")) <= 1)
         // A machine that is busy may let no frame through in between, and then repetitions are enough.
         #expect(try #require(after.number("recoveries")) >= 2)
         #expect(try #require(statistics.number("recoveries")) >= 2)

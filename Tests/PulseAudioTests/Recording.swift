@@ -42,9 +42,9 @@ final class Recording: @unchecked Sendable {
     }
 
     /// Waits until the claim holds.
-    /// - Returns: the state then, or nil after 10 s.
+    /// - Returns: the state then, or nil after 30 s.
     func wait(_ claim: (State) -> Bool) -> State? {
-        let deadline = Date(timeIntervalSinceNow: 10)
+        let deadline = Date(timeIntervalSinceNow: 30)
         condition.lock()
         defer { condition.unlock() }
         while true {

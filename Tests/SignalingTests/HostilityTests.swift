@@ -276,7 +276,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 while stage.server.statistics.eventsDropped == 0 { stage.server.broadcastEvent(big) }
                 let started = ContinuousClock.now
                 await stage.server.stop()
-                #expect(ContinuousClock.now - started < .seconds(4))
+                #expect(ContinuousClock.now - started < .seconds(10))
             }
         }
     }

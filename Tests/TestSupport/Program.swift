@@ -144,24 +144,35 @@ package final class Program: @unchecked Sendable {
 
     /// Sleeps until `found` makes something of stdout and stderr; nil after `seconds`, or when the program has ended without it.
     package func wait<Result>(seconds: Double, _ found: (Data, Data) -> Result?) -> Result? {
-        let deadline = Date(timeIntervalSinceNow: seconds)
+        var left = seconds
         condition.lock()
         defer { condition.unlock() }
         while true {
             if let result = found(output, errors) { return result }
             if status != nil, openOutputs == 0 { return nil }
-            guard condition.wait(until: deadline) else { return nil }
+            guard waitForNews(&left) else { return nil }
         }
+    }
+
+    /// In steps: a machine that stands still takes no more than one of them from the time that is left.
+    private func waitForNews(_ left: inout Double) -> Bool {
+        while left > 0 {
+            let start = ContinuousClock.now
+            let isThere = condition.wait(until: Date(timeIntervalSinceNow: min(left, 0.1)))
+            left -= min((ContinuousClock.now - start) / .seconds(1), 0.2)
+            if isThere { return true }
+        }
+        return false
     }
 
     /// Waits for its end and all that it writes.
     /// - Returns: its exit code, or 128 + signal; nil if it still runs after that time.
     package func exitCode(seconds: Double) -> Int32? {
-        let deadline = Date(timeIntervalSinceNow: seconds)
+        var left = seconds
         condition.lock()
         defer { condition.unlock() }
         while status == nil || openOutputs > 0 {
-            guard condition.wait(until: deadline) else { return status }
+            guard waitForNews(&left) else { return status }
         }
         return status
     }
