@@ -53,6 +53,7 @@ extension ViewerPage {
         #spinner { width: 2.2rem; height: 2.2rem; margin: 0 auto; border-radius: 50%; border: 3px solid var(--line);
           border-top-color: var(--accent); animation: turn 1s linear infinite; }
         @keyframes turn { to { transform: rotate(1turn); } }
+        @media (max-width: 30rem) { #bar { gap: .1rem .5rem; font-size: .9rem; } #bar button { padding: .35rem .6rem; } }
         @media (prefers-reduced-motion: reduce) { #spinner { animation-duration: 6s; } #bar { transition: none; } }
         """##
 }
