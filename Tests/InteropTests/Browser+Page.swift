@@ -31,14 +31,8 @@ extension Browser {
                     });
                 };
                 const watcher = new MutationObserver(() => look(false));
-                // A machine that stands still takes no more than one step of it.
-                let left = \(milliseconds), last = performance.now();
-                const timer = setInterval(() => {
-                    const now = performance.now();
-                    left -= Math.min(now - last, 250);
-                    last = now;
-                    if (left <= 0) look(true);
-                }, 50);
+                \(Self.patience(milliseconds: milliseconds))
+                const timer = setInterval(() => { if (isOver()) look(true); }, 50);
                 watcher.observe(root, { attributes: true });
                 look(false);
             })
@@ -48,6 +42,20 @@ extension Browser {
             hint: found["hint"].string ?? "")
         guard found["isThere"] == true else { throw Failure(description: "expected \(list), the page shows \(page)") }
         return page
+    }
+
+    /// Lines that declare `isOver()`, which is asked every 50 ms and becomes true when the time is over. A machine that stands
+    /// still takes no more than one step of it.
+    static func patience(milliseconds: Int64) -> String {
+        """
+        let left = \(milliseconds), last = performance.now();
+        const isOver = () => {
+            const now = performance.now();
+            left -= Math.min(now - last, 250);
+            last = now;
+            return left <= 0;
+        };
+        """
     }
 
     /// Clicks as a person would, so that it counts as a gesture.

@@ -23,8 +23,7 @@ extension Browser {
             """
             (async () => {
                 const start = performance.now();
-                // A machine that stands still takes no more than one step of it.
-                let left = \(limitSeconds * 1_000), last = start;
+                \(Self.patience(milliseconds: Int64(limitSeconds) * 1_000))
                 const root = document.documentElement, video = document.getElementById("video");
                 const notice = document.getElementById("notice"), still = document.getElementById("still");
                 // Firefox counts no pictures of a stream in its playback quality.
@@ -41,10 +40,7 @@ extension Browser {
                         isStill: !still.hidden, status: document.getElementById("status").textContent, frames,
                     };
                     const isThere = Boolean(\(condition));
-                    const now = performance.now();
-                    left -= Math.min(now - last, 250);
-                    last = now;
-                    if (isThere || left <= 0) return { isThere, ...look };
+                    if (isOver() || isThere) return { isThere, ...look };
                     await new Promise(done => setTimeout(done, 50));
                 }
             })()

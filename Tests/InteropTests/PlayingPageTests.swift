@@ -43,36 +43,24 @@ extension InteropTests {
 
         @Test(arguments: Browser.Kind.allCases)
         func withoutAGestureThePictureComesFirstAndTheSoundWithAClick(kind: Browser.Kind) async throws {
-            let refusing = """
-                const play = HTMLMediaElement.prototype.play;
-                HTMLMediaElement.prototype.play = function () {
-                    return this.muted || window.mayPlay ? play.call(this) : Promise.reject(new DOMException("", "NotAllowedError"));
-                };
-                """
-            try await playing(kind, preload: refusing) { browser, _ in
+            try await playing(kind, preload: Self.refusing(unless: "this.muted || window.mayPlay")) { browser, _ in
                 #expect(try await browser.evaluate(Self.isSilent) == [true, true])
-                #expect(try await browser.evaluate("document.getElementById('sound').hidden") == false)
+                #expect(try await browser.evaluate(Self.isSoundHidden) == false)
                 _ = try await browser.evaluate("window.mayPlay = true")
                 try await browser.click("sound")
                 #expect(try await browser.evaluate(Self.isSilent) == [false, false])
-                #expect(try await browser.evaluate("document.getElementById('sound').hidden") == true)
+                #expect(try await browser.evaluate(Self.isSoundHidden) == true)
             }
         }
 
         @Test(arguments: Browser.Kind.allCases)
         func aBrowserThatPlaysNothingUnaskedIsAskedForAClick(kind: Browser.Kind) async throws {
-            let refusing = """
-                const play = HTMLMediaElement.prototype.play;
-                HTMLMediaElement.prototype.play = function () {
-                    return window.mayPlay ? play.call(this) : Promise.reject(new DOMException("", "NotAllowedError"));
-                };
-                """
-            try await playing(kind, preload: refusing) { browser, _ in
-                #expect(try await browser.evaluate("document.getElementById('sound').hidden") == false)
+            try await playing(kind, preload: Self.refusing(unless: "window.mayPlay")) { browser, _ in
+                #expect(try await browser.evaluate(Self.isSoundHidden) == false)
                 #expect(try await browser.evaluate("document.getElementById('sound').textContent") == "Click to play")
                 _ = try await browser.evaluate("window.mayPlay = true")
                 try await browser.click("sound")
-                #expect(try await browser.evaluate("document.getElementById('sound').hidden") == true)
+                #expect(try await browser.evaluate(Self.isSoundHidden) == true)
             }
         }
 
@@ -198,7 +186,18 @@ extension InteropTests {
         }
 
         private static let isStatisticsHidden = "document.getElementById('statistics').hidden"
+        private static let isSoundHidden = "document.getElementById('sound').hidden"
         private static let isSilent = "['video', 'microphone'].map(id => document.getElementById(id).muted)"
+
+        /// As a browser that plays nothing without a gesture, but for `condition`.
+        private static func refusing(unless condition: String) -> String {
+            """
+            const play = HTMLMediaElement.prototype.play;
+            HTMLMediaElement.prototype.play = function () {
+                return \(condition) ? play.call(this) : Promise.reject(new DOMException("", "NotAllowedError"));
+            };
+            """
+        }
 
         private func playing(
             _ kind: Browser.Kind, preload: String? = nil, _ body: (Browser, PageStage) async throws -> Void

@@ -53,6 +53,15 @@ import Testing
             let info = ArrivedFrame(isKeyframe: isKeyframe, captured: nil, holdUntil: nil)
             for _ in 0..<count { [1, 2, 3].withUnsafeBytes { pipeline.push($0, info) } }
         }
+
+        /// The first frame takes 600 ms, and so many wait behind it, of which the first is being decoded then.
+        func fallBehind(waiting: Int) {
+            push(1, isKeyframe: true)
+            push(waiting)
+            time.change { $0 = $0 + .milliseconds(600) }
+            gate.open(for: 1)
+            gate.waitForBeginning(of: 2)
+        }
     }
 
     /// One second of video at 60 frames/s comes at once when the one packet that was missing comes.
@@ -82,27 +91,19 @@ import Testing
     }
 
     /// One frame has waited while the machine stood still; the next ones have not.
-    @Test func aDecoderThatStoodStillOnceIsNotTakenForSlow() {
+    @Test func aDecoderThatStoodStillOnceIsNotTakenForSlow() throws {
         let stage = Stage()
-        stage.push(1, isKeyframe: true)
-        stage.push(1)
-        stage.time.change { $0 = $0 + .milliseconds(600) }
-        stage.gate.open(for: 1)
-        stage.gate.waitForBeginning(of: 2)
+        stage.fallBehind(waiting: 1)
         stage.push(2)
-        #expect(stage.requests.with { $0 } == 0)
+        try #require(stage.requests.with { $0 } == 0)
         stage.gate.open(for: .max)
         stage.gate.waitForBeginning(of: 4)
     }
 
     @Test func aDecoderThatIsFarBehindGetsAKeyFrame() {
         let stage = Stage()
-        stage.push(1, isKeyframe: true)
-        stage.push(2)
-        stage.time.change { $0 = $0 + .milliseconds(600) }
-        stage.gate.open(for: 1)
         // The second has waited for 600 ms, and the third waits behind it.
-        stage.gate.waitForBeginning(of: 2)
+        stage.fallBehind(waiting: 2)
         stage.push(1)
         #expect(stage.requests.with { $0 } == 1)
         stage.push(1, isKeyframe: true)

@@ -47,7 +47,7 @@ struct VideoPipelineTests {
 
     /// On a slow machine a refinement is due as soon as a frame is made. The screen, which changes all the time, goes first.
     @Test func aChangeGoesBeforeARefinement() throws {
-        let clock = Monitor(MediaInstant(nanoseconds: 0) + .seconds(1))
+        let clock = ClockworkStage.makeClock()
         let encoder = SlowEncoder(clock)
         let requests = encoder.requests
         let stage = ClockworkStage(clock, encoder) { _, _ in }
@@ -70,11 +70,12 @@ private final class ClockworkStage: @unchecked Sendable {
     let frames = Monitor<[Frame]>([])
     private(set) var pipeline: VideoPipeline?
 
-    /// - Parameters:
-    ///   - clock: begins behind zero, where lanes say that their last frame was.
-    ///   - body: called on the video thread after each frame, with how many there were.
+    /// Begins behind zero, where lanes say that their last frame was.
+    static func makeClock() -> Monitor<MediaInstant> { Monitor(MediaInstant(nanoseconds: 0) + .seconds(1)) }
+
+    /// - Parameter body: called on the video thread after each frame, with how many there were.
     init(
-        _ clock: Monitor<MediaInstant> = Monitor(MediaInstant(nanoseconds: 0) + .seconds(1)),
+        _ clock: Monitor<MediaInstant> = makeClock(),
         _ encoder: sending any VideoEncoder = PlainEncoder(),
         _ body: @escaping @Sendable (ClockworkStage, Int) -> Void
     ) {

@@ -112,7 +112,7 @@ public struct RTPPacketLayout: Hashable, Sendable {
         return (id, value)
     }
 
-    private static func writeElementHeader(
+    static func writeElementHeader(
         _ id: UInt8, _ length: Int, _ isLong: Bool, into writer: inout ByteWriter
     ) throws(BufferFull) {
         if isLong {

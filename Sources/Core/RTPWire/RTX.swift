@@ -46,8 +46,8 @@ public enum RTX {
         let length = mid.value.utf8.count
         guard mid.id > 0, (1...255).contains(length) else { return }
         let old = original.extensions
-        let isShort = old.profile != 0x1000 && mid.id <= 14 && length <= 16
-        let form: UInt16 = isShort ? 0xBEDE : 0x1000
+        let isLong = old.profile == 0x1000 || mid.id > 14 || length > 16
+        let form: UInt16 = isLong ? 0x1000 : 0xBEDE
         if old.profile == 0 {
             writer.patch(uint8: 0x90 | UInt8(truncatingIfNeeded: original.csrcCount), at: 0)
             try writer.write(uint16: form)
@@ -56,12 +56,7 @@ public enum RTX {
             return
         }
         let start = writer.position
-        if isShort {
-            try writer.write(uint8: mid.id << 4 | UInt8(truncatingIfNeeded: length &- 1))
-        } else {
-            try writer.write(uint8: mid.id)
-            try writer.write(uint8: UInt8(truncatingIfNeeded: length))
-        }
+        try RTPPacketLayout.writeElementHeader(mid.id, length, isLong, into: &writer)
         try writer.write(mid.value)
         try writer.write(zeros: (start &- writer.position) & 3)
         let words = (old.bytes.count &+ writer.position &- start) / 4

@@ -25,12 +25,6 @@ final class ViewerConnection: SecureTransportDelegate {
     private(set) var isConnected = false
     /// Connected, and not silent.
     var isReceiving: Bool { isConnected && !consent.isInterrupted }
-    /// The newcomer is this viewer, who comes again instead of coming back. Two programs of one person have one certificate, and if
-    /// they knock together, one knock, but each says its own visit. Whoever says none has a certificate of its own, as browsers do.
-    func isReplaced(by newcomer: Viewer) -> Bool {
-        guard newcomer.fingerprint == viewer.fingerprint, newcomer.visit == viewer.visit else { return false }
-        return viewer.visit != nil || !isReceiving && (isConnected || viewer.knock != nil)
-    }
     private var consent: Consent
     private var remote: ICECredentials?
     private var lastRestart: MediaInstant?
@@ -333,6 +327,13 @@ final class ViewerConnection: SecureTransportDelegate {
     }
 
     // MARK: Ending
+
+    /// The newcomer is this viewer, who comes again instead of coming back. Two programs of one person have one certificate, and if
+    /// they knock together, one knock, but each says its own visit. Whoever says none has a certificate of its own, as browsers do.
+    func isReplaced(by newcomer: Viewer) -> Bool {
+        guard newcomer.fingerprint == viewer.fingerprint, newcomer.visit == viewer.visit else { return false }
+        return viewer.visit != nil || !isReceiving && (isConnected || viewer.knock != nil)
+    }
 
     /// Frees everything. Twice is fine.
     func close(_ done: @escaping () -> Void = {}) {

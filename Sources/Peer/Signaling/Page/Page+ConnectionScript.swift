@@ -9,14 +9,12 @@ extension ViewerPage {
                 if (this.isOver) return;
                 this.listen();
                 this.watch();
+                const isConnecting = () => !this.isOver && this.pc.connectionState !== 'connected' && root.dataset.state !== 'playing';
                 setTimeout(() => {
-                    if (this.isOver || this.pc.connectionState === 'connected' || root.dataset.state === 'playing') return;
-                    show('connecting', 'Still connecting ...', 'The two networks do not let each other through easily.');
+                    if (isConnecting()) show('connecting', 'Still connecting ...', 'The two networks do not let each other through easily.');
                 }, 6000);
                 // A browser that has nothing to try never says that it failed; the host gives up after 20 s.
-                setTimeout(() => {
-                    if (!this.isOver && this.pc.connectionState !== 'connected' && root.dataset.state !== 'playing') this.endWithoutWay();
-                }, 25000);
+                setTimeout(() => { if (isConnecting()) this.endWithoutWay(); }, 25000);
             }
 
             // Opens a session for the visit's connection, with the token.

@@ -57,7 +57,7 @@ extension SignalingService {
                 knock: nil, name: "player with the token", kind: PeerText.kind(userAgent: call.headers[.userAgent]),
                 address: call.address.text, fingerprint: fingerprint)
         }
-        viewer.visit = call.headers[Header.shareVisit].flatMap { VisitID($0[...]) }
+        viewer.visit = call.headers[Header.shareVisit].flatMap { VisitID($0) }
         if !admission.isFixed, let oldest = admissions.removeOldest(of: owner, ifAtLeast: 4) {
             await desk.close(oldest)
         }
