@@ -75,12 +75,14 @@ struct Stage {
     static func with(
         decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
         answerFingerprint: [UInt8]? = nil, refusal: OfferRefusal? = nil,
+        beforeAnswer: @escaping @Sendable () async -> Void = {},
         configure: (inout SignalingServer.Configuration) -> Void = { _ in },
         _ body: (Stage) async throws -> Void
     ) async throws {
         let identity = try Identity.ephemeral()
         let fingerprint = answerFingerprint ?? identity.fingerprint
         let desk = FakeDesk(decision: decision) { _ throws(OfferRefusal) in
+            await beforeAnswer()
             if let refusal { throw refusal }
             return description(fingerprint)
         }

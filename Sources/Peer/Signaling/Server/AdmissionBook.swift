@@ -14,10 +14,47 @@ final class AdmissionBook: Sendable {
         var isFixed: Bool { viewer == nil }
     }
 
+    /// Whose a session is, as the limits count it.
+    struct SessionOwner: Sendable {
+        let token: TokenHash
+        /// The token is the host's fixed one.
+        let isFixed: Bool
+        /// SHA-256 of the offered certificate, 32 bytes.
+        let fingerprint: [UInt8]
+        let address: AddressKey
+    }
+
     struct Session: Sendable {
-        let owner: TokenHash
+        let place: SessionOwner
         let number: Int
         var etag: String
+        var owner: TokenHash { place.token }
+    }
+
+    /// How many sessions there may be, those counted that are still being opened.
+    struct SessionLimits: Sendable {
+        var all: Int
+        /// Of one token from a knock; its oldest session gives way to another one.
+        var perToken = 4
+        /// Of one certificate, over all of its tokens.
+        var perCertificate = 8
+        /// Of one certificate with the fixed token.
+        var perFixedCertificate = 4
+        /// Of one address with the fixed token.
+        var perFixedAddress: Int { max(1, all / 4) }
+    }
+
+    /// A session's place, taken before the host is asked. `add` turns it into a session, `giveBack` frees it.
+    struct Reservation: Sendable {
+        fileprivate let number: Int
+    }
+
+    enum Reserving: Sendable {
+        /// `replaced` is the token's oldest session, which is forgotten and has to be closed.
+        case reserved(Reservation, replaced: SessionID?)
+        /// This token, certificate or address has as many sessions as it may have.
+        case tooManyOfOne
+        case full
     }
 
     private struct State {
@@ -25,6 +62,9 @@ final class AdmissionBook: Sendable {
         var order: [TokenHash] = []
         var sessions: [SessionID: Session] = [:]
         var sessionsOpened = 0
+        /// By number.
+        var reservations: [Int: SessionOwner] = [:]
+        var reservationsMade = 0
         /// What was found after the answer; perhaps before the session is known here.
         var late: [SessionID: String] = [:]
     }
@@ -64,10 +104,47 @@ final class AdmissionBook: Sendable {
         return state.withLock { state in state.admissions[key].map { (key, $0) } }
     }
 
-    func add(_ session: OpenedSession, owner: TokenHash) {
+    /// Takes a place for a session, within `limits`, in one step. Call it before the host is asked.
+    func reserve(_ owner: SessionOwner, limits: SessionLimits) -> Reserving {
         state.withLock { state in
+            let taken = state.sessions.values.map(\.place) + state.reservations.values
+            var replaced: SessionID?
+            if owner.isFixed {
+                // Nothing proves whose certificate is offered with this token, so no session gives way.
+                let own = taken.filter { $0.isFixed }
+                guard own.count(where: { $0.fingerprint == owner.fingerprint }) < limits.perFixedCertificate,
+                    own.count(where: { $0.address == owner.address }) < limits.perFixedAddress
+                else { return .tooManyOfOne }
+            } else if taken.count(where: { $0.token == owner.token }) >= limits.perToken
+                || taken.count(where: { $0.fingerprint == owner.fingerprint }) >= limits.perCertificate
+            {
+                let own = state.sessions.filter { $0.value.owner == owner.token }
+                guard let oldest = own.min(by: { $0.value.number < $1.value.number })?.key else {
+                    return .tooManyOfOne
+                }
+                replaced = oldest
+            }
+            guard replaced != nil || taken.count < limits.all else { return .full }
+            if let replaced {
+                state.sessions[replaced] = nil
+                state.late[replaced] = nil
+            }
+            state.reservationsMade += 1
+            state.reservations[state.reservationsMade] = owner
+            return .reserved(Reservation(number: state.reservationsMade), replaced: replaced)
+        }
+    }
+
+    /// The host has refused, or its answer came too late.
+    func giveBack(_ reservation: Reservation) {
+        state.withLock { $0.reservations[reservation.number] = nil }
+    }
+
+    func add(_ session: OpenedSession, _ reservation: Reservation) {
+        state.withLock { state in
+            guard let owner = state.reservations.removeValue(forKey: reservation.number) else { return }
             state.sessionsOpened += 1
-            state.sessions[session.id] = Session(owner: owner, number: state.sessionsOpened, etag: session.etag)
+            state.sessions[session.id] = Session(place: owner, number: state.sessionsOpened, etag: session.etag)
         }
     }
 
@@ -94,21 +171,6 @@ final class AdmissionBook: Sendable {
 
     /// ICE was restarted.
     func rename(_ id: SessionID, etag: String) { state.withLock { $0.sessions[id]?.etag = etag } }
-
-    /// Removes and returns the oldest session of `owner` if it has `limit` or more: a viewer that came again without goodbye.
-    func removeOldest(of owner: TokenHash, ifAtLeast limit: Int) -> SessionID? {
-        state.withLock { state in
-            let own = state.sessions.filter { $0.value.owner == owner }
-            guard own.count >= limit, let oldest = own.min(by: { $0.value.number < $1.value.number }) else {
-                return nil
-            }
-            state.sessions[oldest.key] = nil
-            state.late[oldest.key] = nil
-            return oldest.key
-        }
-    }
-
-    var sessionCount: Int { state.withLock { $0.sessions.count } }
 
     /// - Returns: false if there is none.
     @discardableResult

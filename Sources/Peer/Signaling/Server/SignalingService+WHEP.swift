@@ -58,31 +58,40 @@ extension SignalingService {
                 address: call.address.text, fingerprint: fingerprint)
         }
         viewer.visit = call.headers[Header.shareVisit].flatMap { VisitID($0) }
-        if !admission.isFixed, let oldest = admissions.removeOldest(of: owner, ifAtLeast: 4) {
-            await desk.close(oldest)
-        }
-        guard admissions.sessionCount < configuration.sessionCapacity else {
-            return refusal(OfferRefusal(.busy, "there are too many viewers"))
-        }
-        switch await open(sdp, viewer) {
-        case .failure(let reason): return refusal(reason)
-        case .success(let session):
-            admissions.add(session, owner: owner)
-            count { $0.sessions += 1 }
-            if let late = admissions.late(of: session.id) { _ = hub.send(.candidates(fragment: late), to: owner) }
-            return created(session, viewer)
+        let place = AdmissionBook.SessionOwner(
+            token: owner, isFixed: admission.isFixed, fingerprint: fingerprint, address: call.address.key)
+        // In one step with the check: other offers come while the host answers this one.
+        switch admissions.reserve(place, limits: .init(all: configuration.sessionCapacity)) {
+        case .full: return refusal(OfferRefusal(.busy, "there are too many viewers"))
+        case .tooManyOfOne:
+            return refusal(OfferRefusal(.busy, "there are too many sessions with this token, certificate or address"))
+        case .reserved(let reservation, let replaced):
+            if let replaced { await desk.close(replaced) }
+            switch await open(sdp, viewer, reservation) {
+            case .failure(let reason): return refusal(reason)
+            case .success(let session):
+                count { $0.sessions += 1 }
+                if let late = admissions.late(of: session.id) { _ = hub.send(.candidates(fragment: late), to: owner) }
+                return created(session, viewer)
+            }
         }
     }
 
-    /// Never longer than the limit; what comes later is closed.
-    private func open(_ sdp: String, _ viewer: Viewer) async -> Result<OpenedSession, OfferRefusal> {
+    /// Never longer than the limit; what comes later is closed. Its place stays taken until the host has answered.
+    private func open(
+        _ sdp: String, _ viewer: Viewer, _ reservation: AdmissionBook.Reservation
+    ) async -> Result<OpenedSession, OfferRefusal> {
         let result = OneShot<Result<OpenedSession, OfferRefusal>>()
-        let desk = desk
+        let (desk, admissions) = (desk, admissions)
         Task {
             do throws(OfferRefusal) {
                 let session = try await desk.open(offer: sdp, viewer: viewer)
-                if !result.fulfil(.success(session)) { await desk.close(session.id) }
+                admissions.add(session, reservation)
+                guard !result.fulfil(.success(session)) else { return }
+                await desk.close(session.id)
+                admissions.remove(session.id)
             } catch {
+                admissions.giveBack(reservation)
                 result.fulfil(.failure(error))
             }
         }

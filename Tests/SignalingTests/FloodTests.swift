@@ -1,0 +1,129 @@
+import NIOHTTP1
+import Testing
+
+@testable import Signaling
+
+/// One viewer or one address that wants all places.
+@Suite(.timeLimit(.minutes(1))) struct FloodTests {
+    /// Sends `count` offers at once and lets the desk answer none before all that it gets have come.
+    private func statuses(
+        _ count: Int, token: String, _ wire: Wire, _ path: String, answering gate: OneShot<Void>,
+        offer: @escaping @Sendable (Int) -> String
+    ) async throws -> [Int] {
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<count {
+                group.addTask {
+                    try await wire.ask(.POST, path, [sdpType, bearer(token)], body: offer(number)).status
+                }
+            }
+            var statuses: [Int] = []
+            for try await status in group {
+                statuses.append(status)
+                // Only those that the desk still has are missing.
+                if statuses.count(where: { $0 == 503 }) == count - 4 { gate.fulfil(()) }
+            }
+            return statuses
+        }
+    }
+
+    @Test func fortyOffersAtOnceOpenNoMoreThanFourSessions() async throws {
+        let gate = OneShot<Void>()
+        try await Stage.with(beforeAnswer: { await gate.value }, configure: { $0.sessionCapacity = 32 }) { stage in
+            try await Wire.with(stage.link) { wire in
+                let path = "/\(stage.link.id.text)/whep"
+                let (mine, other) = (randomFingerprint(), randomFingerprint())
+                let (token, others) = (try await wire.token(mine), try await wire.token(other))
+                let statuses = try await statuses(40, token: token, wire, path, answering: gate) { _ in
+                    description(mine)
+                }
+                #expect(statuses.count { $0 == 201 } == 4 && statuses.count { $0 == 503 } == 36)
+                #expect(stage.desk.seen.offers.count == 4)
+                // As before, a fifth one replaces the oldest; and there is room for somebody else.
+                let fifth = try await wire.ask(.POST, path, [sdpType, bearer(token)], body: description(mine))
+                #expect(fifth.status == 201 && stage.desk.seen.closed.count == 1)
+                let next = try await wire.ask(.POST, path, [sdpType, bearer(others)], body: description(other))
+                #expect(next.status == 201 && stage.desk.seen.closed.count == 1)
+            }
+        }
+    }
+
+    @Test func oneCertificateWithTheFixedTokenTakesFourPlaces() async throws {
+        let gate = OneShot<Void>()
+        let token = "a-token-of-the-host"
+        try await Stage.with(beforeAnswer: { await gate.value }, configure: { $0.fixedToken = token }) { stage in
+            try await Wire.with(stage.link) { wire in
+                let mine = description(randomFingerprint())
+                let path = "/\(stage.link.id.text)/whep"
+                let statuses = try await statuses(20, token: token, wire, path, answering: gate) { _ in mine }
+                #expect(statuses.count { $0 == 201 } == 4)
+                let other = try await wire.ask(
+                    .POST, path, [sdpType, bearer(token)], body: description(randomFingerprint()))
+                #expect(other.status == 201 && stage.desk.seen.closed.isEmpty)
+            }
+        }
+    }
+
+    @Test func oneAddressWithTheFixedTokenTakesAQuarterOfThePlaces() async throws {
+        let gate = OneShot<Void>()
+        let token = "a-token-of-the-host"
+        try await Stage.with(
+            beforeAnswer: { await gate.value },
+            configure: {
+                $0.fixedToken = token
+                $0.sessionCapacity = 16
+            }
+        ) { stage in
+            try await Wire.with(stage.link) { wire in
+                let path = "/\(stage.link.id.text)/whep"
+                let statuses = try await statuses(20, token: token, wire, path, answering: gate) { _ in
+                    description(randomFingerprint())
+                }
+                #expect(statuses.count { $0 == 201 } == 4)
+                // Whoever has knocked still gets in, from the same address too.
+                let mine = randomFingerprint()
+                let own = try await wire.token(mine)
+                #expect(
+                    try await wire.ask(.POST, path, [sdpType, bearer(own)], body: description(mine)).status == 201)
+            }
+        }
+    }
+
+    @Test func refusedOffersGiveTheirPlacesBack() async throws {
+        try await Stage.with(
+            refusal: OfferRefusal(.notAcceptable, "no"), configure: { $0.sessionCapacity = 2 }
+        ) { stage in
+            try await Wire.with(stage.link) { wire in
+                let mine = randomFingerprint()
+                let token = try await wire.token(mine)
+                for _ in 0..<10 {
+                    let answer = try await wire.ask(
+                        .POST, "/\(stage.link.id.text)/whep", [sdpType, bearer(token)], body: description(mine))
+                    #expect(answer.status == 406)
+                }
+            }
+        }
+    }
+
+    @Test func oneCertificateHasEightSessionsOverAllItsTokens() {
+        let book = AdmissionBook(fixedToken: nil, capacity: 16)
+        let limits = AdmissionBook.SessionLimits(all: 32)
+        let fingerprint = randomFingerprint()
+        func take(_ token: String) -> (taken: Bool, replaced: SessionID?) {
+            let owner = AdmissionBook.SessionOwner(
+                token: AdmissionBook.hash(token), isFixed: false, fingerprint: fingerprint,
+                address: AddressKey(ipv4: 1))
+            guard case .reserved(let reservation, let replaced) = book.reserve(owner, limits: limits) else {
+                return (false, nil)
+            }
+            book.add(OpenedSession(id: .random(), answer: "", etag: ""), reservation)
+            return (true, replaced)
+        }
+        for token in ["a", "b"] {
+            for _ in 0..<4 { #expect(take(token).replaced == nil) }
+        }
+        // A third token has no session that could give way; the second has.
+        #expect(!take("c").taken)
+        let again = take("b")
+        #expect(again.taken && again.replaced != nil)
+    }
+}
