@@ -7,7 +7,7 @@ enum AcceptChoice: String, ExpressibleByArgument, CaseIterable {
     case ask, known, any
 }
 
-/// Answers knocks: by the terminal, from memory, or with yes.
+/// Answers knocks: from memory, by the terminal, or with yes.
 actor Doorkeeper {
     private let choice: AcceptChoice
     private let known: KnownViewers
@@ -21,11 +21,19 @@ actor Doorkeeper {
     }
 
     func decide(_ knock: Knock) async -> KnockDecision {
-        switch choice {
-        case .any: return .accepted
-        case .known where known.contains(knock.fingerprint): return .accepted
-        case .known where !canAsk: return .refused("the host lets in only people it knows")
-        case .known, .ask: return await ask(knock)
+        if choice == .any { return .accepted }
+        if isKnown(knock) { return .remembered }
+        guard canAsk else { return .refused("the host lets in only people it knows") }
+        return await ask(knock)
+    }
+
+    /// The identity was answered with "always"; the server has checked its signature.
+    private func isKnown(_ knock: Knock) -> Bool {
+        do throws(KnownViewersError) {
+            return try known.entry(of: knock.identity) != nil
+        } catch {
+            Words.say("share: \(error)")
+            return false
         }
     }
 
@@ -42,17 +50,14 @@ actor Doorkeeper {
                 Words.say(
                     "\(knock.name.isEmpty ? "Somebody" : knock.name) (\(knock.kind), \(knock.address)) wants to watch.")
                 Words.say("  The words on their side should be: \(knock.words)")
+                Words.say("  " + knock.identity.meaningOfAlways)
                 Words.ask("  Let them in? [y]es, [n]o, [a]lways: ")
             }
             Words.answered(byTyping: line != nil)
             switch line {
             case .some(let line) where ["y", "yes"].contains(line.lowercased()): return .accepted
             case .some(let line) where ["a", "always"].contains(line.lowercased()):
-                do {
-                    try known.add(knock.fingerprint, name: knock.name)
-                } catch {
-                    Words.say("share: cannot remember them: \(error)")
-                }
+                known.remember(knock)
                 return .accepted
             case .some: return .refused("the host said no")
             case nil: return .unanswered
@@ -64,6 +69,28 @@ actor Doorkeeper {
         } onCancel: {
             answer.cancel()
             Task { await TerminalInput.shared.giveUp(knock.id) }
+        }
+    }
+}
+
+extension KnownViewers {
+    /// "Always" was answered. A file that cannot be written is said; the viewer is let in this time all the same.
+    func remember(_ knock: Knock) {
+        do throws(KnownViewersError) {
+            try add(knock.identity, name: knock.name)
+        } catch {
+            Words.say("share: cannot remember them: \(error)")
+        }
+    }
+}
+
+extension ViewerIdentity {
+    /// What the answer "always" does for this viewer, for the question.
+    var meaningOfAlways: String {
+        switch kind {
+        case .native: "Always: lets this person's share join in without a question, until 'share known forget'."
+        case .browser:
+            "Always: lets this browser in without a question, as long as your address and port stay the same (see --listen)."
         }
     }
 }
@@ -122,24 +149,4 @@ actor TerminalInput {
     private func arrived(_ line: String) {
         answer(line.trimmingCharacters(in: .whitespaces))
     }
-}
-
-/// The people who were accepted for good: a fingerprint and a name a line, mode 0600.
-struct KnownViewers: Sendable {
-    let file: URL
-
-    func contains(_ fingerprint: [UInt8]) -> Bool {
-        guard let text = try? String(contentsOf: file, encoding: .utf8) else { return false }
-        let wanted = hex(fingerprint)
-        return text.split(separator: "\n").contains { $0.split(separator: " ").first.map(String.init) == wanted }
-    }
-
-    func add(_ fingerprint: [UInt8], name: String) throws {
-        guard !contains(fingerprint) else { return }
-        let old = (try? Data(contentsOf: file)) ?? Data()
-        try (old + Data("\(hex(fingerprint)) \(name)\n".utf8)).write(to: file, options: .atomic)
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
-    }
-
-    private func hex(_ bytes: [UInt8]) -> String { bytes.map { String(format: "%02x", $0) }.joined() }
 }

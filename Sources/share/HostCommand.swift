@@ -51,8 +51,12 @@ struct HostCommand: ParsableCommand {
     var name: String?
 
     @Option(
-        help:
-            "Who is let in: whom you say (ask), whom you let in 'always' before (known), or anyone with the link (any)."
+        help: ArgumentHelp(
+            "Who is let in: whom you say (ask), only whom you know (known), or anyone with the link (any).",
+            discussion: """
+                Whom you once let in 'always' comes in without a question with ask and known; \
+                'share known' lists them. Without a terminal, known refuses everybody else.
+                """)
     )
     var accept: AcceptChoice = .ask
 
@@ -121,9 +125,7 @@ struct HostCommand: ParsableCommand {
         Words.say("share: showing \(screen.summary)")
         for limitation in screen.limitations { Words.say("share: \(limitation)") }
 
-        let known = KnownViewers(
-            file: URL(fileURLWithPath: Identity.defaultDirectory).appendingPathComponent("known-viewers"))
-        let door = Doorkeeper(accept, known: known)
+        let door = Doorkeeper(accept, known: KnownViewers())
         let environmentToken = ProcessInfo.processInfo.environment["SHARE_TOKEN"]
         let session: HostSession
         var settings = HostSession.Configuration(
@@ -250,8 +252,9 @@ enum HostNarrator {
         case .sharing(let what): Words.say("share: with \(what)")
         case .knock(let who):
             output.event("knock", fields(who))
-        case .accepted(let who):
-            output.event("accepted", fields(who))
+        case .accepted(let who, let isRemembered):
+            output.event("accepted", fields(who) + [("remembered", .boolean(isRemembered))])
+            if isRemembered { Words.say("share: \(title(who)) is known and was let in without a question") }
         case .refused(let who, let reason):
             output.event("refused", ["name": .string(who.name), "reason": .string(reason)])
             Words.say("share: \(title(who)) was not let in: \(reason)")
@@ -317,10 +320,10 @@ enum HostNarrator {
             ])
     }
 
-    private static func fields(_ who: ViewerDescription) -> KeyValuePairs<String, JSONValue> {
+    private static func fields(_ who: ViewerDescription) -> [(String, JSONValue)] {
         [
-            "name": .string(who.name), "kind": .string(who.kind), "address": .string(who.address),
-            "words": .string(who.words),
+            ("name", .string(who.name)), ("kind", .string(who.kind)), ("address", .string(who.address)),
+            ("words", .string(who.words)),
         ]
     }
 

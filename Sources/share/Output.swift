@@ -91,7 +91,7 @@ struct DataOutput: Sendable {
         event(name, fields.map { ($0, $1) })
     }
 
-    private func event(_ name: String, _ fields: [(String, JSONValue)]) {
+    func event(_ name: String, _ fields: [(String, JSONValue)]) {
         guard isJSON else { return }
         var text = "{\"event\":\(JSONValue.string(name).text)"
         for (key, value) in fields { text += ",\(JSONValue.string(key).text):\(value.text)" }

@@ -24,5 +24,8 @@ struct Share: ParsableCommand {
              69  port unavailable         77  refused
             """,
         version: "0.1.0",
-        subcommands: [HostCommand.self, JoinCommand.self, DemoCommand.self, DoctorCommand.self, PaintCommand.self])
+        subcommands: [
+            HostCommand.self, JoinCommand.self, DemoCommand.self, DoctorCommand.self, KnownCommand.self,
+            PaintCommand.self,
+        ])
 }

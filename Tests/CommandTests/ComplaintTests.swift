@@ -69,6 +69,18 @@ struct ComplaintTests {
         host.process.kill()
         let result = try run(["join", "--headless", host.link])
         #expect(result.code == 68)
+        #expect(result.words.contains("nothing listens at port") && result.words.contains("the link is old"))
+    }
+
+    /// The host runs, and shares something else by now.
+    @Test func aLinkOfAnEarlierBroadcast() throws {
+        let host = try HostedScreen(["--source", "test", "--audio", "none"])
+        var old = try #require(URLComponents(string: host.link))
+        old.path = "/0123456789ABC"
+        let result = try run(["join", "--headless", try #require(old.string)])
+        #expect(result.code == 68)
+        #expect(result.words.contains("this host shares, but not under this link"))
+        #expect(result.words.contains("each run of share host has a new link"))
     }
 
     @Test func askingNeedsATerminal() throws {

@@ -76,6 +76,32 @@ import VPXCodec
         stage.loop.stop()
     }
 
+    /// There is room for one. Whoever names the fingerprint of another viewer's certificate, with a key of its own, gets no place
+    /// of that viewer's.
+    @Test(arguments: [ViewerIdentity.Kind.native, .browser])
+    func aClaimOfAnothersCertificateClosesNoSession(victim: ViewerIdentity.Kind) async throws {
+        let stage = try Stage()
+        var viewer = stage.viewer
+        viewer.visit = nil
+        var claim = viewer
+        viewer.identity = ViewerIdentity(
+            fingerprint: viewer.fingerprint, key: victim == .browser ? [4] + Array(repeating: 1, count: 64) : nil)
+        claim.identity = ViewerIdentity(fingerprint: viewer.fingerprint, key: [4] + Array(repeating: 2, count: 64))
+        let viewers = [("victim", viewer), ("claim", claim)]
+        let refused = Monitor<[String]>([])
+        await stage.core.finish { [servers] broadcast, done in
+            broadcast.servers = servers
+            for (name, viewer) in viewers {
+                broadcast.open(offer: stage.offer, viewer: viewer, words: "") { result in
+                    if case .failure = result { refused.change { $0.append(name) } }
+                }
+            }
+            #expect(refused.with { $0 } == ["claim"])
+            broadcast.end(done)
+        }
+        stage.loop.stop()
+    }
+
     /// A broadcast for one viewer, and that viewer's offer.
     private struct Stage {
         let loop = NetworkLoop(name: "net-0")

@@ -104,14 +104,14 @@ import Testing
         }
     }
 
-    @Test func oneCertificateHasEightSessionsOverAllItsTokens() {
-        let book = AdmissionBook(fixedToken: nil, capacity: 16)
+    @Test func oneIdentityHasEightSessionsOverAllItsTokens() throws {
+        let book = AdmissionBook(fixedToken: nil, limits: .init())
         let limits = AdmissionBook.SessionLimits(all: 32)
-        let fingerprint = randomFingerprint()
-        func take(_ token: String) -> (taken: Bool, replaced: SessionID?) {
+        let identity = try BrowserKey().identity
+        func take(_ token: String, as identity: ViewerIdentity = identity) -> (taken: Bool, replaced: SessionID?) {
             let owner = AdmissionBook.SessionOwner(
-                token: AdmissionBook.hash(token), isFixed: false, fingerprint: fingerprint,
-                address: AddressKey(ipv4: 1))
+                token: AdmissionBook.hash(token), isFixed: false, identity: identity,
+                fingerprint: identity.fingerprint, address: AddressKey(ipv4: 1))
             guard case .reserved(let reservation, let replaced) = book.reserve(owner, limits: limits) else {
                 return (false, nil)
             }
@@ -123,6 +123,8 @@ import Testing
         }
         // A third token has no session that could give way; the second has.
         #expect(!take("c").taken)
+        // Another browser that names the same certificate has its own.
+        #expect(take("d", as: try BrowserKey(identity.fingerprint).identity).taken)
         let again = take("b")
         #expect(again.taken && again.replaced != nil)
     }

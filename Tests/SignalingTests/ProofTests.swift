@@ -43,7 +43,8 @@ import Testing
     }
 
     @Test func wordsMatchTheVector() {
-        #expect(FourWords(fingerprint: viewer).words == [13, 41, 196, 102].map { WordList.words[$0] })
+        let words = FourWords(viewer: viewer, host: host, nonce: [UInt8](64..<80))
+        #expect(words.words == [166, 180, 100, 114].map { WordList.words[$0] })
         #expect(WordList.words.count == 256)
     }
 

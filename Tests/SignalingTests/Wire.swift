@@ -1,6 +1,9 @@
+import Crypto
+import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import Testing
 
 @testable import Signaling
 
@@ -42,10 +45,39 @@ struct Wire {
         return answer
     }
 
-    func knockBody(_ fingerprint: [UInt8], secret: [UInt8]? = nil, name: String = "x") -> String {
+    func knockBody(_ fingerprint: [UInt8], secret: [UInt8]? = nil, name: String = "x", key: [UInt8]? = nil) -> String {
         let proof = Proof(id: link.id, secret: secret ?? link.secret).viewer(fingerprint: fingerprint)
-        return
-            "{\"name\":\"\(name)\",\"fingerprint\":\"\(Base64URL.encode(fingerprint))\",\"proof\":\"\(Base64URL.encode(proof))\"}"
+        let key = key.map { ",\"key\":\"\(Base64URL.encode($0))\"" } ?? ""
+        return "{\"name\":\"\(name)\",\"fingerprint\":\"\(Base64URL.encode(fingerprint))\","
+            + "\"proof\":\"\(Base64URL.encode(proof))\"\(key)}"
+    }
+
+    /// A knock that is not signed yet, and what has to be signed.
+    func knock(
+        _ identity: ViewerIdentity, over connection: (any Channel)? = nil
+    ) async throws -> (place: String, challenge: KnockChallenge) {
+        let answer = try await ask(
+            .POST, "/\(link.id.text)/knock", body: knockBody(identity.fingerprint, key: identity.key),
+            over: connection)
+        guard answer.status == 202 else { throw Unexpected(answer: answer) }
+        let document = try JSONDecoder().decode(ChallengeDocument.self, from: Data(answer.text.utf8))
+        let challenge = KnockChallenge(
+            id: link.id, host: link.fingerprint, identity: identity,
+            nonce: try #require(Base64URL.decode(document.nonce)))
+        return (try #require(answer.headers.first(name: "Location")), challenge)
+    }
+
+    /// Answers a challenge.
+    func sign(
+        _ place: String, _ signature: [UInt8], certificate: [UInt8]? = nil, over connection: (any Channel)? = nil
+    ) async throws -> HTTPAnswer {
+        let certificate = certificate.map { ",\"certificate\":\"\(Base64URL.encode($0))\"" } ?? ""
+        return try await ask(
+            .PUT, place, body: "{\"signature\":\"\(Base64URL.encode(signature))\"\(certificate)}", over: connection)
+    }
+
+    struct Unexpected: Error {
+        let answer: HTTPAnswer
     }
 
     /// A token for this certificate, from a host that accepts.
@@ -56,6 +88,44 @@ struct Wire {
         await client.close()
         guard case .accepted(let token, _) = answer else { throw SignalingError(.refused, "not accepted") }
         return token
+    }
+}
+
+/// A browser: a certificate that it names, and a key beside it.
+struct BrowserKey: Sendable {
+    let fingerprint: [UInt8]
+    private let key = P256.Signing.PrivateKey()
+
+    init(_ fingerprint: [UInt8] = randomFingerprint()) { self.fingerprint = fingerprint }
+
+    var identity: ViewerIdentity {
+        get throws {
+            try #require(ViewerIdentity(fingerprint: fingerprint, key: [UInt8](key.publicKey.x963Representation)))
+        }
+    }
+
+    func sign(_ bytes: [UInt8]) throws -> [UInt8] {
+        [UInt8](try key.signature(for: Data(bytes)).rawRepresentation)
+    }
+}
+
+extension Identity {
+    var asViewer: ViewerIdentity {
+        get throws { try #require(ViewerIdentity(fingerprint: fingerprint)) }
+    }
+}
+
+extension SignalingClient {
+    /// As a browser with that key.
+    func knock(name: String, as browser: BrowserKey) async throws -> KnockTicket {
+        try await knock(name: name, identity: try browser.identity, certificate: nil) { challenge in
+            try? browser.sign(challenge.signedBytes)
+        }
+    }
+
+    /// As a browser with a key that is used once.
+    func knock(name: String, fingerprint: [UInt8]) async throws -> KnockTicket {
+        try await knock(name: name, as: BrowserKey(fingerprint))
     }
 }
 

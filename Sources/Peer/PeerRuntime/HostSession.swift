@@ -74,6 +74,9 @@ public final class HostSession: BroadcastDesk {
 
     public typealias Doorkeeping = @Sendable (Knock) async -> KnockDecision
 
+    /// How long a refusal holds.
+    private static let refusalSeconds = 60
+
     private let configuration: Configuration
     private let identity: Identity
     private let loop: NetworkLoop
@@ -204,6 +207,7 @@ public final class HostSession: BroadcastDesk {
         // Of the viewers, the broadcast takes no more than its limit; sessions that nobody misses yet do not keep out who comes again.
         settings.sessionCapacity = configuration.maximumViewers * 2
         settings.iceServers = servers.servers
+        settings.refusalTimeout = .seconds(Self.refusalSeconds)
         await findServers()
         let server = SignalingServer(identity: identity, configuration: settings, desk: self, logger: .silent)
         let port: Int
@@ -301,8 +305,10 @@ public final class HostSession: BroadcastDesk {
         emit(.knock(who))
         let decision = await door(knock)
         switch decision {
-        case .accepted: emit(.accepted(who))
-        case .refused(let reason): emit(.refused(who, reason: reason ?? "refused"))
+        case .accepted: emit(.accepted(who, isRemembered: false))
+        case .remembered: emit(.accepted(who, isRemembered: true))
+        case .refused(let reason):
+            emit(.refused(who, reason: "\(reason ?? "refused"); they can ask again in \(Self.refusalSeconds) s"))
         case .unanswered where Task.isCancelled: break
         case .unanswered: emit(.refused(who, reason: "nobody answered"))
         }
@@ -315,12 +321,13 @@ public final class HostSession: BroadcastDesk {
         switch reason {
         case .unanswered: emit(.refused(who, reason: "nobody answered"))
         case .left: emit(.refused(who, reason: "they left before they were answered"))
+        case .replaced: emit(.refused(who, reason: "they asked again"))
         case .ended: emit(.refused(who, reason: "the broadcast ended"))
         }
     }
 
     public func open(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
-        let words = FourWords(fingerprint: viewer.fingerprint).description
+        let words = viewer.words?.description ?? ""
         let result: Result<OpenedSession, OfferRefusal> = await withCheckedContinuation { continuation in
             let isRunning = core.perform { broadcast in
                 broadcast.open(offer: offer, viewer: viewer, words: words) { continuation.resume(returning: $0) }

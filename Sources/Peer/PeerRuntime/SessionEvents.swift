@@ -6,7 +6,7 @@ public struct ViewerDescription: Sendable, Equatable {
     /// "browser", "share", ...
     public var kind: String
     public var address: String
-    /// Four words made from the viewer's fingerprint, which it sees too.
+    /// The four words of the viewer's knock, which it sees too; empty for a player with the fixed token.
     public var words: String
 
     public init(name: String, kind: String, address: String, words: String) {
@@ -58,7 +58,8 @@ public enum BroadcastEvent: Sendable {
     /// A sound track is being recorded: what, in words.
     case sharing(String)
     case knock(ViewerDescription)
-    case accepted(ViewerDescription)
+    /// Remembered: without a question, as its identity was let in for good before.
+    case accepted(ViewerDescription, isRemembered: Bool)
     case refused(ViewerDescription, reason: String)
     case viewerJoined(ViewerDescription, viewers: Int)
     /// Media flows to this viewer.

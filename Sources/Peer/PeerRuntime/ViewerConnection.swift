@@ -328,10 +328,12 @@ final class ViewerConnection: SecureTransportDelegate {
 
     // MARK: Ending
 
-    /// The newcomer is this viewer, who comes again instead of coming back. Two programs of one person have one certificate, and if
-    /// they knock together, one knock, but each says its own visit. Whoever says none has a certificate of its own, as browsers do.
+    /// The newcomer is this viewer, who comes again instead of coming back: the same proven identity, or, with the fixed token, which
+    /// proves none, the same certificate. Two programs of one person have one identity, but each says its own visit.
     func isReplaced(by newcomer: Viewer) -> Bool {
-        guard newcomer.fingerprint == viewer.fingerprint, newcomer.visit == viewer.visit else { return false }
+        guard newcomer.identity == viewer.identity, newcomer.fingerprint == viewer.fingerprint,
+            newcomer.visit == viewer.visit
+        else { return false }
         return viewer.visit != nil || !isReceiving && (isConnected || viewer.knock != nil)
     }
 

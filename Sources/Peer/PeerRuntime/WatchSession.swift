@@ -119,8 +119,7 @@ public final class WatchSession: Sendable {
     }
 
     private func enter(_ client: SignalingClient) async throws(EndReason) {
-        let fingerprint = identity.fingerprint
-        let (token, hostServers) = try await knock(client, fingerprint)
+        let (token, hostServers) = try await knock(client)
         emit(.accepted)
         let addresses = await find(ownServers + hostServers)
         admission.with { $0 = Admission(token: token, servers: addresses) }
@@ -191,11 +190,11 @@ public final class WatchSession: Sendable {
     }
 
     private func knock(
-        _ client: SignalingClient, _ fingerprint: [UInt8]
+        _ client: SignalingClient
     ) async throws(EndReason) -> (token: String, servers: [ICEServer]) {
         do throws(SignalingError) {
-            let ticket = try await client.knock(name: name, fingerprint: fingerprint)
-            emit(.knocking(words: FourWords(fingerprint: fingerprint).description))
+            let ticket = try await client.knock(name: name, identity: identity)
+            emit(.knocking(words: ticket.words.description))
             self.ticket.with { $0 = ticket }
             let answer = try await client.waitForAnswer(ticket)
             self.ticket.with { $0 = nil }
@@ -258,7 +257,7 @@ extension EndReason {
     init(_ error: SignalingError) {
         let code: Code =
             switch error.code {
-            case .connectionRefused, .unreachable, .timedOut, .unknownHost: .unreachable
+            case .connectionRefused, .unreachable, .timedOut, .unknownHost, .oldLink: .unreachable
             case .certificateMismatch, .hostNotProven, .notAShareHost: .untrusted
             case .wrongSecret: .wrongSecret
             case .refused: .refused
@@ -267,6 +266,6 @@ extension EndReason {
             case .connectionLost: .connectionLost
             case .tooMany, .offerRefused: .failed
             }
-        self.init(code, error.description)
+        self.init(code, error.description, remedy: error.remedy)
     }
 }

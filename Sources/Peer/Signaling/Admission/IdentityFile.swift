@@ -121,7 +121,7 @@ private enum IdentityFile {
 /// What the file system says of a path; a symbolic link is not followed.
 ///
 /// By Foundation: the members of C's `struct stat` belong to whichever module the compiler meets first.
-private struct FileStatus {
+struct FileStatus {
     let isFile: Bool
     let isDirectory: Bool
     let owner: Int

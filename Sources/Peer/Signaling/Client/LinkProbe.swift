@@ -51,9 +51,9 @@ public enum LinkProbe {
                 step.remedy = ""
                 return (step, true)
             } catch let error as IOError where error.errnoCode == ECONNREFUSED {
-                step.what = "nothing listens at port \(link.port) of \(text)"
-                step.remedy =
-                    "the host has stopped, or the link is old; behind a NAT, its router has to forward that TCP port to it"
+                let refusal = SignalingError.nothingListens(port: link.port, at: text)
+                step.what = refusal.description
+                step.remedy = refusal.remedy
             } catch let error as IOError {
                 step.what = "\(text) cannot be reached: \(String(cString: strerror(error.errnoCode)))"
                 step.remedy =
@@ -78,9 +78,8 @@ public enum LinkProbe {
             switch status {
             case 200: page = Step(subject: "broadcast", what: "it is there; nobody was asked")
             case 404:
-                page = Step(
-                    subject: "broadcast", what: "this host shares, but not under this link", isGood: false,
-                    remedy: "each run of share host has a new link: ask for the present one")
+                let old = SignalingError.oldLink
+                page = Step(subject: "broadcast", what: old.description, isGood: false, remedy: old.remedy)
             case 429:
                 page = Step(
                     subject: "broadcast", what: "the host limits requests from here", isGood: false,

@@ -114,8 +114,7 @@ struct PinnedConnector: Sendable {
         case let error as IOError:
             switch error.errnoCode {
             case ECONNREFUSED:
-                return SignalingError(
-                    .connectionRefused, "nothing listens at \(place): the host has stopped, or the link is old")
+                return .nothingListens(port: link.port, at: link.host)
             case ENETUNREACH, EHOSTUNREACH, EHOSTDOWN, ENETDOWN, EADDRNOTAVAIL:
                 return SignalingError(
                     .unreachable,

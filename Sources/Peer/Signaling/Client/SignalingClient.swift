@@ -6,7 +6,10 @@ import NIOPosix
 
 /// A knock that waits for its answer.
 public struct KnockTicket: Sendable {
+    /// Secret: whoever has it collects the answer.
     let path: String
+    /// What the host sees too.
+    public let words: FourWords
 }
 
 /// What the host's owner said.
@@ -73,20 +76,47 @@ public actor SignalingClient {
         Int(try await ask(.GET, path: "/\(link.id.text)").status)
     }
 
-    /// Asks to come in, for the DTLS certificate with this SHA-256 fingerprint (32 bytes) alone.
-    public func knock(name: String, fingerprint: [UInt8]) async throws(SignalingError) -> KnockTicket {
-        self.fingerprint = fingerprint
+    /// Asks to come in, and proves that this identity is ours: the host's owner is asked now. The token will be for its certificate
+    /// alone.
+    /// - Throws: `.refused` if the host said no to this identity a short while ago.
+    public func knock(name: String, identity: Identity) async throws(SignalingError) -> KnockTicket {
+        guard let viewer = ViewerIdentity(fingerprint: identity.fingerprint) else {
+            throw SignalingError(.offerRefused, "the certificate has no usable fingerprint")
+        }
+        return try await knock(name: name, identity: viewer, certificate: identity.certificateDER) { challenge in
+            try? identity.signature(over: challenge.signedBytes)
+        }
+    }
+
+    /// - Parameter sign: gives 64 bytes r | s, or nil.
+    func knock(
+        name: String, identity: ViewerIdentity, certificate: [UInt8]?, sign: @Sendable (KnockChallenge) -> [UInt8]?
+    ) async throws(SignalingError) -> KnockTicket {
+        fingerprint = identity.fingerprint
         let request = KnockRequest(
-            name: name, fingerprint: FingerprintText.colons(fingerprint),
-            proof: Base64URL.encode(proof.viewer(fingerprint: fingerprint)))
+            name: name, fingerprint: FingerprintText.colons(identity.fingerprint),
+            proof: Base64URL.encode(proof.viewer(fingerprint: identity.fingerprint)),
+            key: identity.key.map { Base64URL.encode($0) })
         guard let body = try? JSONEncoder().encode(request) else {
             throw SignalingError(.offerRefused, "the name cannot be sent")
         }
         let answer = try await ask(.POST, "/knock", type: "application/json", body: ByteBuffer(bytes: body))
-        guard answer.status == 202, let path = answer.headers.first(name: "Location"),
-            path.hasPrefix("/\(link.id.text)/knock/")
-        else { throw failure(answer) }
-        return KnockTicket(path: path)
+        if answer.status == 404 { throw .oldLink }
+        guard answer.status == 202 else { throw failure(answer) }
+        guard let path = answer.headers.first(name: "Location"), path.hasPrefix("/\(link.id.text)/knock/"),
+            let document = try? JSONDecoder().decode(
+                ChallengeDocument.self, from: Data(answer.body.readableBytesView)),
+            let nonce = Base64URL.decode(document.nonce), nonce.count == KnockChallenge.nonceLength
+        else { throw .stranger(link, "its answer to a knock makes no sense; it may be of another version") }
+        let challenge = KnockChallenge(id: link.id, host: link.fingerprint, identity: identity, nonce: nonce)
+        guard let signature = sign(challenge),
+            let proof = try? JSONEncoder().encode(
+                SignatureRequest(
+                    signature: Base64URL.encode(signature), certificate: certificate.map { Base64URL.encode($0) }))
+        else { throw SignalingError(.offerRefused, "this machine's key does not sign") }
+        let signed = try await ask(.PUT, path: path, type: "application/json", body: ByteBuffer(bytes: proof))
+        guard signed.status == 204 else { throw failure(signed) }
+        return KnockTicket(path: path, words: challenge.words)
     }
 
     /// Waits until somebody answers; the host gives up after 60 s.
@@ -329,7 +359,7 @@ extension SignalingClient {
         let code: SignalingError.Code =
             switch Problem(rawValue: document.type) {
             case .wrongProof: .wrongSecret
-            case .refused: .refused
+            case .refused, .replaced, .wrongSignature: .refused
             case .unanswered: .unanswered
             case .ended, .notFound: .gone
             case .limited: .tooMany

@@ -15,6 +15,8 @@ public struct SignalingError: Error, Sendable, CustomStringConvertible {
         case hostNotProven
         case refused
         case unanswered
+        /// The host is there, but has no such broadcast.
+        case oldLink
         /// The broadcast or the knock is over.
         case gone
         case tooMany
@@ -25,14 +27,28 @@ public struct SignalingError: Error, Sendable, CustomStringConvertible {
     }
     public let code: Code
     public let description: String
+    /// What to do; empty if the description says it.
+    public let remedy: String
 
-    public init(_ code: Code, _ description: String) {
+    public init(_ code: Code, _ description: String, remedy: String = "") {
         self.code = code
         self.description = description
+        self.remedy = remedy
     }
 }
 
 extension SignalingError {
+    static let oldLink = SignalingError(
+        .oldLink, "this host shares, but not under this link",
+        remedy: "each run of share host has a new link: ask for the present one")
+
+    static func nothingListens(port: Int, at address: String) -> SignalingError {
+        SignalingError(
+            .connectionRefused, "nothing listens at port \(port) of \(address)",
+            remedy:
+                "the host has stopped, or the link is old; behind a NAT, its router has to forward that TCP port to it")
+    }
+
     static func mismatch(_ link: Link) -> SignalingError {
         SignalingError(
             .certificateMismatch,

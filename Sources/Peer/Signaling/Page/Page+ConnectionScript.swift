@@ -29,7 +29,7 @@ extension ViewerPage {
                 if (!now || !equal(now, this.mine)) throw new Stop('error', 'This browser has changed its certificate meanwhile.', wait);
 
                 const answer = await ask(`/${link.id}/whep`, {
-                    method: 'POST', headers: { 'Content-Type': 'application/sdp', ...this.bearer }, body: sdp,
+                    method: 'POST', headers: { 'Content-Type': 'application/sdp', 'Share-Visit': this.id, ...this.bearer }, body: sdp,
                 });
                 if (answer.status === 409 || answer.status === 404 || answer.status === 410) throw new Stop('ended', sentence(await reasonOf(answer), 'The host has stopped sharing.'));
                 if (answer.status === 401 || answer.status === 403) throw new Stop('refused', sentence(await reasonOf(answer), 'The host has refused this connection.'));

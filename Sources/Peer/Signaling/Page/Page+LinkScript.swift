@@ -42,9 +42,15 @@ extension ViewerPage {
             return found;
         }
 
-        async function fourWords(mine) {
-            const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', mine));
+        async function fourWords(mine, nonce) {
+            const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', join(text.encode('share v1 words'), mine, link.host, nonce)));
             return [0, 1, 2, 3].map(i => words[(digest[2 * i] << 8 | digest[2 * i + 1]) % 256]).join(' ');
+        }
+
+        // Signs a host's challenge: 64 bytes r | s.
+        async function signature(keys, mine, nonce) {
+            const message = join(text.encode('share v1 knock'), text.encode(link.id), link.host, mine, nonce);
+            return new Uint8Array(await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, keys.privateKey, message));
         }
         """##
 }

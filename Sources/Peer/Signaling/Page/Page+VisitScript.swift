@@ -37,7 +37,9 @@ extension ViewerPage {
                 this.abort = new AbortController();
                 this.isOver = this.isInterrupted = this.isRecovering = this.isTrickling = false;
                 // Of all its connections: the certificate, its fingerprint, and what the host gave for it.
-                this.certificates = this.mine = this.place = this.bearer = this.iceServers = null;
+                this.certificates = this.mine = this.keys = this.place = this.bearer = this.iceServers = null;
+                // Tells this page from another one with the same certificate.
+                this.id = encode(crypto.getRandomValues(new Uint8Array(16)));
                 // Of the connection of now (see prepare), its session, and its last offer and answer.
                 this.pc = this.resource = this.etag = this.credentials = this.remote = null;
                 this.candidates = [];
@@ -67,6 +69,10 @@ extension ViewerPage {
                 }
             }
 
+            send(method, path, body) {
+                return this.fetch(path, { method, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+            }
+
             async run() {
                 try {
                     if (!window.isSecureContext || !window.crypto || !crypto.subtle) throw new Stop('error', 'This page has to be opened over https.');
@@ -74,6 +80,8 @@ extension ViewerPage {
                     show('connecting', 'Calling the host ...');
                     // Its own, for more than one connection: the token that the host gives is for this certificate alone.
                     this.certificates = [await RTCPeerConnection.generateCertificate({ name: 'ECDSA', namedCurve: 'P-256' })];
+                    // Signs knocks: a page cannot sign with its certificate's key.
+                    this.keys = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign']);
                     const pc = this.prepare();
                     const first = await pc.createOffer();
                     this.mine = fingerprint(first.sdp);
@@ -128,14 +136,20 @@ extension ViewerPage {
             async knock() {
                 const body = {
                     name: this.name || 'Guest', fingerprint: encode(this.mine),
-                    proof: encode(await proof('share v1 viewer', this.mine)), kind: 'browser',
+                    proof: encode(await proof('share v1 viewer', this.mine)),
+                    key: encode(new Uint8Array(await crypto.subtle.exportKey('raw', this.keys.publicKey))),
                 };
-                const four = await fourWords(this.mine);
-                let answer;
+                let answer, location, four;
                 for (let attempt = 0; ; attempt++) {
-                    answer = await this.fetch(`/${link.id}/knock`, {
-                        method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body),
-                    });
+                    answer = await this.send('POST', `/${link.id}/knock`, body);
+                    if (answer.status === 202) {
+                        // The host chooses the nonce now, and asks nobody before the signature.
+                        location = answer.headers.get('Location');
+                        const nonce = decode((await answer.json()).nonce || '');
+                        if (!location || nonce.length !== 16) throw new Stop('error', 'The host answered in an unknown way (no challenge).');
+                        four = await fourWords(this.mine, nonce);
+                        answer = await this.send('PUT', location, { signature: encode(await signature(this.keys, this.mine, nonce)) });
+                    }
                     if (answer.status !== 429 && answer.status !== 503 || attempt >= 5) break;
                     show('connecting', 'The host is busy. Trying again in a moment ...');
                     await sleep(1000 * Math.min(Math.max(Number(answer.headers.get('Retry-After')) || 2, 1), 30));
@@ -149,9 +163,7 @@ extension ViewerPage {
                     if (problem.type === 'wrong-proof') throw new Stop('refused', 'This link is not right.', 'A character of it is wrong, or it is an old one: copy it once more.');
                     throw new Stop('refused', sentence(problem.reason, 'The host has refused.'));
                 }
-                if (answer.status !== 202 && answer.status !== 200) throw new Stop('error', `The host answered in an unknown way (${answer.status}).`, sentence(await reasonOf(answer), ''));
-                const location = answer.headers.get('Location');
-                if (!location) throw new Stop('error', 'The host answered in an unknown way (no place to wait).');
+                if (answer.status !== 204) throw new Stop('error', `The host answered in an unknown way (${answer.status}).`, sentence(await reasonOf(answer), ''));
                 this.place = location;
                 root.dataset.words = four;
                 show('waiting', 'Waiting for the host to let you in ...', 'The host sees your name, and the same four words.');
@@ -174,7 +186,7 @@ extension ViewerPage {
                     if (look.status === 403) throw new Stop('refused', sentence(await reasonOf(look), 'The host has refused.'));
                     const { reason, type } = await problemOf(look);
                     // Phones stop pages that are not seen, as while their owner tells the words, and a knock that nobody polls is
-                    // withdrawn: once more, with the same words.
+                    // withdrawn. A poll within a minute brings it back with the same words; later it is another knock.
                     if (look.status === 410 && type === 'not-found') {
                         if (document.hidden) await new Promise(done => document.addEventListener('visibilitychange', done, { once: true }));
                         return this.knock();

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Who was let in: tokens, each for one certificate, and the sessions opened with them.
 ///
-/// Holds only hashes of tokens. At most `capacity` admissions; the oldest without a session goes first.
+/// Holds only hashes of tokens; see ``TokenTable`` for how long and how many.
 final class AdmissionBook: Sendable {
     typealias TokenHash = SHA256.Digest
 
@@ -19,6 +19,8 @@ final class AdmissionBook: Sendable {
         let token: TokenHash
         /// The token is the host's fixed one.
         let isFixed: Bool
+        /// Whose knock gave the token; nil with the fixed one.
+        let identity: ViewerIdentity?
         /// SHA-256 of the offered certificate, 32 bytes.
         let fingerprint: [UInt8]
         let address: AddressKey
@@ -36,8 +38,8 @@ final class AdmissionBook: Sendable {
         var all: Int
         /// Of one token from a knock; its oldest session gives way to another one.
         var perToken = 4
-        /// Of one certificate, over all of its tokens.
-        var perCertificate = 8
+        /// Of one identity, over all of its tokens. Not of one certificate: a browser only claims its own.
+        var perIdentity = 8
         /// Of one certificate with the fixed token.
         var perFixedCertificate = 4
         /// Of one address with the fixed token.
@@ -58,8 +60,7 @@ final class AdmissionBook: Sendable {
     }
 
     private struct State {
-        var admissions: [TokenHash: Admission] = [:]
-        var order: [TokenHash] = []
+        var tokens: TokenTable
         var sessions: [SessionID: Session] = [:]
         var sessionsOpened = 0
         /// By number.
@@ -69,39 +70,35 @@ final class AdmissionBook: Sendable {
         var late: [SessionID: String] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let fixed: TokenHash?
     private let capacity: Int
 
-    init(fixedToken: String?, capacity: Int) {
+    init(fixedToken: String?, limits: TokenTable.Limits) {
         fixed = fixedToken.map(Self.hash)
-        self.capacity = capacity
+        capacity = limits.all
+        state = Mutex(State(tokens: TokenTable(limits: limits)))
     }
 
     static func hash(_ token: String) -> TokenHash { SHA256.hash(data: Array(token.utf8)) }
 
-    /// A new token for the certificate of `viewer`.
-    func admit(_ viewer: Viewer) -> String {
+    /// A new token for the certificate of `viewer`; nil if there is no room for it.
+    func admit(_ viewer: Viewer, from address: AddressKey) -> String? {
         let token = Base64URL.encode(randomBytes(32))
         let key = Self.hash(token)
-        state.withLock { state in
-            if state.order.count >= capacity {
-                let busy = Set(state.sessions.values.map(\.owner))
-                if let index = state.order.firstIndex(where: { !busy.contains($0) }) {
-                    state.admissions[state.order.remove(at: index)] = nil
-                }
-            }
-            state.admissions[key] = Admission(viewer: viewer)
-            state.order.append(key)
-        }
-        return token
+        return state.withLock { $0.tokens.admit(key, viewer, from: address, now: .now) } ? token : nil
+    }
+
+    /// Whether `admit` would give a token.
+    func hasRoom(for identity: ViewerIdentity, from address: AddressKey) -> Bool {
+        state.withLock { $0.tokens.hasRoom(for: identity, from: address, now: .now) }
     }
 
     /// Compares hashes, so that time tells nothing about the token.
     func admission(token: String) -> (key: TokenHash, Admission)? {
         let key = Self.hash(token)
         if let fixed, fixed == key { return (key, Admission(viewer: nil)) }
-        return state.withLock { state in state.admissions[key].map { (key, $0) } }
+        return state.withLock { state in state.tokens.use(key, now: .now).map { (key, Admission(viewer: $0)) } }
     }
 
     /// Takes a place for a session, within `limits`, in one step. Call it before the host is asked.
@@ -116,7 +113,7 @@ final class AdmissionBook: Sendable {
                     own.count(where: { $0.address == owner.address }) < limits.perFixedAddress
                 else { return .tooManyOfOne }
             } else if taken.count(where: { $0.token == owner.token }) >= limits.perToken
-                || taken.count(where: { $0.fingerprint == owner.fingerprint }) >= limits.perCertificate
+                || taken.count(where: { $0.identity == owner.identity }) >= limits.perIdentity
             {
                 let own = state.sessions.filter { $0.value.owner == owner.token }
                 guard let oldest = own.min(by: { $0.value.number < $1.value.number })?.key else {
@@ -128,16 +125,21 @@ final class AdmissionBook: Sendable {
             if let replaced {
                 state.sessions[replaced] = nil
                 state.late[replaced] = nil
+                state.tokens.sessionEnded(owner.token, now: .now)
             }
             state.reservationsMade += 1
             state.reservations[state.reservationsMade] = owner
+            state.tokens.sessionBegan(owner.token)
             return .reserved(Reservation(number: state.reservationsMade), replaced: replaced)
         }
     }
 
     /// The host has refused, or its answer came too late.
     func giveBack(_ reservation: Reservation) {
-        state.withLock { $0.reservations[reservation.number] = nil }
+        state.withLock { state in
+            guard let owner = state.reservations.removeValue(forKey: reservation.number) else { return }
+            state.tokens.sessionFailed(owner.token)
+        }
     }
 
     func add(_ session: OpenedSession, _ reservation: Reservation) {
@@ -177,7 +179,9 @@ final class AdmissionBook: Sendable {
     func remove(_ id: SessionID) -> Bool {
         state.withLock { state in
             state.late[id] = nil
-            return state.sessions.removeValue(forKey: id) != nil
+            guard let session = state.sessions.removeValue(forKey: id) else { return false }
+            state.tokens.sessionEnded(session.owner, now: .now)
+            return true
         }
     }
 }

@@ -59,6 +59,7 @@ public typealias VisitID = RandomName
 
 /// Somebody who knows the link asks to come in.
 public struct Knock: Sendable {
+    /// Names the question. It is not the viewer's ticket, which the server keeps to itself.
     public let id: KnockID
     /// What the viewer calls itself, at most 64 scalars, without control characters or direction overrides. Not verified.
     public let name: String
@@ -66,13 +67,19 @@ public struct Knock: Sendable {
     public let kind: String
     /// Where the request came from, without port.
     public let address: String
-    /// SHA-256 of the viewer's DTLS certificate, 32 bytes.
-    public let fingerprint: [UInt8]
+    /// Who it is: proven by a signature before anybody is asked.
+    public let identity: ViewerIdentity
+    /// Of this knock; the viewer shows them too.
     public let words: FourWords
+
+    /// SHA-256 of the viewer's DTLS certificate, 32 bytes.
+    public var fingerprint: [UInt8] { identity.fingerprint }
 }
 
 public enum KnockDecision: Sendable, Equatable {
     case accepted
+    /// Let in without a question: the identity was let in for good before.
+    case remembered
     /// With a word to the viewer, or nil.
     case refused(String?)
     /// Nobody is there to answer.
@@ -84,6 +91,8 @@ public enum KnockWithdrawal: Sendable, Equatable {
     case unanswered
     /// The viewer has gone.
     case left
+    /// The same identity has knocked again; its newer knock follows.
+    case replaced
     /// The broadcast has ended.
     case ended
 }
@@ -97,6 +106,11 @@ public struct Viewer: Sendable {
     public let address: String
     /// Of the DTLS certificate that alone may receive media, SHA-256, 32 bytes.
     public let fingerprint: [UInt8]
+    /// Whose knock was accepted; nil for a player that came with the host's fixed token. Sessions replace each other by this, not
+    /// by `fingerprint`, which anybody can claim.
+    public var identity: ViewerIdentity?
+    /// Of the knock that was accepted.
+    public var words: FourWords?
     /// Tells programs with one certificate apart, and stays the same when one of them comes again; nil if it says nothing.
     public var visit: VisitID?
 }

@@ -29,6 +29,10 @@ public actor SignalingServer {
         public var knockTimeout: Duration = .seconds(60)
         public var pollTimeout: Duration = .seconds(20)
         public var abandonTimeout: Duration = .seconds(5)
+        /// Until a knock whose challenge is not signed is forgotten.
+        public var signatureTimeout: Duration = .seconds(10)
+        /// How long a refused viewer is refused again without a question.
+        public var refusalTimeout: Duration = .seconds(60)
         /// For the desk to answer an offer.
         public var answerTimeout: Duration = .seconds(6)
         /// For a request's body to arrive.
@@ -40,10 +44,12 @@ public actor SignalingServer {
         public var heartbeat: Duration = .seconds(15)
         var limits = Doorman.Limits()
         var bodyLimit = 65_536
-        var admissionCapacity = 1_024
+        var tokenLimits = TokenTable.Limits()
         var eventStreamCapacity = 256
-        var knockTimeouts: KnockRegister.Timeouts {
-            KnockRegister.Timeouts(answer: knockTimeout, poll: pollTimeout, abandoned: abandonTimeout)
+        var knockLimits: KnockTable.Limits {
+            KnockTable.Limits(
+                answer: knockTimeout, abandoned: abandonTimeout, signature: signatureTimeout, refusal: refusalTimeout,
+                questions: pendingKnocks)
         }
 
         public init(

@@ -9,6 +9,22 @@ struct KnockRequest: Codable {
     var fingerprint: String
     /// base64url.
     var proof: String
+    /// Browsers only: base64url of the raw uncompressed P-256 point (65 bytes) of the key that will sign.
+    var key: String?
+}
+
+/// The answer to a knock: what has to be signed.
+struct ChallengeDocument: Codable {
+    /// base64url of 16 bytes.
+    var nonce: String
+}
+
+/// The answer to a challenge.
+struct SignatureRequest: Codable {
+    /// base64url of 64 bytes, r | s.
+    var signature: String
+    /// Native viewers only: base64url of the certificate (DER).
+    var certificate: String?
 }
 
 /// What an accepted knock yields.
@@ -21,68 +37,92 @@ extension SignalingService {
     /// POST /ID/knock
     func knock(_ call: Call) async -> Reply {
         if hub.hasEnded { return hasEnded }
-        guard call.body.readableBytes <= 4_096,
-            let request = try? JSONDecoder().decode(KnockRequest.self, from: Data(call.body.readableBytesView)),
+        guard let request = document(KnockRequest.self, of: call),
             let fingerprint = FingerprintText.parse(request.fingerprint), let proof = Base64URL.decode(request.proof)
         else {
-            count { $0.malformed += 1 }
-            return Reply(problem: .malformed, .badRequest, "a knock is JSON with name, fingerprint (SHA-256) and proof")
+            return malformed("a knock is JSON with name, fingerprint (SHA-256), proof, and a browser's key")
         }
         guard self.proof.isViewer(proof, fingerprint: fingerprint) else {
-            count { $0.wrongProofs += 1 }
-            if let delay = connections.withDoorman({ $0.failureDelay(call.address.key, now: $1) }) {
-                return limited("too many wrong proofs came from your address", delay)
-            }
-            await slowDown()
-            return Reply(
-                problem: .wrongProof, .forbidden, "the secret in the link is not right: ask for the link again")
+            return await wrong(call, .wrongProof, "the secret in the link is not right: ask for the link again")
         }
+        let key = request.key.map { Base64URL.decode($0) ?? [] }
+        guard key.map({ KnockChallenge.isKey($0) }) ?? true,
+            let identity = ViewerIdentity(fingerprint: fingerprint, key: key)
+        else { return malformed("a browser's key is a raw uncompressed P-256 point of 65 bytes") }
         if let delay = connections.withDoorman({ $0.knockDelay(call.address.key, now: $1) }) {
             count { $0.knocksLimited += 1 }
             return limited("too many knocks", delay)
         }
         count { $0.knocks += 1 }
-        let knock = Knock(
-            id: KnockID.random(), name: PeerText.clean(request.name ?? "", fallback: "somebody"),
-            kind: PeerText.kind(userAgent: call.headers[.userAgent]), address: call.address.text,
-            fingerprint: fingerprint,
-            words: FourWords(fingerprint: fingerprint))
-        switch await knocks.open(knock) {
-        case .opened(let id), .waiting(let id):
-            return Reply(.accepted, [.location: "/\(configuration.id.text)/knock/\(id.text)"])
-        case .refusedBefore(let reason): return refused(reason)
-        case .full:
-            count { $0.knocksLimited += 1 }
-            return limited("too many people are waiting for an answer", 5)
+        let challenge = KnockChallenge(
+            id: configuration.id, host: self.identity.fingerprint, identity: identity,
+            nonce: randomBytes(KnockChallenge.nonceLength))
+        let (opening, ticket) = await knocks.open(
+            KnockTable.Request(
+                name: PeerText.clean(request.name ?? "", fallback: "somebody"),
+                kind: PeerText.kind(userAgent: call.headers[.userAgent]), address: call.address, challenge: challenge))
+        switch opening {
+        case .opened:
+            return Reply(.accepted, json: ChallengeDocument(nonce: Base64URL.encode(challenge.nonce)))
+                .with(.location, "/\(configuration.id.text)/knock/\(ticket.text)")
+        case .full: return tooManyKnocks
         case .ended: return hasEnded
         }
     }
 
-    /// GET and DELETE /ID/knock/K
+    /// PUT, GET and DELETE /ID/knock/K
     func knock(_ call: Call, _ name: Substring?) async -> Reply {
-        guard let id = name.flatMap({ KnockID($0) }) else { return gone }
+        guard let ticket = name.flatMap({ KnockID($0) }) else { return gone }
         switch call.method {
-        case .get: break
+        case .get: return await poll(call, ticket)
+        case .put: return await sign(call, ticket)
         case .delete:
-            await knocks.withdraw(id)
+            await knocks.withdraw(ticket)
             return Reply(.noContent)
-        default: return methodNotAllowed("GET, DELETE")
+        default: return methodNotAllowed("PUT, GET, DELETE")
         }
+    }
+
+    private func sign(_ call: Call, _ ticket: KnockID) async -> Reply {
+        guard let request = document(SignatureRequest.self, of: call),
+            let signature = Base64URL.decode(request.signature),
+            let certificate = request.certificate.map({ Base64URL.decode($0) }) ?? .some(nil)
+        else { return malformed("the answer to a challenge is JSON with signature, and a native viewer's certificate") }
+        switch await knocks.sign(ticket, signature, certificate: certificate) {
+        case .accepted: return Reply(.noContent)
+        case .wrong:
+            return await wrong(
+                call, .wrongSignature, "the signature is not that of the key behind this knock: knock again")
+        case .refusedBefore(let reason, let seconds): return refused(reason, seconds)
+        case .full: return tooManyKnocks
+        case .crowded: return crowded
+        case .ended: return hasEnded
+        case .unknown: return gone
+        }
+    }
+
+    private func poll(_ call: Call, _ ticket: KnockID) async -> Reply {
         let knocks = knocks
         let channel = call.channel
-        let look = await knocks.wait(id) { waiter in
-            channel.closeFuture.whenComplete { _ in Task { await knocks.dropped(id, waiter: waiter) } }
+        let look = await knocks.wait(ticket) { waiter in
+            channel.closeFuture.whenComplete { _ in Task { await knocks.dropped(ticket, waiter: waiter) } }
         }
         switch look {
         case .waiting: return Reply(.accepted)
         case .unknown: return gone
         case .outcome(.accepted(let token)):
             return Reply(.ok, json: AdmissionDocument(token: token, iceServers: configuration.iceServers))
-        case .outcome(.refused(let reason)): return refused(reason)
+        case .outcome(.refused(let reason)):
+            return refused(reason, Int(configuration.refusalTimeout / .seconds(1)))
         case .outcome(.unanswered):
             return Reply(problem: .unanswered, .gone, "nobody answered: the host's owner may be away")
         case .outcome(.ended): return hasEnded
         case .outcome(.withdrawn): return gone
+        case .outcome(.replaced):
+            return Reply(
+                problem: .replaced, .gone,
+                "you asked again from another window or program, which takes this one's place")
+        case .outcome(.crowded): return crowded
         }
     }
 
@@ -90,7 +130,40 @@ extension SignalingService {
 
     private var gone: Reply { Reply(problem: .notFound, .gone, "this knock is not known any more") }
 
-    private func refused(_ reason: String?) -> Reply {
-        Reply(problem: .refused, .forbidden, reason ?? "the host said no")
+    private var tooManyKnocks: Reply {
+        count { $0.knocksLimited += 1 }
+        return limited("too many people are waiting for an answer", 5)
+    }
+
+    private var crowded: Reply {
+        Reply(
+            problem: .limited, .serviceUnavailable, "too many viewers were let in; try again in 60 s", retryAfter: 60)
+    }
+
+    /// Both sides know how long a refusal holds.
+    private func refused(_ reason: String?, _ seconds: Int) -> Reply {
+        Reply(
+            problem: .refused, .forbidden,
+            "\(reason ?? "the host said no"); you can ask again in \(seconds) s", retryAfter: seconds)
+    }
+
+    private func document<Document: Decodable>(_ type: Document.Type, of call: Call) -> Document? {
+        guard call.body.readableBytes <= 4_096 else { return nil }
+        return try? JSONDecoder().decode(type, from: Data(call.body.readableBytesView))
+    }
+
+    private func malformed(_ what: String) -> Reply {
+        count { $0.malformed += 1 }
+        return Reply(problem: .malformed, .badRequest, what)
+    }
+
+    /// To a wrong proof or signature: counted and held back.
+    private func wrong(_ call: Call, _ problem: Problem, _ what: String) async -> Reply {
+        count { $0.wrongProofs += 1 }
+        if let delay = connections.withDoorman({ $0.failureDelay(call.address.key, now: $1) }) {
+            return limited("too many wrong proofs came from your address", delay)
+        }
+        await slowDown()
+        return Reply(problem: problem, .forbidden, what)
     }
 }

@@ -59,7 +59,8 @@ extension SignalingService {
         }
         viewer.visit = call.headers[Header.shareVisit].flatMap { VisitID($0) }
         let place = AdmissionBook.SessionOwner(
-            token: owner, isFixed: admission.isFixed, fingerprint: fingerprint, address: call.address.key)
+            token: owner, isFixed: admission.isFixed, identity: viewer.identity, fingerprint: fingerprint,
+            address: call.address.key)
         // In one step with the check: other offers come while the host answers this one.
         switch admissions.reserve(place, limits: .init(all: configuration.sessionCapacity)) {
         case .full: return refusal(OfferRefusal(.busy, "there are too many viewers"))

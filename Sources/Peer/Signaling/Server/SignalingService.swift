@@ -24,13 +24,12 @@ final class SignalingService: Sendable {
         self.desk = desk
         self.logger = logger
         proof = Proof(id: configuration.id, secret: configuration.secret)
-        admissions = AdmissionBook(fixedToken: configuration.fixedToken, capacity: configuration.admissionCapacity)
+        admissions = AdmissionBook(fixedToken: configuration.fixedToken, limits: configuration.tokenLimits)
         hub = EventHub(capacity: configuration.eventStreamCapacity)
         let counter = CounterBox()
         counters = Mutex(SignalingStatistics())
         knocks = KnockRegister(
-            desk: desk, admissions: admissions, capacity: configuration.pendingKnocks,
-            timeouts: configuration.knockTimeouts
+            desk: desk, admissions: admissions, limits: configuration.knockLimits, poll: configuration.pollTimeout
         ) { outcome in counter.count(outcome) }
         connections = ConnectionRegister(doorman: Doorman(limits: configuration.limits, now: .now)) { isAccepted in
             counter.service?.count { if isAccepted { $0.connections += 1 } else { $0.connectionsRefused += 1 } }
@@ -62,13 +61,14 @@ private final class CounterBox: Sendable {
     var service: SignalingService? { box.withLock { $0.service } }
     func set(_ service: SignalingService) { box.withLock { $0.service = service } }
 
-    func count(_ outcome: KnockRegister.Outcome) {
+    func count(_ outcome: KnockTable.Outcome) {
         service?.count { statistics in
             switch outcome {
             case .accepted: statistics.knocksAccepted += 1
             case .refused: statistics.knocksRefused += 1
             case .unanswered: statistics.knocksUnanswered += 1
-            case .withdrawn, .ended: statistics.knocksWithdrawn += 1
+            case .withdrawn, .ended, .replaced: statistics.knocksWithdrawn += 1
+            case .crowded: statistics.knocksLimited += 1
             }
         }
     }

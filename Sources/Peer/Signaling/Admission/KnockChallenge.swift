@@ -1,0 +1,67 @@
+internal import Crypto
+import FoundationEssentials
+import SwiftASN1
+import X509
+
+/// What a viewer signs to prove that the identity in its knock is its own (ECDSA P-256 with SHA-256).
+///
+///     "share v1 knock" | ID (13 characters) | H (32 bytes) | V (32) | nonce (16)
+///
+/// H and V are the fingerprints of the host and the viewer. The host chooses the nonce when V is fixed, so that a signature is
+/// good for one knock at one host.
+struct KnockChallenge: Sendable {
+    static let nonceLength = 16
+    static let signatureLength = 64
+    /// DER; ours have some 400 bytes.
+    static let certificateLimit = 2_048
+
+    let id: BroadcastID
+    let host: [UInt8]
+    let identity: ViewerIdentity
+    let nonce: [UInt8]
+
+    var signedBytes: [UInt8] {
+        Array("share v1 knock".utf8) + Array(id.text.utf8) + host + identity.fingerprint + nonce
+    }
+
+    /// What both sides show.
+    var words: FourWords { FourWords(viewer: identity.fingerprint, host: host, nonce: nonce) }
+
+    /// Whether this knock's identity has signed. The certificate (DER) is the one with the fingerprint V; a browser has none to show.
+    func isSigned(_ signature: [UInt8], certificate: [UInt8]?) -> Bool {
+        guard signature.count == Self.signatureLength, let key = key(certificate),
+            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
+        else { return false }
+        return key.isValidSignature(signature, for: Data(signedBytes))
+    }
+
+    private func key(_ certificate: [UInt8]?) -> P256.Signing.PublicKey? {
+        if let key = identity.key { return Self.publicKey(key) }
+        // The hash is compared first: nothing of another certificate is parsed.
+        guard let certificate, certificate.count <= Self.certificateLimit,
+            Array(SHA256.hash(data: certificate)) == identity.fingerprint,
+            let parsed = try? Certificate(derEncoded: certificate)
+        else { return nil }
+        return P256.Signing.PublicKey(parsed.publicKey)
+    }
+
+    /// Whether these bytes are an uncompressed point of P-256.
+    static func isKey(_ bytes: [UInt8]) -> Bool { publicKey(bytes) != nil }
+
+    private static func publicKey(_ bytes: [UInt8]) -> P256.Signing.PublicKey? {
+        guard bytes.count == 65 else { return nil }
+        return try? P256.Signing.PublicKey(x963Representation: bytes)
+    }
+}
+
+extension Identity {
+    /// Signs with the certificate's key: ECDSA P-256 with SHA-256, 64 bytes r | s (IEEE P1363).
+    func signature(over bytes: [UInt8]) throws(IdentityError) -> [UInt8] {
+        do {
+            let key = try P256.Signing.PrivateKey(derRepresentation: privateKeyDER)
+            return [UInt8](try key.signature(for: Data(bytes)).rawRepresentation)
+        } catch {
+            throw IdentityError(.creation, "the identity's key does not sign: \(error)")
+        }
+    }
+}

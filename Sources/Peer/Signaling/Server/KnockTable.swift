@@ -1,0 +1,326 @@
+/// Knocks from the challenge to the answer, as a value without a clock or randomness.
+///
+/// A knock answers to its ticket alone. Nobody is asked before its identity has signed the challenge; an identity has one
+/// question at a time, and its newer knock replaces the older one. A refusal holds for the identity for a while.
+struct KnockTable: Sendable {
+    typealias Instant = ContinuousClock.Instant
+
+    struct Limits: Sendable {
+        /// Until a knock counts as unanswered.
+        var answer: Duration = .seconds(60)
+        /// Until a knock that nobody polls is withdrawn. For `kept` a poll brings it back.
+        var abandoned: Duration = .seconds(5)
+        /// Until a knock that is not signed is forgotten.
+        var signature: Duration = .seconds(10)
+        /// How long an outcome can be asked for.
+        var kept: Duration = .seconds(60)
+        /// How long a refused identity is refused without a question.
+        var refusal: Duration = .seconds(60)
+        /// Questions that wait at a time.
+        var questions = 8
+        /// Knocks that are not signed yet: of one address (its oldest makes room), and of all (more are refused).
+        var unsignedOfAddress = 8
+        var unsigned = 256
+        /// Outcomes and refusals that are remembered; the oldest make room.
+        var outcomes = 512
+        var refusals = 1_024
+        /// How often a knock may be asked about: polls bring it back after a pause.
+        var asks = 8
+    }
+
+    enum Outcome: Sendable, Equatable {
+        case accepted(token: String)
+        case refused(String?)
+        case unanswered
+        case ended
+        case withdrawn
+        /// The same identity has knocked again.
+        case replaced
+        /// Let in, but there is no room for another token.
+        case crowded
+    }
+
+    enum Opening: Sendable, Equatable {
+        /// The challenge waits for its signature.
+        case opened
+        case full
+        case ended
+    }
+
+    enum Signing: Sendable, Equatable {
+        case accepted
+        case wrong
+        /// The identity was refused; it may ask again after that many seconds.
+        case refusedBefore(String?, seconds: Int)
+        case full
+        /// There is no room for another token.
+        case crowded
+        case ended
+        case unknown
+    }
+
+    enum Look: Sendable, Equatable {
+        case waiting
+        case outcome(Outcome)
+        case unknown
+    }
+
+    /// What the owner of the table has to do, in this order.
+    enum Action: Sendable {
+        case ask(Knock)
+        /// The question is not needed any more.
+        case withdraw(question: KnockID, because: KnockWithdrawal)
+        /// To all polls of this ticket.
+        case tell(ticket: KnockID, Look)
+        case count(Outcome)
+    }
+
+    /// A knock as it came, with the challenge that it got.
+    struct Request: Sendable {
+        var name: String
+        var kind: String
+        var address: PeerAddress
+        var challenge: KnockChallenge
+        var identity: ViewerIdentity { challenge.identity }
+    }
+
+    private enum State {
+        case unsigned
+        case asked(question: KnockID)
+        /// Signed, but nobody polled.
+        case abandoned
+        case finished(Outcome)
+    }
+
+    private struct Entry {
+        let request: Request
+        let number: Int
+        var state = State.unsigned
+        /// When the state ends by itself.
+        var deadline: Instant
+        var polls = 0
+        var unpolledSince: Instant
+        var asks = 0
+
+        var question: KnockID? {
+            if case .asked(let question) = state { return question }
+            return nil
+        }
+        var isUnsigned: Bool {
+            if case .unsigned = state { return true }
+            return false
+        }
+        var isOver: Bool {
+            switch state {
+            case .unsigned, .asked: false
+            case .abandoned, .finished: true
+            }
+        }
+    }
+
+    private struct Refusal {
+        let reason: String?
+        let until: Instant
+    }
+
+    private let limits: Limits
+    private var entries: [KnockID: Entry] = [:]
+    private var refusals: [ViewerIdentity: Refusal] = [:]
+    private var opened = 0
+    private var hasEnded = false
+
+    init(limits: Limits) { self.limits = limits }
+
+    /// Questions that wait for an answer.
+    var questionCount: Int { entries.values.count { $0.question != nil } }
+
+    // MARK: The viewer's requests
+
+    /// A knock with the right proof.
+    mutating func open(_ request: Request, ticket: KnockID, now: Instant) -> (Opening, [Action]) {
+        guard !hasEnded else { return (.ended, []) }
+        let unsigned = entries.filter { $0.value.isUnsigned }
+        guard questionCount < limits.questions, unsigned.count < limits.unsigned else { return (.full, []) }
+        var actions: [Action] = []
+        let own = unsigned.filter { $0.value.request.address.key == request.address.key }
+        if own.count >= limits.unsignedOfAddress, let oldest = own.min(by: { $0.value.number < $1.value.number }) {
+            entries[oldest.key] = nil
+            actions.append(.tell(ticket: oldest.key, .unknown))
+        }
+        opened += 1
+        entries[ticket] = Entry(
+            request: request, number: opened, deadline: now + limits.signature, unpolledSince: now)
+        return (.opened, actions)
+    }
+
+    /// The answer to the challenge. A wrong one ends the knock, unless it was signed rightly before.
+    /// - Parameters:
+    ///   - question: a fresh name for the question.
+    ///   - hasRoom: whether this request could get a token.
+    mutating func sign(
+        _ ticket: KnockID, _ signature: [UInt8], certificate: [UInt8]?, question: KnockID, now: Instant,
+        hasRoom: (Request) -> Bool = { _ in true }
+    ) -> (Signing, [Action]) {
+        guard let entry = entries[ticket] else { return (.unknown, []) }
+        let identity = entry.request.identity
+        guard entry.request.challenge.isSigned(signature, certificate: certificate) else {
+            guard entry.isUnsigned else { return (.wrong, []) }
+            entries[ticket] = nil
+            return (.wrong, [.tell(ticket: ticket, .unknown)])
+        }
+        guard entry.isUnsigned else { return (.accepted, []) }
+        guard !hasEnded else { return (.ended, finish(ticket, .ended, now)) }
+        if let refusal = refusals[identity], refusal.until > now {
+            let seconds = Int(((refusal.until - now) / .seconds(1)).rounded(.up))
+            entries[ticket] = nil
+            return (
+                .refusedBefore(refusal.reason, seconds: max(1, seconds)),
+                [.tell(ticket: ticket, .outcome(.refused(refusal.reason)))]
+            )
+        }
+        guard mayAsk(identity) else { return (.full, []) }
+        guard hasRoom(entry.request) else { return (.crowded, []) }
+        return (.accepted, ask(ticket, question, now))
+    }
+
+    /// A poll begins; if the look says `waiting`, it ends with `endPoll` or with what its ticket is told.
+    /// - Parameter question: a fresh name for the question, if the knock was abandoned and comes back.
+    mutating func beginPoll(_ ticket: KnockID, question: KnockID, now: Instant) -> (Look, [Action]) {
+        guard var entry = entries[ticket] else { return (.unknown, []) }
+        switch entry.state {
+        case .finished(let outcome): return (.outcome(outcome), [])
+        case .unsigned, .asked: break
+        case .abandoned:
+            let identity = entry.request.identity
+            guard !hasEnded, entry.asks < limits.asks, mayAsk(identity),
+                refusals[identity].map({ $0.until <= now }) ?? true
+            else { return (.unknown, []) }
+            entry.polls = 1
+            entries[ticket] = entry
+            return (.waiting, ask(ticket, question, now))
+        }
+        entry.polls += 1
+        entries[ticket] = entry
+        return (.waiting, [])
+    }
+
+    mutating func endPoll(_ ticket: KnockID, now: Instant) {
+        guard var entry = entries[ticket], entry.polls > 0 else { return }
+        entry.polls -= 1
+        entry.unpolledSince = now
+        entries[ticket] = entry
+    }
+
+    /// The viewer does not want any more.
+    mutating func withdraw(_ ticket: KnockID, now: Instant) -> [Action] {
+        guard let entry = entries[ticket], !entry.isOver else { return [] }
+        if entry.isUnsigned {
+            entries[ticket] = nil
+            return [.tell(ticket: ticket, .unknown)]
+        }
+        return cancelQuestion(entry, .left) + finish(ticket, .withdrawn, now)
+    }
+
+    // MARK: The host's answers
+
+    /// Whose question it is; nil if it is not open any more.
+    func request(asked question: KnockID) -> Request? { ticket(of: question).flatMap { entries[$0]?.request } }
+
+    mutating func answer(_ question: KnockID, _ outcome: Outcome, now: Instant) -> [Action] {
+        guard let ticket = ticket(of: question), let identity = entries[ticket]?.request.identity else { return [] }
+        if case .refused(let reason) = outcome {
+            if refusals.count >= limits.refusals, let oldest = refusals.min(by: { $0.value.until < $1.value.until }) {
+                refusals[oldest.key] = nil
+            }
+            refusals[identity] = Refusal(reason: reason, until: now + limits.refusal)
+        }
+        return finish(ticket, outcome, now)
+    }
+
+    /// Nothing is taken any more.
+    mutating func end(now: Instant) -> [Action] {
+        hasEnded = true
+        var actions: [Action] = []
+        for (ticket, entry) in entries where !entry.isOver {
+            actions += cancelQuestion(entry, .ended) + finish(ticket, .ended, now)
+        }
+        return actions
+    }
+
+    // MARK: Time
+
+    /// When `advance` has something to do; nil: never, until something else happens.
+    var nextDeadline: Instant? {
+        entries.values.map { entry in
+            guard entry.question != nil, entry.polls == 0 else { return entry.deadline }
+            return min(entry.deadline, entry.unpolledSince + limits.abandoned)
+        }.min()
+    }
+
+    mutating func advance(now: Instant) -> [Action] {
+        var actions: [Action] = []
+        for (ticket, entry) in entries {
+            switch entry.state {
+            case .unsigned where now >= entry.deadline:
+                entries[ticket] = nil
+                actions.append(.tell(ticket: ticket, .unknown))
+            case .asked where now >= entry.deadline:
+                actions += cancelQuestion(entry, .unanswered) + finish(ticket, .unanswered, now)
+            case .asked where entry.polls == 0 && now >= entry.unpolledSince + limits.abandoned:
+                entries[ticket]?.state = .abandoned
+                entries[ticket]?.deadline = now + limits.kept
+                actions += cancelQuestion(entry, .left) + [.count(.withdrawn)]
+            case .abandoned where now >= entry.deadline, .finished where now >= entry.deadline:
+                entries[ticket] = nil
+            default: continue
+            }
+        }
+        refusals = refusals.filter { $0.value.until > now }
+        return actions
+    }
+
+    // MARK: Steps
+
+    private func ticket(of question: KnockID) -> KnockID? {
+        entries.first { $0.value.question == question }?.key
+    }
+
+    /// Its own older question makes room.
+    private func mayAsk(_ identity: ViewerIdentity) -> Bool {
+        entries.values.count { $0.question != nil && $0.request.identity != identity } < limits.questions
+    }
+
+    private mutating func ask(_ ticket: KnockID, _ question: KnockID, _ now: Instant) -> [Action] {
+        guard var entry = entries[ticket] else { return [] }
+        var actions: [Action] = []
+        for (other, older) in entries where older.request.identity == entry.request.identity && other != ticket {
+            guard older.question != nil else { continue }
+            actions += cancelQuestion(older, .replaced) + finish(other, .replaced, now)
+        }
+        entry.state = .asked(question: question)
+        entry.deadline = now + limits.answer
+        entry.unpolledSince = now
+        entry.asks += 1
+        entries[ticket] = entry
+        let request = entry.request
+        let knock = Knock(
+            id: question, name: request.name, kind: request.kind, address: request.address.text,
+            identity: request.identity, words: request.challenge.words)
+        return actions + [.ask(knock)]
+    }
+
+    private func cancelQuestion(_ entry: Entry, _ reason: KnockWithdrawal) -> [Action] {
+        entry.question.map { [.withdraw(question: $0, because: reason)] } ?? []
+    }
+
+    private mutating func finish(_ ticket: KnockID, _ outcome: Outcome, _ now: Instant) -> [Action] {
+        entries[ticket]?.state = .finished(outcome)
+        entries[ticket]?.deadline = now + limits.kept
+        entries[ticket]?.polls = 0
+        let over = entries.filter { $0.value.isOver }
+        if over.count > limits.outcomes, let oldest = over.min(by: { $0.value.deadline < $1.value.deadline }) {
+            entries[oldest.key] = nil
+        }
+        return [.count(outcome), .tell(ticket: ticket, .outcome(outcome))]
+    }
+}

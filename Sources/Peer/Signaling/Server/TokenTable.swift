@@ -1,0 +1,112 @@
+internal import Crypto
+
+/// The tokens of admitted viewers, as a value without a clock.
+///
+/// A token that is not used and has no session ends after `lifetime`. Bounded: when an identity, an address or the table is
+/// full, the token that was unused for longest makes room. A token with a session, or with one that ended a short while ago,
+/// never does; a table full of those takes no new ones.
+struct TokenTable: Sendable {
+    typealias Instant = ContinuousClock.Instant
+    typealias Key = SHA256.Digest
+
+    struct Limits: Sendable {
+        /// Longer than an outage (30 s) with the rejoin after it, and than a page's reload.
+        var lifetime: Duration = .seconds(300)
+        /// How long a token whose session has ended is kept whatever comes.
+        var protection: Duration = .seconds(90)
+        var ofIdentity = 32
+        var ofAddress = 128
+        var all = 1_024
+    }
+
+    private struct Entry {
+        let viewer: Viewer
+        let address: AddressKey
+        var sessions = 0
+        /// Of its last session; nil if it has had none.
+        var sessionEnded: Instant?
+        var usedAt: Instant
+    }
+
+    private let limits: Limits
+    private var entries: [Key: Entry] = [:]
+
+    init(limits: Limits) { self.limits = limits }
+
+    var count: Int { entries.count }
+
+    /// Whether `admit` would succeed.
+    func hasRoom(for identity: ViewerIdentity?, from address: AddressKey, now: Instant) -> Bool {
+        var copy = self
+        copy.expire(now)
+        return copy.makeRoom(for: identity, from: address, now)
+    }
+
+    /// - Returns: false if there is no room.
+    mutating func admit(_ key: Key, _ viewer: Viewer, from address: AddressKey, now: Instant) -> Bool {
+        expire(now)
+        guard makeRoom(for: viewer.identity, from: address, now) else { return false }
+        entries[key] = Entry(viewer: viewer, address: address, usedAt: now)
+        return true
+    }
+
+    /// Whom this token is for; that counts as a use.
+    mutating func use(_ key: Key, now: Instant) -> Viewer? {
+        guard var entry = entries[key] else { return nil }
+        guard !isExpired(entry, now) else {
+            entries[key] = nil
+            return nil
+        }
+        entry.usedAt = now
+        entries[key] = entry
+        return entry.viewer
+    }
+
+    /// Also for one that is still being opened.
+    mutating func sessionBegan(_ key: Key) { entries[key]?.sessions += 1 }
+
+    /// It was never opened, so the token is not protected.
+    mutating func sessionFailed(_ key: Key) {
+        if let sessions = entries[key]?.sessions, sessions > 0 { entries[key]?.sessions = sessions - 1 }
+    }
+
+    mutating func sessionEnded(_ key: Key, now: Instant) {
+        guard var entry = entries[key], entry.sessions > 0 else { return }
+        entry.sessions -= 1
+        entry.sessionEnded = now
+        entry.usedAt = now
+        entries[key] = entry
+    }
+
+    private func isExpired(_ entry: Entry, _ now: Instant) -> Bool {
+        entry.sessions == 0 && now - entry.usedAt >= limits.lifetime
+    }
+
+    private func isProtected(_ entry: Entry, _ now: Instant) -> Bool {
+        entry.sessions > 0 || entry.sessionEnded.map { now - $0 < limits.protection } ?? false
+    }
+
+    private mutating func expire(_ now: Instant) { entries = entries.filter { !isExpired($0.value, now) } }
+
+    private mutating func makeRoom(for identity: ViewerIdentity?, from address: AddressKey, _ now: Instant) -> Bool {
+        if let identity, entries.values.count(where: { $0.viewer.identity == identity }) >= limits.ofIdentity {
+            guard removeOldest(now, where: { $0.viewer.identity == identity }) else { return false }
+        }
+        if entries.values.count(where: { $0.address == address }) >= limits.ofAddress {
+            guard removeOldest(now, where: { $0.address == address }) else { return false }
+        }
+        guard entries.count >= limits.all else { return true }
+        // Of the address that holds most of those that may go.
+        var idle: [AddressKey: Int] = [:]
+        for entry in entries.values where !isProtected(entry, now) { idle[entry.address, default: 0] += 1 }
+        guard let most = idle.max(by: { $0.value < $1.value })?.key else { return false }
+        return removeOldest(now) { $0.address == most }
+    }
+
+    private mutating func removeOldest(_ now: Instant, where isCandidate: (Entry) -> Bool) -> Bool {
+        let candidates = entries.filter { !isProtected($0.value, now) && isCandidate($0.value) }
+        guard let oldest = candidates.min(by: { $0.value.usedAt < $1.value.usedAt }) else { return false }
+        entries[oldest.key] = nil
+        return true
+    }
+}

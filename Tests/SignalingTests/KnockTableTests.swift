@@ -1,0 +1,165 @@
+import NIOCore
+import Testing
+
+@testable import Signaling
+
+/// Times and limits of knocks, without a clock.
+@Suite struct KnockTableTests {
+    private let start = ContinuousClock.now
+    private let id = BroadcastID(1)
+    private let host = randomFingerprint()
+
+    /// A knock of `browser` that was opened in `table`, and its ticket.
+    private func open(
+        _ browser: BrowserKey, in table: inout KnockTable, address: UInt32 = 1, at seconds: Double = 0
+    ) throws -> (ticket: KnockID, opening: KnockTable.Opening, signature: [UInt8]) {
+        let challenge = KnockChallenge(
+            id: id, host: host, identity: try browser.identity, nonce: randomBytes(KnockChallenge.nonceLength))
+        let ticket = KnockID.random()
+        let request = KnockTable.Request(
+            name: "x", kind: "test", address: PeerAddress(ipv4: address), challenge: challenge)
+        let (opening, _) = table.open(request, ticket: ticket, now: start + .seconds(seconds))
+        return (ticket, opening, try browser.sign(challenge.signedBytes))
+    }
+
+    /// Opens and signs.
+    private func ask(
+        _ browser: BrowserKey, in table: inout KnockTable, address: UInt32 = 1, at seconds: Double = 0
+    ) throws -> (ticket: KnockID, question: KnockID, signing: KnockTable.Signing) {
+        let knock = try open(browser, in: &table, address: address, at: seconds)
+        let question = KnockID.random()
+        let (signing, _) = table.sign(
+            knock.ticket, knock.signature, certificate: nil, question: question, now: start + .seconds(seconds))
+        return (knock.ticket, question, signing)
+    }
+
+    @Test func unsignedKnocksTakeNoPlaceInTheQueue() throws {
+        var table = KnockTable(limits: .init())
+        for address in 1...40 as ClosedRange<UInt32> {
+            #expect(try open(BrowserKey(), in: &table, address: address).opening == .opened)
+        }
+        #expect(table.questionCount == 0)
+        for address in 1...8 as ClosedRange<UInt32> {
+            #expect(try ask(BrowserKey(), in: &table, address: address).signing == .accepted)
+        }
+        #expect(try open(BrowserKey(), in: &table, address: 9).opening == .full)
+    }
+
+    @Test func theOldestUnsignedKnockOfAnAddressMakesRoomForItsNext() throws {
+        var table = KnockTable(limits: .init())
+        let other = try open(BrowserKey(), in: &table, address: 2)
+        let first = try open(BrowserKey(), in: &table)
+        for _ in 0..<8 { #expect(try open(BrowserKey(), in: &table).opening == .opened) }
+        for (knock, expected) in [(first, KnockTable.Signing.unknown), (other, .accepted)] {
+            let (signing, _) = table.sign(
+                knock.ticket, knock.signature, certificate: nil, question: .random(), now: start)
+            #expect(signing == expected)
+        }
+    }
+
+    @Test func unsignedKnocksAreFewInAll() throws {
+        var table = KnockTable(limits: .init(unsigned: 16))
+        var openings: [KnockTable.Opening] = []
+        for address in 1...20 as ClosedRange<UInt32> {
+            openings.append(try open(BrowserKey(), in: &table, address: address).opening)
+        }
+        #expect(openings.count { $0 == .opened } == 16 && openings.last == .full)
+        _ = table.advance(now: start + .seconds(10))
+        #expect(table.nextDeadline == nil, "all are forgotten")
+        #expect(try open(BrowserKey(), in: &table, at: 10).opening == .opened)
+    }
+
+    @Test func aWrongSignatureAfterTheRightOneChangesNothing() throws {
+        var table = KnockTable(limits: .init())
+        let knock = try ask(BrowserKey(), in: &table)
+        let (signing, actions) = table.sign(
+            knock.ticket, Array(repeating: 3, count: 64), certificate: nil, question: .random(), now: start)
+        #expect(signing == .wrong && actions.isEmpty && table.questionCount == 1)
+    }
+
+    @Test func aRefusalIsForgottenAfterItsTime() throws {
+        var table = KnockTable(limits: .init())
+        let browser = BrowserKey()
+        let knock = try ask(browser, in: &table)
+        _ = table.answer(knock.question, .refused("no"), now: start)
+        #expect(try ask(browser, in: &table, at: 0.5).signing == .refusedBefore("no", seconds: 60))
+        #expect(try ask(browser, in: &table, at: 59.5).signing == .refusedBefore("no", seconds: 1))
+        #expect(try ask(browser, in: &table, at: 60).signing == .accepted)
+    }
+
+    @Test func refusalsAreFew() throws {
+        var table = KnockTable(limits: .init(refusals: 4))
+        for second in 0..<10 {
+            let knock = try ask(BrowserKey(), in: &table, at: Double(second) / 10)
+            _ = table.answer(knock.question, .refused(nil), now: start + .milliseconds(100 * second))
+        }
+        let last = BrowserKey()
+        let knock = try ask(last, in: &table, at: 1)
+        _ = table.answer(knock.question, .refused(nil), now: start + .seconds(1))
+        #expect(try ask(last, in: &table, at: 1).signing == .refusedBefore(nil, seconds: 60))
+    }
+
+    @Test func aQuestionEndsUnansweredEvenIfItIsPolled() throws {
+        var table = KnockTable(limits: .init())
+        let knock = try ask(BrowserKey(), in: &table)
+        #expect(table.beginPoll(knock.ticket, question: .random(), now: start).0 == .waiting)
+        #expect(table.nextDeadline == start + .seconds(60))
+        #expect(table.advance(now: start + .seconds(59.9)).isEmpty)
+        _ = table.advance(now: start + .seconds(60))
+        #expect(
+            table.beginPoll(knock.ticket, question: .random(), now: start + .seconds(60)).0 == .outcome(.unanswered))
+        _ = table.advance(now: start + .seconds(120))
+        #expect(table.beginPoll(knock.ticket, question: .random(), now: start + .seconds(120)).0 == .unknown)
+    }
+
+    @Test func anAbandonedKnockComesBackSomeTimesOnly() throws {
+        var table = KnockTable(limits: .init(asks: 3))
+        let knock = try ask(BrowserKey(), in: &table)
+        var now = start
+        var looks: [KnockTable.Look] = []
+        for _ in 0..<3 {
+            now += .seconds(5)
+            _ = table.advance(now: now)
+            #expect(table.questionCount == 0)
+            looks.append(table.beginPoll(knock.ticket, question: .random(), now: now).0)
+            table.endPoll(knock.ticket, now: now)
+        }
+        #expect(looks == [.waiting, .waiting, .unknown])
+    }
+
+    /// It was abandoned, its owner knocked anew and was refused: the old ticket is no way round that.
+    @Test func anAbandonedKnockOfARefusedIdentityDoesNotComeBack() throws {
+        var table = KnockTable(limits: .init())
+        let browser = BrowserKey()
+        let old = try ask(browser, in: &table)
+        _ = table.advance(now: start + .seconds(5))
+        let new = try ask(browser, in: &table, at: 5)
+        _ = table.answer(new.question, .refused(nil), now: start + .seconds(5))
+        #expect(table.beginPoll(old.ticket, question: .random(), now: start + .seconds(6)).0 == .unknown)
+    }
+
+    @Test func anAnswerToAQuestionThatIsOverChangesNothing() throws {
+        var table = KnockTable(limits: .init())
+        let knock = try ask(BrowserKey(), in: &table)
+        _ = table.withdraw(knock.ticket, now: start)
+        #expect(table.request(asked: knock.question) == nil)
+        #expect(table.answer(knock.question, .accepted(token: "x"), now: start).isEmpty)
+        #expect(table.beginPoll(knock.ticket, question: .random(), now: start).0 == .outcome(.withdrawn))
+    }
+
+    @Test func theEndEndsEveryKnock() throws {
+        var table = KnockTable(limits: .init())
+        let asked = try ask(BrowserKey(), in: &table)
+        let unsigned = try open(BrowserKey(), in: &table)
+        _ = table.end(now: start)
+        for ticket in [asked.ticket, unsigned.ticket] {
+            #expect(table.beginPoll(ticket, question: .random(), now: start).0 == .outcome(.ended))
+        }
+        #expect(try open(BrowserKey(), in: &table).opening == .ended)
+        #expect(table.questionCount == 0)
+    }
+}
+
+extension PeerAddress {
+    fileprivate init(ipv4: UInt32) { self.init(try? SocketAddress(ipAddress: "192.0.2.\(ipv4)", port: 1)) }
+}

@@ -1,0 +1,286 @@
+import Crypto
+import Foundation
+import NIOHTTP1
+import Testing
+
+@testable import Signaling
+
+/// Whoever has the link, and knows more of another viewer than is good, gains nothing by it.
+@Suite(.timeLimit(.minutes(1))) struct KnockTests {
+    /// The host asks `decision`; two more arguments as `Stage.with`.
+    private func with(
+        decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
+        configure: (inout SignalingServer.Configuration) -> Void = { _ in },
+        _ body: (Stage, Wire) async throws -> Void
+    ) async throws {
+        try await Stage.with(decision: decision, configure: configure) { stage in
+            try await Wire.with(stage.link) { wire in try await body(stage, wire) }
+        }
+    }
+
+    /// A knock that is answered as its owner would.
+    private func signed(_ identity: Identity, _ wire: Wire) async throws -> String {
+        let (place, challenge) = try await wire.knock(identity.asViewer)
+        let signature = try identity.signature(over: challenge.signedBytes)
+        let answer = try await wire.sign(place, signature, certificate: identity.certificateDER)
+        guard answer.status == 204 else { throw Wire.Unexpected(answer: answer) }
+        return place
+    }
+
+    private func signed(_ browser: BrowserKey, _ wire: Wire) async throws -> String {
+        let (place, challenge) = try await wire.knock(browser.identity)
+        let answer = try await wire.sign(place, try browser.sign(challenge.signedBytes))
+        guard answer.status == 204 else { throw Wire.Unexpected(answer: answer) }
+        return place
+    }
+
+    // MARK: Proof of the identity
+
+    @Test func nobodyIsAskedBeforeTheSignature() async throws {
+        try await with(configure: { $0.signatureTimeout = .milliseconds(50) }) { stage, wire in
+            let victim = try Identity.ephemeral()
+            let (place, _) = try await wire.knock(victim.asViewer)
+            // Held until the knock is forgotten.
+            #expect(try await wire.ask(.GET, place).status == 410)
+            #expect(stage.desk.seen.knocks.isEmpty)
+        }
+    }
+
+    @Test func aKnownCertificateWithoutItsKeyIsWorthNothing() async throws {
+        try await with { stage, wire in
+            let (victim, thief) = (try Identity.ephemeral(), try Identity.ephemeral())
+            for certificate in [victim.certificateDER, thief.certificateDER, [], [0x30, 0x80, 0, 0], nil] {
+                let (place, challenge) = try await wire.knock(victim.asViewer)
+                let answer = try await wire.sign(
+                    place, try thief.signature(over: challenge.signedBytes), certificate: certificate)
+                #expect(answer.status == 403 && answer.text.contains("wrong-signature"))
+                #expect(try await wire.ask(.GET, place).status == 410, "the knock is gone")
+            }
+            #expect(stage.desk.seen.knocks.isEmpty)
+            #expect(stage.server.statistics.wrongProofs == 5)
+        }
+    }
+
+    @Test func aSignatureIsForOneKnockAtOneHost() async throws {
+        try await with { stage, wire in
+            let victim = try Identity.ephemeral()
+            let (first, old) = try await wire.knock(victim.asViewer)
+            let heard = try victim.signature(over: old.signedBytes)
+            let (second, challenge) = try await wire.knock(victim.asViewer)
+            #expect(first != second && old.nonce != challenge.nonce)
+            #expect(try await wire.sign(second, heard, certificate: victim.certificateDER).status == 403)
+            for (id, host) in [
+                (BroadcastID.random(), stage.identity.fingerprint), (stage.link.id, randomFingerprint()),
+            ] {
+                let (place, challenge) = try await wire.knock(victim.asViewer)
+                let elsewhere = KnockChallenge(
+                    id: id, host: host, identity: challenge.identity, nonce: challenge.nonce)
+                let answer = try await wire.sign(
+                    place, try victim.signature(over: elsewhere.signedBytes), certificate: victim.certificateDER)
+                #expect(answer.status == 403)
+            }
+            #expect(stage.desk.seen.knocks.isEmpty)
+            // The first one's challenge is still open, for its owner.
+            #expect(try await wire.sign(first, heard, certificate: victim.certificateDER).status == 204)
+            // An answer that was lost may be asked for again.
+            #expect(try await wire.sign(first, heard, certificate: victim.certificateDER).status == 204)
+            #expect(stage.desk.seen.knocks.map(\.identity) == [try victim.asViewer])
+        }
+    }
+
+    @Test func wrongSignaturesCountAsWrongProofs() async throws {
+        try await with { stage, wire in
+            var statuses: [Int] = []
+            for _ in 0..<7 {
+                let (place, _) = try await wire.knock(BrowserKey().identity)
+                statuses.append(try await wire.sign(place, Array(repeating: 1, count: 64)).status)
+            }
+            #expect(statuses == [403, 403, 403, 403, 403, 403, 429])
+            // Whoever signs rightly comes in, from the same address too.
+            _ = try await signed(BrowserKey(), wire)
+        }
+    }
+
+    @Test(arguments: ["AA", "", "!", Base64URL.encode([4] + Array(repeating: 7, count: 64))])
+    func aKeyThatIsNoPointIsRefused(key: String) async throws {
+        try await with { stage, wire in
+            let body = wire.knockBody(randomFingerprint()).dropLast() + ",\"key\":\"\(key)\"}"
+            let answer = try await wire.ask(.POST, "/\(stage.link.id.text)/knock", body: String(body))
+            #expect(answer.status == 400)
+        }
+    }
+
+    /// The attack of the issue: a browser names the fingerprint of somebody whom the host knows, and signs with a key of its own.
+    @Test func aClaimedFingerprintIsAnotherIdentity() async throws {
+        let known = try Identity.ephemeral()
+        try await with(
+            decision: { $0.identity == (try? known.asViewer) ? .remembered : .refused("who are you?") }
+        ) { stage, wire in
+            let place = try await signed(BrowserKey(known.fingerprint), wire)
+            #expect(try await wire.ask(.GET, place).status == 403)
+            #expect(try await wire.ask(.GET, try await signed(known, wire)).status == 200)
+            #expect(stage.desk.seen.knocks.map(\.identity.kind) == [.browser, .native])
+        }
+    }
+
+    // MARK: The ticket
+
+    @Test func aKnockAnswersToItsOwnTicket() async throws {
+        let yes = OneShot<KnockDecision>()
+        let victim = try Identity.ephemeral()
+        try await with(
+            decision: { $0.identity.kind == .native ? await yes.value : .refused(nil) }
+        ) { stage, wire in
+            let place = try await signed(victim, wire)
+            // With the same fingerprint, unsigned, and signed with another key.
+            let (unsigned, challenge) = try await wire.knock(victim.asViewer)
+            let claimed = try await signed(BrowserKey(victim.fingerprint), wire)
+            #expect(Set([place, unsigned, claimed]).count == 3)
+            #expect(challenge.words != stage.desk.seen.knocks[0].words, "the victim's words are not told")
+            for attacker in [unsigned, claimed] { #expect(try await wire.ask(.DELETE, attacker).status == 204) }
+            #expect(try await wire.ask(.GET, unsigned).status == 410)
+            #expect(try await wire.ask(.GET, claimed).status == 403)
+            #expect(stage.desk.seen.withdrawn.isEmpty)
+            yes.fulfil(.accepted)
+            #expect(try await wire.ask(.GET, place).status == 200)
+            #expect(try await wire.ask(.GET, unsigned).status == 410)
+        }
+    }
+
+    @Test func theDeskNeverLearnsTheTicket() async throws {
+        try await with { stage, wire in
+            let place = try await signed(BrowserKey(), wire)
+            #expect(try await wire.ask(.GET, place).status == 200)
+            #expect(stage.desk.seen.knocks.count == 1)
+            #expect(stage.desk.seen.knocks.allSatisfy { !place.contains($0.id.text) })
+        }
+    }
+
+    @Test func anIdentityHasOneQuestionAndTheNewerKnockTakesIt() async throws {
+        let never = OneShot<KnockDecision>()
+        try await with(decision: { _ in await never.value }) { stage, wire in
+            let identity = try Identity.ephemeral()
+            let first = try await signed(identity, wire)
+            let second = try await signed(identity, wire)
+            let answer = try await wire.ask(.GET, first)
+            #expect(answer.status == 410 && answer.text.contains("replaced"))
+            #expect(await stage.desk.onWithdrawal.value == .replaced)
+            #expect(try await wire.ask(.DELETE, second).status == 204)
+            #expect(stage.desk.seen.knocks.count == 2)
+            never.fulfil(.unanswered)
+        }
+    }
+
+    /// As when a telephone stops the page while its owner tells the words.
+    @Test func aPollBringsAnAbandonedKnockBackWithItsWords() async throws {
+        let never = OneShot<KnockDecision>()
+        try await with(
+            decision: { _ in await never.value },
+            configure: {
+                $0.abandonTimeout = .milliseconds(20)
+                $0.pollTimeout = .milliseconds(1)
+            }
+        ) { stage, wire in
+            let place = try await signed(BrowserKey(), wire)
+            #expect(await stage.desk.onWithdrawal.value == .left)
+            #expect(try await wire.ask(.GET, place).status == 202)
+            let knocks = stage.desk.seen.knocks
+            #expect(knocks.count == 2 && knocks[0].id != knocks[1].id && knocks[0].words == knocks[1].words)
+            // One that was given up stays so.
+            #expect(try await wire.ask(.DELETE, place).status == 204)
+            #expect(try await wire.ask(.GET, place).status == 410)
+            never.fulfil(.unanswered)
+        }
+    }
+
+    // MARK: Refusals
+
+    @Test func aRefusalHoldsForNativeViewersAndBrowsers() async throws {
+        try await with(decision: { _ in .refused(nil) }) { stage, wire in
+            let (identity, browser) = (try Identity.ephemeral(), BrowserKey())
+            for place in [try await signed(identity, wire), try await signed(browser, wire)] {
+                let answer = try await wire.ask(.GET, place)
+                #expect(answer.status == 403 && answer.headers.first(name: "Retry-After") == "60")
+                #expect(answer.text.contains("the host said no; you can ask again in 60 s"))
+            }
+            for _ in 0..<2 {
+                do {
+                    _ = try await signed(identity, wire)
+                    Issue.record("was asked again")
+                } catch let unexpected as Wire.Unexpected {
+                    #expect(unexpected.answer.status == 403 && unexpected.answer.text.contains("you can ask again in"))
+                }
+                await #expect(throws: Wire.Unexpected.self) { try await signed(browser, wire) }
+            }
+            try await stage.client { client in
+                #expect(await code { _ = try await client.knock(name: "", identity: identity) } == .refused)
+            }
+            #expect(stage.desk.seen.knocks.count == 2)
+            // The same fingerprint under another key was not refused yet.
+            _ = try await signed(BrowserKey(identity.fingerprint), wire)
+            #expect(stage.desk.seen.knocks.count == 3)
+        }
+    }
+
+    // MARK: Words
+
+    @Test func wordsAreNewForEachKnockAndTheSameOnBothSides() async throws {
+        try await with { stage, _ in
+            let identity = try Identity.ephemeral()
+            var told: [FourWords] = []
+            for _ in 0..<3 {
+                try await stage.client { told.append(try await $0.knock(name: "", identity: identity).words) }
+            }
+            #expect(stage.desk.seen.knocks.map(\.words) == told)
+            #expect(Set(told).count == 3)
+        }
+    }
+
+    // MARK: Tokens
+
+    /// With `--accept any` strangers knock while a viewer's session is interrupted, and the host has given it up.
+    @Test func aTokenOutlivesAnOutageWhateverKnocks() async throws {
+        try await with(configure: { $0.tokenLimits.all = 8 }) { stage, wire in
+            let fingerprint = randomFingerprint()
+            let token = try await wire.token(fingerprint)
+            let path = "/\(stage.link.id.text)/whep"
+            let offer = description(fingerprint)
+            let created = try await wire.ask(.POST, path, [sdpType, bearer(token)], body: offer)
+            let session = try #require(
+                created.headers.first(name: "Location")?.split(separator: "/").last.flatMap { SessionID($0) })
+            stage.server.forget(session)
+            for _ in 0..<12 { _ = try await wire.token(randomFingerprint()) }
+            #expect(try await wire.ask(.POST, path, [sdpType, bearer(token)], body: offer).status == 201)
+        }
+    }
+
+    @Test func aHostFullOfViewersTakesNoKnocks() async throws {
+        try await with(configure: { $0.tokenLimits.all = 2 }) { stage, wire in
+            for _ in 0..<2 {
+                let fingerprint = randomFingerprint()
+                let token = try await wire.token(fingerprint)
+                let answer = try await wire.ask(
+                    .POST, "/\(stage.link.id.text)/whep", [sdpType, bearer(token)], body: description(fingerprint))
+                #expect(answer.status == 201)
+            }
+            do {
+                _ = try await signed(BrowserKey(), wire)
+                Issue.record("was taken")
+            } catch let unexpected as Wire.Unexpected {
+                #expect(unexpected.answer.status == 503)
+                #expect(unexpected.answer.headers.first(name: "Retry-After") != nil)
+            }
+            #expect(stage.desk.seen.knocks.count == 2)
+        }
+    }
+
+    @Test func anUnusedTokenEnds() async throws {
+        try await with(configure: { $0.tokenLimits.lifetime = .zero }) { stage, wire in
+            let fingerprint = randomFingerprint()
+            let token = try await wire.token(fingerprint)
+            let answer = try await wire.ask(
+                .POST, "/\(stage.link.id.text)/whep", [sdpType, bearer(token)], body: description(fingerprint))
+            #expect(answer.status == 401)
+        }
+    }
+}
