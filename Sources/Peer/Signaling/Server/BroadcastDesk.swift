@@ -1,6 +1,6 @@
 /// The host as its signalling server sees it: who may come in, and what answers an offer.
 ///
-/// Called from any thread, several calls at a time. The server has checked proofs, tokens and limits before it calls.
+/// Called from any thread, several calls at a time. The server has checked proofs, signatures, tokens and limits before it calls.
 public protocol BroadcastDesk: Sendable {
     /// A person (or a policy) answers. Cancelled, and followed by `knockWithdrawn`, when the answer is not needed any more.
     func decide(_ knock: Knock) async -> KnockDecision
