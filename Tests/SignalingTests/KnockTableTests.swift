@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func theOldestUnsignedKnockOfAnAddressMakesRoomForItsNext() throws {
-        var table = KnockTable(limits: .init())
+        var table = KnockTable(limits: .init(unsignedOfAddress: 8))
         let other = try open(BrowserKey(), in: &table, address: 2)
         let first = try open(BrowserKey(), in: &table)
         for _ in 0..<8 { #expect(try open(BrowserKey(), in: &table).opening == .opened) }

@@ -19,7 +19,7 @@ struct KnockTable: Sendable {
         /// Questions that wait at a time.
         var questions = 8
         /// Knocks that are not signed yet: of one address (its oldest makes room), and of all (more are refused).
-        var unsignedOfAddress = 8
+        var unsignedOfAddress = 32
         var unsigned = 256
         /// Outcomes and refusals that are remembered; the oldest make room.
         var outcomes = 512
