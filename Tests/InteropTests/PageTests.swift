@@ -65,7 +65,7 @@ extension InteropTests {
             try await PageStage.with(decision: { _ in .refused("not now") }) { stage in
                 try await Browser.with(.chromium) { browser in
                     try await browser.open(stage.link.text)
-                    #expect(try await browser.waitForState("refused").sentence == "Not now.")
+                    #expect(try await browser.waitForState("refused").sentence == "Not now; you can ask again in 60 s.")
                 }
             }
         }

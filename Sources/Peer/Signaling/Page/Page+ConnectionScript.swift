@@ -44,7 +44,7 @@ extension ViewerPage {
                 const claimed = answer.headers.get('Share-Proof') || '';
                 const expected = encode(await proof('share v1 host', this.mine, link.host));
                 if (!host || !equal(host, link.host) || !equal(text.encode(claimed), text.encode(expected))) {
-                    throw new Stop('error', 'This is not the host that the link names.', 'Either the link is mistyped, or somebody in between pretends to be the host. Nothing was shown. Ask the host for the link again.');
+                    throw anotherHost();
                 }
                 if (this.isOver) return this.leave();
                 const name = (/^s=(.*)$/m.exec(remote) || [])[1];

@@ -20,6 +20,7 @@ extension ViewerPage {
                 return { reason: typeof reason === 'string' ? reason : '', type: String(body.type || '').split(':').pop() };
             } catch { return { reason: '', type: '' }; }
         }
+        const anotherHost = () => new Stop('error', 'This is not the host that the link names.', 'Either the link is mistyped, or somebody in between pretends to be the host. Nothing was shown. Ask the host for the link again.');
         async function reasonOf(answer) { return (await problemOf(answer)).reason; }
 
         function sentence(words, fallback) {
@@ -161,6 +162,8 @@ extension ViewerPage {
                 if (answer.status === 403) {
                     const problem = await problemOf(answer);
                     if (problem.type === 'wrong-proof') throw new Stop('refused', 'This link is not right.', 'A character of it is wrong, or it is an old one: copy it once more.');
+                    // What was signed names the link's host, so another one finds it wrong.
+                    if (problem.type === 'wrong-signature') throw anotherHost();
                     throw new Stop('refused', sentence(problem.reason, 'The host has refused.'));
                 }
                 if (answer.status !== 204) throw new Stop('error', `The host answered in an unknown way (${answer.status}).`, sentence(await reasonOf(answer), ''));
