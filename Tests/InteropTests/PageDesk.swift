@@ -87,12 +87,13 @@ struct PageStage: Sendable {
     let link: Link
 
     static func with(
+        answerFingerprint: [UInt8]? = nil,
         configure: (inout SignalingServer.Configuration) -> Void = { _ in },
         decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
         _ body: (PageStage) async throws -> Void
     ) async throws {
         let identity = try Identity.ephemeral()
-        let desk = PageDesk(fingerprint: identity.fingerprint, decision: decision)
+        let desk = PageDesk(fingerprint: answerFingerprint ?? identity.fingerprint, decision: decision)
         var configuration = SignalingServer.Configuration(host: "127.0.0.1")
         configure(&configuration)
         let server = SignalingServer(
