@@ -92,8 +92,7 @@ let package = Package(
         layer(
             "Peer", "Signaling",
             [
-                crypto, x509, asn1, logging, hummingbirdCore, hummingbirdTLS, nioSSL,
-                nioCore,
+                "SessionDescription", crypto, x509, asn1, logging, hummingbirdCore, hummingbirdTLS, nioSSL, nioCore,
                 nioPosix, nioHTTP1, httpTypes,
             ]),
         layer(
@@ -128,7 +127,7 @@ let package = Package(
         tests("VPXCodecTests", ["MediaCore", "VPXCodec", "TestSupport"]),
         tests("OpusCodecTests", ["MediaCore", "OpusCodec", "TestSupport"]),
         tests("ICETransportTests", ["ICETransport", "MediaCore", "TestSupport"]),
-        tests("DTLSTransportTests", ["DTLSTransport", "MediaCore", "TestSupport"]),
+        tests("DTLSTransportTests", ["DTLSTransport", "MediaCore", "TestSupport", crypto]),
         tests("SRTPTransportTests", ["SRTPTransport", "MediaCore"]),
         tests("WindowPlayoutTests", ["MediaCore", "WindowPlayout", "TestSupport"]),
         tests("PulseAudioTests", ["PulseAudio", "MediaCore", "TestSupport"]),

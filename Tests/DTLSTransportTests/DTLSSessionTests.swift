@@ -1,3 +1,4 @@
+import Crypto
 import DTLSTransport
 import MediaCore
 import TestSupport
@@ -78,6 +79,27 @@ import Testing
         other.settle()
         #expect(other.keys[.server] == nil)
         #expect(other.failures[.server] == .fingerprintMismatch)
+    }
+
+    @Test func otherHashesOfTheCertificateHaveToMatchToo() throws {
+        let certificate = TestIdentity.two.certificateDER
+        let hashes = [
+            Array(Insecure.SHA1.hash(data: certificate)), Array(SHA256.hash(data: certificate)),
+            Array(SHA384.hash(data: certificate)), Array(SHA512.hash(data: certificate)),
+        ]
+        let good = try DTLSPair()
+        good.session(.server).furtherFingerprints = hashes
+        good.session(.client).start()
+        good.settle()
+        #expect(good.isConnected)
+        for wrong in hashes.map({ $0.map { ~$0 } }) + [[], [1, 2, 3]] {
+            let pair = try DTLSPair()
+            pair.session(.server).furtherFingerprints = [hashes[2], wrong]
+            pair.session(.client).start()
+            pair.settle()
+            #expect(pair.keys[.server] == nil)
+            #expect(pair.failures[.server] == .fingerprintMismatch)
+        }
     }
 
     @Test func garbageIsIgnored() throws {

@@ -3,6 +3,7 @@ import SessionDescription
 enum Fixture {
     static let credentials = ICECredentials(usernameFragment: "user", password: "passwordpasswordpasswd")!
     static let fingerprint = Fingerprint(sha256: (0..<32).map { UInt8($0) })!
+    static let otherFingerprint = Fingerprint(sha256: (0..<32).map { UInt8($0) + 1 })!
     static let candidate = ICECandidate("candidate:1 1 udp 2130706431 192.0.2.1 50000 typ host")!
     static let host = HostMedia(
         credentials: credentials, fingerprint: fingerprint, candidates: [candidate], videoSSRC: 1, rtxSSRC: 2,

@@ -41,6 +41,29 @@ import Testing
         #expect(try HostAnswer(description.serialised).audio.map(\.label) == ["system"])
     }
 
+    /// aiortc takes no answer with a section that lacks these lines, not even if the section is refused.
+    @Test func refusedSectionsRepeatTheTransportOfTheBundle() throws {
+        let video =
+            "m=video 9 UDP/TLS/RTP/SAVPF 120\r\na=mid:v2\r\na=recvonly\r\na=rtcp-mux\r\n"
+            + "a=rtpmap:120 H264/90000\r\n"
+        let data = "m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\na=mid:d\r\na=sctp-port:5000\r\n"
+        let text = Fixture.offer().replacing("BUNDLE 0 1 2", with: "BUNDLE 0 1 2 v2 d") + video + data
+        let description = try SessionDescription.parse(answer(to: ViewerOffer(text), Fixture.host))
+        let refused = description.media.filter { $0.port == 0 }
+        #expect(refused.map(\.mid) == ["v2", "d"])
+        for section in refused {
+            #expect(section["ice-ufrag"] == "user" && section["ice-pwd"] == "passwordpasswordpasswd")
+            #expect(section["fingerprint"] == Fixture.fingerprint.text && section["setup"] == "passive")
+            #expect(section.direction == .inactive && section["candidate"] == nil)
+        }
+        #expect(refused[0].attributes.contains(SDPAttribute("rtcp-mux")))
+        #expect(refused[0]["rtpmap"] == "120 H264/90000" && refused[0].formats == ["120"])
+        #expect(!refused[1].attributes.contains(SDPAttribute("rtcp-mux")))
+        // They stay outside the bundle and are not read back as media.
+        #expect(description["group"] == "BUNDLE 0 1 2")
+        #expect(try HostAnswer(description.serialised).audio.count == 2)
+    }
+
     @Test func rembIsAskedForOnlyWithoutTransportFeedback() throws {
         #expect(try answer(to: ViewerOffer(RecordedOffers.aiortc), Fixture.host).contains("goog-remb"))
         #expect(try !answer(to: ViewerOffer(RecordedOffers.chromium), Fixture.host).contains("goog-remb"))
@@ -75,6 +98,7 @@ import Testing
         ("v=0", "w=0", AnswerError.notSDP), ("sendonly", "inactive", .nothingSent),
         ("a=ice-ufrag", "a=x", .noCredentials), ("a=fingerprint:sha-256", "a=fingerprint:sha-512", .noFingerprint),
         ("setup:passive", "setup:actpass", .noDTLSRole),
+        ("a=mid:0", "a=mid:0\r\na=fingerprint:\(Fixture.otherFingerprint.text)", .severalCertificates),
     ])
     func whatIsMissingIsNamed(part: String, instead: String, error: AnswerError) throws {
         let text = answer(to: try ViewerOffer(Fixture.offer()), Fixture.host).replacing(part, with: instead)

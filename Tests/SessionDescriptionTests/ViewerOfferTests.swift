@@ -46,6 +46,7 @@ import Testing
     @Test func aiortcHasThreeFingerprintsAndOnlyREMB() throws {
         let offer = try ViewerOffer(RecordedOffers.aiortc)
         #expect(offer.fingerprint.algorithm == "sha-256")
+        #expect(offer.fingerprints.others.map(\.algorithm) == ["sha-384", "sha-512"])
         #expect(offer.video?.feedback == [.nack, .pictureLoss, .estimatedBitrate])
         #expect(offer.video?.payloadType == 97 && offer.audio.first?.payloadType == 96)
         #expect(offer.candidates.usable.count == 2, "the ports of the bundled section are not used")
@@ -72,6 +73,7 @@ import Testing
         ("a=group:BUNDLE 0 1 2\r\n", "", .noBundle),
         ("a=ice-pwd:", "a=ice-no:", .noCredentials),
         ("a=fingerprint:sha-256", "a=fingerprint:sha-1", .noFingerprint),
+        ("a=mid:2\r\n", "a=mid:2\r\na=fingerprint:\(Fixture.otherFingerprint.text)\r\n", .severalCertificates),
         ("a=setup:actpass", "a=setup:passive", .wrongDTLSRole),
         ("a=setup:actpass\r\n", "", .wrongDTLSRole),
         ("a=recvonly", "a=sendonly", .nothingToReceive),

@@ -57,10 +57,29 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 #expect(
                     try await wire.ask(.POST, path, [sdpType, bearer(token)], body: description(thief)).status == 403)
                 let both = description(mine) + "a=fingerprint:sha-256 \(FingerprintText.colons(thief))\r\n"
-                #expect(try await wire.ask(.POST, path, [sdpType, bearer(token)], body: both).status == 400)
+                #expect(try await wire.ask(.POST, path, [sdpType, bearer(token)], body: both).status == 422)
             }
             #expect(stage.desk.seen.offers.isEmpty)
             #expect(stage.server.statistics.wrongFingerprints == 1)
+        }
+    }
+
+    /// aiortc offers SHA-256, SHA-384 and SHA-512 side by side (RFC 8122), in each section.
+    @Test func otherHashesBesideSHA256AreTaken() async throws {
+        try await Stage.with { stage in
+            try await Wire.with(stage.link) { wire in
+                let mine = randomFingerprint()
+                let long = FingerprintText.colons((0..<64).map { UInt8($0) })
+                let offer =
+                    description(mine) + "a=fingerprint:sha-512 \(long)\r\nm=audio 9 UDP/TLS/RTP/SAVPF 97\r\n"
+                    + "a=fingerprint:SHA-512 \(long)\r\n"
+                    + "a=fingerprint:SHA-256 \(FingerprintText.colons(mine))\r\n"
+                let path = "/\(stage.link.id.text)/whep"
+                let token = try await wire.token(mine)
+                #expect(try await wire.ask(.POST, path, [sdpType, bearer(token)], body: offer).status == 201)
+                let other = offer.replacing("a=fingerprint:SHA-512 00", with: "a=fingerprint:SHA-512 01")
+                #expect(try await wire.ask(.POST, path, [sdpType, bearer(token)], body: other).status == 422)
+            }
         }
     }
 
@@ -94,11 +113,12 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 let base = "/" + stage.link.id.text
                 let fingerprint = randomFingerprint()
                 let token = try await wire.token(fingerprint)
-                for body in [
-                    "", "hello", "v=0", "v=0\r\na=fingerprint:sha-1 AA\r\n", String(repeating: "\u{0}", count: 60_000),
+                for (body, status) in [
+                    ("", 400), ("hello", 400), (String(repeating: "\u{0}", count: 60_000), 400), ("v=0", 422),
+                    ("v=0\r\na=fingerprint:sha-1 AA\r\n", 422),
                 ] {
-                    #expect(
-                        try await wire.ask(.POST, base + "/whep", [sdpType, bearer(token)], body: body).status == 400)
+                    let answer = try await wire.ask(.POST, base + "/whep", [sdpType, bearer(token)], body: body)
+                    #expect(answer.status == status)
                 }
                 for body in [
                     "", "{", "[]", "{\"fingerprint\":1,\"proof\":2}", "{\"fingerprint\":\"AA\",\"proof\":\"!\"}",

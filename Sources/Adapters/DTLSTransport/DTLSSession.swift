@@ -28,6 +28,10 @@ public final class DTLSSession {
     /// SHA-256 of the other side's certificate, once the handshake is over.
     public private(set) var peerFingerprint: [UInt8]?
 
+    /// The other side's certificate by other hash functions, which has to match as well once the handshake is over. The
+    /// length tells the function: 20 SHA-1, 28 SHA-224, 32 SHA-256, 48 SHA-384, 64 SHA-512; others match nothing.
+    public var furtherFingerprints: [[UInt8]] = []
+
     private let role: Role
     private let expectedFingerprint: [UInt8]?
     private let wire = DatagramBIO()
@@ -221,12 +225,34 @@ public final class DTLSSession {
     private func checkPeer() throws(DTLSFailure) {
         guard let certificate = SSL_get1_peer_certificate(ssl) else { throw .fingerprintMismatch }
         defer { X509_free(certificate) }
-        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-        var length: UInt32 = 0
-        guard X509_digest(certificate, EVP_sha256(), &digest, &length) == 1 else { throw .library(Self.reason()) }
-        let fingerprint = Array(digest.prefix(Int(length)))
+        let fingerprint = try Self.digest(of: certificate, EVP_sha256())
         peerFingerprint = fingerprint
         if let expectedFingerprint, expectedFingerprint != fingerprint { throw .fingerprintMismatch }
+        for further in furtherFingerprints {
+            guard let function = Self.hashFunction(ofLength: further.count),
+                try Self.digest(of: certificate, function) == further
+            else { throw .fingerprintMismatch }
+        }
+    }
+
+    private static func hashFunction(ofLength count: Int) -> OpaquePointer? {
+        switch count {
+        case 20: EVP_sha1()
+        case 28: EVP_sha224()
+        case 32: EVP_sha256()
+        case 48: EVP_sha384()
+        case 64: EVP_sha512()
+        default: nil
+        }
+    }
+
+    private static func digest(
+        of certificate: OpaquePointer, _ function: OpaquePointer?
+    ) throws(DTLSFailure) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var length: UInt32 = 0
+        guard X509_digest(certificate, function, &digest, &length) == 1 else { throw .library(reason()) }
+        return Array(digest.prefix(Int(length)))
     }
 
     /// RFC 5764 section 4.2: client key, server key, client salt, server salt.

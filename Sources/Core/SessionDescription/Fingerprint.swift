@@ -12,14 +12,23 @@ public struct Fingerprint: Hashable, Sendable {
         self.bytes = bytes
     }
 
+    /// Bytes of the hash functions that are read.
+    private static let lengths = ["sha-1": 20, "sha-224": 28, "sha-256": 32, "sha-384": 48, "sha-512": 64]
+
+    /// The hash function's name in lower case, and what follows it.
+    private static func split(_ text: String) -> (algorithm: String, rest: [Substring]) {
+        let fields = text.text.fields()
+        let algorithm = String(decoding: (fields.first ?? "").utf8.map(\.lowercaseASCII), as: UTF8.self)
+        return (algorithm, Array(fields.dropFirst()))
+    }
+
+    static func isKnownFunction(in text: String) -> Bool { lengths[split(text).algorithm] != nil }
+
     /// Reads `sha-256 AB:CD:...` in either case; nil if it is not that, or the length does not fit the algorithm.
     public init?(_ text: String) {
-        let fields = text.text.fields()
-        guard fields.count == 2 else { return nil }
-        let algorithm = String(decoding: fields[0].utf8.map(\.lowercaseASCII), as: UTF8.self)
-        let lengths = ["sha-1": 20, "sha-224": 28, "sha-256": 32, "sha-384": 48, "sha-512": 64]
-        guard let length = lengths[algorithm] else { return nil }
-        let pairs = fields[1].fields(separatedBy: UInt8(ascii: ":"), keepsEmpty: true)
+        let (algorithm, rest) = Self.split(text)
+        guard rest.count == 1, let length = Self.lengths[algorithm] else { return nil }
+        let pairs = rest[0].fields(separatedBy: UInt8(ascii: ":"), keepsEmpty: true)
         guard pairs.count == length else { return nil }
         var bytes: [UInt8] = []
         for pair in pairs {

@@ -36,8 +36,7 @@ public func answer(to offer: ViewerOffer, _ host: HostMedia) -> String {
             media.attributes = transportAttributes(host, section.mid, direction, carriesCandidates: isFirst) + body
         } else {
             media.port = 0
-            if let mid = section.mid { media.attributes.append(SDPAttribute("mid", mid)) }
-            media.attributes.append(SDPAttribute("inactive"))
+            media.attributes = refusedAttributes(host, section)
         }
         result.media.append(media)
     }
@@ -48,13 +47,28 @@ public func answer(to offer: ViewerOffer, _ host: HostMedia) -> String {
     return result.serialised
 }
 
+/// A refused section needs no transport (RFC 9429 section 5.3.1), but aiortc throws the whole answer away without one, and
+/// without a codec that it knows. So the bundle's is repeated, but for the candidates.
+private func refusedAttributes(_ host: HostMedia, _ section: ViewerOffer.Section) -> [SDPAttribute] {
+    var attributes = dtlsAttributes(host)
+    if let mid = section.mid { attributes.append(SDPAttribute("mid", mid)) }
+    attributes.append(SDPAttribute("inactive"))
+    guard section.kind == "audio" || section.kind == "video" else { return attributes }
+    attributes.append(SDPAttribute("rtcp-mux"))
+    return attributes + [section.mapping].compactMap { $0 }
+}
+
+private func dtlsAttributes(_ host: HostMedia) -> [SDPAttribute] {
+    host.credentials.attributes + [
+        SDPAttribute("ice-options", "trickle"), SDPAttribute("fingerprint", host.fingerprint.text),
+        SDPAttribute("setup", DTLSSetup.passive.rawValue),
+    ]
+}
+
 private func transportAttributes(
     _ host: HostMedia, _ mid: String?, _ direction: MediaDirection, carriesCandidates: Bool
 ) -> [SDPAttribute] {
-    var attributes = host.credentials.attributes
-    attributes.append(SDPAttribute("ice-options", "trickle"))
-    attributes.append(SDPAttribute("fingerprint", host.fingerprint.text))
-    attributes.append(SDPAttribute("setup", DTLSSetup.passive.rawValue))
+    var attributes = dtlsAttributes(host)
     if let mid { attributes.append(SDPAttribute("mid", mid)) }
     attributes += [SDPAttribute(direction.rawValue), SDPAttribute("rtcp-mux"), SDPAttribute("rtcp-rsize")]
     if carriesCandidates {

@@ -31,8 +31,10 @@ public enum AnswerError: Error, Hashable, Sendable {
     /// Every section was refused, or none holds VP8 or Opus that is sent to us.
     case nothingSent
     case noCredentials
-    /// No SHA-256 fingerprint.
+    /// No SHA-256 fingerprint, or one that cannot be read.
     case noFingerprint
+    /// Fingerprints of two certificates.
+    case severalCertificates
     /// Neither `active` nor `passive`.
     case noDTLSRole
 }
@@ -40,8 +42,8 @@ public enum AnswerError: Error, Hashable, Sendable {
 /// A host's answer, as the viewer reads it. RFC 9429.
 public struct HostAnswer: Hashable, Sendable {
     public let credentials: ICECredentials
-    /// SHA-256. The viewer compares it with the link's before anything else.
-    public let fingerprint: Fingerprint
+    /// Of the host's certificate. The viewer compares SHA-256 with the link's before anything else.
+    public let fingerprints: CertificateFingerprints
     /// The host's role: `passive` is the DTLS server, `active` the client.
     public let setup: DTLSSetup
     public let candidates: CandidateList
@@ -50,6 +52,9 @@ public struct HostAnswer: Hashable, Sendable {
     public let name: String?
     public let video: AnsweredVideo?
     public let audio: [AnsweredAudio]
+
+    /// SHA-256.
+    public var fingerprint: Fingerprint { fingerprints.sha256 }
 
     public init(_ text: String) throws(AnswerError) {
         let answer: SessionDescription
@@ -87,10 +92,13 @@ public struct HostAnswer: Hashable, Sendable {
         guard let first else { throw .nothingSent }
         let transport = SectionTransport(of: first, bundle: bundle, in: answer)
         guard let credentials = transport.credentials else { throw .noCredentials }
-        guard let fingerprint = transport.fingerprint else { throw .noFingerprint }
+        do throws(FingerprintError) {
+            fingerprints = try CertificateFingerprints(of: answer)
+        } catch {
+            throw error == .ambiguous ? .severalCertificates : .noFingerprint
+        }
         guard let setup = transport.setup, setup == .active || setup == .passive else { throw .noDTLSRole }
         self.credentials = credentials
-        self.fingerprint = fingerprint
         self.setup = setup
         candidates = transport.candidates
         endsCandidates = transport.endsCandidates

@@ -66,6 +66,16 @@ struct RTPMapping {
 }
 
 extension SDPMedia {
+    /// The `rtpmap` line of the first format; nil if it has none.
+    var firstMapping: SDPAttribute? {
+        guard let format = formats.first, let mapping = RTPMapping.all(in: self).first,
+            format.text.decimal(upTo: 127) == UInt64(mapping.payloadType)
+        else { return nil }
+        let channels = mapping.channels == 1 ? "" : "/\(mapping.channels)"
+        return SDPAttribute(
+            "rtpmap", "\(mapping.payloadType) \(String(mapping.encoding).asToken)/\(mapping.clockRate)\(channels)")
+    }
+
     /// The format parameters of a payload type, as they stand; empty if there are none.
     func formatParameters(_ payloadType: UInt8) -> [(name: Substring, value: Substring)] {
         for line in attributes.values(of: "fmtp") {

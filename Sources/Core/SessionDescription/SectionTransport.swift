@@ -36,10 +36,10 @@ struct BundleGroup {
     }
 }
 
-/// ICE and DTLS attributes that hold for a section: its own, else the bundle's, else the session's.
+/// ICE and DTLS attributes that hold for a section: its own, else the bundle's, else the session's. Fingerprints are read by
+/// ``CertificateFingerprints``.
 struct SectionTransport {
     let credentials: ICECredentials?
-    let fingerprint: Fingerprint?
     let setup: DTLSSetup?
     let candidates: CandidateList
     let endsCandidates: Bool
@@ -52,9 +52,6 @@ struct SectionTransport {
             guard let fragment = level.firstValue(of: "ice-ufrag"), let password = level.firstValue(of: "ice-pwd")
             else { return nil }
             return ICECredentials(usernameFragment: fragment, password: password)
-        }
-        fingerprint = first { level in
-            level.values(of: "fingerprint").lazy.compactMap { Fingerprint($0) }.first { $0.algorithm == "sha-256" }
         }
         setup = first { $0.firstValue(of: "setup").flatMap { DTLSSetup(rawValue: $0) } }
         var list = CandidateList()

@@ -37,8 +37,10 @@ public enum OfferError: Error, Hashable, Sendable {
     case noRTCPMux
     /// No ICE user name fragment and password, or malformed ones.
     case noCredentials
-    /// No SHA-256 fingerprint of the viewer's certificate.
+    /// No SHA-256 fingerprint of the viewer's certificate, or one that cannot be read.
     case noFingerprint
+    /// Fingerprints of two certificates.
+    case severalCertificates
     /// It wants us to start DTLS.
     case wrongDTLSRole
 }
@@ -46,8 +48,8 @@ public enum OfferError: Error, Hashable, Sendable {
 /// What a viewer (a browser, `share join`, GStreamer, any WHEP player) offers to receive. RFC 9429, RFC 8843.
 public struct ViewerOffer: Hashable, Sendable {
     public let credentials: ICECredentials
-    /// SHA-256.
-    public let fingerprint: Fingerprint
+    /// Of the viewer's certificate: SHA-256, and whatever else it gives.
+    public let fingerprints: CertificateFingerprints
     public let setup: DTLSSetup
     public let candidates: CandidateList
     /// More candidates may follow.
@@ -57,6 +59,8 @@ public struct ViewerOffer: Hashable, Sendable {
     public let audio: [OfferedAudio]
     /// The mids of sections that are answered with port 0 in any case.
     public let others: [String]
+    /// SHA-256.
+    public var fingerprint: Fingerprint { fingerprints.sha256 }
     /// The sections share one transport, and the answer has to say so.
     let isBundled: Bool
     /// One for each m-line, for the answer has to have as many.
@@ -72,6 +76,8 @@ public struct ViewerOffer: Hashable, Sendable {
         let kind: String
         let transport: String
         let format: String
+        /// What the offer says of that format; nil for a static payload type, or if this is not RTP.
+        let mapping: SDPAttribute?
         let mid: String?
         var role: Role
     }
@@ -135,8 +141,8 @@ public struct ViewerOffer: Hashable, Sendable {
             }
             sections.append(
                 Section(
-                    kind: media.kind, transport: media.transport, format: media.formats.first ?? "0", mid: mid,
-                    role: role))
+                    kind: media.kind, transport: media.transport, format: media.formats.first ?? "0",
+                    mapping: media.firstMapping, mid: mid, role: role))
         }
         guard video != nil || !hasForeignVideo else { throw .noVP8 }
         guard let first else { throw .nothingToReceive }
@@ -160,10 +166,13 @@ public struct ViewerOffer: Hashable, Sendable {
 
         let transport = SectionTransport(of: first, bundle: bundle, in: offer)
         guard let credentials = transport.credentials else { throw .noCredentials }
-        guard let fingerprint = transport.fingerprint else { throw .noFingerprint }
+        do throws(FingerprintError) {
+            fingerprints = try CertificateFingerprints(of: offer)
+        } catch {
+            throw error == .ambiguous ? .severalCertificates : .noFingerprint
+        }
         guard let setup = transport.setup, setup == .actpass || setup == .active else { throw .wrongDTLSRole }
         self.credentials = credentials
-        self.fingerprint = fingerprint
         self.setup = setup
         candidates = transport.candidates
         isTrickling = !transport.endsCandidates

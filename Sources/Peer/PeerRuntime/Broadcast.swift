@@ -127,6 +127,7 @@ final class Broadcast: ViewerConnectionDelegate {
                     localAddresses: settings.localAddresses,
                     includesLoopback: settings.includesLoopback && mayComeFromHere(viewer.address),
                     usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP))
+            transport.expect(offer.fingerprints.others)
             transport.servers = servers.urls
             let sender = MediaSender(
                 parameters(offer, ssrcs, settings.viewerLimit?(description)), seed: UInt64.random(in: .min ... .max),
@@ -474,7 +475,10 @@ extension OfferError {
         case .noBundle: OfferRefusal(.unprocessable, "The offer does not bundle its sections.")
         case .noRTCPMux: OfferRefusal(.unprocessable, "The offer has RTP and RTCP on different ports.")
         case .noCredentials: OfferRefusal(.unprocessable, "The offer has no ICE credentials.")
-        case .noFingerprint: OfferRefusal(.unprocessable, "The offer has no SHA-256 fingerprint.")
+        case .noFingerprint:
+            OfferRefusal(.unprocessable, "The offer has no SHA-256 fingerprint, or one that cannot be read.")
+        case .severalCertificates:
+            OfferRefusal(.unprocessable, "The offer has fingerprints of several certificates.")
         case .wrongDTLSRole: OfferRefusal(.unprocessable, "The offer wants the host to start DTLS.")
         }
     }

@@ -58,6 +58,7 @@ final class HostConnection: SecureTransportDelegate {
         started = now
         receiver = MediaReceiver(
             parameters(answer), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(), now: now)
+        transport.expect(answer.fingerprints.others)
         transport.start(remote: answer.credentials)
         add(answer.candidates, ended: answer.endsCandidates)
         liveness.set(now + .seconds(1))

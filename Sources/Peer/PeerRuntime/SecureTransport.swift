@@ -93,6 +93,9 @@ final class SecureTransport {
 
     deinit { scratch.deallocate() }
 
+    /// What else the other side's description says of its certificate; to be called before the handshake.
+    func expect(_ fingerprints: [Fingerprint]) { dtls.furtherFingerprints = fingerprints.map(\.bytes) }
+
     private static func makeAgent(
         _ loop: NetworkLoop, _ configuration: ICEAgent.Configuration, _ owner: WeakBox<SecureTransport>, _ number: Int
     ) throws(ICEFailure) -> ICEAgent {

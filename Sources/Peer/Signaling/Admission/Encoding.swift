@@ -1,3 +1,5 @@
+import SessionDescription
+
 /// base64url without padding (RFC 4648 section 5).
 enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -92,19 +94,10 @@ public enum FingerprintText {
         }
     }
 
-    /// The one certificate that an SDP names in its `a=fingerprint` lines (session and media level).
-    ///
-    /// Nil if there is none, if two differ, or if any is not SHA-256: what we do not understand must not pass by unchecked.
+    /// SHA-256 of the one certificate that an SDP names, by the rule of ``CertificateFingerprints``; nil if it names none or
+    /// several, or is no SDP.
     public static func only(in description: String) -> [UInt8]? {
-        var found: [UInt8]?
-        for line in description.utf8.split(whereSeparator: { $0 == 10 || $0 == 13 }) {
-            let text = String(Substring(line))
-            guard text.lowercased().hasPrefix("a=fingerprint") else { continue }
-            let value = text.dropFirst("a=fingerprint:".count)
-            guard text.lowercased().hasPrefix("a=fingerprint:sha-256 "), let bytes = parse(value) else { return nil }
-            if let found, found != bytes { return nil }
-            found = bytes
-        }
-        return found
+        guard let description = try? SessionDescription.parse(description) else { return nil }
+        return (try? CertificateFingerprints(of: description))?.sha256.bytes
     }
 }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import SessionDescription
 
 extension SignalingService {
     /// /ID/whep: the WHEP endpoint.
@@ -41,9 +42,12 @@ extension SignalingService {
         }
         count { $0.offers += 1 }
         let sdp = call.bodyText
-        guard sdp.hasPrefix("v=0"), let fingerprint = FingerprintText.only(in: sdp) else {
+        let fingerprint: [UInt8]
+        do throws(OfferRefusal) {
+            fingerprint = try certificate(in: sdp)
+        } catch {
             count { $0.malformed += 1 }
-            return Reply(problem: .malformed, .badRequest, "this is not an SDP offer with one SHA-256 fingerprint")
+            return refusal(error)
         }
         var viewer: Viewer
         if let known = admission.viewer {
@@ -74,6 +78,22 @@ extension SignalingService {
                 count { $0.sessions += 1 }
                 if let late = admissions.late(of: session.id) { _ = hub.send(.candidates(fragment: late), to: owner) }
                 return created(session, viewer)
+            }
+        }
+    }
+
+    /// SHA-256 of the one certificate that an offer names.
+    private func certificate(in offer: String) throws(OfferRefusal) -> [UInt8] {
+        guard let description = try? SessionDescription.parse(offer) else {
+            throw OfferRefusal(.malformed, "The offer is not SDP.")
+        }
+        do throws(FingerprintError) {
+            return try CertificateFingerprints(of: description).sha256.bytes
+        } catch {
+            throw switch error {
+            case .missing:
+                OfferRefusal(.unprocessable, "The offer has no SHA-256 fingerprint, or one that cannot be read.")
+            case .ambiguous: OfferRefusal(.unprocessable, "The offer has fingerprints of several certificates.")
             }
         }
     }

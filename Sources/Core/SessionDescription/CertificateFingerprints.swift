@@ -1,0 +1,40 @@
+/// Why the fingerprints of a description do not name one certificate.
+public enum FingerprintError: Error, Hashable, Sendable {
+    /// No SHA-256 fingerprint, or a fingerprint that cannot be read.
+    case missing
+    /// Two fingerprints of the same hash function differ.
+    case ambiguous
+}
+
+/// The one certificate that a description names in all of its `a=fingerprint` lines, at session and media level.
+/// RFC 8122 section 5.
+///
+/// The rule is the same wherever a description decides who is let in: SHA-256 is required, as tokens and links are bound to
+/// it; other hashes of the SHA family may stand beside it and hold as well; a second value of the same hash function is
+/// refused, in whatever section. RFC 8122 allows several certificates, which this project does not.
+public struct CertificateFingerprints: Hashable, Sendable {
+    public let sha256: Fingerprint
+    /// SHA-1, SHA-224, SHA-384 and SHA-512 of the same certificate, one each at most, in the order of the description.
+    public let others: [Fingerprint]
+
+    /// Lines of unknown hash functions are passed over (RFC 8122 section 5). The attribute's name is understood in either
+    /// case, so that no reader can take a line for a fingerprint that this one has not seen.
+    public init(of description: SessionDescription) throws(FingerprintError) {
+        var found: [Fingerprint] = []
+        for attributes in [description.attributes] + description.media.map(\.attributes) {
+            for attribute in attributes where attribute.name.text.equalsIgnoringCase("fingerprint") {
+                guard let text = attribute.value else { throw .missing }
+                guard Fingerprint.isKnownFunction(in: text) else { continue }
+                guard let fingerprint = Fingerprint(text) else { throw .missing }
+                if let same = found.first(where: { $0.algorithm == fingerprint.algorithm }) {
+                    guard same == fingerprint else { throw .ambiguous }
+                } else {
+                    found.append(fingerprint)
+                }
+            }
+        }
+        guard let sha256 = found.first(where: { $0.algorithm == "sha-256" }) else { throw .missing }
+        self.sha256 = sha256
+        others = found.filter { $0 != sha256 }
+    }
+}
