@@ -47,7 +47,9 @@ struct HostileCandidateTests {
         _ = try await client.offer(offer + lines, token: token)
         for start in stride(from: 0, to: Self.hostile.count, by: 40) {
             let some = Self.hostile[start..<min(start + 40, Self.hostile.count)]
-            let fragment = "a=ice-ufrag:hostile1\r\n" + some.map { "a=\($0)\r\n" }.joined()
+            let fragment =
+                "a=ice-ufrag:hostile1\r\na=ice-pwd:\(String(repeating: "h", count: 24))\r\n"
+                + some.map { "a=\($0)\r\n" }.joined()
             for _ in 0..<2 {
                 do {
                     try await client.trickle(fragment)
@@ -55,6 +57,9 @@ struct HostileCandidateTests {
                     #expect(error.code == .offerRefused, "\(error)")
                 }
             }
+        }
+        for fragment in ["", "a=mid:0\r\n", "a=ice-ufrag:hostile1\r\n", "a=ice-ufrag:x\r\na=ice-pwd:y\r\n"] {
+            await #expect(throws: SignalingError.self) { try await client.trickle(fragment) }
         }
         #expect(try #require(await host.statistics()).badPackets >= 100)
         #expect(await host.statistics()?.viewers == 1)

@@ -30,6 +30,18 @@ import Testing
     @Test func anEmptyOneIsNothing() throws {
         let fragment = try TrickleFragment.parse("")
         #expect(fragment.credentials == nil && fragment.candidates == CandidateList() && !fragment.endsCandidates)
+        #expect(fragment.isEmpty && !fragment.hasBrokenCredentials)
+        #expect(try !TrickleFragment.parse("a=end-of-candidates").isEmpty)
+        #expect(try TrickleFragment.parse("a=group:BUNDLE 0\nm=video 9 RTP/SAVPF 0\na=mid:0").isEmpty)
+    }
+
+    @Test(arguments: [
+        ("a=ice-ufrag:user", true), ("a=ice-pwd:passwordpasswordpasswd", true), ("a=ice-ufrag", true),
+        ("a=ice-ufrag:user\na=ice-pwd:short", true), ("a=ice-ufrag:u\na=ice-pwd:passwordpasswordpasswd", true),
+        ("a=ice-ufrag:user\na=ice-pwd:passwordpasswordpasswd", false), ("a=end-of-candidates", false),
+    ])
+    func halfCredentialsAreBroken(text: String, isBroken: Bool) throws {
+        #expect(try TrickleFragment.parse(text).hasBrokenCredentials == isBroken)
     }
 
     @Test(arguments: ["garbage", "a", "=x", "a=\u{1}"])

@@ -8,6 +8,13 @@ public struct TrickleFragment: Hashable, Sendable {
     public var candidates: CandidateList
     /// No more will follow.
     public var endsCandidates: Bool
+    /// It names a user name fragment or a password, but not a well-formed pair.
+    public private(set) var hasBrokenCredentials = false
+
+    /// It says nothing at all.
+    public var isEmpty: Bool {
+        credentials == nil && !hasBrokenCredentials && candidates == CandidateList() && !endsCandidates
+    }
 
     public init(
         credentials: ICECredentials?, mid: String?, candidates: CandidateList = CandidateList(), endsCandidates: Bool
@@ -24,6 +31,7 @@ public struct TrickleFragment: Hashable, Sendable {
         var usernameFragment: String?
         var password: String?
         var sections = 0
+        var namesCredentials = false
         for line in try SDPLine.lines(of: text) {
             if line.type == UInt8(ascii: "m") {
                 sections += 1
@@ -32,8 +40,12 @@ public struct TrickleFragment: Hashable, Sendable {
             guard line.type == UInt8(ascii: "a") else { continue }
             let attribute = line.attribute
             switch attribute.name {
-            case "ice-ufrag": usernameFragment = usernameFragment ?? attribute.value
-            case "ice-pwd": password = password ?? attribute.value
+            case "ice-ufrag":
+                namesCredentials = true
+                usernameFragment = usernameFragment ?? attribute.value
+            case "ice-pwd":
+                namesCredentials = true
+                password = password ?? attribute.value
             case "mid": result.mid = result.mid ?? attribute.value
             case "candidate": result.candidates.add(attribute.value.flatMap { ICECandidate(value: $0.text) })
             case "end-of-candidates": result.endsCandidates = true
@@ -43,6 +55,7 @@ public struct TrickleFragment: Hashable, Sendable {
         if let usernameFragment, let password {
             result.credentials = ICECredentials(usernameFragment: usernameFragment, password: password)
         }
+        result.hasBrokenCredentials = namesCredentials && result.credentials == nil
         return result
     }
 

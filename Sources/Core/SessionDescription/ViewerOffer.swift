@@ -43,6 +43,10 @@ public enum OfferError: Error, Hashable, Sendable {
     case severalCertificates
     /// It wants us to start DTLS.
     case wrongDTLSRole
+    /// No `a=setup` that says who starts DTLS. RFC 8842 section 5.2.
+    case noDTLSRole
+    /// It has a BUNDLE group, but its sections have no `a=mid` to be named by. RFC 8843 section 7.
+    case noMediaIdentification
 }
 
 /// What a viewer (a browser, `share join`, GStreamer, any WHEP player) offers to receive. RFC 9429, RFC 8843.
@@ -101,11 +105,13 @@ public struct ViewerOffer: Hashable, Sendable {
         var video: OfferedVideo?
         var audio: [OfferedAudio] = []
         var hasForeignVideo = false
+        var lacksMid = false
         var mids: Set<String> = []
         var first: SDPMedia?
         for media in offer.media {
             let mid = media.mid.flatMap { $0.text.isVisibleASCII && $0.utf8.count <= 64 ? $0 : nil }
             var role = Section.Role.refused
+            if mid == nil, bundle.exists, media.direction.receives { lacksMid = true }
             let isUnique = mid.map { mids.insert($0).inserted } ?? !bundle.exists
             if isUnique, media.isRTPOverDTLS, media.direction.receives, bundle.isEnabled(media),
                 bundle.isTogether(media, first)
@@ -145,7 +151,7 @@ public struct ViewerOffer: Hashable, Sendable {
                     mapping: media.firstMapping, mid: mid, role: role))
         }
         guard video != nil || !hasForeignVideo else { throw .noVP8 }
-        guard let first else { throw .nothingToReceive }
+        guard let first else { throw lacksMid ? .noMediaIdentification : .nothingToReceive }
         guard bundle.exists || sections.count(where: { $0.role != .refused }) == 1 else { throw .noBundle }
         // In a bundle one payload type cannot stand for video and audio.
         if let video {
@@ -171,7 +177,8 @@ public struct ViewerOffer: Hashable, Sendable {
         } catch {
             throw error == .ambiguous ? .severalCertificates : .noFingerprint
         }
-        guard let setup = transport.setup, setup == .actpass || setup == .active else { throw .wrongDTLSRole }
+        guard let setup = transport.setup else { throw .noDTLSRole }
+        guard setup == .actpass || setup == .active else { throw .wrongDTLSRole }
         self.credentials = credentials
         self.setup = setup
         candidates = transport.candidates

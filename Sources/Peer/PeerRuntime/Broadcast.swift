@@ -208,6 +208,13 @@ final class Broadcast: ViewerConnectionDelegate {
         } catch {
             return done(.failure(OfferRefusal(.malformed, "That is not a trickle fragment.")))
         }
+        guard !fragment.isEmpty else {
+            return done(.failure(OfferRefusal(.malformed, "The fragment has neither candidates nor credentials.")))
+        }
+        guard !fragment.hasBrokenCredentials else {
+            return done(
+                .failure(OfferRefusal(.malformed, "The fragment has not both ice-ufrag and ice-pwd, well-formed.")))
+        }
         guard let remote = fragment.credentials, viewer.isRestart(remote) else {
             viewer.add(fragment.candidates, ended: fragment.endsCandidates)
             return done(.success(nil))
@@ -480,6 +487,9 @@ extension OfferError {
         case .severalCertificates:
             OfferRefusal(.unprocessable, "The offer has fingerprints of several certificates.")
         case .wrongDTLSRole: OfferRefusal(.unprocessable, "The offer wants the host to start DTLS.")
+        case .noDTLSRole: OfferRefusal(.unprocessable, "The offer has no a=setup: it has to say actpass, or active.")
+        case .noMediaIdentification:
+            OfferRefusal(.unprocessable, "The offer bundles its sections, but they have no a=mid.")
         }
     }
 }
