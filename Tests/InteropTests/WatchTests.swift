@@ -33,7 +33,7 @@ extension InteropTests {
                     try await browser.waitForState("playing", within: .seconds(20))
                     host.interrupt()
                     let ended = try await browser.waitForState("ended", within: .seconds(5))
-                    #expect(!ended.sentence.isEmpty)
+                    #expect(ended.sentence == "The host ended the broadcast.")
                     #expect(await host.exitCode() == 0)
                 }
             }

@@ -186,16 +186,23 @@ extension ViewerPage {
                     for (const receiver of pc.getReceivers()) {
                         if (!receiver.transport) continue;
                         receiver.transport.onstatechange = () => {
-                            // In an outage the host may have given up this session alone: then there will be another.
-                            if (receiver.transport.state !== 'closed' || pc !== this.pc || this.isInterrupted) return;
-                            this.hostIsGone('The host has ended the connection.');
+                            if (receiver.transport.state === 'closed') this.connectionEnded(pc);
                         };
                     }
                 } else if (state === 'failed') {
                     if (root.dataset.state !== 'playing') this.endWithoutWay();
-                } else if (state === 'closed' && !this.isInterrupted) {
-                    this.hostIsGone('The host has ended the connection.');
+                } else if (state === 'closed') {
+                    this.connectionEnded(pc);
                 }
+            }
+
+            // The host says why in its events, which Firefox may read after the end of DTLS. In an outage the host may have
+            // given up this session alone: then there will be another.
+            async connectionEnded(pc) {
+                const isOurs = () => pc === this.pc && !this.isInterrupted;
+                if (!isOurs()) return;
+                await sleep(1000);
+                if (isOurs()) this.hostIsGone('The host has ended the connection.');
             }
 
             leave() {
