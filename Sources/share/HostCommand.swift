@@ -65,7 +65,8 @@ struct HostCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Let WHEP players in that have this token, without asking; better in SHARE_TOKEN.", valueName: "token"))
+            "Let WHEP players in that have this token, without asking: 16 characters or more; better in SHARE_TOKEN.",
+            valueName: "token"))
     var token: String?
 
     @Flag(
@@ -102,6 +103,18 @@ struct HostCommand: ParsableCommand {
                 "there is no terminal to ask in. Say who may come in: --accept known or --accept any.")
         }
         _ = try ListenAddress(listen)
+        if let (token, source) = fixedToken, let flaw = FixedToken.flaw(of: token) {
+            throw ValidationError(
+                "the token from \(source) \(flaw). Whoever has it gets in unasked, so make a long one: openssl rand -hex 16"
+            )
+        }
+    }
+
+    /// The token for foreign players, and where it comes from. An empty SHARE_TOKEN is none.
+    private var fixedToken: (token: String, source: String)? {
+        if let token { return (token, "--token") }
+        guard let token = ProcessInfo.processInfo.environment["SHARE_TOKEN"], !token.isEmpty else { return nil }
+        return (token, "SHARE_TOKEN")
     }
 
     func run() throws {
@@ -126,11 +139,10 @@ struct HostCommand: ParsableCommand {
         for limitation in screen.limitations { Words.say("share: \(limitation)") }
 
         let door = Doorkeeper(accept, known: KnownViewers())
-        let environmentToken = ProcessInfo.processInfo.environment["SHARE_TOKEN"]
         let session: HostSession
         var settings = HostSession.Configuration(
             listenHost: place.host, listenPort: place.port, linkHost: place.linkHost,
-            fixedToken: token ?? environmentToken, framesPerSecond: fps, maximumBitrate: .kilobits(bitrate),
+            fixedToken: fixedToken?.token, framesPerSecond: fps, maximumBitrate: .kilobits(bitrate),
             mood: mode == .text ? .text : mode == .motion ? .motion : nil, name: name)
         settings.iceServers = servers
         settings.usesUPnP = upnp
@@ -151,6 +163,9 @@ struct HostCommand: ParsableCommand {
         let link = try start(session)
         if json { output.event("link", ["link": .string(link.text)]) } else { output.line(link.text) }
         Words.say("share: give the link above to whoever may watch; Ctrl-C ends it")
+        if let (_, source) = fixedToken {
+            Words.say("share: players with the token from \(source) get in without a question")
+        }
 
         var line = StatusLine()
         let begin = ContinuousClock.now

@@ -26,6 +26,25 @@ struct ComplaintTests {
         #expect(result.words.contains("--headless"))
     }
 
+    @Test(arguments: [["--token", "fifteen-letters"], ["--token", ""], []])
+    func tokensThatCouldBeGuessedAreRefused(_ arguments: [String]) throws {
+        let result = try run(
+            ["host", "--source", "test", "--accept", "any", "--listen", "127.0.0.1:0"] + arguments,
+            environment: arguments.isEmpty ? ["SHARE_TOKEN": "fifteen-letters"] : [:])
+        #expect(result.code == 64)
+        #expect(result.words.contains(arguments.first ?? "SHARE_TOKEN") && result.words.contains("16"))
+    }
+
+    @Test(arguments: [["--token", "sixteen--letters"], []])
+    func whoeverHasTheTokenIsSaidToGetIn(_ arguments: [String]) throws {
+        let result = try run(
+            ["host", "--source", "test", "--accept", "any", "--listen", "127.0.0.1:0", "--for", "0.1"] + arguments,
+            environment: arguments.isEmpty ? ["SHARE_TOKEN": "sixteen--letters"] : [:])
+        #expect(result.code == 0)
+        let line = "players with the token from \(arguments.first ?? "SHARE_TOKEN") get in without a question"
+        #expect(result.words.contains(line) && !result.words.contains("sixteen--letters"))
+    }
+
     @Test func portInUse() throws {
         let host = try HostedScreen(["--source", "test", "--audio", "none"])
         let port = try #require(URL(string: host.link)?.port)
