@@ -45,6 +45,48 @@ import Testing
         #expect(try open(BrowserKey(), in: &table, address: 9).opening == .full)
     }
 
+    @Test func oneAddressHasTwoPlacesInTheQueue() throws {
+        var table = KnockTable(limits: .init())
+        let knocks = try (0..<2).map { _ in try open(BrowserKey(), in: &table) }
+        for _ in 0..<6 { #expect(try open(BrowserKey(), in: &table).opening == .opened) }
+        for knock in knocks {
+            let (signing, _) = table.sign(
+                knock.ticket, knock.signature, certificate: nil, question: .random(), now: start)
+            #expect(signing == .accepted)
+        }
+        #expect(try open(BrowserKey(), in: &table).opening == .full && table.questionCount == 2)
+        #expect(try ask(BrowserKey(), in: &table, address: 2).signing == .accepted)
+    }
+
+    @Test func aFullQueueTakesTheNewestFromWhoHoldsMost() throws {
+        var table = KnockTable(limits: .init(questions: 5))
+        var knocks: [(ticket: KnockID, question: KnockID, signing: KnockTable.Signing)] = []
+        for address: UInt32 in [1, 1, 2, 2, 3] {
+            knocks.append(try ask(BrowserKey(), in: &table, address: address))
+            #expect(knocks.last?.signing == .accepted)
+        }
+        func look(_ index: Int) -> KnockTable.Look {
+            table.beginPoll(knocks[index].ticket, question: .random(), now: start).0
+        }
+        // Of the addresses 1 and 2, which hold most, the last knock came from 2.
+        let newcomer = try open(BrowserKey(), in: &table, address: 4)
+        #expect(newcomer.opening == .opened && look(3) == .waiting)
+        let (signing, actions) = table.sign(
+            newcomer.ticket, newcomer.signature, certificate: nil, question: .random(), now: start)
+        #expect(signing == .accepted && look(3) == .outcome(.displaced) && table.questionCount == 5)
+        let isTaken = actions.contains { action in
+            if case .withdraw(knocks[3].question, .displaced) = action { true } else { false }
+        }
+        #expect(isTaken)
+        #expect(try ask(BrowserKey(), in: &table, address: 5).signing == .accepted)
+        #expect(look(1) == .outcome(.displaced))
+        // Now all hold one, and nobody loses it.
+        for address: UInt32 in [4, 6] {
+            #expect(try open(BrowserKey(), in: &table, address: address).opening == .full)
+        }
+        for index in [0, 2, 4] { #expect(look(index) == .waiting) }
+    }
+
     @Test func theOldestUnsignedKnockOfAnAddressMakesRoomForItsNext() throws {
         var table = KnockTable(limits: .init(unsignedOfAddress: 8))
         let other = try open(BrowserKey(), in: &table, address: 2)

@@ -322,6 +322,7 @@ public final class HostSession: BroadcastDesk {
         case .unanswered: emit(.refused(who, reason: "nobody answered"))
         case .left: emit(.refused(who, reason: "they left before they were answered"))
         case .replaced: emit(.refused(who, reason: "they asked again"))
+        case .displaced: emit(.refused(who, reason: "too many ask, most of them from the same address"))
         case .ended: emit(.refused(who, reason: "the broadcast ended"))
         }
     }

@@ -93,6 +93,8 @@ public enum KnockWithdrawal: Sendable, Equatable {
     case left
     /// The same identity has knocked again; its newer knock follows.
     case replaced
+    /// All places were taken, and its address held the most of them.
+    case displaced
     /// The broadcast has ended.
     case ended
 }

@@ -64,7 +64,12 @@ actor KnockRegister {
         continuation.resume(returning: .waiting)
     }
 
-    func withdraw(_ ticket: KnockID) { perform(table.withdraw(ticket, now: .now)) }
+    /// - Returns: false if there is no such knock.
+    func withdraw(_ ticket: KnockID) -> Bool {
+        let isKnown = table.isKnown(ticket)
+        perform(table.withdraw(ticket, now: .now))
+        return isKnown
+    }
 
     func end() { perform(table.end(now: .now)) }
 

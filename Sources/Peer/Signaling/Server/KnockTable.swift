@@ -16,8 +16,11 @@ struct KnockTable: Sendable {
         var kept: Duration = .seconds(60)
         /// How long a refused identity is refused without a question.
         var refusal: Duration = .seconds(60)
-        /// Questions that wait at a time.
+        /// Questions that wait at a time. When all places are taken, the address that holds most loses its newest to one that
+        /// would still hold fewer.
         var questions = 8
+        /// Of them, of one address (IPv6: /64).
+        var questionsOfAddress = 2
         /// Knocks that are not signed yet: of one address (its oldest makes room), and of all (more are refused).
         var unsignedOfAddress = 32
         var unsigned = 256
@@ -36,6 +39,8 @@ struct KnockTable: Sendable {
         case withdrawn
         /// The same identity has knocked again.
         case replaced
+        /// Its place was needed for an address that held fewer.
+        case displaced
         /// Let in, but there is no room for another token.
         case crowded
     }
@@ -140,7 +145,7 @@ struct KnockTable: Sendable {
     mutating func open(_ request: Request, ticket: KnockID, now: Instant) -> (Opening, [Action]) {
         guard !hasEnded else { return (.ended, []) }
         let unsigned = entries.filter { $0.value.isUnsigned }
-        guard questionCount < limits.questions, unsigned.count < limits.unsigned else { return (.full, []) }
+        guard room(for: request) != .none, unsigned.count < limits.unsigned else { return (.full, []) }
         var actions: [Action] = []
         let own = unsigned.filter { $0.value.request.address.key == request.address.key }
         if own.count >= limits.unsignedOfAddress, let oldest = own.min(by: { $0.value.number < $1.value.number }) {
@@ -178,9 +183,10 @@ struct KnockTable: Sendable {
                 [.tell(ticket: ticket, .outcome(.refused(refusal.reason)))]
             )
         }
-        guard mayAsk(identity) else { return (.full, []) }
+        let room = room(for: entry.request)
+        guard room != .none else { return (.full, []) }
         guard hasRoom(entry.request) else { return (.crowded, []) }
-        return (.accepted, ask(ticket, question, now))
+        return (.accepted, displace(room, now) + ask(ticket, question, now))
     }
 
     /// A poll begins; if the look says `waiting`, it ends with `endPoll` or with what its ticket is told.
@@ -191,13 +197,13 @@ struct KnockTable: Sendable {
         case .finished(let outcome): return (.outcome(outcome), [])
         case .unsigned, .asked: break
         case .abandoned:
-            let identity = entry.request.identity
-            guard !hasEnded, entry.asks < limits.asks, mayAsk(identity),
-                refusals[identity].map({ $0.until <= now }) ?? true
+            let room = room(for: entry.request)
+            guard !hasEnded, entry.asks < limits.asks, room != .none,
+                refusals[entry.request.identity].map({ $0.until <= now }) ?? true
             else { return (.unknown, []) }
             entry.polls = 1
             entries[ticket] = entry
-            return (.waiting, ask(ticket, question, now))
+            return (.waiting, displace(room, now) + ask(ticket, question, now))
         }
         entry.polls += 1
         entries[ticket] = entry
@@ -210,6 +216,8 @@ struct KnockTable: Sendable {
         entry.unpolledSince = now
         entries[ticket] = entry
     }
+
+    func isKnown(_ ticket: KnockID) -> Bool { entries[ticket] != nil }
 
     /// The viewer does not want any more.
     mutating func withdraw(_ ticket: KnockID, now: Instant) -> [Action] {
@@ -285,9 +293,30 @@ struct KnockTable: Sendable {
         entries.first { $0.value.question == question }?.key
     }
 
-    /// Its own older question makes room.
-    private func mayAsk(_ identity: ViewerIdentity) -> Bool {
-        entries.values.count { $0.question != nil && $0.request.identity != identity } < limits.questions
+    private enum Room: Equatable {
+        case free
+        case insteadOf(KnockID)
+        case none
+    }
+
+    /// Where a question of this request would go. Its identity's own older question makes room.
+    private func room(for request: Request) -> Room {
+        let others = entries.filter { $0.value.question != nil && $0.value.request.identity != request.identity }
+        let byAddress = Dictionary(grouping: others) { $0.value.request.address.key }
+        let own = byAddress[request.address.key]?.count ?? 0
+        guard own < limits.questionsOfAddress else { return .none }
+        guard others.count >= limits.questions else { return .free }
+        let most = byAddress.values.map(\.count).max() ?? 0
+        let candidates = byAddress.values.filter { $0.count == most }.joined()
+        guard most > own + 1, let newest = candidates.max(by: { $0.value.number < $1.value.number }) else {
+            return .none
+        }
+        return .insteadOf(newest.key)
+    }
+
+    private mutating func displace(_ room: Room, _ now: Instant) -> [Action] {
+        guard case .insteadOf(let ticket) = room, let entry = entries[ticket] else { return [] }
+        return cancelQuestion(entry, .displaced) + finish(ticket, .displaced, now)
     }
 
     private mutating func ask(_ ticket: KnockID, _ question: KnockID, _ now: Instant) -> [Action] {
