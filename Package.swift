@@ -131,7 +131,7 @@ let package = Package(
         tests("SRTPTransportTests", ["SRTPTransport", "MediaCore"]),
         tests("WindowPlayoutTests", ["MediaCore", "WindowPlayout", "TestSupport"]),
         tests("PulseAudioTests", ["PulseAudio", "MediaCore", "TestSupport"]),
-        tests("SignalingTests", ["Signaling", crypto, logging, nioCore, nioPosix, nioHTTP1]),
+        tests("SignalingTests", ["Signaling", crypto, logging, nioCore, nioPosix, nioHTTP1, nioSSL]),
         tests(
             "LoopbackTests",
             [

@@ -37,11 +37,10 @@ import Testing
         var doorman = Doorman(limits: Doorman.Limits(), now: start)
         let answered = (0..<100).count { _ in doorman.failureDelay(address(1), now: start) == nil }
         #expect(answered == 6)
-        let isGuessing = doorman.isGuessing(address(1), now: start)
-        let other = doorman.isGuessing(address(2), now: start)
+        let other = doorman.failureDelay(address(2), now: start)
         let knock = doorman.knockDelay(address(1), now: start)
-        let later = doorman.isGuessing(address(1), now: start + .seconds(10))
-        #expect(isGuessing && !other && knock == nil && !later)
+        let later = doorman.failureDelay(address(1), now: start + .seconds(10))
+        #expect(other == nil && knock == nil && later == nil)
     }
 
     @Test func requestsHaveARate() {
@@ -52,16 +51,77 @@ import Testing
 
     @Test func connectionsAreLimitedPerAddressAndInAll() {
         var doorman = Doorman(limits: Doorman.Limits(), now: start)
-        let first = (0..<200).count { _ in doorman.mayConnect(address(1), now: start) }
+        let first = (0..<200).count { _ in doorman.connect(address(1), now: start).isAccepted }
         #expect(first == 96)
-        var all = first
         for number in 2..<100 {
-            all += (0..<50).count { _ in doorman.mayConnect(address(UInt32(number)), now: start) }
+            for _ in 0..<50 { _ = doorman.connect(address(UInt32(number)), now: start) }
         }
-        #expect(all == 512 && doorman.open == 512)
-        for _ in 0..<96 { doorman.closed(address(1)) }
-        doorman.closed(address(1))
-        #expect(doorman.open == 416)
+        // The rest is for addresses that were admitted.
+        #expect(doorman.open <= 448)
+        let before = doorman.open
+        doorman.closed(address(99))
+        doorman.closed(address(200))
+        #expect(doorman.open >= before - 1)
+    }
+
+    /// 448 connections of strangers, 64 of each address.
+    private func full() -> Doorman {
+        var limits = Doorman.Limits()
+        limits.allConnectionBurst = 10_000
+        var doorman = Doorman(limits: limits, now: start)
+        for number: UInt32 in 1...7 {
+            for _ in 0..<64 { _ = doorman.connect(address(number), now: start) }
+        }
+        return doorman
+    }
+
+    @Test func strangersTakePlacesOnlyFromWhoHoldsMore() {
+        var doorman = full()
+        #expect(doorman.open == 448)
+        let attacker = doorman.connect(address(1), now: start)
+        let newcomer = doorman.connect(address(8), now: start)
+        #expect(attacker == .refused && newcomer.isAccepted && newcomer != .accepted && doorman.open == 448)
+    }
+
+    @Test func admittedAddressesHaveAReserveAndThenTheStrangersPlaces() {
+        var doorman = full()
+        _ = doorman.connect(address(8), now: start)
+        doorman.admitted(address(8), now: start)
+        let reserve = (0..<64).count { _ in doorman.connect(address(8), now: start) == .accepted }
+        #expect(reserve == 64 && doorman.open == 512)
+        let next = doorman.connect(address(8), now: start)
+        #expect(next.isAccepted && next != .accepted && doorman.open == 512)
+        // Strangers cannot take them back.
+        for _ in 0..<20 {
+            guard case .acceptedInsteadOf(let loser) = doorman.connect(address(9), now: start) else { continue }
+            #expect(loser != address(8))
+        }
+        let isForgotten = doorman.connect(address(8), now: start + .seconds(601))
+        #expect(isForgotten == .refused)
+    }
+
+    @Test func addressesThatConnectOftenLeaveSomeOfTheCommonRate() {
+        var limits = Doorman.Limits()
+        limits.connections = 10_000
+        limits.connectionsPerAddress = 1_000
+        var doorman = Doorman(limits: limits, now: start)
+        for number: UInt32 in 1...6 {
+            for _ in 0..<128 { _ = doorman.connect(address(number), now: start) }
+        }
+        let again = doorman.connect(address(6), now: start)
+        let quiet = (0..<10).count { _ in doorman.connect(address(7), now: start).isAccepted }
+        #expect(again == .refused && quiet == 10)
+        // Also when each stays within its own rate, for a minute.
+        var (refused, now) = (0, start)
+        for second in 1...60 {
+            for tick in 0..<32 {
+                now = start + .seconds(second) + .milliseconds(tick * 30)
+                for number: UInt32 in 1...6 { _ = doorman.connect(address(number), now: now) }
+                for number: UInt32 in 1...6 { doorman.closed(address(number)) }
+            }
+            if !doorman.connect(address(UInt32(100 + second)), now: now).isAccepted { refused += 1 }
+        }
+        #expect(refused == 0)
     }
 
     @Test func memoryIsBoundedAndStrangersAreForgotten() {
@@ -69,13 +129,13 @@ import Testing
         limits.addresses = 10
         var doorman = Doorman(limits: limits, now: start)
         for number in 0..<10 {
-            let mayConnect = doorman.mayConnect(address(UInt32(number)), now: start)
-            #expect(mayConnect)
+            let entry = doorman.connect(address(UInt32(number)), now: start)
+            #expect(entry == .accepted)
             doorman.closed(address(UInt32(number)))
         }
-        let atOnce = doorman.mayConnect(address(10), now: start)
-        let later = doorman.mayConnect(address(10), now: start + .seconds(11))
-        #expect(!atOnce && later)
+        let atOnce = doorman.connect(address(10), now: start)
+        let later = doorman.connect(address(10), now: start + .seconds(11))
+        #expect(atOnce == .refused && later == .accepted)
     }
 
     @Test func timeThatJumpsBackIsIgnored() {

@@ -37,10 +37,68 @@ import Testing
         }
     }
 
+    @Test func pagesHaveAnIcon() async throws {
+        try await with { _, wire, base in
+            let icon = try await wire.ask(.GET, "/favicon.ico")
+            #expect(icon.status == 200 && icon.headers.first(name: "Content-Type") == "image/svg+xml")
+            #expect(icon.text.hasPrefix("<svg "))
+            for page in ["/", base] {
+                #expect(try await wire.ask(.GET, page).text.contains("<link rel=\"icon\" href=\"/favicon.ico\""))
+            }
+        }
+    }
+
+    @Test func headSaysHowLongTheAnswerWouldBe() async throws {
+        try await with { _, wire, base in
+            for path in ["/", base, "/_/page.js", "/favicon.ico", "/nothing"] {
+                let (get, head) = (try await wire.ask(.GET, path), try await wire.ask(.HEAD, path))
+                #expect(head.status == get.status && head.body.readableBytes == 0)
+                for name in ["Content-Length", "Content-Type"] {
+                    #expect(head.headers.first(name: name) == get.headers.first(name: name), "\(path)")
+                }
+            }
+            let token = try await wire.token(randomFingerprint())
+            let events = try await wire.ask(.HEAD, base + "/events", [bearer(token)])
+            #expect(events.status == 200 && events.headers.first(name: "Content-Type") == "text/event-stream")
+        }
+    }
+
+    @Test(arguments: [
+        ("*", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), ("/", "GET, HEAD, OPTIONS"),
+        ("/_/page.js", "GET, HEAD, OPTIONS"), ("knock", "POST, OPTIONS"),
+        ("events", "GET, HEAD, POST, OPTIONS"),
+    ])
+    func everyResourceTakesOptions(path: String, allowed: String) async throws {
+        try await with { _, wire, base in
+            let path = ["/", "*"].contains(path.prefix(1)) ? path : "\(base)/\(path)"
+            let options = try await wire.ask(.OPTIONS, path)
+            #expect(options.status == 200 && options.headers.first(name: "Allow") == allowed)
+        }
+    }
+
+    @Test func ticketsThatDoNotExistAreNotThereForAnyVerb() async throws {
+        try await with { _, wire, base in
+            let unknown = base + "/knock/" + KnockID.random().text
+            let signature = "{\"signature\":\"\(Base64URL.encode([UInt8](repeating: 1, count: 64)))\"}"
+            for method in [HTTPMethod.GET, .PUT, .DELETE] {
+                let body = method == .PUT ? signature : nil
+                #expect(try await wire.ask(method, unknown, body: body).status == 410)
+                #expect(try await wire.ask(method, base + "/knock/x", body: body).status == 404)
+            }
+            for method in [HTTPMethod.POST, .PATCH, .HEAD] {
+                for path in [unknown, base + "/knock/x"] {
+                    let answer = try await wire.ask(method, path)
+                    #expect(answer.status == 405)
+                    #expect(answer.headers.first(name: "Allow") == "PUT, GET, DELETE, OPTIONS")
+                }
+            }
+        }
+    }
+
     @Test func everythingElseIsAProblemDocument() async throws {
         try await with { _, wire, base in
             for path in [
-                "/favicon.ico", "/0000000000000", base + "/what", base + "/whep/a/b", "/../../etc/passwd", "/%00",
+                "/favicon.png", "/0000000000000", base + "/what", base + "/whep/a/b", "/../../etc/passwd", "/%00",
                 "/_/x",
             ] {
                 let answer = try await wire.ask(.GET, path)
@@ -49,7 +107,7 @@ import Testing
                 #expect(answer.text.contains("\"status\":404"))
             }
             let wrong = try await wire.ask(.PUT, base + "/knock")
-            #expect(wrong.status == 405 && wrong.headers.first(name: "Allow") == "POST")
+            #expect(wrong.status == 405 && wrong.headers.first(name: "Allow") == "POST, OPTIONS")
             #expect(try await wire.ask(.POST, base + "/messages").status == 501)
         }
     }
@@ -103,6 +161,8 @@ import Testing
             #expect(stage.desk.seen.fragments.isEmpty)
             #expect(try await patch([type, bearer(token), ("If-Match", "\"one\"")]) == 204)
             #expect(try await patch([type, bearer(token), ("If-Match", "*")]) == 204)
+            #expect(try await patch([type, bearer(token), ("If-Match", "\"none\", \"one\"")]) == 204)
+            #expect(try await patch([type, bearer(token), ("If-Match", "W/\"one\"")]) == 412)
             let restart = try await wire.ask(
                 .PATCH, resource, [type, bearer(token), ("If-Match", "*")], body: "a=ice-ufrag:new\r\n")
             #expect(restart.status == 200 && restart.headers.first(name: "ETag") == "\"two\"")
@@ -144,7 +204,7 @@ import Testing
             await late.value
             return "v=0"
         }
-        var configuration = SignalingServer.Configuration(host: "127.0.0.1", fixedToken: "let me in")
+        var configuration = SignalingServer.Configuration(host: "127.0.0.1", fixedToken: "let-me-in-please")
         configuration.answerTimeout = .milliseconds(20)
         let server = SignalingServer(identity: identity, configuration: configuration, desk: desk, logger: quiet)
         let link = Link(
@@ -152,7 +212,8 @@ import Testing
             fingerprint: identity.fingerprint)
         try await Wire.with(link) { wire in
             let answer = try await wire.ask(
-                .POST, "/\(link.id.text)/whep", [sdpType, bearer("let me in")], body: description(randomFingerprint()))
+                .POST, "/\(link.id.text)/whep", [sdpType, bearer("let-me-in-please")],
+                body: description(randomFingerprint()))
             #expect(answer.status == 503)
         }
         late.fulfil(())
@@ -161,15 +222,16 @@ import Testing
     }
 
     @Test func fixedTokenIsForForeignPlayersAndNeverDefault() async throws {
-        try await with(configure: { $0.fixedToken = "let me in" }) { stage, wire, base in
+        try await with(configure: { $0.fixedToken = "let-me-in-please" }) { stage, wire, base in
             let offer = description(randomFingerprint())
-            let answer = try await wire.ask(.POST, base + "/whep", [sdpType, bearer("let me in")], body: offer)
+            let answer = try await wire.ask(.POST, base + "/whep", [sdpType, bearer("let-me-in-please")], body: offer)
             #expect(answer.status == 201 && answer.headers.first(name: "Share-Proof") == nil)
             #expect(stage.desk.seen.offers.map(\.knock) == [nil])
             #expect(
-                try await wire.ask(.POST, base + "/whep", [sdpType, bearer("let me inn")], body: offer).status == 401)
+                try await wire.ask(.POST, base + "/whep", [sdpType, bearer("let-me-in-pleasee")], body: offer).status
+                    == 401)
             try await stage.client { client in
-                #expect(await code { _ = try await client.offer(offer, token: "let me in") } == .hostNotProven)
+                #expect(await code { _ = try await client.offer(offer, token: "let-me-in-please") } == .hostNotProven)
             }
         }
         try await with { _, wire, base in
@@ -185,5 +247,16 @@ import Testing
             let asked = try await wire.ask(.POST, base + "/events", [bearer(token)], body: "[\"viewercount\"]")
             #expect(asked.status == 201 && asked.headers.first(name: "Location") == base + "/events")
         }
+    }
+
+    @Test(arguments: [
+        ("\"a\"", true), ("\"b\",\"a\"", true), (" \"b\" , , \"a\" ", true), ("*", true), (" * ", true),
+        ("\"*\"", true),
+        ("\"a,b\", \"a\"", true), ("\"b\"", false), ("W/\"a\"", false), ("W/\"a\", \"a\"", true), ("a", false),
+        ("", false),
+        ("\"a", false), ("\"a\" \"b\"", false), ("\"a\", *", false), ("* \"a\"", false),
+    ])
+    func preconditionsAreLists(field: String, isMatch: Bool) {
+        #expect(EntityTag.isMatch(field, "a") == isMatch)
     }
 }

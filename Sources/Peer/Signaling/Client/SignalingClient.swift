@@ -336,7 +336,9 @@ extension SignalingClient {
         } onCancel: {
             channel.close(promise: nil)
         }
-        if channel.isActive, !isClosed { idle.append(channel) } else { channel.close(promise: nil) }
+        // A connection whose TLS says goodbye is active for a while.
+        let isKept = !answer.headers[canonicalForm: "Connection"].contains("close")
+        if isKept, channel.isActive, !isClosed { idle.append(channel) } else { channel.close(promise: nil) }
         return answer
     }
 

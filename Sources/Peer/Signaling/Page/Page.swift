@@ -15,6 +15,7 @@ enum ViewerPage {
         <meta name="robots" content="noindex">
         <meta name="color-scheme" content="dark">
         <title>share</title>
+        <link rel="icon" href="/favicon.ico" type="image/svg+xml">
         <link rel="stylesheet" href="/_/page.css">
         <script src="/_/page.js" defer></script>
         </head>

@@ -3,17 +3,44 @@ import Synchronization
 
 /// The open connections, and the doorman who lets them in. Safe from any thread.
 final class ConnectionRegister: Sendable {
+    /// What happens to connections, for the statistics.
+    enum Event: Sendable {
+        case accepted
+        case refused
+        /// Closed for one from an address that holds fewer.
+        case displaced
+        /// Its peer spoke HTTP without TLS.
+        case plainHTTP
+        /// No TLS handshake in time.
+        case handshakeTimedOut
+        /// Its peer did not read what was written.
+        case writeTimedOut
+    }
+
+    private struct Connection {
+        let address: AddressKey
+        /// Counts the connections.
+        let number: Int
+        /// Closes it without a TLS goodbye.
+        var hangUp: @Sendable () -> Void
+    }
+
     private struct State {
         var doorman: Doorman
-        /// Each closes its connection without a TLS goodbye.
-        var hangUps: [ObjectIdentifier: @Sendable () -> Void] = [:]
+        var connections: [ObjectIdentifier: Connection] = [:]
+        var connectionsSeen = 0
+
+        mutating func removeOldest(of address: AddressKey) -> Connection? {
+            let oldest = connections.filter { $0.value.address == address }.min { $0.value.number < $1.value.number }
+            return oldest.flatMap { connections.removeValue(forKey: $0.key) }
+        }
     }
     private let state: Mutex<State>
-    private let onDecision: @Sendable (_ isAccepted: Bool) -> Void
+    private let count: @Sendable (Event) -> Void
 
-    init(doorman: Doorman, onDecision: @escaping @Sendable (_ isAccepted: Bool) -> Void) {
+    init(doorman: Doorman, count: @escaping @Sendable (Event) -> Void) {
         state = Mutex(State(doorman: doorman))
-        self.onDecision = onDecision
+        self.count = count
     }
 
     func withDoorman<Result: Sendable>(_ body: @Sendable (inout Doorman, ContinuousClock.Instant) -> Result) -> Result {
@@ -21,25 +48,42 @@ final class ConnectionRegister: Sendable {
     }
 
     /// Every true needs a `left` later.
-    func mayEnter(_ address: AddressKey) -> Bool {
-        let isAccepted = state.withLock { $0.doorman.mayConnect(address, now: .now) }
-        onDecision(isAccepted)
+    func enter(_ channel: any Channel, _ address: AddressKey) -> Bool {
+        let (isAccepted, displaced): (Bool, Connection?) = state.withLock { state in
+            let entry = state.doorman.connect(address, now: .now)
+            guard entry.isAccepted else { return (false, nil) }
+            var displaced: Connection?
+            if case .acceptedInsteadOf(let loser) = entry { displaced = state.removeOldest(of: loser) }
+            state.connectionsSeen += 1
+            state.connections[ObjectIdentifier(channel)] = Connection(
+                address: address, number: state.connectionsSeen, hangUp: { channel.close(promise: nil) })
+            return (true, displaced)
+        }
+        count(isAccepted ? .accepted : .refused)
+        if let displaced {
+            count(.displaced)
+            displaced.hangUp()
+        }
         return isAccepted
     }
 
-    func left(_ address: AddressKey) { state.withLock { $0.doorman.closed(address) } }
-
-    func add(_ channel: any Channel, hangUp: @escaping @Sendable () -> Void) {
-        state.withLock { $0.hangUps[ObjectIdentifier(channel)] = hangUp }
+    func left(_ channel: ObjectIdentifier) {
+        state.withLock { state in
+            // The doorman has forgotten a displaced one already.
+            guard let connection = state.connections.removeValue(forKey: channel) else { return }
+            state.doorman.closed(connection.address)
+        }
     }
 
-    func remove(_ channel: any Channel) {
-        _ = state.withLock { $0.hangUps.removeValue(forKey: ObjectIdentifier(channel)) }
+    func set(_ channel: any Channel, hangUp: @escaping @Sendable () -> Void) {
+        state.withLock { $0.connections[ObjectIdentifier(channel)]?.hangUp = hangUp }
     }
+
+    func note(_ event: Event) { count(event) }
 
     /// For the end: without waiting for anybody.
     func hangUpAll() {
-        let hangUps = state.withLock { Array($0.hangUps.values) }
+        let hangUps = state.withLock { $0.connections.values.map(\.hangUp) }
         for hangUp in hangUps { hangUp() }
     }
 }

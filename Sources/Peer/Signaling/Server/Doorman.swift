@@ -33,6 +33,9 @@ struct Doorman: Sendable {
         var connectionsPerSecond = 32.0
         var allConnectionBurst = 512.0
         var allConnectionsPerSecond = 128.0
+        /// Of one address, up to which a new connection may take from the common rate's last quarter.
+        var rareConnectionBurst = 24.0
+        var rareConnectionsPerSecond = 2.0
         var requestBurst = 256.0
         var requestsPerSecond = 64.0
         /// Knocks with the right proof.
@@ -46,23 +49,44 @@ struct Doorman: Sendable {
         /// Connections at a time.
         var connectionsPerAddress = 96
         var connections = 512
+        /// Of them, for addresses with a valid token alone.
+        var reservedConnections = 64
+        /// How long an address counts as admitted after its last request with a valid token.
+        var admittedFor: Duration = .seconds(600)
         /// Addresses that are remembered.
         var addresses = 4_096
     }
 
+    /// What becomes of a new connection.
+    enum Entry: Sendable, Equatable {
+        case accepted
+        /// One connection of that address, which holds most, has to be closed for it; it is not counted any more.
+        case acceptedInsteadOf(AddressKey)
+        case refused
+
+        var isAccepted: Bool { self != .refused }
+    }
+
     private struct Visitor {
         var connections: TokenBucket
+        var rareConnections: TokenBucket
         var requests: TokenBucket
         var knocks: TokenBucket
         var failures: TokenBucket
         var open = 0
+        var admittedUntil: ContinuousClock.Instant?
+
+        func isAdmitted(_ now: ContinuousClock.Instant) -> Bool { admittedUntil.map { $0 > now } ?? false }
 
         mutating func isForgettable(_ now: ContinuousClock.Instant) -> Bool {
             connections.refill(now)
+            rareConnections.refill(now)
             requests.refill(now)
             knocks.refill(now)
             failures.refill(now)
-            return open == 0 && connections.isFull() && requests.isFull() && knocks.isFull() && failures.isFull()
+            return open == 0 && !isAdmitted(now) && connections.isFull() && rareConnections.isFull()
+                && requests.isFull() && knocks.isFull()
+                && failures.isFull()
         }
     }
 
@@ -80,21 +104,55 @@ struct Doorman: Sendable {
         nextSweep = now + .seconds(10)
     }
 
-    /// Every true needs a `closed` later.
-    mutating func mayConnect(_ address: AddressKey, now: ContinuousClock.Instant) -> Bool {
-        guard open < limits.connections, makeRoom(now) || visitors[address] != nil else { return false }
+    /// Everything but `.refused` needs a `closed` later.
+    ///
+    /// A stranger's place may be taken by anybody whose address holds fewer connections, an admitted one's only by an
+    /// admitted one. Addresses that connect often leave a quarter of the common rate to those that do not.
+    mutating func connect(_ address: AddressKey, now: ContinuousClock.Instant) -> Entry {
+        guard makeRoom(now) || visitors[address] != nil else { return .refused }
         var visitor = visitor(address, now)
         defer { visitors[address] = visitor }
         visitor.connections.refill(now)
+        visitor.rareConnections.refill(now)
         connections.refill(now)
-        guard visitor.open < limits.connectionsPerAddress, visitor.connections.has(), connections.has() else {
-            return false
+        guard visitor.open < limits.connectionsPerAddress, visitor.connections.has() else { return .refused }
+        let isAdmitted = visitor.isAdmitted(now)
+        if !isAdmitted {
+            let isRare = visitor.rareConnections.has()
+            guard connections.has(1 + (isRare ? 0 : limits.allConnectionBurst / 4)) else { return .refused }
+            if isRare { visitor.rareConnections.take() }
+            connections.take()
+        }
+        var entry = Entry.accepted
+        if open >= limits.connections - (isAdmitted ? 0 : limits.reservedConnections) {
+            guard let loser = loser(to: visitor, isAdmitted: isAdmitted, now) else { return .refused }
+            visitors[loser]?.open -= 1
+            open -= 1
+            entry = .acceptedInsteadOf(loser)
         }
         visitor.connections.take()
-        connections.take()
         visitor.open += 1
         open += 1
-        return true
+        return entry
+    }
+
+    /// Who holds most: of the strangers, or if there is none, for an admitted newcomer, of the admitted. Nil if nobody holds
+    /// more than the newcomer will.
+    private func loser(to visitor: Visitor, isAdmitted: Bool, _ now: ContinuousClock.Instant) -> AddressKey? {
+        func most(_ isCandidate: (Visitor) -> Bool) -> (key: AddressKey, value: Visitor)? {
+            visitors.filter { $0.value.open > 0 && isCandidate($0.value) }.max { $0.value.open < $1.value.open }
+        }
+        if let stranger = most({ !$0.isAdmitted(now) }) {
+            if isAdmitted || stranger.value.open > visitor.open + 1 { return stranger.key }
+        }
+        guard isAdmitted, let other = most({ $0.isAdmitted(now) }) else { return nil }
+        return other.value.open > visitor.open + 1 ? other.key : nil
+    }
+
+    /// A request with a valid token came from this address.
+    mutating func admitted(_ address: AddressKey, now: ContinuousClock.Instant) {
+        let until = now + limits.admittedFor
+        visitors[address]?.admittedUntil = until
     }
 
     mutating func closed(_ address: AddressKey) {
@@ -129,7 +187,7 @@ struct Doorman: Sendable {
 
     /// A wrong proof or token came. Nil the first times; later the seconds for which the address gets no better answer.
     ///
-    /// It never shuts out who comes with the right one from behind the same address.
+    /// It never shuts out who comes with the right one, from the same address either.
     mutating func failureDelay(_ address: AddressKey, now: ContinuousClock.Instant) -> Int? {
         var visitor = visitor(address, now)
         defer { visitors[address] = visitor }
@@ -139,18 +197,12 @@ struct Doorman: Sendable {
         return nil
     }
 
-    /// Whether this address has been wrong so often that a guess which is right does not count either.
-    mutating func isGuessing(_ address: AddressKey, now: ContinuousClock.Instant) -> Bool {
-        guard var visitor = visitors[address] else { return false }
-        visitor.failures.refill(now)
-        visitors[address] = visitor
-        return !visitor.failures.has()
-    }
-
     private func visitor(_ address: AddressKey, _ now: ContinuousClock.Instant) -> Visitor {
         visitors[address]
             ?? Visitor(
                 connections: TokenBucket(burst: limits.connectionBurst, rate: limits.connectionsPerSecond, now: now),
+                rareConnections: TokenBucket(
+                    burst: limits.rareConnectionBurst, rate: limits.rareConnectionsPerSecond, now: now),
                 requests: TokenBucket(burst: limits.requestBurst, rate: limits.requestsPerSecond, now: now),
                 knocks: TokenBucket(burst: limits.knockBurst, rate: limits.knocksPerSecond, now: now),
                 failures: TokenBucket(burst: limits.failureBurst, rate: limits.failuresPerSecond, now: now))

@@ -2,54 +2,35 @@ import HummingbirdCore
 import HummingbirdTLS
 import Logging
 import NIOCore
+import NIOHTTP1
 
-/// hummingbird's TLS and HTTP/1.1 channel with our guard below it.
+/// hummingbird's TLS and HTTP/1.1 channel with our guards: one below TLS, one above the HTTP decoder.
 struct GuardedChannel: ServerChildChannel {
     typealias Inner = TLSChannel<HTTP1Channel>
     typealias Value = Inner.Value
 
     let inner: Inner
     let connections: ConnectionRegister
+    let timeouts: ConnectionGuard.Timeouts
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
-        do {
-            try channel.pipeline.syncOperations.addHandler(ConnectionGuard(connections))
-        } catch {
-            return channel.eventLoop.makeFailedFuture(error)
+        let (connections, timeouts) = (connections, timeouts)
+        let (inner, pipeline) = (inner, channel.pipeline)
+        return channel.eventLoop.makeCompletedFuture {
+            try pipeline.syncOperations.addHandler(ConnectionGuard(connections, timeouts))
+        }.flatMap {
+            inner.setup(channel: channel, logger: logger)
+        }.flatMapThrowing { value in
+            let operations = pipeline.syncOperations
+            let decoder = try operations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            let below = try operations.handler(type: ConnectionGuard.self)
+            try operations.addHandler(ExchangeGuard(below), position: .after(decoder))
+            return value
         }
-        return inner.setup(channel: channel, logger: logger)
     }
 
     func handle(value: Value, logger: Logger) async {
         await inner.handle(value: value, logger: logger)
-    }
-}
-
-/// First in a connection's pipeline, below TLS.
-///
-/// A peer that half-closes is taken as gone, so that long polls and event streams end.
-private final class ConnectionGuard: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    private let connections: ConnectionRegister
-
-    init(_ connections: ConnectionRegister) { self.connections = connections }
-
-    func handlerAdded(context: ChannelHandlerContext) {
-        let loop = context.eventLoop
-        let bound = NIOLoopBound(context, eventLoop: loop)
-        // From this handler's place on: TLS, above, would wait for the other side's goodbye.
-        connections.add(context.channel) { loop.execute { bound.value.close(promise: nil) } }
-    }
-
-    func handlerRemoved(context: ChannelHandlerContext) { connections.remove(context.channel) }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .inputClosed? = event as? ChannelEvent {
-            context.close(promise: nil)
-        } else {
-            context.fireUserInboundEventTriggered(event)
-        }
     }
 }
 
@@ -65,12 +46,12 @@ final class DoorHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let visitor = unwrapInboundIn(data)
         let address = PeerAddress(visitor.remoteAddress).key
-        guard connections.mayEnter(address) else {
+        guard connections.enter(visitor, address) else {
             visitor.close(promise: nil)
             return
         }
-        let connections = connections
-        visitor.closeFuture.whenComplete { _ in connections.left(address) }
+        let (connections, id) = (connections, ObjectIdentifier(visitor))
+        visitor.closeFuture.whenComplete { _ in connections.left(id) }
         context.fireChannelRead(data)
     }
 }

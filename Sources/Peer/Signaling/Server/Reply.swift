@@ -8,6 +8,8 @@ struct Reply: Sendable {
     var status: HTTPResponse.Status
     var headers: HTTPFields
     var body = ResponseBody()
+    /// More requests may come over this connection.
+    var isConnectionKept = false
 
     /// Every answer: not stored, not sniffed, no referrer.
     init(_ status: HTTPResponse.Status, _ headers: HTTPFields = [:]) {
@@ -46,14 +48,19 @@ struct Reply: Sendable {
         return copy
     }
 
-    /// For HEAD.
+    /// For HEAD: says how long the body would be.
     var withoutBody: Reply {
         var copy = self
+        if let length = body.contentLength { copy.headers[.contentLength] = String(length) }
         copy.body = ResponseBody()
         return copy
     }
 
-    var response: Response { Response(status: status, headers: headers, body: body) }
+    var response: Response {
+        var headers = headers
+        if !isConnectionKept { headers[.connection] = "close" }
+        return Response(status: status, headers: headers, body: body)
+    }
 }
 
 /// The kinds of refusal, as the `type` of a problem document.
@@ -91,6 +98,7 @@ enum Header {
     static let acceptPost = name("Accept-Post")
     static let acceptPatch = name("Accept-Patch")
     static let link = name("Link")
+    static let host = name("Host")
     static let openerPolicy = name("Cross-Origin-Opener-Policy")
 
     private static func name(_ text: String) -> HTTPField.Name {

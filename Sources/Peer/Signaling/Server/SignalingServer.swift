@@ -19,11 +19,13 @@ public actor SignalingServer {
         public var id: BroadcastID
         /// 16 bytes, the link's.
         public var secret: [UInt8]
-        /// Lets players in that have it, without a knock. Nil unless the person asked for it.
+        /// Lets players in that have it, without a knock. Nil unless the person asked for it. See ``FixedToken``.
         public var fixedToken: String?
         public var iceServers: [ICEServer] = []
         /// Knocks that wait at a time.
         public var pendingKnocks = 8
+        /// Of them, from one address (IPv6: /64).
+        public var pendingKnocksPerAddress = 2
         public var sessionCapacity = 64
         /// Until a knock counts as unanswered, how long a poll is held, until an unpolled knock is withdrawn.
         public var knockTimeout: Duration = .seconds(60)
@@ -39,6 +41,11 @@ public actor SignalingServer {
         public var readTimeout: Duration = .seconds(10)
         /// For a request's head to arrive, and between requests.
         public var idleTimeout: Duration = .seconds(15)
+        /// For the first request's head to arrive, the TLS handshake included.
+        public var handshakeTimeout: Duration = .seconds(10)
+        /// For the peer to read what is written: until it takes some more of it (16 KiB), and until it has taken all.
+        public var stallTimeout: Duration = .seconds(10)
+        public var writeTimeout: Duration = .seconds(30)
         /// How long the answer to a wrong proof or token is held.
         public var failureDelay: Duration = .milliseconds(500)
         public var heartbeat: Duration = .seconds(15)
@@ -49,7 +56,7 @@ public actor SignalingServer {
         var knockLimits: KnockTable.Limits {
             KnockTable.Limits(
                 answer: knockTimeout, abandoned: abandonTimeout, signature: signatureTimeout, refusal: refusalTimeout,
-                questions: pendingKnocks)
+                questions: pendingKnocks, questionsOfAddress: pendingKnocksPerAddress)
         }
 
         public init(
@@ -85,6 +92,9 @@ public actor SignalingServer {
         guard case .idle = state else {
             throw SignalingServerError(.alreadyStarted, "the server has been started before")
         }
+        if let token = configuration.fixedToken, let flaw = FixedToken.flaw(of: token) {
+            throw SignalingServerError(.token, "the token cannot be used: it \(flaw)")
+        }
         state = .stopped
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let server: Server<GuardedChannel>
@@ -117,6 +127,11 @@ public actor SignalingServer {
             certificateChain: [.certificate(try NIOSSLCertificate(bytes: identity.certificateDER, format: .der))],
             privateKey: .privateKey(try NIOSSLPrivateKey(bytes: identity.privateKeyDER, format: .der)))
         tls.minimumTLSVersion = .tlsv12
+        // Of TLS 1.2, forward secrecy and AEAD alone; the certificate is ECDSA. RFC 9325 section 4.2.
+        tls.cipherSuiteValues = [
+            .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+            .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+        ]
         tls.applicationProtocols = ["http/1.1"]
         let service = service
         let http = HTTP1Channel(
@@ -129,7 +144,10 @@ public actor SignalingServer {
         quiet.logLevel = max(quiet.logLevel, .warning)
         return Server(
             childChannelSetup: GuardedChannel(
-                inner: try TLSChannel(http, tlsConfiguration: tls), connections: service.connections),
+                inner: try TLSChannel(http, tlsConfiguration: tls), connections: service.connections,
+                timeouts: .init(
+                    handshake: TimeAmount(configuration.handshakeTimeout),
+                    stall: TimeAmount(configuration.stallTimeout), write: TimeAmount(configuration.writeTimeout))),
             configuration: ServerConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), backlog: 128),
             onServerRunning: { channel in
@@ -187,7 +205,9 @@ public actor SignalingServer {
 
 /// Why there is no server; `description` is a sentence for people.
 public struct SignalingServerError: Error, CustomStringConvertible {
-    public enum Code: Sendable { case portInUse, notPermitted, addressNotHere, unknownHost, tls, alreadyStarted, other }
+    public enum Code: Sendable {
+        case portInUse, notPermitted, addressNotHere, unknownHost, tls, token, alreadyStarted, other
+    }
     public let code: Code
     public let description: String
 

@@ -3,11 +3,13 @@ import HummingbirdCore
 import NIOCore
 
 extension SignalingService {
+    private static let eventMethods = "GET, HEAD, POST, OPTIONS"
+
     /// /ID/events: GET opens the stream of server-sent events; POST (WHEP's extension) tells where it is.
     func events(_ call: Call) async -> Reply {
         if call.method == .options {
             return crossOrigin(
-                Reply(.ok, [.allow: "GET, POST, OPTIONS", .accessControlAllowMethods: "GET, POST, OPTIONS"]))
+                Reply(.ok, [.allow: Self.eventMethods, .accessControlAllowMethods: Self.eventMethods]))
         }
         let owner: AdmissionBook.TokenHash
         switch await authorize(call) {
@@ -18,7 +20,8 @@ extension SignalingService {
         case .post:
             return crossOrigin(Reply(.created, [.location: "/\(configuration.id.text)/events"]))
         case .get: break
-        default: return crossOrigin(methodNotAllowed("GET, POST, OPTIONS"))
+        case .head: return crossOrigin(Reply(.ok, [.contentType: "text/event-stream"]))
+        default: return crossOrigin(methodNotAllowed(Self.eventMethods))
         }
         guard hub.hasRoom(for: owner) else { return crossOrigin(limited("too many event streams are open", 5)) }
         var reply = Reply(.ok, [.contentType: "text/event-stream"])

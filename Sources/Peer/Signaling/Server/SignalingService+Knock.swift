@@ -72,14 +72,13 @@ extension SignalingService {
 
     /// PUT, GET and DELETE /ID/knock/K
     func knock(_ call: Call, _ name: Substring?) async -> Reply {
-        guard let ticket = name.flatMap({ KnockID($0) }) else { return gone }
+        guard [.put, .get, .delete].contains(call.method) else { return methodNotAllowed("PUT, GET, DELETE") }
+        // No ticket looks like that.
+        guard let ticket = name.flatMap({ KnockID($0) }) else { return notFound }
         switch call.method {
         case .get: return await poll(call, ticket)
         case .put: return await sign(call, ticket)
-        case .delete:
-            await knocks.withdraw(ticket)
-            return Reply(.noContent)
-        default: return methodNotAllowed("PUT, GET, DELETE")
+        default: return await knocks.withdraw(ticket) ? Reply(.noContent) : gone
         }
     }
 
@@ -122,6 +121,10 @@ extension SignalingService {
             return Reply(
                 problem: .replaced, .gone,
                 "you asked again from another window or program, which takes this one's place")
+        case .outcome(.displaced):
+            return Reply(
+                problem: .notFound, .gone,
+                "too many people wait for an answer, most of them at your address: knock again")
         case .outcome(.crowded): return crowded
         }
     }

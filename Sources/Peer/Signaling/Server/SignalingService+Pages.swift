@@ -3,6 +3,7 @@ import HTTPTypes
 extension SignalingService {
     static let frontPage = """
         <!doctype html><html lang="en"><meta charset="utf-8"><title>share</title>
+        <link rel="icon" href="/favicon.ico" type="image/svg+xml">
         <p>A screen is shared from this computer. To watch it, open the whole link that its owner gave you.</p></html>
         """
 
@@ -11,6 +12,15 @@ extension SignalingService {
         default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:; \
         img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
         """
+
+    /// A screen with an arrow, for light and dark tabs.
+    private static let icon = """
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1d5fd1"/>\
+        <g fill="none" stroke="#fff" stroke-width="2.4" stroke-linecap="round" stroke-linejoin="round">\
+        <rect x="6" y="7" width="20" height="14" rx="2"/><path d="M12 26h8M16 21v5M16 17.5v-7m-3 3 3-3 3 3"/></g></svg>
+        """
+
+    func icon(_ call: Call) -> Reply { get(call) { Reply(.ok, type: "image/svg+xml", Self.icon) } }
 
     func page(_ call: Call) -> Reply {
         get(call) {

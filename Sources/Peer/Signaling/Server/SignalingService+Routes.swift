@@ -7,47 +7,69 @@ extension SignalingService {
     func respond(to request: Request, _ writer: consuming ResponseWriter, on channel: any Channel) async throws {
         count { $0.requests += 1 }
         let address = PeerAddress(channel.remoteAddress)
-        if let delay = connections.withDoorman({ $0.requestDelay(address.key, now: $1) }) {
-            count { $0.requestsLimited += 1 }
-            let response = limited("too many requests", delay).with(.connection, "close").response
-            try await writer.write(response: response.head, body: response.body)
-            channel.close(promise: nil)
-            return
-        }
         var reply: Reply
-        var isTooLarge = false
-        if request.headers[.expect]?.lowercased() == "100-continue" {
-            try await writer.writeInformationalHead(HTTPResponse(status: .continue))
-        }
-        do {
-            let call = Call(
-                method: request.method,
-                path: (request.head.path ?? "/").prefix(while: { $0 != "?" }).split(separator: "/"),
-                headers: request.headers, body: try await readBody(request, channel),
-                address: address, channel: channel)
-            reply = await route(call)
-        } catch is NIOTooManyBytesError {
-            count { $0.tooLarge += 1 }
-            isTooLarge = true
-            reply = Reply(
-                problem: .tooLarge, .contentTooLarge, "a request may have \(configuration.bodyLimit) bytes at most"
-            )
-            .with(.connection, "close")
+        if let early = refusal(of: request, from: address) {
+            reply = early
+        } else {
+            if request.headers[.expect]?.lowercased() == "100-continue" {
+                try await writer.writeInformationalHead(HTTPResponse(status: .continue))
+            }
+            do {
+                let call = Call(
+                    method: request.method,
+                    path: (request.head.path ?? "/").prefix(while: { $0 != "?" }).split(separator: "/"),
+                    headers: request.headers, body: try await readBody(request, channel),
+                    address: address, channel: channel)
+                reply = await route(call)
+                reply.isConnectionKept = mayKeepConnection(call, reply)
+            } catch is NIOTooManyBytesError {
+                reply = tooLarge
+            }
         }
         if request.method == .head { reply = reply.withoutBody }
         let response = reply.response
         try await writer.write(response: response.head, body: response.body)
-        if isTooLarge {
-            // Time for the answer to arrive; what still comes in is not read to its end.
-            channel.eventLoop.scheduleTask(in: .milliseconds(200)) { channel.close(promise: nil) }
+    }
+
+    /// What can be answered from the head alone.
+    private func refusal(of request: Request, from address: PeerAddress) -> Reply? {
+        if let delay = connections.withDoorman({ $0.requestDelay(address.key, now: $1) }) {
+            count { $0.requestsLimited += 1 }
+            return limited("too many requests", delay)
         }
+        // RFC 9112 section 3.2. hummingbird takes the first one out of the headers.
+        guard let host = request.head.authority, request.headers[Header.host] == nil else {
+            count { $0.malformed += 1 }
+            return Reply(problem: .malformed, .badRequest, "a request has exactly one Host header")
+        }
+        guard !host.isEmpty, host.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") }) else {
+            count { $0.malformed += 1 }
+            return Reply(problem: .malformed, .badRequest, "the Host header is no host and port")
+        }
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > configuration.bodyLimit {
+            return tooLarge
+        }
+        return nil
+    }
+
+    /// One answer a connection for strangers, so that they hold none. Whoever has a token, or a knock that goes on, keeps
+    /// theirs.
+    private func mayKeepConnection(_ call: Call, _ reply: Reply) -> Bool {
+        if let token = call.bearer, admissions.admission(token: token) != nil {
+            connections.withDoorman { $0.admitted(call.address.key, now: $1) }
+            return true
+        }
+        return call.path.dropFirst().first == "knock" && reply.status.kind == .successful
+    }
+
+    private var tooLarge: Reply {
+        count { $0.tooLarge += 1 }
+        return Reply(
+            problem: .tooLarge, .contentTooLarge, "a request may have \(configuration.bodyLimit) bytes at most")
     }
 
     private func readBody(_ request: Request, _ channel: any Channel) async throws -> ByteBuffer {
         let length = request.headers[.contentLength].flatMap { Int($0) }
-        if let length, length > configuration.bodyLimit {
-            throw NIOTooManyBytesError(maxBytes: configuration.bodyLimit)
-        }
         guard length ?? 0 > 0 || request.headers[.transferEncoding] != nil else { return ByteBuffer() }
         let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(configuration.readTimeout)) {
             channel.close(promise: nil)
@@ -56,10 +78,23 @@ extension SignalingService {
         return try await request.body.collect(upTo: configuration.bodyLimit)
     }
 
+    /// Every resource takes OPTIONS, and a refused method is told so.
     func route(_ call: Call) async -> Reply {
+        let reply = await dispatch(call)
+        guard reply.status == .methodNotAllowed, let allowed = reply.headers[.allow], !allowed.contains("OPTIONS")
+        else { return reply }
+        guard call.method == .options else { return reply.with(.allow, allowed + ", OPTIONS") }
+        return Reply(.ok, [.allow: allowed + ", OPTIONS"])
+    }
+
+    private func dispatch(_ call: Call) async -> Reply {
         switch call.path.first {
+        // RFC 9110 section 9.3.7: the server as a whole.
+        case "*" where call.method == .options:
+            return Reply(.ok, [.allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"])
         case nil: return get(call) { Reply(.ok, type: "text/html; charset=utf-8", Self.frontPage) }
         case "_" where call.path.count == 2: return asset(call)
+        case "favicon.ico" where call.path.count == 1: return icon(call)
         default: break
         }
         guard let name = call.path.first, let id = BroadcastID(name), id == configuration.id else { return notFound }
@@ -103,12 +138,8 @@ extension SignalingService {
                     Reply(problem: .unauthorized, .unauthorized, "this needs the token that an accepted knock yields")
                         .with(.wwwAuthenticate, "Bearer")))
         }
-        // A person chose the fixed token, so it could be guessed; the others could not.
-        if let admission = admissions.admission(token: token),
-            !admission.1.isFixed || !connections.withDoorman({ $0.isGuessing(call.address.key, now: $1) })
-        {
-            return .success(admission)
-        }
+        // The right one counts however many wrong ones came from this address: none is short enough to be guessed.
+        if let admission = admissions.admission(token: token) { return .success(admission) }
         count { $0.wrongTokens += 1 }
         if let delay = connections.withDoorman({ $0.failureDelay(call.address.key, now: $1) }) {
             return .failure(Refusal(limited("too many wrong tokens came from your address", delay)))

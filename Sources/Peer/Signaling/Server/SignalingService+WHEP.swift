@@ -199,7 +199,7 @@ extension SignalingService {
             return Reply(
                 problem: .precondition, .preconditionRequired, "a PATCH needs If-Match with the session's ETag")
         }
-        guard match == "\"\(session.etag)\"" || match == "*" || match == "\"*\"" else {
+        guard EntityTag.isMatch(match, session.etag) else {
             return Reply(problem: .precondition, .preconditionFailed, "If-Match names another ICE session")
         }
         do {

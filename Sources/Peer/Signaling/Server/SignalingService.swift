@@ -31,8 +31,8 @@ final class SignalingService: Sendable {
         knocks = KnockRegister(
             desk: desk, admissions: admissions, limits: configuration.knockLimits, poll: configuration.pollTimeout
         ) { outcome in counter.count(outcome) }
-        connections = ConnectionRegister(doorman: Doorman(limits: configuration.limits, now: .now)) { isAccepted in
-            counter.service?.count { if isAccepted { $0.connections += 1 } else { $0.connectionsRefused += 1 } }
+        connections = ConnectionRegister(doorman: Doorman(limits: configuration.limits, now: .now)) { event in
+            counter.count(event)
         }
         counter.set(self)
     }
@@ -61,13 +61,26 @@ private final class CounterBox: Sendable {
     var service: SignalingService? { box.withLock { $0.service } }
     func set(_ service: SignalingService) { box.withLock { $0.service = service } }
 
+    func count(_ event: ConnectionRegister.Event) {
+        service?.count { statistics in
+            switch event {
+            case .accepted: statistics.connections += 1
+            case .refused: statistics.connectionsRefused += 1
+            case .displaced: statistics.connectionsDisplaced += 1
+            case .plainHTTP: statistics.plainHTTP += 1
+            case .handshakeTimedOut: statistics.handshakesTimedOut += 1
+            case .writeTimedOut: statistics.writesTimedOut += 1
+            }
+        }
+    }
+
     func count(_ outcome: KnockTable.Outcome) {
         service?.count { statistics in
             switch outcome {
             case .accepted: statistics.knocksAccepted += 1
             case .refused: statistics.knocksRefused += 1
             case .unanswered: statistics.knocksUnanswered += 1
-            case .withdrawn, .ended, .replaced: statistics.knocksWithdrawn += 1
+            case .withdrawn, .ended, .replaced, .displaced: statistics.knocksWithdrawn += 1
             case .crowded: statistics.knocksLimited += 1
             }
         }

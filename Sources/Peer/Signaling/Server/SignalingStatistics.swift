@@ -5,6 +5,14 @@ public struct SignalingStatistics: Sendable, Equatable {
     public var requestsLimited = 0
     public var connections = 0
     public var connectionsRefused = 0
+    /// Closed for one from an address that holds fewer.
+    public var connectionsDisplaced = 0
+    /// No request in time after the connection.
+    public var handshakesTimedOut = 0
+    /// Closed because the peer did not read.
+    public var writesTimedOut = 0
+    /// HTTP without TLS.
+    public var plainHTTP = 0
     public var knocks = 0
     public var knocksAccepted = 0
     public var knocksRefused = 0

@@ -1,0 +1,124 @@
+import NIOCore
+
+/// First in a connection's pipeline, below TLS: ends connections whose peer does not speak TLS, does not finish its
+/// handshake, or does not read.
+///
+/// A peer that half-closes is taken as gone, so that long polls and event streams end. Event-loop confined.
+final class ConnectionGuard: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    struct Timeouts: Sendable {
+        /// From the connection's beginning to its first request's head.
+        var handshake: TimeAmount
+        /// Without one written record, while some wait to be written.
+        var stall: TimeAmount
+        /// For all that waits to be written.
+        var write: TimeAmount
+    }
+
+    private let connections: ConnectionRegister
+    private let timeouts: Timeouts
+    private var handshake: Scheduled<Void>?
+    private var isFirstRead = true
+    private var isRefused = false
+    /// Records (of up to 16 KiB) that the kernel has not taken yet.
+    private var unwritten = 0
+    private var unwrittenSince = NIODeadline.distantPast
+    private var lastProgress = NIODeadline.distantPast
+    private var writeCheck: Scheduled<Void>?
+
+    init(_ connections: ConnectionRegister, _ timeouts: Timeouts) {
+        self.connections = connections
+        self.timeouts = timeouts
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let loop = context.eventLoop
+        let bound = NIOLoopBound(context, eventLoop: loop)
+        // From this handler's place on: TLS, above, would wait for the other side's goodbye.
+        connections.set(context.channel) { loop.execute { bound.value.close(promise: nil) } }
+        handshake = loop.assumeIsolated().scheduleTask(in: timeouts.handshake) { [connections] in
+            connections.note(.handshakeTimedOut)
+            context.close(promise: nil)
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        handshake?.cancel()
+        writeCheck?.cancel()
+    }
+
+    /// The first request's head is there.
+    func requestArrived() {
+        handshake?.cancel()
+        handshake = nil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isRefused else { return }
+        if isFirstRead {
+            isFirstRead = false
+            let buffer = unwrapInboundIn(data)
+            let first = buffer.getInteger(at: buffer.readerIndex, as: UInt8.self) ?? 0
+            // A TLS record of a handshake begins with 22, an HTTP method with a letter.
+            if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) {
+                isRefused = true
+                return answerPlainHTTP(context)
+            }
+        }
+        context.fireChannelRead(data)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .inputClosed? = event as? ChannelEvent {
+            context.close(promise: nil)
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let written = promise ?? context.eventLoop.makePromise()
+        unwritten += 1
+        let now = NIODeadline.now()
+        if unwritten == 1 {
+            unwrittenSince = now
+            lastProgress = now
+            if writeCheck == nil { check(context, at: now + min(timeouts.stall, timeouts.write)) }
+        }
+        written.futureResult.assumeIsolated().whenComplete { [self] _ in
+            unwritten -= 1
+            lastProgress = .now()
+        }
+        context.write(data, promise: written)
+    }
+
+    private func check(_ context: ChannelHandlerContext, at deadline: NIODeadline) {
+        writeCheck = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { [self] in
+            writeCheck = nil
+            guard unwritten > 0 else { return }
+            let limit = min(lastProgress + timeouts.stall, unwrittenSince + timeouts.write)
+            guard NIODeadline.now() >= limit else { return check(context, at: limit) }
+            connections.note(.writeTimedOut)
+            context.close(promise: nil)
+        }
+    }
+
+    /// Says what to do instead, and nothing that the peer does not know: a redirection would name the broadcast.
+    private func answerPlainHTTP(_ context: ChannelHandlerContext) {
+        connections.note(.plainHTTP)
+        let text = "This port speaks HTTPS only. Open the whole link that you were given; it begins with https://\n"
+        let head =
+            "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: \(text.utf8.count)\r\n"
+            + "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
+        let loop = context.eventLoop.assumeIsolated()
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: head + text)), promise: nil)
+        // The peer closes when it has read this; whatever it sends until then is not answered.
+        handshake?.cancel()
+        handshake = loop.scheduleTask(in: .seconds(1)) { context.close(promise: nil) }
+        context.close(mode: .output, promise: nil)
+    }
+}

@@ -1,0 +1,185 @@
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import Testing
+
+@testable import Signaling
+
+/// How long connections last, and whose, below HTTP.
+@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+    /// Looks again until it is so; the suite's time limit ends it.
+    private func until(_ isSo: () -> Bool) async throws {
+        while !isSo() { try await Task.sleep(for: .milliseconds(2)) }
+    }
+
+    @Test func strangersConnectionEndsWithItsAnswer() async throws {
+        try await Stage.with { stage in
+            let raw = try await RawConnection.open(stage.link)
+            raw.send("GET /\(stage.link.id.text) HTTP/1.1\r\nHost: x\r\n\r\n")
+            let answer = await raw.rest()
+            #expect(answer.hasPrefix("HTTP/1.1 200") && answer.contains("onnection: close"))
+            #expect(answer.hasSuffix("</html>"))
+        }
+    }
+
+    @Test func whoHasATokenOrAKnockKeepsTheirs() async throws {
+        try await Stage.with { stage in
+            try await Wire.with(stage.link) { wire in
+                let connection = try await wire.connect()
+                let base = "/" + stage.link.id.text
+                let token = try await wire.token(randomFingerprint())
+                for _ in 0..<3 {
+                    let answer = try await wire.ask(.GET, base, [bearer(token)], over: connection)
+                    #expect(answer.status == 200 && answer.headers.first(name: "Connection") != "close")
+                }
+                let knock = try await wire.ask(
+                    .POST, base + "/knock", body: wire.knockBody(randomFingerprint()), over: connection)
+                #expect(knock.status == 202)
+                let page = try await wire.ask(.GET, base, over: connection)
+                #expect(page.status == 200 && page.headers.first(name: "Connection") == "close")
+                try await connection.closeFuture.get()
+            }
+        }
+    }
+
+    @Test func answersThatAreNotReadAreGivenUp() async throws {
+        try await Stage.with(configure: {
+            $0.stallTimeout = .milliseconds(200)
+            $0.limits.requestBurst = 2_000
+        }) { stage in
+            var token = ""
+            try await Wire.with(stage.link) { wire in token = try await wire.token(randomFingerprint()) }
+            let raw = try await RawConnection.open(stage.link)
+            let request = "GET /_/page.js HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n"
+            raw.send(request)
+            _ = await raw.read(until: "\r\n\r\n")
+            try await raw.channel.setOption(.autoRead, value: false).get()
+            // More than both kernels' buffers hold.
+            raw.send(String(repeating: request, count: 1_000))
+            try await until { stage.server.statistics.writesTimedOut == 1 }
+            try? await raw.channel.close()
+        }
+    }
+
+    @Test func readersThatAreSlowOverallAreGivenUp() async throws {
+        try await Stage.with(configure: {
+            $0.writeTimeout = .milliseconds(200)
+            $0.limits.requestBurst = 2_000
+        }) { stage in
+            var token = ""
+            try await Wire.with(stage.link) { wire in token = try await wire.token(randomFingerprint()) }
+            let raw = try await RawConnection.open(stage.link)
+            let request = "GET /_/page.js HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n"
+            raw.send(request)
+            _ = await raw.read(until: "\r\n\r\n")
+            try await raw.channel.setOption(.autoRead, value: false).get()
+            raw.send(String(repeating: request, count: 1_000))
+            // A record now and then, which a limit on standstill alone would let pass.
+            while stage.server.statistics.writesTimedOut == 0 {
+                raw.channel.read()
+                try await Task.sleep(for: .milliseconds(200))
+            }
+            try? await raw.channel.close()
+        }
+    }
+
+    @Test func handshakesHaveADeadline() async throws {
+        try await Stage.with(configure: { $0.handshakeTimeout = .milliseconds(50) }) { stage in
+            let silent = try await RawConnection.open(stage.link, tls: nil)
+            #expect(await silent.rest().isEmpty)
+            // The beginning of a ClientHello.
+            let slow = try await RawConnection.open(stage.link, tls: nil)
+            try await slow.channel.writeAndFlush(ByteBuffer(bytes: [0x16, 3, 1, 2, 0, 1])).get()
+            #expect(await slow.rest().isEmpty)
+            // Connected, and then no request.
+            let idle = try await RawConnection.open(stage.link)
+            #expect(await idle.rest().isEmpty)
+            #expect(stage.server.statistics.handshakesTimedOut == 3)
+        }
+    }
+
+    @Test func sixAddressesWithoutTheLinkDoNotKeepOthersOut() async throws {
+        try await Stage.with(configure: {
+            $0.limits.connections = 27
+            $0.limits.reservedConnections = 3
+            $0.limits.connectionsPerAddress = 8
+        }) { stage in
+            var held: [RawConnection] = []
+            for number in 0..<48 {
+                held.append(try await RawConnection.open(stage.link, from: "127.0.0.\(2 + number % 6)", tls: nil))
+            }
+            try await until {
+                stage.server.statistics.connections + stage.server.statistics.connectionsRefused >= 48
+            }
+            #expect(stage.server.statistics.connections == 24)
+            for _ in 0..<3 {
+                let raw = try await RawConnection.open(stage.link, from: "127.0.0.9")
+                raw.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(await raw.rest().hasPrefix("HTTP/1.1 200"))
+            }
+            #expect(stage.server.statistics.connectionsDisplaced >= 1)
+            for connection in held { connection.channel.close(promise: nil) }
+        }
+    }
+
+    @Test func plainHTTPIsToldWhatToDoAndNothingElse() async throws {
+        try await Stage.with { stage in
+            let raw = try await RawConnection.open(stage.link, tls: nil)
+            raw.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            let answer = await raw.rest()
+            #expect(answer.hasPrefix("HTTP/1.1 400 Bad Request\r\n") && answer.contains("https://"))
+            #expect(!answer.contains(stage.link.id.text) && !answer.contains("Location"))
+            #expect(stage.server.statistics.plainHTTP == 1)
+        }
+    }
+
+    @Test(arguments: [
+        (TLSVersion.tlsv13, NIOTLSCipher.TLS_AES_128_GCM_SHA256, true),
+        (.tlsv12, .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, true),
+        (.tlsv12, .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, true),
+        (.tlsv12, .TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, false),
+        (.tlsv12, .TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA, false),
+    ])
+    func onlyAuthenticatedCiphersAreTaken(version: TLSVersion, cipher: NIOTLSCipher, isTaken: Bool) async throws {
+        try await Stage.with { stage in
+            var tls = RawConnection.trusting
+            tls.minimumTLSVersion = version
+            tls.maximumTLSVersion = version
+            if version == .tlsv12 { tls.cipherSuiteValues = [cipher] }
+            let raw = try await RawConnection.open(stage.link, tls: tls)
+            raw.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(await raw.rest().hasPrefix("HTTP/1.1 200") == isTaken)
+        }
+    }
+
+    @Test(arguments: [
+        ("", 400), ("Host: a\r\nHost: a\r\n", 400), ("Host: a\r\nhost: b\r\n", 400), ("Host: \r\n", 400),
+        ("Host: a b\r\n", 400), ("Host: a\r\n", 200), ("Host: [::1]:8443\r\n", 200),
+    ])
+    func requestsHaveOneHost(headers: String, status: Int) async throws {
+        try await Stage.with { stage in
+            let raw = try await RawConnection.open(stage.link)
+            raw.send("GET / HTTP/1.1\r\n\(headers)\r\n")
+            #expect(await raw.rest().hasPrefix("HTTP/1.1 \(status) "))
+        }
+    }
+
+    @Test func bodiesThatAreTooLargeEndTheConnection() async throws {
+        try await Stage.with { stage in
+            let raw = try await RawConnection.open(stage.link)
+            raw.send("POST /\(stage.link.id.text)/knock HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\n\r\n")
+            let answer = await raw.rest()
+            #expect(answer.hasPrefix("HTTP/1.1 413 ") && answer.contains("onnection: close"))
+        }
+    }
+
+    @Test func anOldClientIsAnsweredAndClosed() async throws {
+        try await Stage.with { stage in
+            var token = ""
+            try await Wire.with(stage.link) { wire in token = try await wire.token(randomFingerprint()) }
+            let raw = try await RawConnection.open(stage.link)
+            raw.send("GET / HTTP/1.0\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n")
+            #expect(await raw.rest().hasSuffix("</html>"))
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+@testable import Signaling
+
+/// A connection whose bytes a test writes and reads itself, with TLS or without.
+struct RawConnection: Sendable {
+    let channel: any Channel
+    private let pieces: AsyncStream<String>
+
+    private final class Inbox: ChannelInboundHandler, Sendable {
+        typealias InboundIn = ByteBuffer
+        let feed: AsyncStream<String>.Continuation
+        init(_ feed: AsyncStream<String>.Continuation) { self.feed = feed }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            feed.yield(String(buffer: unwrapInboundIn(data)))
+        }
+        func channelInactive(context: ChannelHandlerContext) { feed.finish() }
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+
+    /// - Parameters:
+    ///   - source: the address to connect from, one of 127.0.0.0/8.
+    ///   - tls: nil for none.
+    static func open(
+        _ link: Link, from source: String? = nil, tls: TLSConfiguration? = Self.trusting,
+        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+    ) async throws -> RawConnection {
+        let (pieces, feed) = AsyncStream.makeStream(of: String.self)
+        let context = try tls.map { try NIOSSLContext(configuration: $0) }
+        var bootstrap = ClientBootstrap(group: group).channelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let pipeline = channel.pipeline.syncOperations
+                if let context { try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: nil)) }
+                try pipeline.addHandler(Inbox(feed))
+            }
+        }
+        if let source { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: source, port: 0)) }
+        let channel = try await bootstrap.connect(host: link.host, port: link.port).get()
+        return RawConnection(channel: channel, pieces: pieces)
+    }
+
+    /// Takes any certificate.
+    static var trusting: TLSConfiguration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.certificateVerification = .none
+        return tls
+    }
+
+    func send(_ text: String) { channel.writeAndFlush(ByteBuffer(string: text), promise: nil) }
+
+    /// What comes until the other side closes.
+    func rest() async -> String {
+        var text = ""
+        for await piece in pieces { text += piece }
+        return text
+    }
+
+    /// What comes until it holds `end`, or the other side closes.
+    func read(until end: String) async -> String {
+        var text = ""
+        for await piece in pieces {
+            text += piece
+            if text.contains(end) { break }
+        }
+        return text
+    }
+}
