@@ -14,6 +14,11 @@ struct PromptTests {
         #expect(terminal.screen().contains(words))
         try terminal.type("n")
         #expect(second.exitCode(seconds: 10) == 77)
+        #expect(second.errorText.contains("the host said no; you can ask again in 60 s"), "\(second.errorText)")
+        #expect(terminal.screen().contains("they can ask again in 60 s"))
+        let again = try terminal.join(link, name: "Bob")
+        #expect(again.exitCode(seconds: 10) == 77)
+        #expect(again.errorText.contains("the host said no; you can ask again in "), "\(again.errorText)")
 
         // With Bob's certificate she would get Bob's answer.
         let third = try terminal.join(link, name: "Carol", from: TemporaryFolder())

@@ -20,6 +20,7 @@ extension InteropTests {
                         try await browser.evaluate("document.getElementById('four').textContent").string
                             == "\(knock.words)")
                     #expect(knock.kind == (kind == .chromium ? "Chrome" : "Firefox"))
+                    #expect(knock.identity.kind == .browser)
 
                     open.yield(.accepted)
                     let offer = try ViewerOffer(try #require(await stage.desk.offers.next()))

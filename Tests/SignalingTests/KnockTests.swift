@@ -216,6 +216,7 @@ import Testing
                 #expect(await code { _ = try await client.knock(name: "", identity: identity) } == .refused)
             }
             #expect(stage.desk.seen.knocks.count == 2)
+            #expect(stage.server.statistics.knocksRefused == 7)
             // The same fingerprint under another key was not refused yet.
             _ = try await signed(BrowserKey(identity.fingerprint), wire)
             #expect(stage.desk.seen.knocks.count == 3)
