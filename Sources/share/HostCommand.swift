@@ -163,6 +163,11 @@ struct HostCommand: ParsableCommand {
         let link = try start(session)
         if json { output.event("link", ["link": .string(link.text)]) } else { output.line(link.text) }
         Words.say("share: give the link above to whoever may watch; Ctrl-C ends it")
+        Words.say(
+            """
+            share: say with it: "Your browser will warn about the certificate, as it is my machine's own. Continue, and \
+            tell me the four words that you see."
+            """)
         if let (_, source) = fixedToken {
             Words.say("share: players with the token from \(source) get in without a question")
         }

@@ -57,6 +57,16 @@ struct EndingTests {
         #expect(viewer.event("ended", seconds: 6) != nil)
     }
 
+    /// So that it can be passed on with the link; stdout has the link alone.
+    @Test func theHostSaysWhatBrowsersWillWarnOf() throws {
+        let host = try ShareProcess([
+            "host", "--source", "test", "--audio", "none", "--accept", "any", "--listen", "127.0.0.1:0", "--for", "1",
+        ])
+        #expect(host.exitCode(seconds: 20) == 0)
+        #expect(host.lines.count == 1 && host.lines.first?.hasPrefix("https://127.0.0.1:") == true)
+        #expect(host.errorText.contains("warn about the certificate"))
+    }
+
     @Test func theTimeIsOver() throws {
         let host = try HostedScreen(["--source", "test", "--audio", "none", "--for", "1"])
         #expect(host.process.exitCode(seconds: 10) == 0)

@@ -58,6 +58,12 @@ extension Browser {
         """
     }
 
+    /// Opens a link and asks to watch, as a person does. Returns when the page has asked the host, or has gone on by itself.
+    func watch(_ link: String) async throws {
+        try await open(link)
+        if try await evaluate("document.documentElement.dataset.state") == "asking" { try await click("watch") }
+    }
+
     /// Clicks as a person would, so that it counts as a gesture.
     func click(_ id: String) async throws {
         _ = try await evaluate("document.getElementById('\(id)').click()")

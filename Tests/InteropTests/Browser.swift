@@ -55,6 +55,22 @@ final class Browser: Sendable {
         }
     }
 
+    /// Loads the page again, as its user would, and waits until it is loaded.
+    func reload() async throws {
+        switch kind {
+        case .chromium:
+            _ = try await evaluate("window.isFormer = true")
+            _ = try await socket.call("Page.reload", session: tab)
+            let deadline = ContinuousClock.now + .seconds(15)
+            while (try? await evaluate("!window.isFormer && document.readyState === 'complete'")) != true {
+                guard ContinuousClock.now < deadline else { throw Failure(description: "the page does not load again") }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        case .firefox:
+            _ = try await socket.call("browsingContext.reload", ["context": .string(tab), "wait": "complete"])
+        }
+    }
+
     /// Evaluates an expression in the page; waits for it if it is a promise. The value goes through JSON.
     func evaluate(_ expression: String, within limit: Duration = .seconds(30)) async throws -> JSON {
         let code = "(async () => JSON.stringify((await (\(expression))) ?? null))()"

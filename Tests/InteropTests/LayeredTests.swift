@@ -30,7 +30,7 @@ extension InteropTests {
             do {
                 try await Browser.with(kind) { browser in
                     try await browser.recordPeers()
-                    try await browser.open(link.text)
+                    try await browser.watch(link.text)
                     try await browser.waitForState("playing", within: .seconds(20))
                     var shown = 0
                     for _ in 0..<60 where await (host.statistics()?.video.upperLayerFrames ?? 0) < 40 {

@@ -67,7 +67,7 @@ extension InteropTests {
                 try await Browser.with(kind, in: street.viewerNode) { browser in
                     try await browser.recordPeers()
                     if let preload { try await browser.preload(preload) }
-                    try await browser.open(host.link)
+                    try await browser.watch(host.link)
                     try await browser.waitForState("playing", within: .seconds(20))
                     _ = try await browser.inbound("video", until: "entry.framesDecoded >= 20")
                     try await body(street, host, browser)

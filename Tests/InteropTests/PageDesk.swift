@@ -1,6 +1,7 @@
 import Logging
 import SessionDescription
 import Signaling
+import Synchronization
 
 /// A host without media: lets in or refuses as the test says, and answers offers with a description that leads nowhere.
 final class PageDesk: BroadcastDesk {
@@ -19,9 +20,13 @@ final class PageDesk: BroadcastDesk {
     private let onClose: AsyncStream<SessionID>.Continuation
     private let decision: @Sendable (Knock) async -> KnockDecision
     private let fingerprint: [UInt8]
+    private let candidate: String
+    private let count = Atomic(0)
 
-    init(fingerprint: [UInt8], decision: @escaping @Sendable (Knock) async -> KnockDecision) {
+    /// - Parameter address: of its only candidate.
+    init(fingerprint: [UInt8], address: String, decision: @escaping @Sendable (Knock) async -> KnockDecision) {
         self.fingerprint = fingerprint
+        candidate = "candidate:1 1 udp 2130706431 \(address) 9 typ host"
         self.decision = decision
         (knocks, onKnock) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
         (withdrawals, onWithdrawal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
@@ -31,7 +36,11 @@ final class PageDesk: BroadcastDesk {
         (closed, onClose) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
     }
 
+    /// How many knocks there were.
+    var knockCount: Int { count.load(ordering: .relaxed) }
+
     func decide(_ knock: Knock) async -> KnockDecision {
+        count.add(1, ordering: .relaxed)
         onKnock.yield(knock)
         return await decision(knock)
     }
@@ -41,7 +50,8 @@ final class PageDesk: BroadcastDesk {
     func open(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
         onOffer.yield(offer)
         do {
-            let text = answer(to: try ViewerOffer(offer), try Self.media(fingerprint: fingerprint))
+            let text = answer(
+                to: try ViewerOffer(offer), try Self.media(fingerprint: fingerprint, candidate: candidate))
             let id = SessionID.random()
             onOpen.yield(id)
             return OpenedSession(id: id, answer: text, etag: "one")
@@ -60,10 +70,13 @@ final class PageDesk: BroadcastDesk {
     struct Unmade: Error {}
 
     /// A host whose candidate nobody answers on.
-    static func media(fingerprint: [UInt8], audioTracks: Int = 2) throws -> HostMedia {
+    static func media(
+        fingerprint: [UInt8], candidate: String = "candidate:1 1 udp 2130706431 127.0.0.1 9 typ host",
+        audioTracks: Int = 2
+    ) throws -> HostMedia {
         guard let credentials = ICECredentials(usernameFragment: "host", password: "passwordpasswordpasswd"),
             let fingerprint = Fingerprint(sha256: fingerprint),
-            let candidate = ICECandidate("candidate:1 1 udp 2130706431 127.0.0.1 9 typ host")
+            let candidate = ICECandidate(candidate)
         else { throw Unmade() }
         let audio = [HostAudioTrack(ssrc: 3, label: "system"), HostAudioTrack(ssrc: 4, label: "microphone")]
         return HostMedia(
@@ -87,13 +100,14 @@ struct PageStage: Sendable {
     let link: Link
 
     static func with(
-        answerFingerprint: [UInt8]? = nil,
+        answerFingerprint: [UInt8]? = nil, address: String = "127.0.0.1",
         configure: (inout SignalingServer.Configuration) -> Void = { _ in },
         decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
         _ body: (PageStage) async throws -> Void
     ) async throws {
         let identity = try Identity.ephemeral()
-        let desk = PageDesk(fingerprint: answerFingerprint ?? identity.fingerprint, decision: decision)
+        let desk = PageDesk(
+            fingerprint: answerFingerprint ?? identity.fingerprint, address: address, decision: decision)
         var configuration = SignalingServer.Configuration(host: "127.0.0.1")
         configure(&configuration)
         let server = SignalingServer(
@@ -109,5 +123,17 @@ struct PageStage: Sendable {
             throw error
         }
         await server.stop()
+    }
+
+    /// Until the question is taken away.
+    static var stayAway: @Sendable (Knock) async -> KnockDecision {
+        { _ in
+            let (never, end) = AsyncStream<KnockDecision>.makeStream(bufferingPolicy: .bufferingNewest(1))
+            return await withTaskCancellationHandler {
+                await never.next() ?? .unanswered
+            } onCancel: {
+                end.finish()
+            }
+        }
     }
 }

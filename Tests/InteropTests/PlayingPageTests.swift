@@ -41,6 +41,24 @@ extension InteropTests {
             }
         }
 
+        /// The reason comes on another connection than the media.
+        @Test(arguments: Browser.Kind.allCases)
+        func aReasonThatArrivesAfterTheMediaHasEndedIsShown(kind: Browser.Kind) async throws {
+            try await playing(kind) { browser, stage in
+                try await tellCount(2, stage, browser)
+                _ = try await browser.evaluate(
+                    """
+                    new Promise(done => {
+                        const transport = window.peers[0].getReceivers()[0].transport;
+                        transport.addEventListener("statechange", () => done(transport.state));
+                        window.host.close();
+                    })
+                    """)
+                await stage.server.endAll(reason: "the host went for lunch")
+                #expect(try await browser.waitForState("ended").sentence == "The host went for lunch.")
+            }
+        }
+
         @Test(arguments: Browser.Kind.allCases)
         func withoutAGestureThePictureComesFirstAndTheSoundWithAClick(kind: Browser.Kind) async throws {
             try await playing(kind, preload: Self.refusing(unless: "this.muted || window.mayPlay")) { browser, _ in
@@ -164,7 +182,7 @@ extension InteropTests {
                             document.documentElement.dataset.late = window.late.length;
                         };
                         """)
-                    try await browser.open(stage.link.text)
+                    try await browser.watch(stage.link.text)
                     let session = try #require(await stage.desk.opened.next())
                     let candidate = "candidate:7 1 udp 16777215 127.0.0.1 9 typ relay raddr 127.0.0.1 rport 9"
                     let fragment = "a=ice-pwd:passwordpasswordpasswd\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\n"
@@ -204,9 +222,10 @@ extension InteropTests {
         ) async throws {
             try await PageStage.with { stage in
                 try await Browser.with(kind) { browser in
+                    try await browser.recordPeers()
                     try await browser.loopMediaBack()
                     if let preload { try await browser.preload(preload) }
-                    try await browser.open(stage.link.text)
+                    try await browser.watch(stage.link.text)
                     try await browser.waitForState("playing")
                     try await body(browser, stage)
                 }

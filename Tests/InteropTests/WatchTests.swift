@@ -9,7 +9,7 @@ extension InteropTests {
             try await ShareHost.with { host in
                 try await Browser.with(kind) { browser in
                     try await browser.recordPeers()
-                    try await browser.open(host.link)
+                    try await browser.watch(host.link)
                     try await browser.waitForState("playing", within: .seconds(20))
                     try await browser.expectMovingPattern()
                     let sound = try await browser.inbound(
@@ -29,11 +29,11 @@ extension InteropTests {
         func aHostThatStopsIsToldAboutWithinFiveSeconds(kind: Browser.Kind) async throws {
             try await ShareHost.with { host in
                 try await Browser.with(kind) { browser in
-                    try await browser.open(host.link)
+                    try await browser.watch(host.link)
                     try await browser.waitForState("playing", within: .seconds(20))
                     host.interrupt()
                     let ended = try await browser.waitForState("ended", within: .seconds(5))
-                    #expect(ended.sentence == "The host ended the broadcast.")
+                    #expect(ended.sentence == "The host ended the broadcast.", "\(ended)")
                     #expect(await host.exitCode() == 0)
                 }
             }
@@ -43,7 +43,7 @@ extension InteropTests {
         func aHostThatDiesIsNoticedWithinFiveSeconds(kind: Browser.Kind) async throws {
             try await ShareHost.with { host in
                 try await Browser.with(kind) { browser in
-                    try await browser.open(host.link)
+                    try await browser.watch(host.link)
                     try await browser.waitForState("playing", within: .seconds(20))
                     host.kill()
                     let ended = try await browser.waitForState("ended", within: .seconds(5))
@@ -58,7 +58,7 @@ extension InteropTests {
             try await ShareHost.with { host in
                 try await Browser.with(kind) { browser in
                     try await browser.recordPeers()
-                    try await browser.open(host.link)
+                    try await browser.watch(host.link)
                     try await browser.waitForState("playing", within: .seconds(20))
                     _ = try await browser.inbound("video", until: "entry.framesDecoded >= 20")
 
@@ -89,10 +89,10 @@ extension InteropTests {
             try await ShareHost.with { host in
                 try await Browser.with(.firefox) { firefox in
                     try await firefox.recordPeers()
-                    try await firefox.open(host.link)
+                    try await firefox.watch(host.link)
                     try await firefox.waitForState("playing", within: .seconds(20))
                     try await Browser.with(.chromium) { chromium in
-                        try await chromium.open(host.link)
+                        try await chromium.watch(host.link)
                         try await chromium.waitForState("playing", within: .seconds(20))
                         try await chromium.click("leave")
                         #expect(try await chromium.waitForState("ended").sentence == "You have left.")
@@ -109,7 +109,7 @@ extension InteropTests {
             try await ShareHost.with { host in
                 try await Browser.with(kind) { browser in
                     try await browser.recordPeers()
-                    try await browser.open(host.link)
+                    try await browser.watch(host.link)
                     try await browser.waitForState("playing", within: .seconds(20))
                     try await browser.click("leave")
                     try await browser.waitForState("ended")

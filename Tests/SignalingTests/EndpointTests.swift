@@ -112,6 +112,24 @@ import Testing
         }
     }
 
+    /// Programs get a problem document, see above; the status is the same.
+    @Test func aBrowserIsToldOfAnOldLinkInAPage() async throws {
+        try await with { _, wire, base in
+            for (path, words) in [
+                ("/0000000000000", "not under this link"), ("/favicon", "nothing here"),
+                ("/0000000000000/knock", "nothing here"),
+            ] {
+                let answer = try await wire.ask(.GET, path, [("Accept", "text/html,*/*;q=0.8")])
+                #expect(answer.status == 404, "\(path)")
+                #expect(answer.headers.first(name: "Content-Type")?.hasPrefix("text/html") == true)
+                #expect(answer.headers.first(name: "Content-Security-Policy")?.contains("default-src 'none'") == true)
+                #expect(answer.text.contains(words), "\(path)")
+            }
+            let posted = try await wire.ask(.POST, "/0000000000000/knock", [("Accept", "text/html")], body: "{}")
+            #expect(posted.headers.first(name: "Content-Type") == "application/problem+json")
+        }
+    }
+
     @Test func whepSpeaksAsTheDraftSays() async throws {
         try await with { _, wire, base in
             let options = try await wire.ask(.OPTIONS, base + "/whep")

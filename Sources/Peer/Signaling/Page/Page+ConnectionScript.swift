@@ -1,12 +1,14 @@
 extension ViewerPage {
     /// More methods of `Visit`: connecting, what the host says meanwhile, and the end.
     static let connectionScript = ##"""
-            async connect(admission) {
-                if (typeof admission.token !== 'string') throw new Stop('error', 'The host answered in an unknown way (no token).');
+            // With the admission that there is.
+            async connect() {
+                if (typeof admission.token !== 'string') throw new Stop('error', 'The host answered in an unknown way (no token).', wait);
                 this.bearer = { Authorization: 'Bearer ' + admission.token };
                 this.iceServers = admission.iceServers;
                 await this.join((path, options) => this.fetch(path, options));
                 if (this.isOver) return;
+                if (own.isKept) keepOverReload();
                 this.listen();
                 this.watch();
                 const isConnecting = () => !this.isOver && this.pc.connectionState !== 'connected' && root.dataset.state !== 'playing';
@@ -31,13 +33,14 @@ extension ViewerPage {
                 const answer = await ask(`/${link.id}/whep`, {
                     method: 'POST', headers: { 'Content-Type': 'application/sdp', 'Share-Visit': this.id, ...this.bearer }, body: sdp,
                 });
-                if (answer.status === 409 || answer.status === 404 || answer.status === 410) throw new Stop('ended', sentence(await reasonOf(answer), 'The host has stopped sharing.'));
-                if (answer.status === 401 || answer.status === 403) throw new Stop('refused', sentence(await reasonOf(answer), 'The host has refused this connection.'));
+                if (answer.status === 404 || answer.status === 410) throw new Stop('ended', sentence(await reasonOf(answer), 'The host has stopped sharing.'), newLink, '');
+                if (answer.status === 401 || answer.status === 403) throw new Stop('refused', 'The host does not let you in with what it gave you before.', 'You can ask again.', 'Ask again');
                 if (this.isInterrupted && answer.status >= 429) throw new Error('busy');
-                if (answer.status !== 201) throw new Stop('error', `The host could not start the broadcast (${answer.status}).`, sentence(await reasonOf(answer), ''));
+                if (answer.status === 409 || answer.status === 429 || answer.status === 503) throw new Stop('error', sentence(await reasonOf(answer), 'The host cannot take another viewer now.'), wait);
+                if (answer.status !== 201) throw new Stop('error', `The host could not start the broadcast (${answer.status}).`, sentence(await reasonOf(answer), wait));
                 this.resource = answer.headers.get('Location');
                 this.etag = answer.headers.get('ETag');
-                const remote = await answer.text();
+                const remote = onlySHA256(await answer.text());
 
                 // Before any media key exists: the certificate is the link's, and whoever answered knows the link's secret.
                 const host = fingerprint(remote);
@@ -98,7 +101,8 @@ extension ViewerPage {
                     try {
                         const answer = await this.ask(`/${link.id}/events`, { headers: { Accept: 'text/event-stream', ...this.bearer }, signal: stream.signal });
                         clearTimeout(limit);
-                        if (answer.status === 404 || answer.status === 410 || answer.status === 401) return this.hostIsGone('The host has stopped sharing.');
+                        if (answer.status === 404 || answer.status === 410) return this.end('ended', 'The host has stopped sharing.', newLink, '');
+                        if (answer.status === 401) return this.hostIsGone('The host has ended your admission.');
                         if (answer.ok && answer.body) {
                             failures = this.refusals = 0;
                             isOpen = true;
@@ -136,7 +140,7 @@ extension ViewerPage {
 
             event(message) {
                 if (message.type === 'ended') {
-                    this.end('ended', sentence(message.reason, 'The host has stopped sharing.'));
+                    this.end('ended', sentence(message.reason, 'The host has stopped sharing.'), newLink, '');
                 } else if (message.type === 'viewercount') {
                     const count = Number(message.count ?? message.viewercount ?? message.viewerCount) || 0;
                     root.dataset.viewers = count;
@@ -162,21 +166,30 @@ extension ViewerPage {
             // Which addresses there were, for somebody who has to find out why nothing goes through.
             tried() {
                 const list = sdp => {
-                    const fields = [...(sdp || '').matchAll(/^a=candidate:(.*)$/gm)].map(match => match[1].trim().split(' '));
-                    const found = new Set(fields.filter(field => field.length > 7 && field[2].toLowerCase() === 'udp')
-                        .map(field => (field[4].endsWith('.local') ? 'a hidden address' : field[4])
-                            + ({ srflx: ' (seen by others)', relay: ' (TURN)' }[field[7]] || '')));
+                    const kinds = { srflx: ' (seen by others)', relay: ' (TURN)' };
+                    const found = new Set(addresses(sdp).map(([address, kind]) => (address.endsWith('.local') ? 'a hidden address' : address) + (kinds[kind] || '')));
                     return found.size ? [...found].slice(0, 4).join(', ') : 'none';
                 };
                 const own = list((this.pc.localDescription || {}).sdp), other = list((this.pc.remoteDescription || {}).sdp);
-                const hasTURN = (this.pc.getConfiguration().iceServers || []).some(server => String(server.urls).includes('turn'));
-                return `Addresses tried here: ${own}; at the host: ${other}. ` + (hasTURN
-                    ? 'The host named a TURN server, which did not help: a firewall may block UDP.'
-                    : 'No TURN server is configured: the host can name one with --turn.');
+                return `Addresses tried here: ${own}; at the host: ${other}.`;
             }
 
             endWithoutWay() {
-                this.end('error', 'No way to the host was found.', 'A firewall or the router of one side blocks it. ' + this.tried());
+                const own = addresses((this.pc.localDescription || {}).sdp), other = addresses((this.pc.remoteDescription || {}).sdp);
+                const hasTURN = (this.pc.getConfiguration().iceServers || []).some(server => String(server.urls).includes('turn'));
+                const tried = this.tried();
+                let why = hasTURN
+                    ? `A firewall or the router of one side blocks it. ${tried} The host named a TURN server, which did not help: a firewall may block UDP.`
+                    : `A firewall or the router of one side blocks it. ${tried} No TURN server is configured: the host can name one with --turn.`;
+                if (!own.length) {
+                    why = `This browser has no address that it lets pages use: it has no network, or a setting or an extension forbids it. ${tried}`;
+                } else if (!other.length) {
+                    why = `The host found no address of its own that this browser could try. ${tried}`;
+                } else if (other.every(([address]) => isLoopback(address))) {
+                    why = 'The host listens on its loopback address alone, and this browser does not connect to such an address. '
+                        + `Watch with share join on that machine, or have the host start with another --listen. ${tried}`;
+                }
+                this.end('error', 'No way to the host was found.', why);
             }
 
             connectionChanged(pc) {
@@ -216,21 +229,20 @@ extension ViewerPage {
                 }
             }
 
-            end(state, words, hint) {
+            // `next` is the button's: without it, to try again; an empty one is no button.
+            end(state, words, hint, next, seconds) {
                 if (this.isOver) return;
-                this.isOver = true;
-                this.leave();
-                this.abort.abort();
-                if (this.stream) this.stream.abort();
-                if (this.pc) this.pc.close();
+                this.giveUp();
+                // The link is dead, or the token is.
+                if (next === '' || next === 'Ask again') forget();
                 if (document.fullscreenElement) document.exitFullscreen().catch(() => {});
                 video.srcObject = null;
                 microphone.srcObject = null;
                 delete root.dataset.viewers;
                 delete root.dataset.outage;
                 still.hidden = true;
-                $('watch').textContent = 'Watch again';
                 show(state, words, hint);
+                offer(next === undefined ? (this.hasPlayed ? 'Watch again' : 'Try again') : next, seconds || 0);
             }
         """##
 }

@@ -28,11 +28,12 @@ extension ViewerPage {
             return new Uint8Array(await crypto.subtle.sign('HMAC', key, join(text.encode(link.id), ...message)));
         }
 
-        // The one SHA-256 fingerprint that a description names; null if there is none, another kind, or two that differ.
+        // The one SHA-256 fingerprint that a description names; null if there is none, one that cannot be read, or two that
+        // differ. Those of other hashes may stand beside it (RFC 8122, section 5).
         function fingerprint(sdp) {
             let found = null;
             for (const line of sdp.split(/[\r\n]+/)) {
-                if (!/^a=fingerprint/i.test(line)) continue;
+                if (!/^a=fingerprint:\s*sha-256\s/i.test(line)) continue;
                 const match = /^a=fingerprint:sha-256 ((?:[0-9a-f]{2}:){31}[0-9a-f]{2})\s*$/i.exec(line);
                 if (!match) return null;
                 const bytes = Uint8Array.from(match[1].split(':'), pair => parseInt(pair, 16));
@@ -40,6 +41,11 @@ extension ViewerPage {
                 found = bytes;
             }
             return found;
+        }
+
+        // Without the fingerprints that neither link nor proof covers: the browser might hold the host to one of them instead.
+        function onlySHA256(sdp) {
+            return sdp.split(/\r?\n/).filter(line => !/^a=fingerprint:/i.test(line) || /^a=fingerprint:sha-256 /i.test(line)).join('\r\n');
         }
 
         async function fourWords(mine, nonce) {

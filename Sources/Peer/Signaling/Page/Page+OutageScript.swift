@@ -99,7 +99,7 @@ extension ViewerPage {
                         patience = isRestarted ? 3000 : 4000;
                     } catch (error) {
                         if (this.isOver) break;
-                        if (error instanceof Stop) this.end(error.state, error.message, error.hint);
+                        if (error instanceof Stop) this.stop(error);
                         else if (await this.isHostGone()) this.hostIsGone('The host has gone: nothing answers there any more.');
                     }
                     const until = performance.now() + patience;
@@ -147,6 +147,12 @@ extension ViewerPage {
     static let outageHelpers = ##"""
         // Of ICE, as lines.
         const credentials = sdp => ['ufrag', 'pwd'].map(name => new RegExp(`^a=ice-${name}:.*?(?=\\s*$)`, 'm').exec(sdp)[0]);
+        // Of a description's candidates for UDP: address and kind.
+        function addresses(sdp) {
+            const fields = [...(sdp || '').matchAll(/^a=candidate:(.*)$/gm)].map(match => match[1].trim().split(' '));
+            return fields.filter(field => field.length > 7 && field[2].toLowerCase() === 'udp').map(field => [field[4], field[7]]);
+        }
+        const isLoopback = address => /^127\.|^(0*:)*:?0*1$/.test(address);
         const isHostCandidate = event => / typ host/.test(event.candidate && event.candidate.candidate);
 
         // The answer of before with the credentials and candidates of a fragment.

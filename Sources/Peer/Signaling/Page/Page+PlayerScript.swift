@@ -9,6 +9,8 @@ extension ViewerPage {
             const hasSound = root.dataset.state === 'playing' && !$('mute').hidden;
             $('sound').hidden = !visit || visit.isOver || !(isHeld || isSilenced && hasSound);
             $('sound').textContent = isHeld ? 'Click to play' : 'Click for sound';
+            // The same thing twice takes room.
+            $('mute').classList.toggle('replaced', !$('sound').hidden);
         }
 
         function mute(isMuted) {
@@ -41,6 +43,7 @@ extension ViewerPage {
 
         function playing() {
             if (!visit || visit.isOver || !video.videoWidth || root.dataset.state === 'playing') return;
+            visit.hasPlayed = true;
             show('playing', 'Playing');
             wake();
         }
@@ -81,7 +84,10 @@ extension ViewerPage {
         $('mute').onclick = () => sound(!video.muted);
         $('sound').onclick = () => sound(false);
         $('full').onclick = fullscreen;
-        $('leave').onclick = () => visit.end('ended', 'You have left.');
+        $('leave').onclick = () => {
+            visit.end('ended', 'You have left.');
+            forgetOverReload();
+        };
         video.ondblclick = fullscreen;
         // The focus that a pointer brought would keep the bar; a key's click has detail 0.
         $('bar').addEventListener('click', event => { if (event.detail) document.activeElement.blur(); });

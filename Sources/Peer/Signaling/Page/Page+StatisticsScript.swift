@@ -39,7 +39,8 @@ extension ViewerPage {
                 ['round trip', milliseconds(pair.currentRoundTripTime)],
                 ['loss', last ? (lost + got > 0 ? 100 * lost / (lost + got) : 0).toFixed(1) + ' %' : '-'],
                 ['freezes', inbound.freezeCount === undefined ? '-' : `${inbound.freezeCount} (${milliseconds(inbound.totalFreezesDuration)})`],
-                ['repeats asked', `${inbound.nackCount || 0}, key frames ${inbound.pliCount || 0}`],
+                ['repeats asked', `${inbound.nackCount || 0}`],
+                ['key frames asked', `${inbound.pliCount || 0}`],
                 ['jitter', milliseconds(inbound.jitter)],
                 ['route', pair.id ? `${isRelayed ? 'relayed' : 'direct'}, ${place(local)} - ${place(remote)}` : 'none'],
             ];
@@ -49,9 +50,9 @@ extension ViewerPage {
             if (!visit || !visit.pc || visit.isOver || root.dataset.state !== 'playing') return hideStatistics();
             try {
                 const lines = await statistics(visit.pc);
-                $('numbers').replaceChildren(...lines.map(([name, value]) => {
-                    const row = document.createElement('tr');
-                    for (const words of [name, value]) row.insertCell().textContent = words;
+                $('statistics').replaceChildren(...lines.map(([name, value]) => {
+                    const row = document.createElement('div');
+                    for (const [kind, words] of [['dt', name], ['dd', value]]) row.appendChild(document.createElement(kind)).textContent = words;
                     return row;
                 }));
                 $('statistics').hidden = statisticsTimer === 0;

@@ -20,7 +20,7 @@ extension ViewerPage {
                 return { reason: typeof reason === 'string' ? reason : '', type: String(body.type || '').split(':').pop() };
             } catch { return { reason: '', type: '' }; }
         }
-        const anotherHost = () => new Stop('error', 'This is not the host that the link names.', 'Either the link is mistyped, or somebody in between pretends to be the host. Nothing was shown. Ask the host for the link again.');
+        const anotherHost = () => new Stop('error', 'This is not the host that the link names.', 'Either the link is mistyped, or somebody in between pretends to be the host. Nothing was shown. Ask the host for the link again.', '');
         async function reasonOf(answer) { return (await problemOf(answer)).reason; }
 
         function sentence(words, fallback) {
@@ -33,8 +33,11 @@ extension ViewerPage {
 
     /// Methods: the visit begins, knocks, and waits for the host's answer.
     private static let knocking = ##"""
-            constructor(name) {
+            constructor(name, isAsked) {
                 this.name = name;
+                // False on a reload: then nobody is asked.
+                this.isAsked = isAsked;
+                this.hasPlayed = false;
                 this.abort = new AbortController();
                 this.isOver = this.isInterrupted = this.isRecovering = this.isTrickling = false;
                 // Of all its connections: the certificate, its fingerprint, and what the host gave for it.
@@ -76,26 +79,64 @@ extension ViewerPage {
 
             async run() {
                 try {
-                    if (!window.isSecureContext || !window.crypto || !crypto.subtle) throw new Stop('error', 'This page has to be opened over https.');
-                    if (!window.RTCPeerConnection) throw new Stop('error', 'This browser cannot play shared screens: WebRTC is missing or switched off.');
+                    if (!window.isSecureContext || !window.crypto || !crypto.subtle) throw new Stop('error', 'This page has to be opened over https.', 'Open the link as the host gave it.', '');
+                    if (!window.RTCPeerConnection) throw new Stop('error', 'This browser cannot play shared screens: WebRTC is missing or switched off.', 'Switch it on, use another browser, or watch with share join.', '');
                     show('connecting', 'Calling the host ...');
-                    // Its own, for more than one connection: the token that the host gives is for this certificate alone.
-                    this.certificates = [await RTCPeerConnection.generateCertificate({ name: 'ECDSA', namedCurve: 'P-256' })];
-                    // Signs knocks: a page cannot sign with its certificate's key.
-                    this.keys = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign']);
+                    // For more than one connection: the token that the host gives is for this certificate alone.
+                    const { certificate, keys } = await ownIdentity();
+                    this.certificates = [certificate];
+                    this.keys = keys;
                     const pc = this.prepare();
                     const first = await pc.createOffer();
                     this.mine = fingerprint(first.sdp);
-                    if (!this.mine) throw new Stop('error', 'This browser made no certificate that the host can check.');
-                    const admission = await this.knock();
+                    if (!this.mine) throw new Stop('error', 'This browser made no certificate that the host can check.', 'Another browser may do, or share join.');
+                    if (await this.isAdmittedAgain() || this.isOver) return;
+                    const answer = await this.knock();
                     if (this.isOver) return;
+                    remember(answer, this.mine);
                     show('connecting', 'The host has let you in. Connecting ...');
-                    await this.connect(admission);
+                    await this.connect();
                 } catch (error) {
                     if (this.isOver) return;
-                    if (error instanceof Stop) this.end(error.state, error.message, error.hint);
+                    if (error instanceof Stop) this.stop(error);
                     else this.end('error', 'Something went wrong in this page: ' + (error && error.message || error), wait);
                 }
+            }
+
+            stop(stop) { this.end(stop.state, stop.message, stop.hint, stop.next, stop.seconds); }
+
+            // Without another knock, if the host still knows the token from before.
+            async isAdmittedAgain() {
+                if (!admission) return false;
+                if (admission.mine === encode(this.mine)) {
+                    show('connecting', 'Connecting again ...');
+                    try {
+                        await this.connect();
+                        return true;
+                    } catch (error) {
+                        if (!(error instanceof Stop) || error.state !== 'refused') throw error;
+                    }
+                }
+                forget();
+                if (this.isOver) return true;
+                if (!this.isAsked) {
+                    this.giveUp();
+                    ask();
+                    return true;
+                }
+                this.pc.close();
+                this.prepare();
+                show('connecting', 'Calling the host ...');
+                return false;
+            }
+
+            // Without a word.
+            giveUp() {
+                this.isOver = true;
+                this.leave();
+                this.abort.abort();
+                if (this.stream) this.stream.abort();
+                if (this.pc) this.pc.close();
             }
 
             // The visit's connection from now on.
@@ -155,18 +196,8 @@ extension ViewerPage {
                     show('connecting', 'The host is busy. Trying again in a moment ...');
                     await sleep(1000 * Math.min(Math.max(Number(answer.headers.get('Retry-After')) || 2, 1), 30));
                 }
-                if (answer.status === 404) throw new Stop('ended', 'Nobody shares a screen under this link any more.', 'Ask the host for a new link.');
-                if (answer.status === 401) throw new Stop('refused', 'This link is not right.', 'A character may be wrong: copy it once more.');
-                if (answer.status === 410) throw new Stop('ended', sentence(await reasonOf(answer), 'The host has stopped sharing.'));
-                if (answer.status === 429 || answer.status === 503) throw new Stop('error', 'The host has too many visitors at the moment.', wait);
-                if (answer.status === 403) {
-                    const problem = await problemOf(answer);
-                    if (problem.type === 'wrong-proof') throw new Stop('refused', 'This link is not right.', 'A character of it is wrong, or it is an old one: copy it once more.');
-                    // What was signed names the link's host, so another one finds it wrong.
-                    if (problem.type === 'wrong-signature') throw anotherHost();
-                    throw new Stop('refused', sentence(problem.reason, 'The host has refused.'));
-                }
-                if (answer.status !== 204) throw new Stop('error', `The host answered in an unknown way (${answer.status}).`, sentence(await reasonOf(answer), ''));
+                if (answer.status === 404) throw new Stop('ended', ...oldLink, '');
+                if (answer.status !== 204) throw await this.refusal(answer);
                 this.place = location;
                 root.dataset.words = four;
                 show('waiting', 'Waiting for the host to let you in ...', 'The host sees your name, and the same four words.');
@@ -186,18 +217,30 @@ extension ViewerPage {
                     if (look.status === 429 || look.status === 503) { await sleep(2000); continue; }
                     this.place = null;
                     if (look.status === 200) return await look.json();
-                    if (look.status === 403) throw new Stop('refused', sentence(await reasonOf(look), 'The host has refused.'));
-                    const { reason, type } = await problemOf(look);
                     // Phones stop pages that are not seen, as while their owner tells the words, and a knock that nobody polls is
                     // withdrawn. A poll within a minute brings it back with the same words; later it is another knock.
-                    if (look.status === 410 && type === 'not-found') {
+                    if (look.status === 410 && (await problemOf(look.clone())).type === 'not-found') {
                         if (document.hidden) await new Promise(done => document.addEventListener('visibilitychange', done, { once: true }));
                         return this.knock();
                     }
-                    if (look.status === 410) throw new Stop('ended', sentence(reason, 'Nobody has answered.'), wait);
-                    if (look.status === 404) throw new Stop('ended', 'Nobody has answered.', wait);
-                    throw new Stop('error', `The host answered in an unknown way (${look.status}).`, sentence(reason, ''));
+                    throw await this.refusal(look);
                 }
+            }
+
+            // Why a knock, or the wait for its answer, has come to its end.
+            async refusal(answer) {
+                const { reason, type } = await problemOf(answer), seconds = Number(answer.headers.get('Retry-After')) || 0;
+                // What was signed names the link's host, so another one finds it wrong.
+                if (type === 'wrong-signature') return anotherHost();
+                if (type === 'wrong-proof') return new Stop('refused', 'This link is not right.', 'A character after the # is wrong: copy the whole link once more.', '');
+                if (type === 'ended') return new Stop('ended', sentence(reason, 'The host has stopped sharing.'), newLink, '');
+                if (type === 'unanswered') return new Stop('ended', sentence(reason, 'Nobody has answered.'), 'Tell them in another way that you are here, and ask again.', 'Ask again');
+                if (answer.status === 429 || answer.status === 503) return new Stop('error', sentence(reason, 'The host has too many visitors at the moment.'), wait, 'Try again', seconds);
+                if (answer.status === 403) {
+                    return new Stop('refused', sentence(reason, 'The host has refused.'), '', 'Ask again', seconds);
+                }
+                if (answer.status === 404 || answer.status === 410) return new Stop('ended', sentence(reason, 'Nobody has answered.'), wait, 'Ask again');
+                return new Stop('error', `The host answered in an unknown way (${answer.status}).`, sentence(reason, wait));
             }
         """##
 }

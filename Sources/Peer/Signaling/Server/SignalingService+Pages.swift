@@ -1,12 +1,6 @@
 import HTTPTypes
 
 extension SignalingService {
-    static let frontPage = """
-        <!doctype html><html lang="en"><meta charset="utf-8"><title>share</title>
-        <link rel="icon" href="/favicon.ico" type="image/svg+xml">
-        <p>A screen is shared from this computer. To watch it, open the whole link that its owner gave you.</p></html>
-        """
-
     /// Nothing but our own script and style, and no one may frame it.
     private static let policy = """
         default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:; \
@@ -22,11 +16,21 @@ extension SignalingService {
 
     func icon(_ call: Call) -> Reply { get(call) { Reply(.ok, type: "image/svg+xml", Self.icon) } }
 
-    func page(_ call: Call) -> Reply {
-        get(call) {
-            Reply(.ok, type: "text/html; charset=utf-8", ViewerPage.html)
-                .with(.contentSecurityPolicy, Self.policy).with(Header.openerPolicy, "same-origin")
+    func page(_ call: Call) -> Reply { get(call) { page(.ok, ViewerPage.html) } }
+
+    func frontPage(_ call: Call) -> Reply { get(call) { page(.ok, ViewerPage.front) } }
+
+    /// A page for who opened an address in a browser; a problem document for programs.
+    func nothing(_ call: Call, isBroadcast: Bool) -> Reply {
+        guard call.method == .get || call.method == .head, call.headers[.accept]?.contains("text/html") == true else {
+            return notFound
         }
+        return page(.notFound, isBroadcast ? ViewerPage.oldLink : ViewerPage.nothing)
+    }
+
+    private func page(_ status: HTTPResponse.Status, _ html: String) -> Reply {
+        Reply(status, type: "text/html; charset=utf-8", html)
+            .with(.contentSecurityPolicy, Self.policy).with(Header.openerPolicy, "same-origin")
     }
 
     func asset(_ call: Call) -> Reply {

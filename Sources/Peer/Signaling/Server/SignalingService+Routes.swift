@@ -92,12 +92,15 @@ extension SignalingService {
         // RFC 9110 section 9.3.7: the server as a whole.
         case "*" where call.method == .options:
             return Reply(.ok, [.allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"])
-        case nil: return get(call) { Reply(.ok, type: "text/html; charset=utf-8", Self.frontPage) }
+        case nil: return frontPage(call)
         case "_" where call.path.count == 2: return asset(call)
         case "favicon.ico" where call.path.count == 1: return icon(call)
         default: break
         }
-        guard let name = call.path.first, let id = BroadcastID(name), id == configuration.id else { return notFound }
+        guard let name = call.path.first, let id = BroadcastID(name), id == configuration.id else {
+            return nothing(
+                call, isBroadcast: call.path.count == 1 && call.path.first.flatMap { BroadcastID($0) } != nil)
+        }
         if name != id.text {
             let rest = call.path.dropFirst().map { "/" + $0 }.joined()
             return Reply(.temporaryRedirect, [.location: "/" + id.text + rest])
