@@ -260,6 +260,29 @@ import Testing
         #expect(drain(receiver, now).frames == 1)
     }
 
+    /// `drain` claims that each wait ends in the future.
+    @Test func manyMissingPacketsAreGivenUpInOneCall() throws {
+        let receiver = receiver()
+        var now = SimulatedCall.start
+        feed(receiver, try packet(0, timestamp: 1, start: true, marker: true, key: true), now)
+        #expect(drain(receiver, now).frames == 1)
+        for step in 1...4 {
+            now = now + .microseconds(10)
+            feed(receiver, try packet(UInt16(step * 120), timestamp: 2, start: false, marker: false), now)
+            _ = drain(receiver, now)
+        }
+        #expect(receiver.statistics.lost == 4 * 119)
+        let asked = receiver.statistics.nacks
+        now = now + .seconds(6)
+        _ = drain(receiver, now)
+        // Nothing is missing any more.
+        for _ in 0..<100 {
+            now = now + .milliseconds(20)
+            _ = drain(receiver, now)
+        }
+        #expect(receiver.statistics.nacks <= asked + 1)
+    }
+
     @Test func whoJoinsInTheMiddleAsksAtOnceAndShowsNothingBeforeAKeyFrame() throws {
         let receiver = receiver()
         let now = SimulatedCall.start

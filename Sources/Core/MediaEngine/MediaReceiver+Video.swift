@@ -95,6 +95,9 @@ extension MediaReceiver {
         gate.hold(until: begun + max(.milliseconds(300), nacks.roundTrip * 2))
     }
 
+    /// After so long a missing packet is given up for good.
+    private static let longestPatience = MediaDuration.seconds(5)
+
     /// How long a missing packet is waited for until a key frame is asked for; shorter where a cheaper frame will do.
     var patience: MediaDuration {
         canRecover
@@ -117,13 +120,13 @@ extension MediaReceiver {
     func checkPatience(_ now: MediaInstant) {
         guard let first = nacks.first else { return }
         if now >= giveUpTime(first) { gate.need(now: now) }
-        if now - first.since >= .seconds(5) { nacks.forget(before: first.sequence &+ 1) }
+        nacks.forget(since: now - Self.longestPatience)
     }
 
     /// When `checkPatience` has something to do.
     var patienceDeadline: MediaInstant {
         guard let first = nacks.first, video != nil else { return .distantFuture }
-        return gate.isNeeded ? first.since + .seconds(5) : giveUpTime(first)
+        return gate.isNeeded ? first.since + Self.longestPatience : giveUpTime(first)
     }
 
     /// The next frame, if one is there.

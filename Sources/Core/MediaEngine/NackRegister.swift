@@ -100,6 +100,13 @@ struct NackRegister {
 
     private func repeatsUnasked(_ now: MediaInstant) -> Bool { lastUnasked.map { now - $0 < .seconds(10) } ?? false }
 
+    /// Packets that have been missing since then or longer are given up.
+    mutating func forget(since moment: MediaInstant) {
+        var gone = 0
+        while gone < count, entries[gone].since <= moment { gone &+= 1 }
+        if gone > 0 { forget(before: entries[gone &- 1].sequence &+ 1) }
+    }
+
     /// Nothing before this packet matters any more.
     mutating func forget(before sequence: Int64) {
         var gone = 0
