@@ -41,6 +41,10 @@ let package = Package(
         .systemLibrary(name: "AllocationCounts"),
         // Links to the package's own sources: depending on the package itself would build all that it depends on.
         .target(name: "MediaCore", swiftSettings: settings),
+        .target(name: "RTPWire", dependencies: ["MediaCore"], swiftSettings: settings),
+        .target(name: "MediaEngine", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
+        .executableTarget(
+            name: "control-bench", dependencies: ["MediaCore", "RTPWire", "MediaEngine"], swiftSettings: settings),
         .systemLibrary(name: "CVPX", pkgConfig: "vpx"),
         .target(name: "VPXCodec", dependencies: ["MediaCore", "CVPX"], swiftSettings: settings),
         .executableTarget(name: "codec-bench", dependencies: ["MediaCore", "VPXCodec"], swiftSettings: settings),

@@ -91,7 +91,8 @@ import Testing
         expect(sent.takeUnreported(before: start + 5) == 400)
         expect(sent.takeUnreported(before: start + 5) == 0)
         expect(sent.takeUnreported(before: start + 2) == 0)
-        #expect(sent.isRecent(start, now: .at(9_000)) && !sent.isRecent(start, now: .at(11_000)))
+        expect(sent.recent(now: .at(9_000)) == start..<start + 10)
+        expect(sent.recent(now: .at(11_000)).isEmpty)
     }
 
     @Test func ofWhatIsForgottenNothingIsCounted() {

@@ -84,7 +84,7 @@ private func expectSame(_ arrivals: [TransportArrival], base: Int64, _ bytes: [U
         for chunk in chunks { body += [UInt8(chunk >> 8), UInt8(chunk & 0xFF)] }
         body += deltas
         while body.count % 4 != 0 { body.append(0) }
-        return [0x8F, 205, 0, UInt8(body.count / 4)] + body
+        return [0x8F, 205, UInt8((body.count / 4) >> 8), UInt8(body.count / 4 & 0xFF)] + body
     }
 
     private func isReceived(_ bytes: [UInt8]) throws -> [Bool] { try read(bytes).map { $0.ticks != nil } }
@@ -132,6 +132,35 @@ private func expectSame(_ arrivals: [TransportArrival], base: Int64, _ bytes: [U
         // The first delta, from the reference time, is 1,000 - 3 * 256; so all are small and one run says so.
         #expect(result.bytes.count == 4 + 16 + 2 + 50)
         try expectSame(arrivals, base: base, result.bytes)
+    }
+
+    /// After so many statuses come the same ones, whether they were read or skipped.
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func skippedStatusesAreAsIfTheyHadBeenRead(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var chunks: [UInt16] = []
+        for _ in 0..<30 {
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: chunks.append(UInt16.random(in: 0...2_000, using: &random))
+            case 1: chunks.append(0x2000 | UInt16.random(in: 0...5, using: &random))
+            case 2: chunks.append(0x8000 | UInt16.random(in: 0...0x3FFF, using: &random))
+            default: chunks.append(0xC000 | UInt16.random(in: 0...0x3FFF, using: &random) & 0x1555)
+            }
+        }
+        chunks.append(0x1FFF)
+        let deltas = (0..<700).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let bytes = packet(UInt16.random(in: 1...8_000, using: &random), chunks: chunks, deltas: deltas)
+        try packets(bytes) { found throws in
+            guard case .transportFeedback(let feedback) = try #require(found.first) else { return }
+            let all = Array(feedback)
+            for _ in 0..<50 {
+                let count = Int.random(in: 0...(all.count + 2), using: &random)
+                var iterator = feedback.makeIterator()
+                iterator.skip(count / 2)
+                iterator.skip(count - count / 2)
+                #expect(iterator.next() == (count < all.count ? all[count] : nil))
+            }
+        }
     }
 
     @Test func lossAtTheStartAndInTheMiddleIsReported() throws {

@@ -3,28 +3,49 @@ import RTPWire
 
 extension MediaSender {
     /// Takes one RTCP datagram in, compound or reduced-size, with SRTCP's protection removed.
+    ///
+    /// What the messages claim to be about does not decide the work: it is bounded by `ControlBudget`, and what is over is counted
+    /// and dropped. Of transport-wide feedback one message a datagram is used.
     public func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
         var packets = RTCPIterator(bytes)
         var hasMore = true
         offeredReference = nil
+        hasFeedbackInDatagram = false
         while hasMore {
             do throws(RTPMalformed) {
-                guard let packet = try packets.next() else { return }
+                guard let packet = try packets.next(), spend(ControlBudget.packet, now) else { return }
                 handle(packet, now)
             } catch {
                 counters.malformedControl &+= 1
                 hasMore = error.reason != .truncated && error.reason != .version && error.reason != .rtcpLength
+                hasMore = spend(ControlBudget.packet, now) && hasMore
             }
         }
     }
 
+    /// - Returns: false if that is more than the peer may have done now.
+    private func spend(_ units: Int, _ now: MediaInstant) -> Bool {
+        guard controlBudget.take(units, now: now) else {
+            counters.controlOverBudget &+= 1
+            return false
+        }
+        counters.controlWork &+= units
+        return true
+    }
+
+    private func handle(_ blocks: ReportBlocks, _ now: MediaInstant) {
+        guard spend(blocks.count &* ControlBudget.block, now) else { return }
+        for block in blocks { handle(block, now) }
+    }
+
     private func handle(_ packet: RTCPPacket, _ now: MediaInstant) {
         switch packet {
-        case .receiverReport(let report): for block in report.blocks { handle(block, now) }
-        case .senderReport(let report): for block in report.blocks { handle(block, now) }
+        case .receiverReport(let report): handle(report.blocks, now)
+        case .senderReport(let report): handle(report.blocks, now)
         case .nack(let nack):
             guard nack.mediaSSRC == parameters.video?.ssrc else { return counters.foreignControl &+= 1 }
             lastHeard = now
+            guard spend(nack.count, now) else { return }
             handle(nack, now)
         case .pictureLoss(let loss):
             guard loss.mediaSSRC == parameters.video?.ssrc else { return counters.foreignControl &+= 1 }
@@ -46,7 +67,7 @@ extension MediaSender {
             noteAcknowledged()
         case .transportFeedback(let feedback): handle(feedback, now)
         case .bitrateEstimate(let estimate):
-            if !parameters.hasTransportFeedback {
+            if !parameters.hasTransportFeedback, spend(ControlBudget.block, now) {
                 controller.noteReported(estimate.bitrate, now: now, roundTrip: roundTrip)
             }
         case .extendedReport(let report):
@@ -147,17 +168,24 @@ extension MediaSender {
 
     private func handle(_ feedback: TransportFeedback, _ now: MediaInstant) {
         counters.feedbackPackets &+= 1
+        let first = sent.unwrapped(feedback.base)
+        let recent = sent.recent(now: now)
+        // A list longer than what is remembered is invented. Of any other the part is used that is about packets which were sent.
+        let isUsable = !hasFeedbackInDatagram && feedback.statusCount <= sent.capacity
+        let known = isUsable ? (first..<first &+ Int64(feedback.statusCount)).clamped(to: recent) : 0..<0
+        hasFeedbackInDatagram = true
+        counters.feedbackUnknown &+= feedback.statusCount &- known.count
+        guard !known.isEmpty, spend(ControlBudget.feedback &+ known.count, now) else { return }
         let offset = sent.clockOffset(feedback.referenceTime)
         var received = 0
         var lost = 0
         var newestSent: MediaInstant?
         var isStale = true
-        var unreported = sent.extended(feedback.base).map { sent.takeUnreported(before: $0) } ?? 0
-        for status in feedback {
-            guard let sequence = sent.extended(status.sequence), sent.isRecent(sequence, now: now) else {
-                counters.feedbackUnknown &+= 1
-                continue
-            }
+        var unreported = known.lowerBound == first ? sent.takeUnreported(before: first) : 0
+        var statuses = feedback.makeIterator()
+        statuses.skip(Int(known.lowerBound &- first))
+        for sequence in known {
+            guard let status = statuses.next() else { break }
             sent.noteReported(sequence)
             pathLoss.note(isLost: status.arrival == nil)
             switch sent.take(sequence, hasArrived: status.arrival != nil) {

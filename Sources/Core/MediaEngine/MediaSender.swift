@@ -36,6 +36,9 @@ public final class MediaSender {
     var recoveryNeeded: UInt32?
     /// What the datagram at hand has named before it asks for a key frame.
     var offeredReference: UInt32?
+    /// The datagram at hand had transport-wide feedback already.
+    var hasFeedbackInDatagram = false
+    var controlBudget: ControlBudget
     var repairsPreferredSince: MediaInstant?
     var lastKeyframe: MediaInstant?
     var keyframeLastSequence: Int64 = 0
@@ -81,6 +84,7 @@ public final class MediaSender {
             now: now)
         toldEstimate = controller.estimate
         pacer = Pacer(rate: Bitrate(bitsPerSecond: parameters.startBitrate.bitsPerSecond / 2 &* 5), now: now)
+        controlBudget = ControlBudget(now: now)
         nextReport = now
         lastHeard = now
     }
@@ -118,6 +122,7 @@ public final class MediaSender {
             // Nothing refers to a frame above the base.
             guard layer == 0 else { return }
             isKeyframeNeeded = true
+            hasGap = true
             ledger.removeAll()
             return
         }
@@ -133,6 +138,7 @@ public final class MediaSender {
         if isKeyframe {
             counters.keyframes &+= 1
             isKeyframeNeeded = false
+            hasGap = false
             ledger.noteKeyframe(references.number, pictureID: cut.pictureID, now: now)
         } else {
             if source?.isAcknowledged == true { counters.recoveries &+= 1 }
@@ -156,6 +162,9 @@ public final class MediaSender {
 
     /// Frames of which the last packet has left.
     public internal(set) var framesLeft = 0
+
+    /// A frame of the base was refused, and no key frame has followed yet: the other side cannot know that one is missing.
+    public private(set) var hasGap = false
 
     /// Packets of frames wait for the pacer.
     public var hasFramesWaiting: Bool { !history.isEmpty }

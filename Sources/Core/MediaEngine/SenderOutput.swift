@@ -58,8 +58,12 @@ public struct SenderStatistics: Equatable, Sendable {
     /// Acknowledgements of pictures that are not kept, or without that having been agreed.
     public var referencesUnknown = 0
     public var feedbackPackets = 0
-    /// Statuses of packets that were never sent or are long forgotten.
+    /// Statuses of packets that were never sent or are long forgotten, and those of feedback that was not used.
     public var feedbackUnknown = 0
+    /// Units of work that RTCP made, see `ControlBudget`: bounded for each second.
+    public var controlWork = 0
+    /// RTCP packets, or the rest of a datagram, that were dropped because the peer had made too much work already.
+    public var controlOverBudget = 0
     /// RTCP packets that were malformed or about streams that are not ours.
     public var malformedControl = 0
     public var foreignControl = 0

@@ -23,6 +23,8 @@ struct SentPackets {
     private let first: Int64
     /// Everything before this has been spoken of or given up.
     private var reported: Int64 = .min
+    /// The oldest packet that left within the last 10 s. Moves only forwards.
+    private var oldestRecent: Int64
     /// Unwraps the 24 bits of the other side's clock.
     private var lastReference: Int64?
 
@@ -32,6 +34,7 @@ struct SentPackets {
         mask = Int64(capacity - 1)
         nextSequence = first
         self.first = first
+        oldestRecent = first
     }
 
     /// - Returns: the number that the packet is to carry.
@@ -55,14 +58,26 @@ struct SentPackets {
     /// Feedback on what left longer ago says nothing about the path as it is.
     private static let memory = MediaDuration.seconds(10)
 
-    func isRecent(_ sequence: Int64, now: MediaInstant) -> Bool {
-        now - entries[Int(sequence & mask)].sent <= Self.memory
+    /// So many packets are remembered.
+    var capacity: Int { entries.count }
+
+    /// The packets of which feedback is of use: remembered, and sent within the last 10 s.
+    mutating func recent(now: MediaInstant) -> Range<Int64> {
+        oldestRecent = max(oldestRecent, nextSequence &- Int64(entries.count))
+        while oldestRecent < nextSequence, now - entries[Int(oldestRecent & mask)].sent > Self.memory {
+            oldestRecent &+= 1
+        }
+        return oldestRecent..<nextSequence
+    }
+
+    /// A number out of feedback, unwrapped next to the newest packet. It may never have been sent.
+    func unwrapped(_ number: SequenceNumber) -> Int64 {
+        nextSequence &- 1 &+ Int64(SequenceNumber(truncating: nextSequence &- 1).distance(to: number))
     }
 
     /// The number that a status speaks of; nil if it was never sent or is forgotten.
     func extended(_ number: SequenceNumber) -> Int64? {
-        let last = SequenceNumber(truncating: nextSequence &- 1)
-        let sequence = nextSequence &- 1 &+ Int64(last.distance(to: number))
+        let sequence = unwrapped(number)
         guard sequence >= first, sequence < nextSequence, entries[Int(sequence & mask)].sequence == sequence else {
             return nil
         }

@@ -19,6 +19,16 @@ public struct Nack: Sequence {
         entries = reader.rest()
     }
 
+    /// Of the numbers.
+    public var count: Int {
+        var reader = ByteReader(entries)
+        var count = 0
+        while reader.remaining >= 4, (try? reader.uint16()) != nil, let blp = try? reader.uint16() {
+            count &+= 1 &+ blp.nonzeroBitCount
+        }
+        return count
+    }
+
     public func makeIterator() -> Iterator { Iterator(reader: ByteReader(entries)) }
 
     public struct Iterator: IteratorProtocol {

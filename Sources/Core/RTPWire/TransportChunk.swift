@@ -34,6 +34,11 @@ struct TransportChunk {
         return UInt8(truncatingIfNeeded: word >> UInt16(truncatingIfNeeded: 12 &- 2 &* index) & 3)
     }
 
+    /// How many statuses from an index on say "lost", in a run-length chunk; nil in any other chunk, and at its end.
+    func lostRun(from index: Int) -> Int? {
+        word & 0xE000 == 0 && index < count ? count &- index : nil
+    }
+
     /// How many of the first statuses say "received", and the bytes of their deltas; nil if one is the reserved status.
     func deltaLength(ofFirst statuses: Int) -> (received: Int, bytes: Int)? {
         if word & 0x8000 == 0 {

@@ -95,6 +95,23 @@ public struct TransportFeedback: Sequence {
             self.deltas = deltas
         }
 
+        /// Goes past so many statuses. A run of lost ones costs as much as a single one.
+        public mutating func skip(_ count: Int) {
+            var rest = Swift.min(count, left)
+            while rest > 0 {
+                if let lost = chunk.lostRun(from: index) {
+                    let statuses = Swift.min(lost, rest)
+                    index &+= statuses
+                    left &-= statuses
+                    sequence = sequence.advanced(by: statuses)
+                    rest &-= statuses
+                } else {
+                    guard next() != nil else { return }
+                    rest &-= 1
+                }
+            }
+        }
+
         public mutating func next() -> Status? {
             guard left > 0 else { return nil }
             while index >= chunk.count {
