@@ -38,6 +38,28 @@ import Testing
         }
     }
 
+    /// Slow whenever it is with the others, and fast whenever it is not.
+    @Test func whoGoesBackAndForthReturnsLaterAndLeavesSooner() {
+        var plan = ViewerPlan()
+        var time = 0
+        var spells: [Double] = []
+        for _ in 0..<5 {
+            for rate in [1_000, 9_000] {
+                let start = time
+                while !plan.update(
+                    rate: .kilobits(rate), fastest: fast, demand: .kilobits(9_000), now: .at(time))
+                { time += 100 }
+                spells.append(Double(time - start) / 1_000)
+            }
+        }
+        #expect(spells == [3, 5, 3, 10, 1.5, 20, 0.8, 40, 0.4, 40])
+        // A minute with the others makes up for it.
+        _ = moves(&plan, 9_000, demand: 9_000, from: time / 1_000 + 1, seconds: 60)
+        let again = moves(&plan, 1_000, demand: 9_000, from: time / 1_000 + 62, seconds: 4)
+        #expect(again == [3])
+        expect(moves(&plan, 9_000, demand: 9_000, from: time / 1_000 + 70, seconds: 10) == [5])
+    }
+
     @Test func whoIsCutOffAnywayMovesAtOnce() {
         var plan = ViewerPlan()
         expect(moves(&plan, 1_000, demand: 2_000, seconds: 5, isCutOff: true) == [0])

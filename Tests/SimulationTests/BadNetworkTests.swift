@@ -75,6 +75,24 @@ import Testing
         #expect(gap <= 60 && concealed <= 60)
     }
 
+    /// What one viewer asks for costs the others, and has a budget. Losses alone, however bad, stay below it.
+    @Test(
+        arguments: cases.filter { $0.percent >= 10 } + [Case(percent: 25, burst: 150, roundTrip: 200, freeze: 0...0)],
+        [true, false])
+    func whoSharesAnEncodingGetsWhatItWouldAlone(one: Case, hasReferences: Bool) {
+        for seed in [1, 2] as [UInt64] {
+            let calls = [false, true].map { isShared in
+                let call = Self.call(one, seed: seed, hasReferences: hasReferences)
+                call.isShared = isShared
+                call.run(for: .seconds(30))
+                return call
+            }
+            print("shared", one, hasReferences, calls.map { $0.summary })
+            #expect(calls[1].shown.count >= calls[0].shown.count)
+            #expect(calls[1].longestFreeze <= calls[0].longestFreeze)
+        }
+    }
+
     /// The same losses with key frames alone: what is sent instead is far smaller, and what was sharp stays so.
     @Test func recoveriesReplaceKeyFrames() {
         var keyframes = (with: 0, without: 0)

@@ -33,6 +33,9 @@ final class SimulatedCall: SimulatedParty {
     /// Looks at what leaves the sender.
     var watch: ((_ packet: UnsafeRawBufferPointer) -> Void)?
     var hasAudio = false
+    /// Others watch the same encoding, so this viewer's requests have a budget.
+    var isShared = false
+    private var keyframeBudget = KeyframeBudget()
 
     private(set) var shown: [Shown] = []
     private(set) var damaged = 0
@@ -253,9 +256,11 @@ final class SimulatedCall: SimulatedParty {
                     watch?(packet)
                     forward.send(packet, now: now)
                 case .event(.keyframeNeeded):
+                    guard sender.hasGap || keyframeBudget.take(.key, isShared: isShared, now: now) else { continue }
                     needsKeyframe = true
                     if case .still = plan { nextFrame = min(nextFrame, now + .milliseconds(50)) }
                 case .event(.recoveryNeeded(let number)):
+                    guard keyframeBudget.take(.recovery, isShared: isShared, now: now) else { continue }
                     if references.canRecover(from: number) { references.wanted = number } else { needsKeyframe = true }
                     if case .still = plan { nextFrame = min(nextFrame, now + .milliseconds(50)) }
                 case .event(.estimateChanged(let estimate)): estimates.append((now, estimate))

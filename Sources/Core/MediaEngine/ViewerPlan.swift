@@ -15,6 +15,10 @@ public struct ViewerPlan: Sendable {
     private var lowSince: MediaInstant?
     private var highSince: MediaInstant?
     private var idleSince: MediaInstant?
+    /// When it came back to the main encoding.
+    private var returned: MediaInstant?
+    /// How often it has left the main encoding soon after it had come back: each time doubles the patience with it.
+    private var relapses: Int64 = 0
 
     /// How many times slower than the fastest a viewer is who gets the lower encoding, and how many times who leaves it.
     static let (split, join) = (3.0, 2.0)
@@ -22,6 +26,9 @@ public struct ViewerPlan: Sendable {
     static let joinPatience = MediaDuration.seconds(5)
     /// How long the main encoding has to take little until its slow viewers come back to it.
     static let idlePatience = MediaDuration.seconds(30)
+    /// Who leaves the main encoding again within this time has moved too early.
+    static let relapseTime = MediaDuration.seconds(60)
+    static let mostRelapses: Int64 = 3
 
     public init() {}
 
@@ -43,19 +50,28 @@ public struct ViewerPlan: Sendable {
             highSince = nil
             idleSince = nil
             lowSince = ratio > Self.split && share > 0.6 ? lowSince ?? now : nil
-            if let lowSince, isCutOff || now - lowSince >= Self.patience { target = .low }
+            let isRelapse = returned.map { now - $0 < Self.relapseTime } ?? false
+            if let lowSince, isCutOff || (now - lowSince) * (isRelapse ? factor : 1) >= Self.patience {
+                target = .low
+                relapses = isRelapse ? min(relapses + 1, Self.mostRelapses) : 0
+            }
         case .low:
             lowSince = nil
             highSince = ratio < Self.join ? highSince ?? now : nil
             idleSince = share < 0.3 ? idleSince ?? now : nil
-            if highSince.map({ now - $0 >= Self.joinPatience }) ?? false
-                || idleSince.map({ now - $0 >= Self.idlePatience }) ?? false
+            if highSince.map({ now - $0 >= Self.joinPatience * factor }) ?? false
+                || idleSince.map({ now - $0 >= Self.idlePatience * factor }) ?? false
             {
                 target = .main
+                returned = now
             }
         }
         return target != before
     }
+
+    /// 1, 2, 4 or 8. Each move costs the others a key frame and seconds of a lower rate, so a viewer whose rate goes up and down
+    /// returns later and leaves sooner.
+    private var factor: Int64 { 1 << relapses }
 
     /// A key frame of an encoding is there.
     /// - Returns: true if the viewer goes on with it.

@@ -398,13 +398,26 @@ final class Broadcast: ViewerConnectionDelegate {
     }
 
     func viewerNeedsKeyframe(_ connection: ViewerConnection) {
-        keyframe?(connection.plan.target, connection.lacksPicture)
+        let encoding = connection.plan.target
+        guard connection.mayHave(.key, isShared: isShared(encoding), now: NetworkLoop.now()) else { return }
+        keyframe?(encoding, connection.lacksPicture)
+    }
+
+    /// More than one viewer gets this encoding, or is about to.
+    private func isShared(_ encoding: EncodingID) -> Bool {
+        var count = 0
+        for viewer in viewers.values where viewer.isReceiving {
+            count += viewer.plan.encoding == encoding || viewer.plan.target == encoding ? 1 : 0
+        }
+        return count > 1
     }
 
     func viewerNeedsRecovery(_ connection: ViewerConnection, from number: UInt32) {
         // On its way to another encoding it will get a key frame anyway.
-        guard connection.plan.encoding == connection.plan.target else { return viewerNeedsKeyframe(connection) }
-        recovery?(connection.plan.encoding, number)
+        let encoding = connection.plan.encoding
+        guard encoding == connection.plan.target else { return viewerNeedsKeyframe(connection) }
+        guard connection.mayHave(.recovery, isShared: isShared(encoding), now: NetworkLoop.now()) else { return }
+        recovery?(encoding, number)
     }
 
     func viewerIsInterrupted(_ connection: ViewerConnection) {

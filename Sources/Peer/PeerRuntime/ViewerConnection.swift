@@ -33,6 +33,7 @@ final class ViewerConnection: SecureTransportDelegate {
     private var gate = FrameGate()
     private var holds = HoldMeter()
     private(set) var plan = ViewerPlan()
+    private var keyframes = KeyframeBudget()
     private let loop: NetworkLoop
     private let transport: SecureTransport
     private let sender: MediaSender
@@ -90,6 +91,13 @@ final class ViewerConnection: SecureTransportDelegate {
         guard let connected, sender.hasReferences, !sender.hasAcknowledged else { return false }
         return NetworkLoop.now() - connected < .seconds(3)
     }
+
+    /// Whether a frame that it asks for is made; a newcomer's always is, and so is one that this side owes it.
+    /// - Parameter isShared: others get the same encoding, and would pay for it.
+    func mayHave(_ frame: KeyframeBudget.Frame, isShared: Bool, now: MediaInstant) -> Bool {
+        sender.hasGap || keyframes.take(frame, isShared: isShared && !lacksPicture, now: now)
+    }
+
     private var connected: MediaInstant?
     var badPackets: Int { transport.badPackets }
     var path: String { transport.path }

@@ -1,0 +1,63 @@
+import Glibc
+import MediaCore
+import OpusCodec
+import Signaling
+import TestSource
+import Testing
+import VPXCodec
+
+@testable import PeerRuntime
+
+/// A viewer that is never content with what it gets, beside one that is.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct DemandingViewerTests {
+    @Test func aViewerThatAsksForKeyFramesAllTheTimeGetsFewerAndFewer() async throws {
+        let host = try HostSession(
+            configuration: .init(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
+                maximumBitrate: .kilobits(8_000), mood: nil, name: nil),
+            identity: try .ephemeral(), source: TestPicture(framesPerSecond: 30), encoder: VP8Encoder(), audio: [],
+            door: { _ in .accepted }, emit: { _ in })
+        let link = try await host.start()
+        let seen = Seen()
+        let content = try watcher(link, seen)
+        let demanding = WatchSession(
+            link: link, identity: try .ephemeral(), name: "demanding",
+            playback: .init(
+                decoder: { () throws(CodecFailure) in HopelessDecoder() }, sink: Seen(),
+                audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { nil }),
+            emit: { _ in })
+        let tasks = [content, demanding].map { viewer in Task { await viewer.run() } }
+        #expect(await seen.wait { $0.counters.count >= 5 })
+        var before = try #require(await host.statistics())
+        while before.keyframeRequests < 3 {
+            let count = seen.state.counters.count
+            #expect(await seen.wait { $0.counters.count > count })
+            before = try #require(await host.statistics())
+        }
+        let start = Self.seconds()
+        while Self.seconds() - start < 12 {
+            let count = seen.state.counters.count
+            #expect(await seen.wait { $0.counters.count > count })
+        }
+        let after = try #require(await host.statistics())
+        // It asked each second at least, and got what it asked for after 1, 2, 4 and 8 s at most, and one of before.
+        #expect(after.keyframeRequests - before.keyframeRequests >= 10)
+        #expect(after.video.keyframes - before.video.keyframes <= 6)
+        for viewer in [content, demanding] { viewer.leave() }
+        for task in tasks { #expect(await task.value.code == .stopped) }
+        await host.stop(EndReason(.stopped, "done"))
+    }
+
+    private static func seconds() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}
+
+private final class HopelessDecoder: VideoDecoder {
+    func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Picture? {
+        throw CodecFailure(code: 1, message: "nothing is good enough")
+    }
+}
