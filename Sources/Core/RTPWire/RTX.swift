@@ -48,7 +48,7 @@ public enum RTX {
         let old = original.extensions
         let isLong = old.profile == 0x1000 || mid.id > 14 || length > 16
         let form: UInt16 = isLong ? 0x1000 : 0xBEDE
-        if old.profile == 0 {
+        if original.headerLength == RTPHeader.length &+ original.csrcCount &* 4 {
             writer.patch(uint8: 0x90 | UInt8(truncatingIfNeeded: original.csrcCount), at: 0)
             try writer.write(uint16: form)
             try writer.write(uint16: 0)

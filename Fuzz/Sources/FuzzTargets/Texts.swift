@@ -1,0 +1,57 @@
+import Links
+import SessionDescription
+
+private func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
+
+func fuzzOffer(_ bytes: UnsafeRawBufferPointer) {
+    let text = text(bytes)
+    _ = try? SessionDescription.parse(text)
+    _ = FingerprintText.only(in: text)
+    guard let offer = try? ViewerOffer(text) else { return }
+    guard let credentials = ICECredentials(usernameFragment: "abcd", password: "abcdefghijklmnopqrstuvwx"),
+        let fingerprint = Fingerprint(sha256: [UInt8](repeating: 7, count: 32))
+    else { fatalError("credentials of our own") }
+    let media = HostMedia(
+        credentials: credentials, fingerprint: fingerprint, candidates: [], endsCandidates: true, videoSSRC: 1,
+        rtxSSRC: 2, audio: [HostAudioTrack(ssrc: 3, label: "system")], cname: "host", streamID: "share", sessionID: 1,
+        name: "fuzz")
+    // Whatever was offered, the answer to it is SDP.
+    let answer = answer(to: offer, media)
+    guard (try? SessionDescription.parse(answer)) != nil else { fatalError("an answer that is no SDP:\n\(answer)") }
+    _ = try? HostAnswer(answer)
+}
+
+func fuzzAnswer(_ bytes: UnsafeRawBufferPointer) { _ = try? HostAnswer(text(bytes)) }
+
+func fuzzFragment(_ bytes: UnsafeRawBufferPointer) {
+    guard let fragment = try? TrickleFragment.parse(text(bytes)) else { return }
+    require(fragment.candidates.usable.count <= 40, "candidates of a fragment")
+    guard let again = try? TrickleFragment.parse(fragment.serialised) else { fatalError("a fragment that was written") }
+    require(again.credentials == fragment.credentials, "credentials of a fragment")
+    // Two that differ in what is not written are one.
+    require(
+        Set(again.candidates.usable.map(\.text)) == Set(fragment.candidates.usable.map(\.text)),
+        "candidates that were written")
+}
+
+func fuzzCandidate(_ bytes: UnsafeRawBufferPointer) {
+    let text = text(bytes)
+    if let candidate = ICECandidate(text) {
+        // Half of a related address is left away.
+        require(ICECandidate(candidate.text)?.text == candidate.text, "a candidate that was written: \(candidate.text)")
+        _ = candidate.isUsable
+    }
+    if let address = IPAddress(text) { _ = address.isUnicast }
+    _ = Fingerprint(text)
+}
+
+func fuzzLink(_ bytes: UnsafeRawBufferPointer) {
+    let text = text(bytes)
+    if let link = try? Link(parsing: text) {
+        require((try? Link(parsing: link.text)) == link, "a link that was written")
+        require(!link.description.contains(link.text.suffix(60)), "a description with the secret in it")
+    }
+    _ = FingerprintText.parse(text)
+    _ = FingerprintText.only(in: text)
+    _ = BroadcastID(text)
+}
