@@ -86,18 +86,39 @@ import Testing
         // 8 Mbit/s are 1,000 bytes a millisecond: 40 of them at once.
         var atOnce = 0
         while pacer.maySend(now: .at(0)) {
-            pacer.note(bytes: 1_000, now: .at(0))
+            pacer.note(bytes: 1_600, now: .at(0))
             atOnce += 1
         }
-        #expect(atOnce == 40)
+        #expect(atOnce == 25)
         let next = pacer.nextSend(now: .at(0))
         #expect(next > .at(4) && next <= .at(6))
         var step = 0
         while pacer.maySend(now: next) {
-            pacer.note(bytes: 1_000, now: next)
+            pacer.note(bytes: 1_600, now: next)
             step += 1
         }
-        #expect((5...6).contains(step))
+        #expect((3...4).contains(step))
+    }
+
+    @Test func whateverTheRateAThousandPacketsTakeFortyEightMilliseconds() {
+        var pacer = Pacer(rate: .kilobits(10_000_000), now: .at(0))
+        var now = MediaInstant.at(0)
+        var sent = 0
+        var wakes = 0
+        while sent < 1_000 {
+            while sent < 1_000, pacer.maySend(now: now) {
+                pacer.note(bytes: 1_200, now: now)
+                sent += 1
+            }
+            if now == .at(0) { #expect(sent == 32) }
+            guard sent < 1_000 else { break }
+            let next = pacer.nextSend(now: now)
+            #expect(next > now)
+            now = next
+            wakes += 1
+        }
+        #expect(now > .at(47) && now < .at(49))
+        #expect(wakes <= 100)
     }
 
     @Test func theMeanIsTheRate() {

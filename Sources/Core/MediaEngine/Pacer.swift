@@ -4,12 +4,20 @@ import MediaCore
 ///
 /// As long as the debt is below `burst` the next packet may leave at once, so a frame that the rate can carry within 40 ms
 /// is not held at all; what exceeds it leaves in steps of 5 ms.
+///
+/// Whatever the rate, no more than `packetsAtOnce` leave together, and `packetsPerMillisecond` in the long run: a receiver's socket has a
+/// buffer of about 90 packets (208 KiB, of which each packet takes 2,304 bytes), and its program must come to read them.
 struct Pacer {
     static let burst = MediaDuration.milliseconds(40)
     static let step = MediaDuration.milliseconds(5)
+    static let packetsAtOnce = 32
+    static let packetsPerMillisecond = 20
+    /// Packets that one wake-up is worth.
+    static let packetStep = 10
 
     private(set) var rate: Bitrate
     private var debt = 0.0
+    private var packetDebt = 0.0
     private var updated: MediaInstant
 
     init(rate: Bitrate, now: MediaInstant) {
@@ -25,19 +33,29 @@ struct Pacer {
     mutating func note(bytes: Int, now: MediaInstant) {
         drain(now)
         debt += Double(bytes)
+        packetDebt += 1
     }
 
     mutating func maySend(now: MediaInstant) -> Bool {
         drain(now)
-        return debt < bytes(in: Self.burst)
+        return debt < bytes(in: Self.burst) && packetDebt <= Double(Self.packetsAtOnce - 1)
     }
 
     /// When a step's worth may leave again.
     func nextSend(now: MediaInstant) -> MediaInstant {
-        let excess = debt - bytes(in: Self.burst - Self.step)
-        guard excess > 0 else { return now }
-        return updated + rate.duration(ofBytes: Int(excess) + 1)
+        var next = now
+        if debt >= bytes(in: Self.burst) {
+            let excess = debt - bytes(in: Self.burst - Self.step)
+            next = max(next, updated + rate.duration(ofBytes: Int(excess) + 1))
+        }
+        if packetDebt > Double(Self.packetsAtOnce - 1) {
+            let excess = packetDebt - Double(Self.packetsAtOnce - Self.packetStep)
+            next = max(next, updated + MediaDuration(nanoseconds: Int64(excess * Self.nanosecondsPerPacket) + 1))
+        }
+        return next
     }
+
+    private static let nanosecondsPerPacket = 1e6 / Double(packetsPerMillisecond)
 
     private func bytes(in duration: MediaDuration) -> Double {
         Double(rate.bitsPerSecond) / 8 * duration.inSeconds
@@ -46,6 +64,8 @@ struct Pacer {
     private mutating func drain(_ now: MediaInstant) {
         guard now > updated else { return }
         debt = max(0, debt - bytes(in: now - updated))
+        let passed = Double((now - updated).nanoseconds)
+        packetDebt = max(0, packetDebt - passed / Self.nanosecondsPerPacket)
         updated = now
     }
 }
