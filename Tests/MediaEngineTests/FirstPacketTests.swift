@@ -23,7 +23,7 @@ import Testing
             var now = begin
             while now < end {
                 switch sender.poll(now: now, into: buffer) {
-                case .rtp(let length):
+                case .rtp(let length), .protected(let length):
                     let packet = UnsafeRawBufferPointer(rebasing: buffer[..<length])
                     if let view = try? RTPPacketView(packet) { ssrcs.append(view.ssrc) }
                 case .rtcp, .event: break

@@ -40,7 +40,7 @@ import Testing
         buffer.withUnsafeMutableBytes { bytes in
             for _ in 0..<20_000 {
                 switch sender.poll(now: now, into: bytes) {
-                case .rtp(let length):
+                case .rtp(let length), .protected(let length):
                     result.packets.append(Array(bytes[0..<length]))
                     result.bytes += length
                 case .event(.keyframeNeeded): result.keyframes += 1

@@ -53,7 +53,8 @@ import Testing
         buffer.withUnsafeMutableBytes { bytes in
             for _ in 0..<20_000 {
                 switch sender.poll(now: now, into: bytes) {
-                case .rtp(let length), .rtcp(let length): result.append(Array(bytes[0..<length]))
+                case .rtp(let length), .protected(let length), .rtcp(let length):
+                    result.append(Array(bytes[0..<length]))
                 case .event: break
                 case .wait(let until, _):
                     #expect(until > now)
@@ -166,7 +167,7 @@ import Testing
             buffer.withUnsafeMutableBytes { bytes in
                 for _ in 0..<2_000 where !done {
                     switch sender.poll(now: now, into: bytes) {
-                    case .rtp(let length): sent += length
+                    case .rtp(let length), .protected(let length): sent += length
                     case .event(.keyframeNeeded): keyframes += 1
                     case .rtcp, .event: break
                     case .wait: done = true

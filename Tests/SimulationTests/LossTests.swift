@@ -94,6 +94,28 @@ import Testing
         print(call.summary)
         #expect(call.shown.count >= call.made.count - 8)
         #expect(call.longestFreeze <= .milliseconds(400))
+        #expect(call.protectedTwice == 0 && call.alteredRepeats == 0)
+    }
+
+    /// Two round trips: the gap is seen and asked for, and once more.
+    @Test(arguments: [(true, 62), (false, 63)] as [(Bool, UInt64)])
+    func withoutRetransmissionStreamAllIsRepeatedWithinTwoRoundTrips(hasTransportFeedback: Bool, seed: UInt64) {
+        var options = SimulatedCall.Options()
+        options.hasRTX = false
+        options.hasTransportFeedback = hasTransportFeedback
+        let call = SimulatedCall(
+            seed: seed, .init(delay: .milliseconds(40), lossPercent: 3), back: .init(delay: .milliseconds(40)),
+            plan: .steady(perSecond: 30, bytes: 6_000), options: options)
+        call.run(for: .seconds(20))
+        print(call.summary)
+        #expect(call.sender.statistics.retransmissions > 80 && call.receiver.statistics.keyframeRequests == 0)
+        #expect(call.keyframesMade == 1 && call.shown.count >= call.made.count - 8)
+        // A gap shows with the next frame. Some packets are lost twice, and requests too.
+        #expect(call.latency(percentile: 0.98) <= .milliseconds(40 + 33 + 2 * 80))
+        #expect(call.latency(percentile: 1) <= .milliseconds(40 + 33 + 3 * 80))
+        #expect(call.protectedTwice == 0 && call.alteredRepeats == 0)
+        // What it repeats is not taken for the path's state.
+        #expect(call.sender.estimate >= .kilobits(2_000))
     }
 }
 

@@ -119,6 +119,7 @@ import Testing
     func aReceiversEstimateIsKeptTo(hasTransportFeedback: Bool) throws {
         var options = SimulatedCall.Options()
         options.hasTransportFeedback = hasTransportFeedback
+        options.hasBitrateEstimate = true
         let call = SimulatedCall(
             seed: 11, .init(delay: .milliseconds(25), rate: .kilobits(5_000)),
             plan: .camera(perSecond: 30, limit: .kilobits(8_000)), options: options)

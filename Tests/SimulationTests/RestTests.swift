@@ -5,17 +5,59 @@ import Testing
 /// A screen that rests costs nothing, and numbers that wrap are not noticed.
 @Suite struct RestTests {
     @Test func tenMinutesOfRestCostAReportASecondFromEachSide() {
-        let call = SimulatedCall(seed: 1, plan: .still)
+        var options = SimulatedCall.Options()
+        options.hasReferences = true
+        let call = SimulatedCall(seed: 1, plan: .still, options: options)
         call.run(for: .seconds(5))
         let before = (call.forward.carried, call.backward.carried, call.polls, call.forward.carriedBytes)
         call.run(for: .seconds(600))
         print(call.summary)
-        #expect(call.shown.count == 1)
+        #expect(call.shown.count == 1 && call.shownAgain.isEmpty)
         #expect(call.forward.carried - before.0 <= 620)
         #expect(call.backward.carried - before.1 <= 620)
         #expect(call.polls - before.2 <= 6 * 1_240)
         // Under 1 kbit/s.
         #expect((call.forward.carriedBytes - before.3) * 8 / 600 <= 1_000)
+    }
+
+    /// Chromium and Firefox ask for a key frame when nothing has come for 3 s.
+    @Test(arguments: [(0.0, true, true), (5, true, true), (0, false, false), (5, true, false)])
+    func aForeignViewerIsShownTheLastPictureAgainEachTwoSeconds(
+        percent: Double, hasRTX: Bool, hasTransportFeedback: Bool
+    ) {
+        var options = SimulatedCall.Options()
+        options.hasRTX = hasRTX
+        options.hasTransportFeedback = hasTransportFeedback
+        let call = SimulatedCall(
+            seed: 2, .init(delay: .milliseconds(25), lossPercent: percent), plan: .still, options: options)
+        call.run(for: .seconds(5))
+        let (shown, bytes) = (call.shownAgain.count, call.forward.carriedBytes)
+        call.run(for: .seconds(60))
+        print(call.summary, "again", call.shownAgain.count)
+        #expect(call.keyframesMade == 1 && call.shown.count == 1 && call.damaged == 0)
+        #expect(call.shownAgain.count - shown >= 28)
+        let gaps = zip(call.shownAgain, call.shownAgain.dropFirst()).map { $1 - $0 }
+        #expect((gaps.max() ?? .seconds(60)) <= .milliseconds(percent > 0 ? 2_900 : 2_500))
+        #expect((call.forward.carriedBytes - bytes) * 8 / 60 < 20_000)
+        // It is no change of the picture.
+        #expect(call.sender.statistics.frames == 1 && call.sender.framesLeft == 1)
+    }
+
+    /// A frame that shows the last base must not take back what layer 1 has shown since.
+    @Test func nothingIsShownAgainWhileTheLastFrameWasOfLayerOne() {
+        let call = SimulatedCall(seed: 3, plan: .still)
+        call.run(for: .seconds(1))
+        let upper = SimulatedPictures.make(0, isKeyframe: false, length: 900)
+        upper.withUnsafeBytes {
+            call.sender.handleFrame($0, isKeyframe: false, layer: 1, captured: call.now, now: call.now)
+        }
+        call.run(for: .seconds(10))
+        #expect(call.shownAgain.isEmpty && call.sender.statistics.skipFrames == 0)
+        upper.withUnsafeBytes {
+            call.sender.handleFrame($0, isKeyframe: false, layer: 0, captured: call.now, now: call.now)
+        }
+        call.run(for: .seconds(5))
+        #expect(call.sender.statistics.skipFrames == 2)
     }
 
     @Test func sequenceNumbersWrapUnnoticed() {

@@ -36,6 +36,8 @@ final class SimulatedCall: SimulatedParty {
     /// Others watch the same encoding, so this viewer's requests have a budget.
     var isShared = false
     private var keyframeBudget = KeyframeBudget()
+    /// Bytes of a sound packet where the sender leaves room for it.
+    var soundBytes = 120
 
     private(set) var shown: [Shown] = []
     private(set) var damaged = 0
@@ -46,6 +48,14 @@ final class SimulatedCall: SimulatedParty {
     private(set) var polls = 0
     private(set) var keyframesMade = 0
     private(set) var didEnd = false
+    /// When the last picture was shown once more by a skip frame.
+    private(set) var shownAgain: [MediaInstant] = []
+    /// When each packet of media left, and as it left first, by SSRC and sequence number.
+    private(set) var departures: [MediaInstant] = []
+    private var left: [UInt64: [UInt8]] = [:]
+    /// Numbers that were to be protected twice, and packets that left again with other bytes than before.
+    private(set) var protectedTwice = 0
+    private(set) var alteredRepeats = 0
     private var random: SeededGenerator
     private var nextFrame: MediaInstant
     private var nextSound: MediaInstant
@@ -65,6 +75,7 @@ final class SimulatedCall: SimulatedParty {
         var maximumBitrate = Bitrate.kilobits(20_000)
         var hasTransportFeedback = true
         var hasRTX = true
+        var hasBitrateEstimate = false
         var audioTracks = 0
         /// Behind `start`.
         var begins = MediaDuration.zero
@@ -100,7 +111,8 @@ final class SimulatedCall: SimulatedParty {
         sender = MediaSender(
             SenderParameters(
                 video: video, audio: audio, extensions: extensions, cname: "host", startBitrate: options.startBitrate,
-                maximumBitrate: options.maximumBitrate, hasTransportFeedback: options.hasTransportFeedback),
+                maximumBitrate: options.maximumBitrate, hasTransportFeedback: options.hasTransportFeedback,
+                hasBitrateEstimate: options.hasBitrateEstimate),
             seed: seed, ntpEpoch: epoch, now: begin)
         receiver = MediaReceiver(
             ReceiverParameters(
@@ -188,7 +200,8 @@ final class SimulatedCall: SimulatedParty {
     private func makeSound() {
         nextSound = nextSound + .milliseconds(20)
         // Opus, 20 ms, one frame.
-        let packet = [UInt8](repeating: 0x48, count: 120)
+        let room = sender.audioEstimate.bitsPerSecond / 8 / 50
+        let packet = [UInt8](repeating: 0x48, count: max(min(soundBytes, room), 40))
         packet.withUnsafeBytes { sender.handleAudio($0, track: 0, captured: now, now: now) }
         drainSender()
     }
@@ -250,10 +263,12 @@ final class SimulatedCall: SimulatedParty {
         buffer.withUnsafeMutableBytes { bytes in
             while true {
                 polls += 1
-                switch sender.poll(now: now, into: bytes) {
-                case .rtp(let length), .rtcp(let length):
+                let output = sender.poll(now: now, into: bytes)
+                switch output {
+                case .rtp(let length), .protected(let length), .rtcp(let length):
                     let packet = UnsafeRawBufferPointer(rebasing: bytes[0..<length])
                     watch?(packet)
+                    noteDeparture(output, packet)
                     forward.send(packet, now: now)
                 case .event(.keyframeNeeded):
                     guard sender.hasGap || keyframeBudget.take(.key, isShared: isShared, now: now) else { continue }
@@ -267,6 +282,22 @@ final class SimulatedCall: SimulatedParty {
                 case .wait(let until, _): return senderWake = until
                 }
             }
+        }
+    }
+
+    /// What stands in for SRTP's protection changes nothing, but is made once for each sequence number.
+    private func noteDeparture(_ output: SenderOutput, _ packet: UnsafeRawBufferPointer) {
+        if case .rtcp = output { return }
+        departures.append(now)
+        guard let view = try? RTPPacketView(packet) else { return }
+        let key = UInt64(view.ssrc) << 16 | UInt64(view.sequenceNumber.rawValue)
+        if case .protected = output {
+            if left[key] != Array(packet) { alteredRepeats += 1 }
+        } else {
+            if left[key] != nil { protectedTwice += 1 }
+            left[key] = Array(packet)
+            left[key ^ 0x8000] = nil
+            sender.keepProtected(packet)
         }
     }
 
@@ -288,6 +319,7 @@ final class SimulatedCall: SimulatedParty {
     }
 
     private func show(_ frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) {
+        if frame.elementsEqual(SimulatedPictures.skipFrame) { return shownAgain.append(now) }
         guard let number = SimulatedPictures.number(frame), number < made.count else { return damaged += 1 }
         if !references.decode(number) { outOfOrder += 1 }
         if shown.isEmpty, !info.isKeyframe { outOfOrder += 1 }

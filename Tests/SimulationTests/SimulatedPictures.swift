@@ -1,5 +1,6 @@
 import Glibc
 import MediaCore
+import RTPWire
 
 /// Makes frames that look like VP8 from the outside and can be told apart: number, length and content follow from one another.
 struct SimulatedPictures {
@@ -31,6 +32,9 @@ struct SimulatedPictures {
         }
         return bytes
     }
+
+    /// Shows the picture before it once more.
+    static let skipFrame = VP8SkipFrame.make(PixelSize(width: 1_920, height: 1_080), version: 0)
 
     /// The number of an intact frame; nil if a single byte is wrong.
     static func number(_ bytes: UnsafeRawBufferPointer) -> Int? {

@@ -20,7 +20,7 @@ func fuzzSender(_ bytes: UnsafeRawBufferPointer) {
             extensions: HeaderExtensionIDs(
                 transportSequence: 3, playoutDelay: 4, absSendTime: 2, mid: 1, references: kind & 4 == 0 ? 5 : nil),
             cname: "h", startBitrate: .kilobits(2_500), maximumBitrate: .kilobits(20_000),
-            hasTransportFeedback: kind & 8 == 0, historyCapacity: 256), seed: UInt64(kind),
+            hasTransportFeedback: kind & 8 == 0, hasBitrateEstimate: true, historyCapacity: 256), seed: UInt64(kind),
         ntpEpoch: NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0), now: scriptStart)
     var now = scriptStart
     var run = SenderRun(sender: sender)
@@ -163,6 +163,8 @@ private struct SenderRun {
                 require((12...1_200).contains(length), "a packet of \(length) bytes")
                 let bytes = UnsafeRawBufferPointer(rebasing: buffer[0..<length])
                 guard (try? RTPPacketView(bytes)) != nil else { fatalError("an RTP packet that cannot be read") }
+                sender.keepProtected(bytes)
+            case .protected(let length): require((12...1_220).contains(length), "a protected packet of \(length) bytes")
             case .rtcp(let length):
                 require((8...1_200).contains(length), "an RTCP packet of \(length) bytes")
                 fuzzRTCP(UnsafeRawBufferPointer(rebasing: buffer[0..<length]))

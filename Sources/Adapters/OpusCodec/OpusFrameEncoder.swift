@@ -14,7 +14,7 @@ public final class OpusFrameEncoder: AudioEncoder {
     private let encoder: OpaquePointer
     private var silentPackets = tailPackets
     private var lossPercent = 0
-    private var bitrate: Int
+    public private(set) var bitrate: Bitrate
 
     /// - Parameters:
     ///   - bitrate: 6...510 kbit/s; nil is 128 for the system's sound and 48 for a microphone.
@@ -27,7 +27,7 @@ public final class OpusFrameEncoder: AudioEncoder {
         guard let created, code == OPUS_OK else { throw .opus(code, "open an encoder") }
         encoder = created
         self.bitrate = Self.clamped(bitrate ?? .kilobits(content == .microphone ? 48 : 128))
-        set(OPUS_SET_BITRATE_REQUEST, self.bitrate)
+        set(OPUS_SET_BITRATE_REQUEST, self.bitrate.bitsPerSecond)
         set(OPUS_SET_DTX_REQUEST, usesDTX ?? (content == .microphone) ? 1 : 0)
         // 10 is the most; 5 is hard to tell from it and costs half.
         set(OPUS_SET_COMPLEXITY_REQUEST, 5)
@@ -75,10 +75,10 @@ public final class OpusFrameEncoder: AudioEncoder {
         let wanted = Self.clamped(bitrate)
         guard wanted != self.bitrate else { return }
         self.bitrate = wanted
-        set(OPUS_SET_BITRATE_REQUEST, wanted)
+        set(OPUS_SET_BITRATE_REQUEST, wanted.bitsPerSecond)
     }
 
-    private static func clamped(_ bitrate: Bitrate) -> Int { min(max(bitrate.bitsPerSecond, 6_000), 510_000) }
+    private static func clamped(_ bitrate: Bitrate) -> Bitrate { min(max(bitrate, .kilobits(6)), .kilobits(510)) }
 
     private func set(_ request: Int32, _ value: Int) {
         let code = copus_set(encoder, request, Int32(value))

@@ -31,6 +31,8 @@ public protocol AudioEncoder: AnyObject {
         -> Int
     /// 0...1; turns in-band FEC on and sizes it.
     func setExpectedLoss(_ fraction: Double)
+    /// What it spends on average where there is sound.
+    var bitrate: Bitrate { get }
     func setBitrate(_ bitrate: Bitrate)
 }
 

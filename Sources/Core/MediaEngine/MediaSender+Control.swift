@@ -67,14 +67,23 @@ extension MediaSender {
             noteAcknowledged()
         case .transportFeedback(let feedback): handle(feedback, now)
         case .bitrateEstimate(let estimate):
-            if !parameters.hasTransportFeedback, spend(ControlBudget.block, now) {
-                controller.noteReported(estimate.bitrate, now: now, roundTrip: roundTrip)
-            }
+            guard parameters.hasBitrateEstimate, !parameters.hasTransportFeedback, spend(ControlBudget.block, now)
+            else { return }
+            // It is about the streams that it names.
+            guard estimate.contains(where: { isCounted($0) }) else { return counters.foreignControl &+= 1 }
+            controller.noteReported(
+                estimate.bitrate, now: now, roundTrip: roundTrip, sending: sentRate.rate(now: now))
         case .extendedReport(let report):
             guard hasReferences, let time = report.time else { return }
             receiverTime = (report.ssrc, time.middle, now)
         case .sourceDescription, .goodbye, .other: break
         }
+    }
+
+    /// A stream whose share of an estimate says what may be sent: the video, or where there is none, any sound.
+    private func isCounted(_ ssrc: UInt32) -> Bool {
+        guard let video = parameters.video else { return tracks.contains { $0.stream.ssrc == ssrc } }
+        return ssrc == video.ssrc || ssrc == video.rtxSSRC
     }
 
     // MARK: Reports
@@ -194,13 +203,13 @@ extension MediaSender {
                 if !entry.isDuringStall { lost &+= 1 }
                 if sequence == tailTransport { tail.noteLost(now: now) }
             case .arrivedLate(let entry):
-                if !entry.isDuringStall { lost &-= 1 }
+                if !entry.isDuringStall, !entry.isRepeated { lost &-= 1 }
                 received &+= 1
                 isStale = false
             case .arrived(let entry):
                 received &+= 1
                 isStale = false
-                guard let arrival = status.arrival else { continue }
+                guard let arrival = status.arrival, !entry.isRepeated else { continue }
                 if unreported > 0 {
                     controller.noteUnreported(
                         bytes: unreported, arrival: MediaInstant(nanoseconds: 0) + (arrival + offset))

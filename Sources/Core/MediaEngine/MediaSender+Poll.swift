@@ -3,16 +3,20 @@ import RTPWire
 
 extension MediaSender {
     /// The next thing to do; call until it is `.wait`.
-    /// - Parameter buffer: gets the packet; at least the maximum packet size, and 1,200 bytes.
+    /// - Parameter buffer: gets the packet; at least the maximum packet size with `protectionRoom`, and 1,220 bytes.
     public func poll(now: MediaInstant, into buffer: UnsafeMutableRawBufferPointer) -> SenderOutput {
-        precondition(buffer.count >= max(parameters.maximumPacketSize, 1_200), "a buffer of \(buffer.count) bytes")
+        precondition(
+            buffer.count >= max(parameters.maximumPacketSize, 1_200) &+ Self.protectionRoom,
+            "a buffer of \(buffer.count) bytes")
+        unprotected = nil
         if goodbye != .none { return pollGoodbye(buffer) }
         if let event = nextEvent() { return .event(event) }
         if now >= nextReport { return .rtcp(writeReport(now, buffer)) }
         for track in tracks.indices {
-            if let length = sendAudio(track, now, buffer) { return .rtp(length) }
+            if let packet = sendAudio(track, now, buffer) { return packet }
         }
         guard parameters.video != nil else { return .wait(until: nextReport, .report) }
+        insertSkipFrame(now)
         updateStall(now)
         if isStalled { return pollStalled(now, buffer) }
         probe.update(
@@ -20,10 +24,10 @@ extension MediaSender {
             isMoving: lastVideo.map { now - $0 < .seconds(2) } ?? false)
         updatePace(now)
         if pacer.maySend(now: now) {
-            if let length = sendRepeat(now, buffer) ?? sendVideo(now, buffer) ?? sendRepetition(now, buffer)
+            if let packet = sendRepeat(now, buffer) ?? sendVideo(now, buffer) ?? sendRepetition(now, buffer)
                 ?? sendProbe(now, buffer) ?? sendTail(now, buffer)
             {
-                return .rtp(length)
+                return packet
             }
         }
         return wait(now)
@@ -69,6 +73,7 @@ extension MediaSender {
             let next = min(max(pacer.nextSend(now: now), now + .microseconds(100)), active.until)
             if next < deadline { (deadline, reason) = (next, .probe) }
         }
+        if let next = keepAlive?.deadline, next < deadline { (deadline, reason) = (next, .keepAlive) }
         let unasked = min(tail.deadline, repetitions.deadline)
         if unasked < deadline {
             (deadline, reason) = (max(unasked, now + .microseconds(100)), .tailLoss)
@@ -103,14 +108,14 @@ extension MediaSender {
     private func pollStalled(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput {
         if now >= nextStallProbe {
             nextStallProbe = now + .milliseconds(100)
-            if let length = sendVideo(now, buffer) ?? sendNewestAgain(now, buffer) {
+            if let packet = sendVideo(now, buffer) ?? sendNewestAgain(now, buffer) {
                 // It may be that only some packets in a row were lost: at first a tenth of what the path carried goes on.
                 if now - stalledSince < .seconds(1) {
                     let tenth = Bitrate(bitsPerSecond: max(controller.pathRate.bitsPerSecond / 10, 1))
-                    let pause = max(tenth.duration(ofBytes: length), .milliseconds(10))
+                    let pause = max(tenth.duration(ofBytes: packet.length), .milliseconds(10))
                     nextStallProbe = min(nextStallProbe, now + pause)
                 }
-                return .rtp(length)
+                return packet
             }
         }
         return .wait(until: min(nextStallProbe, nextReport), .tailLoss)
@@ -120,66 +125,80 @@ extension MediaSender {
 
     private func sendAudio(
         _ track: Int, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer
-    ) -> Int? {
+    ) -> SenderOutput? {
         guard let (bytes, layout) = tracks[track].next else { return nil }
         buffer.copyMemory(from: bytes)
         tracks[track].popNext()
         tracks[track].report.note(payloadBytes: bytes.count &- layout.headerLength, now: now)
         counters.audioPackets &+= 1
         soundRate.note(bytes: bytes.count, now: now)
-        return finish(bytes.count, layout, now, buffer, isSound: true)
+        return .rtp(finish(bytes.count, layout, now, buffer, isSound: true))
     }
 
-    private func sendVideo(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    /// While nothing changes, shows the other side the last frame once more if it would ask for a key frame otherwise.
+    private func insertSkipFrame(_ now: MediaInstant) {
+        guard let frame = keepAlive?.takeDue(now: now), history.isEmpty else { return }
+        // A frame of layer 1: nothing refers to it. It is no change, so neither rate nor statistics of frames are told.
+        let cut = frame.withUnsafeBytes { packetizer?.append($0, layer: 1, captured: now, to: &history) }
+        guard cut != nil else { return }
+        counters.skipFrames &+= 1
+        keepAlive?.noteMade(lastSequence: history.nextToWrite &- 1)
+    }
+
+    private func sendVideo(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         guard let (bytes, entry) = history.next else { return nil }
         buffer.copyMemory(from: bytes)
-        history.noteSent(now: now)
+        history.noteSent(now: now, transport: sent.nextSequence)
+        if keepsProtected { unprotected = entry.sequence }
         videoReport.note(payloadBytes: bytes.count &- entry.layout.headerLength, now: now)
-        if entry.layout.isMarked { framesLeft &+= 1 }
+        if entry.layout.isMarked {
+            if entry.sequence != keepAlive?.lastSequence { framesLeft &+= 1 }
+            if history.isEmpty { keepAlive?.noteRest(now: now) }
+        }
         tail.noteSent(entry.sequence, now: now, roundTrip: roundTrip, isLossy: pathLoss.repetitions > 0)
         tailTransport = sent.nextSequence
         if entry.repetitions > 0 { repetitions.add(entry.sequence, count: Int(entry.repetitions), now: now) }
-        return finish(bytes.count, entry.layout, now, buffer)
+        return .rtp(finish(bytes.count, entry.layout, now, buffer))
     }
 
-    private func sendRepeat(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    private func sendRepeat(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         while let sequence = resends.popFirst() {
             history.noteQueued(sequence, false)
-            if let length = sendAgain(sequence, now, buffer) {
-                repeatRate.note(bytes: length, now: now)
+            if let packet = sendAgain(sequence, now, buffer) {
+                repeatRate.note(bytes: packet.length, now: now)
                 // Lost before: then again and again.
                 let resends = Int(history.sent(sequence)?.entry.resends ?? 0)
                 repetitions.add(
-                    sequence, count: min(affordableRepetitions(1, bytes: length, now), resends), now: now)
-                return length
+                    sequence, count: min(affordableRepetitions(1, bytes: packet.length, now), resends), now: now)
+                return packet
             }
         }
         return nil
     }
 
-    private func sendTail(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    private func sendTail(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         guard now >= tail.deadline, history.isEmpty else { return nil }
         tail.noteRepeated(now: now, roundTrip: roundTrip, isLossy: pathLoss.repetitions > 0)
         return sendNewestAgain(now, buffer)
     }
 
-    private func sendNewestAgain(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    private func sendNewestAgain(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         guard let newest = history.newestSent else { return nil }
         let transport = sent.nextSequence
-        guard let length = sendAgain(newest, now, buffer) else { return nil }
-        tailTransport = transport
-        return length
+        guard let packet = sendAgain(newest, now, buffer) else { return nil }
+        if case .rtp = packet { tailTransport = transport }
+        return packet
     }
 
-    private func sendProbe(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    private func sendProbe(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         guard let active = probe.active, active.left > 0, now < active.until else { return nil }
         // Firefox takes the first SSRC that it sees for the stream's own: repairs come after media. And its picture stands still for good
         // after RTX packets without a payload, so a probe repeats what was sent.
         guard parameters.video?.rtxSSRC != nil, let newest = history.newestSent else { return nil }
-        guard let length = sendAgain(largestOfLate(newest), now, buffer) else { return nil }
+        guard let packet = sendAgain(largestOfLate(newest), now, buffer) else { return nil }
         counters.probePackets &+= 1
-        probe.noteSent(bytes: length)
-        return length
+        probe.noteSent(bytes: packet.length)
+        return packet
     }
 
     /// Of the packets sent last, one that is large enough for a probe; the newest if there is none.
@@ -191,28 +210,44 @@ extension MediaSender {
         return newest
     }
 
-    /// Repeats a packet, as RTX if that was agreed.
+    /// What was sent leaves again only with the protection that it had.
+    private var keepsProtected: Bool { parameters.video != nil && parameters.video?.rtxSSRC == nil }
+
+    /// Repeats a packet: as RTX if that was agreed, else the very bytes that left before.
     func sendAgain(
         _ sequence: Int64, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer, isAsked: Bool = true
-    ) -> Int? {
-        guard let (bytes, entry) = history.sent(sequence), let stream = parameters.video else { return nil }
-        var length = bytes.count
-        if let ssrc = stream.rtxSSRC, let payloadType = stream.rtxPayloadType {
-            do {
-                length = try RTX.wrap(
-                    RTPPacketView(bytes), of: bytes, ssrc: ssrc, payloadType: payloadType,
-                    sequenceNumber: rtxSequence, mid: parameters.extensions.mid.map { ($0, stream.mid) }, into: buffer)
-            } catch {
-                return nil
-            }
-            rtxSequence = rtxSequence.next
-        } else {
-            buffer.copyMemory(from: bytes)
+    ) -> SenderOutput? {
+        guard let stream = parameters.video else { return nil }
+        guard let ssrc = stream.rtxSSRC, let payloadType = stream.rtxPayloadType else {
+            return sendProtectedAgain(sequence, now, buffer)
         }
+        guard let (bytes, entry) = history.sent(sequence) else { return nil }
+        let length: Int
+        do {
+            length = try RTX.wrap(
+                RTPPacketView(bytes), of: bytes, ssrc: ssrc, payloadType: payloadType,
+                sequenceNumber: rtxSequence, mid: parameters.extensions.mid.map { ($0, stream.mid) }, into: buffer)
+        } catch {
+            return nil
+        }
+        rtxSequence = rtxSequence.next
         if isAsked { history.noteResent(sequence, now: now) }
         counters.retransmissions &+= 1
         counters.retransmittedBytes &+= length
-        return finish(length, entry.layout, now, buffer)
+        return .rtp(finish(length, entry.layout, now, buffer))
+    }
+
+    private func sendProtectedAgain(
+        _ sequence: Int64, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer
+    ) -> SenderOutput? {
+        guard let (bytes, entry) = history.protected(sequence) else { return nil }
+        buffer.copyMemory(from: bytes)
+        history.noteResent(sequence, now: now)
+        if entry.layout.hasTransportSequence { sent.noteRepeated(entry.transport) }
+        counters.retransmissions &+= 1
+        counters.retransmittedBytes &+= entry.length
+        count(entry.length, now)
+        return .protected(bytes.count)
     }
 
     /// Puts in what is only known when a packet leaves, and counts it.
@@ -225,11 +260,15 @@ extension MediaSender {
             layout.patch(sent.note(bytes: length, now: now, isDuringStall: isStalled, isSound: isSound), in: packet)
         }
         if layout.hasAbsSendTime { layout.patch(AbsoluteSendTime(now), in: packet) }
+        count(length, now)
+        return length
+    }
+
+    private func count(_ length: Int, _ now: MediaInstant) {
         pacer.note(bytes: length, now: now)
         sentRate.note(bytes: length, now: now)
         counters.packetsSent &+= 1
         counters.bytesSent &+= length
-        return length
     }
 
     // MARK: Reports

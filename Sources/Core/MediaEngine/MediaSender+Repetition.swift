@@ -17,12 +17,12 @@ extension MediaSender {
     }
 
     /// What is to be repeated unasked now.
-    func sendRepetition(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int? {
+    func sendRepetition(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         while let sequence = repetitions.takeDue(now: now) {
-            guard let length = sendAgain(sequence, now, buffer, isAsked: false) else { continue }
+            guard let packet = sendAgain(sequence, now, buffer, isAsked: false) else { continue }
             counters.unaskedRepetitions &+= 1
-            repetitionRate.note(bytes: length, now: now)
-            return length
+            repetitionRate.note(bytes: packet.length, now: now)
+            return packet
         }
         return nil
     }

@@ -53,6 +53,10 @@ public final class MediaSender {
     var stalledSince = MediaInstant(nanoseconds: 0)
     var nextStallProbe = MediaInstant(nanoseconds: .min)
     var tail = TailGuard()
+    /// nil: the other side does without.
+    var keepAlive: VideoKeepAlive?
+    /// The packet that `poll` gave out last, if it is to be sent again only as the transport has protected it.
+    var unprotected: Int64?
     /// Extended highest sequence number in the other side's last report on the video stream.
     var reportedHighest: UInt32?
     /// The transport-wide number that the newest video packet was last sent with.
@@ -72,9 +76,12 @@ public final class MediaSender {
         // RFC 3711 wants first sequence numbers below 2^15, so that loss before the first packet cannot confuse the roll-over count.
         history = PacketHistory(
             capacity: parameters.video == nil ? 1 : parameters.historyCapacity,
-            slotBytes: parameters.maximumPacketSize, first: Int64(UInt16.random(in: 1...0x7FFF, using: &random)))
+            slotBytes: parameters.maximumPacketSize &+ Self.protectionRoom,
+            first: Int64(UInt16.random(in: 1...0x7FFF, using: &random)))
         rtxSequence = SequenceNumber(UInt16.random(in: 1...0x7FFF, using: &random))
         packetizer = parameters.video.map { VideoPacketizer(parameters, $0, epoch: now, random: &random) }
+        // A viewer of ours waits for as long as nothing changes.
+        if parameters.video != nil, parameters.extensions.references == nil { keepAlive = VideoKeepAlive() }
         tracks = parameters.audio.map {
             AudioTrack($0, slotBytes: parameters.maximumPacketSize, epoch: now, random: &random)
         }
@@ -128,6 +135,7 @@ public final class MediaSender {
         }
         counters.frames &+= 1
         lastVideo = now
+        keepAlive?.note(bytes, isKeyframe: isKeyframe, layer: layer)
         let repetitions = affordableRepetitions(cut.packets, bytes: cut.payloadBytes, now)
         history.setRepetitions(repetitions, from: history.nextToWrite &- Int64(cut.packets))
         if replacesAll {
@@ -147,6 +155,18 @@ public final class MediaSender {
             }
         }
         noteActivity(now)
+    }
+
+    /// Bytes that the transport may add to a packet: SRTP's largest tag, and some.
+    public static let protectionRoom = 20
+
+    /// Takes the packet that `poll` gave out last as the transport has protected it. Where no retransmission stream was agreed, these very
+    /// bytes are what is sent again; ignored otherwise.
+    /// - Parameter bytes: copied; at most `protectionRoom` longer than the packet was.
+    public func keepProtected(_ bytes: UnsafeRawBufferPointer) {
+        guard let sequence = unprotected else { return }
+        unprotected = nil
+        history.noteProtected(sequence, bytes)
     }
 
     /// What the frame's first packet says of it; nil for an ordinary frame, and where nothing was agreed.
@@ -211,6 +231,9 @@ public final class MediaSender {
 
     /// nil until the other side has answered.
     public var roundTripTime: MediaDuration? { reportTime ?? feedbackTime }
+
+    /// What all sound together may take of the estimate: a third.
+    public var audioEstimate: Bitrate { Bitrate(bitsPerSecond: estimate.bitsPerSecond / 3) }
 
     /// How long it takes until the video and the repetitions that wait for the pacer have left. Over about 40 ms a new frame should not be made.
     public var backlog: MediaDuration { pacer.rate.duration(ofBytes: backlogBytes) }

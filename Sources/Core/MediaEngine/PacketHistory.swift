@@ -17,6 +17,10 @@ struct PacketHistory {
         var repetitions: UInt8 = 0
         /// It waits to be sent again.
         var isQueued = false
+        /// With the protection that the slot holds since it was sent; 0: the slot holds the packet as it was made.
+        var protectedLength = 0
+        /// The transport-wide number that it left with first.
+        var transport: Int64 = -1
     }
 
     private let slab: PacketSlab
@@ -79,10 +83,11 @@ struct PacketHistory {
         return (bytes(entry), entry)
     }
 
-    mutating func noteSent(now: MediaInstant) {
+    mutating func noteSent(now: MediaInstant, transport: Int64 = -1) {
         let index = Int(nextToSend & mask)
         entries[index].firstSent = now
         entries[index].lastSent = now
+        entries[index].transport = transport
         waitingBytes &-= entries[index].length
         nextToSend &+= 1
     }
@@ -93,6 +98,21 @@ struct PacketHistory {
         let entry = entries[Int(sequence & mask)]
         guard entry.sequence == sequence else { return nil }
         return (bytes(entry), entry)
+    }
+
+    /// Keeps a packet that was sent as the transport has protected it, in place of what was made.
+    mutating func noteProtected(_ sequence: Int64, _ bytes: UnsafeRawBufferPointer) {
+        let index = Int(sequence & mask)
+        guard entries[index].sequence == sequence, bytes.count <= slab.slotBytes else { return }
+        slab[index].copyMemory(from: bytes)
+        entries[index].protectedLength = bytes.count
+    }
+
+    /// A packet as it left; nil if it is gone, replaced or was not kept so.
+    func protected(_ sequence: Int64) -> (bytes: UnsafeRawBufferPointer, entry: Entry)? {
+        guard let (_, entry) = sent(sequence), entry.protectedLength > 0 else { return nil }
+        let slot = slab[Int(sequence & mask)]
+        return (UnsafeRawBufferPointer(rebasing: slot[0..<entry.protectedLength]), entry)
     }
 
     /// What waits from here on is to be repeated unasked.

@@ -20,8 +20,6 @@ struct RateController {
     private static let restingShare = 0.65
     /// Less than this is no queue, but chance.
     private static let leastQueue = MediaDuration.milliseconds(8)
-    /// A REMB comes about every second.
-    private static let reportLasts = MediaDuration.seconds(10)
     private static let freeAfterQueue = MediaDuration.seconds(2)
     private static let freeAfterDecrease = MediaDuration.seconds(8)
     private static let longestWithoutEmpty = MediaDuration.seconds(15)
@@ -50,7 +48,7 @@ struct RateController {
     private var lastDecrease: MediaInstant?
     private var lastUpdate: MediaInstant?
     /// What the other side says itself, as long as it goes on saying so.
-    private var reported: (rate: Bitrate, until: MediaInstant)?
+    private var receiver = ReceiverEstimate()
     /// What the media may take.
     private(set) var estimate: Bitrate
     /// What the path carries; not cut to the media's maximum.
@@ -180,7 +178,7 @@ struct RateController {
             delayRate = max(Bitrate(bitsPerSecond: Int(0.75 * Double(base.bitsPerSecond))), minimum)
             lastDecrease = now
         } else if fraction < 0.02, !isApplicationLimited, queue.standing < .milliseconds(30),
-            reported.map({ delayRate.bitsPerSecond / 3 < $0.rate.bitsPerSecond / 2 }) ?? true
+            receiver.limit(now: now).map({ delayRate.bitsPerSecond / 3 < $0.bitsPerSecond / 2 }) ?? true
         {
             increase(elapsed, roundTrip)
         }
@@ -188,8 +186,11 @@ struct RateController {
     }
 
     /// REMB.
-    mutating func noteReported(_ bitrate: Bitrate, now: MediaInstant, roundTrip: MediaDuration) {
-        reported = (max(bitrate, minimum), now + Self.reportLasts)
+    mutating func noteReported(_ bitrate: Bitrate, now: MediaInstant, roundTrip: MediaDuration, sending: Bitrate) {
+        let isUsed = Double(sending.bitsPerSecond) >= Self.restingShare * Double(estimate.bitsPerSecond)
+        receiver.note(
+            max(bitrate, minimum), sending: sending, isUsed: isUsed,
+            hasTrouble: queue.standing > .milliseconds(30) || isLimitedByLoss, now: now)
         hasFeedback = true
         settle(now, roundTrip)
     }
@@ -200,6 +201,7 @@ struct RateController {
     /// - Returns: for how long that lasted, a second at most.
     private mutating func begin(_ now: MediaInstant, _ sending: Bitrate) -> MediaDuration {
         defer { lastUpdate = now }
+        receiver.note(sending: sending, now: now)
         // A screen rests most of the time: what it does not use says nothing about what it could.
         isApplicationLimited =
             Double(sending.bitsPerSecond) < Self.restingShare * Double(estimate.bitsPerSecond)
@@ -324,9 +326,7 @@ struct RateController {
         if rivalry.isActive { loss.raise(to: delayRate) }
         var rate = min(delayRate, loss.rate ?? ceiling)
         if drainUntil != nil { rate = Bitrate(bitsPerSecond: rate.bitsPerSecond / 10 &* 7) }
-        if let said = reported {
-            if now < said.until { rate = min(rate, said.rate) } else { reported = nil }
-        }
+        if let limit = receiver.limit(now: now) { rate = min(rate, limit) }
         pathRate = max(rate, minimum)
         estimate = min(pathRate, maximum)
     }

@@ -4,11 +4,24 @@ public import MediaCore
 public enum SenderOutput {
     /// The buffer holds an RTP packet of so many bytes: protect and send it.
     case rtp(Int)
+    /// The buffer holds a packet that left before, of so many bytes with the protection that it had then: send it as it is. Another
+    /// protection of the same sequence number would use a nonce twice.
+    case protected(Int)
     /// The buffer holds a compound RTCP packet.
     case rtcp(Int)
     case event(SenderEvent)
     /// Nothing until then; `.distantFuture` if only new input can bring more.
     case wait(until: MediaInstant, SenderWakeReason)
+}
+
+extension SenderOutput {
+    /// Bytes of the packet in the buffer; 0 if there is none.
+    var length: Int {
+        switch self {
+        case .rtp(let length), .protected(let length), .rtcp(let length): length
+        case .event, .wait: 0
+        }
+    }
 }
 
 public enum SenderEvent: Equatable, Sendable {
@@ -20,7 +33,7 @@ public enum SenderEvent: Equatable, Sendable {
 }
 
 public enum SenderWakeReason: Equatable, Sendable {
-    case nothing, pacing, report, probe, tailLoss, ended
+    case nothing, pacing, report, probe, tailLoss, keepAlive, ended
 }
 
 /// What a `MediaSender` has counted since it was made.
@@ -35,6 +48,8 @@ public struct SenderStatistics: Equatable, Sendable {
     public var unaskedRepetitions = 0
     /// Repetitions that nobody asked for, to see what the path carries.
     public var probePackets = 0
+    /// Frames that showed the last picture once more, for a viewer that asks for a key frame where nothing comes.
+    public var skipFrames = 0
     public var audioPackets = 0
     public var audioDropped = 0
     /// Sound is carried again by later packets where packets are lost, so that Opus need not do it.

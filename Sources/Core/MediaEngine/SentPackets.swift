@@ -14,6 +14,8 @@ struct SentPackets {
         /// Sent while nothing came back: says nothing about the rate.
         var isDuringStall = false
         var isSound = false
+        /// It left again with the same number: when it arrived says nothing about the path, and whether it did, nothing about losses.
+        var isRepeated = false
     }
 
     private var entries: [Entry]
@@ -46,6 +48,13 @@ struct SentPackets {
             sequence: sequence, sent: now, bytes: bytes, isDuringStall: isDuringStall, isSound: isSound)
         nextSequence &+= 1
         return SequenceNumber(truncating: sequence)
+    }
+
+    /// A packet leaves once more as it was.
+    mutating func noteRepeated(_ sequence: Int64) {
+        guard sequence >= 0 else { return }
+        let index = Int(sequence & mask)
+        if entries[index].sequence == sequence { entries[index].isRepeated = true }
     }
 
     /// When the oldest packet left of those behind the highest that has arrived; nil if there is none.

@@ -54,6 +54,8 @@ public struct SenderParameters: Equatable, Sendable {
     public var minimumBitrate: Bitrate
     /// The other side sends transport-wide feedback.
     public var hasTransportFeedback: Bool
+    /// The other side has agreed to tell its own estimate (REMB); counts where there is no transport-wide feedback.
+    public var hasBitrateEstimate: Bool
     /// Packets that the history holds, a power of two: what can be sent again, and what the largest frame may take.
     public var historyCapacity: Int
     /// Between sender reports while nothing is sent; the other side may take silence for the end of the call.
@@ -62,7 +64,8 @@ public struct SenderParameters: Equatable, Sendable {
     public init(
         video: VideoStreamParameters?, audio: [AudioStreamParameters], extensions: HeaderExtensionIDs, cname: String,
         maximumPacketSize: Int = 1_200, startBitrate: Bitrate, maximumBitrate: Bitrate,
-        minimumBitrate: Bitrate = .kilobits(100), hasTransportFeedback: Bool, historyCapacity: Int = 4_096,
+        minimumBitrate: Bitrate = .kilobits(100), hasTransportFeedback: Bool, hasBitrateEstimate: Bool = false,
+        historyCapacity: Int = 4_096,
         restingReportInterval: MediaDuration = .seconds(1)
     ) {
         self.video = video
@@ -74,6 +77,7 @@ public struct SenderParameters: Equatable, Sendable {
         self.maximumBitrate = maximumBitrate
         self.minimumBitrate = minimumBitrate
         self.hasTransportFeedback = hasTransportFeedback
+        self.hasBitrateEstimate = hasBitrateEstimate
         self.historyCapacity = historyCapacity
         self.restingReportInterval = restingReportInterval
     }

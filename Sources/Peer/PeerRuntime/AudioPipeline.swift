@@ -22,6 +22,13 @@ final class AudioPipeline: @unchecked Sendable {
     private let isWanted = Monitor(false)
     private let loss = Monitor(0.0)
     private var appliedLoss = 0.0
+    /// What the encoder takes where there is room.
+    let normalBitrate: Bitrate
+    /// Of that, 0...1.
+    private let share = Monitor(1.0)
+    private var appliedShare = 1.0
+    /// Speech can still be understood, if the path takes it or not.
+    private static let leastBitrate = Bitrate.kilobits(16)
 
     init(
         track: Int, label: String, source: any AudioSource, encoder: any AudioEncoder, packets: FrameQueue<Info>,
@@ -31,6 +38,7 @@ final class AudioPipeline: @unchecked Sendable {
         self.label = label
         self.source = source
         self.encoder = encoder
+        normalBitrate = encoder.bitrate
         self.packets = packets
         self.ring = ring
     }
@@ -44,6 +52,22 @@ final class AudioPipeline: @unchecked Sendable {
     var summary: String { source.summary }
 
     func setExpectedLoss(_ fraction: Double) { loss.with { $0 = fraction } }
+
+    /// Which part of its normal bitrate all sound together may take.
+    ///
+    /// The slowest viewer decides; but for others it is at least half of what the fastest could have, so that nobody can take more from
+    /// them.
+    /// - Parameter limits: of the slowest and the fastest viewer; nil: as much as it likes.
+    static func share(of wanted: Bitrate, within limits: ClosedRange<Bitrate>?) -> Double {
+        guard let limits, wanted.bitsPerSecond > 0 else { return 1 }
+        let slowest = Double(limits.lowerBound.bitsPerSecond) / Double(wanted.bitsPerSecond)
+        let fastest = Double(limits.upperBound.bitsPerSecond) / Double(wanted.bitsPerSecond)
+        return min(max(slowest, min(fastest, 1) / 2), 1)
+    }
+
+    /// Takes less than the normal bitrate where the path has no room for it beside pictures; never under 16 kbit/s.
+    /// - Parameter share: of the normal bitrate; over 1 is 1.
+    func setShare(_ share: Double) { self.share.with { $0 = min(max(share, 0), 1) } }
 
     /// Without viewers nothing is encoded.
     func setWanted(_ wanted: Bool) { isWanted.with { $0 = wanted } }
@@ -71,9 +95,19 @@ final class AudioPipeline: @unchecked Sendable {
             appliedLoss = loss
             encoder.setExpectedLoss(loss)
         }
+        applyShare()
         let length = pending.withUnsafeBufferPointer { (try? encoder.encode($0, into: packet)) ?? 0 }
         guard length > 0 else { return }
         let bytes = UnsafeRawBufferPointer(rebasing: packet[..<length])
         if packets.push(bytes, Info(track: track, captured: pendingSince)) { ring() }
+    }
+
+    private func applyShare() {
+        let share = share.with { $0 }
+        // An eighth more or less is not worth a change; all of it is.
+        guard abs(share - appliedShare) > appliedShare / 8 || share == 1, share != appliedShare else { return }
+        appliedShare = share
+        let rate = Bitrate(bitsPerSecond: Int(share * Double(normalBitrate.bitsPerSecond)))
+        encoder.setBitrate(max(rate, min(Self.leastBitrate, normalBitrate)))
     }
 }

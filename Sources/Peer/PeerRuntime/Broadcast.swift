@@ -67,6 +67,8 @@ final class Broadcast: ViewerConnectionDelegate {
         var main: EncodingDemand?
         var low: EncodingDemand?
         var audioLoss: Double
+        /// What all sound together may take for the slowest and the fastest viewer; nil: as much as it likes.
+        var audioLimits: ClosedRange<Bitrate>?
 
         var hasViewers: Bool { main != nil || low != nil }
         subscript(encoding: EncodingID) -> EncodingDemand? { encoding == .main ? main : low }
@@ -272,6 +274,7 @@ final class Broadcast: ViewerConnectionDelegate {
                 hasReferences: feedback.contains(.referenceSelection)), cname: cname,
             startBitrate: min(.kilobits(2_500), maximum), maximumBitrate: maximum,
             hasTransportFeedback: feedback.contains(.transportWide),
+            hasBitrateEstimate: feedback.contains(.estimatedBitrate),
             historyCapacity: 2_048)
     }
 
@@ -329,6 +332,8 @@ final class Broadcast: ViewerConnectionDelegate {
         var low = EncodingLoad()
         var fastest = Bitrate(bitsPerSecond: 0)
         var loss = 0.0
+        var slowestAudio = Bitrate(bitsPerSecond: .max)
+        var fastestAudio = Bitrate(bitsPerSecond: 0)
         var isDraining = false
         let now = NetworkLoop.now()
         for viewer in viewers.values where viewer.isReceiving {
@@ -337,12 +342,15 @@ final class Broadcast: ViewerConnectionDelegate {
             if viewer.takeReturn(now: now) { keyframe?(viewer.plan.target, false) }
             viewer.contribute(rate, to: &main, &low)
             fastest = max(fastest, rate)
+            slowestAudio = min(slowestAudio, viewer.audioEstimate)
+            fastestAudio = max(fastestAudio, viewer.audioEstimate)
             let statistics = viewer.statistics
             if !statistics.isSoundRedundant { loss = max(loss, statistics.fractionLost) }
             isDraining = isDraining || viewer.isCutOff
         }
         let new = Wish(
-            main: demand(main, lastWish?.main, now), low: demand(low, lastWish?.low, now), audioLoss: loss)
+            main: demand(main, lastWish?.main, now), low: demand(low, lastWish?.low, now), audioLoss: loss,
+            audioLimits: audioLimits(slowestAudio, fastestAudio))
         if main.congested > 0 || low.congested > 0 {
             congestionTimer?.set(now + .milliseconds(5))
         } else if isDraining {
@@ -358,6 +366,14 @@ final class Broadcast: ViewerConnectionDelegate {
             lastPlan = now
             plan(fastest, now)
         }
+    }
+
+    /// In steps, so that not each new estimate is one for the sound; nil where there is enough for any.
+    private func audioLimits(_ slowest: Bitrate, _ fastest: Bitrate) -> ClosedRange<Bitrate>? {
+        let enough = Bitrate.kilobits(600)
+        guard !settings.audio.isEmpty, slowest < enough, slowest <= fastest else { return nil }
+        let steps = [slowest, min(fastest, enough)].map { Bitrate.kilobits($0.bitsPerSecond / 8_000 * 8) }
+        return steps[0]...steps[1]
     }
 
     private func demand(_ load: EncodingLoad, _ last: EncodingDemand?, _ now: MediaInstant) -> EncodingDemand? {

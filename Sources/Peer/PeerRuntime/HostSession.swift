@@ -158,6 +158,7 @@ public final class HostSession: BroadcastDesk {
         audio = pipelines
         let video = video
         let sounds = pipelines
+        let wanted = Bitrate(bitsPerSecond: pipelines.reduce(0) { $0 + $1.normalBitrate.bitsPerSecond })
         let running = server
         core.perform { broadcast in
             broadcast.wish = { (wish: Broadcast.Wish) in
@@ -170,6 +171,7 @@ public final class HostSession: BroadcastDesk {
                 for sound in sounds {
                     sound.setWanted(wish.hasViewers)
                     sound.setExpectedLoss(wish.audioLoss)
+                    sound.setShare(AudioPipeline.share(of: wanted, within: wish.audioLimits))
                 }
             }
             broadcast.left = { session, viewers in

@@ -192,13 +192,24 @@ final class SecureTransport {
     var slot: UnsafeMutableRawBufferPointer { batch.slot }
 
     /// Protects the RTP packet in `slot`. It leaves with `flush`, or when the batch is full.
-    func sendMedia(_ length: Int) {
-        guard let srtp, let base = batch.slot.baseAddress else { return }
+    /// - Returns: the packet as it leaves, valid until the next is written into `slot`; nil if it does not.
+    @discardableResult
+    func sendMedia(_ length: Int) -> UnsafeRawBufferPointer? {
+        guard let srtp, let base = batch.slot.baseAddress else { return nil }
         do throws(SRTPFailure) {
-            commit(try srtp.protectRTP(base, length: length))
+            let protected = try srtp.protectRTP(base, length: length)
+            commit(protected)
+            return UnsafeRawBufferPointer(start: base, count: protected)
         } catch {
             badPackets += 1
+            return nil
         }
+    }
+
+    /// Sends what `sendMedia` has protected before and returned, which is in `slot` again.
+    func sendProtected(_ length: Int) {
+        guard srtp != nil else { return }
+        commit(length)
     }
 
     /// Protects the RTCP packet in `slot`.

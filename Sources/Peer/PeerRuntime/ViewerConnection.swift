@@ -84,6 +84,8 @@ final class ViewerConnection: SecureTransportDelegate {
     /// What frames may take of it.
     func videoEstimate(now: MediaInstant) -> Bitrate { sender.videoEstimate(now: now) }
     var roundTripTime: MediaDuration? { sender.roundTripTime }
+    /// What all sound may take of it.
+    var audioEstimate: Bitrate { sender.audioEstimate }
     var hasReferences: Bool { sender.hasReferences }
     func awaitsAcknowledgement(now: MediaInstant) -> Bool { sender.awaitsAcknowledgement(now: now) }
     /// It says when it has a picture, and has not yet: its first key frame may have been lost.
@@ -287,7 +289,9 @@ final class ViewerConnection: SecureTransportDelegate {
             }
             switch output {
             // To somebody who is silent goes no media: what waits is dropped, and a key frame follows when they are back.
-            case .rtp(let length): if !consent.isInterrupted { transport.sendMedia(length) }
+            case .rtp(let length):
+                if !consent.isInterrupted, let packet = transport.sendMedia(length) { sender.keepProtected(packet) }
+            case .protected(let length): if !consent.isInterrupted { transport.sendProtected(length) }
             case .rtcp(let length): transport.sendControl(length)
             case .event(.keyframeNeeded): delegate?.viewerNeedsKeyframe(self)
             case .event(.recoveryNeeded(let number)): delegate?.viewerNeedsRecovery(self, from: number)
@@ -364,7 +368,7 @@ final class ViewerConnection: SecureTransportDelegate {
     private func drainGoodbye() {
         for _ in 0..<64 {
             switch sender.poll(now: NetworkLoop.now(), into: transport.slot) {
-            case .rtp: continue
+            case .rtp, .protected: continue
             case .rtcp(let length): transport.sendControl(length)
             case .event: continue
             case .wait: return transport.flush()

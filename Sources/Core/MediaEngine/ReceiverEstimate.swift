@@ -1,0 +1,81 @@
+import MediaCore
+
+/// What the other side says that its link carries (REMB), as far as it is a limit.
+///
+/// A receiver's estimator begins with what arrives, and grows by some percent a second, never beyond one and a half times of what arrives
+/// (draft-ietf-rmcat-gcc-02 section 5.5). Of a screen that rests it therefore repeats what was sent, and goes on so when much more
+/// arrives. Such an estimate is no limit until it falls while the path shows a queue or losses, or is fully used.
+struct ReceiverEstimate {
+    /// What is said about every second may be missing for so long.
+    private static let lasts = MediaDuration.seconds(10)
+    /// Beside one and a half times of what arrives.
+    private static let echoAllowance = 50_000
+    private static let window = MediaDuration.seconds(2)
+
+    private enum State {
+        case none
+        /// It repeats what was sent; the last that was said.
+        case echo(Bitrate)
+        case limit(Bitrate)
+    }
+
+    private var state = State.none
+    private var until = MediaInstant(nanoseconds: .min)
+    /// The least and the most that left in a second, in this window and the one before.
+    private var sent: ClosedRange<Bitrate>?
+    private var sentBefore: ClosedRange<Bitrate>?
+    private var windowStart = MediaInstant(nanoseconds: 0)
+    private var began: MediaInstant?
+
+    /// Takes note of what left in the last second; about once a second.
+    mutating func note(sending: Bitrate, now: MediaInstant) {
+        // The first second is not over: less is counted than was sent.
+        if began == nil, sending.bitsPerSecond > 0 { began = now }
+        guard let began, now - began >= .seconds(1) else { return }
+        if sent == nil || now - windowStart >= Self.window {
+            sentBefore = now - windowStart < Self.window * 2 ? sent : nil
+            sent = sending...sending
+            windowStart = now
+        } else if let range = sent {
+            sent = min(range.lowerBound, sending)...max(range.upperBound, sending)
+        }
+    }
+
+    /// Takes an estimate in.
+    /// - Parameters:
+    ///   - sending: what left in the last second.
+    ///   - isUsed: that was as much as the estimate allowed.
+    ///   - hasTrouble: the path shows a queue or losses.
+    mutating func note(_ said: Bitrate, sending: Bitrate, isUsed: Bool, hasTrouble: Bool, now: MediaInstant) {
+        note(sending: sending, now: now)
+        if now >= until { state = .none }
+        let isEcho = isLikeSent(said)
+        let isBinding = hasTrouble || isUsed && said.bitsPerSecond >= sending.bitsPerSecond / 2
+        switch state {
+        case .none: state = isEcho && !isBinding ? .echo(said) : .limit(said)
+        case .echo(let last):
+            let hasJumped = !isEcho && said.bitsPerSecond / 2 > last.bitsPerSecond
+            let hasFallen = said.bitsPerSecond < last.bitsPerSecond / 10 &* 9
+            state = hasJumped || hasFallen && isBinding ? .limit(said) : .echo(said)
+        case .limit(let limit):
+            // Less than before because less was sent: the former limit stays, for as long as it lasts.
+            if isEcho, !isBinding, said < limit { return }
+            state = .limit(said)
+        }
+        until = now + Self.lasts
+    }
+
+    /// nil: none is known.
+    func limit(now: MediaInstant) -> Bitrate? {
+        guard case .limit(let limit) = state, now < until else { return nil }
+        return limit
+    }
+
+    /// It may be made of nothing but what was sent in the last seconds.
+    private func isLikeSent(_ said: Bitrate) -> Bool {
+        guard let sent else { return false }
+        let least = min(sent.lowerBound, sentBefore?.lowerBound ?? sent.lowerBound).bitsPerSecond
+        let most = max(sent.upperBound, sentBefore?.upperBound ?? sent.upperBound).bitsPerSecond
+        return said.bitsPerSecond >= least / 10 &* 8 && said.bitsPerSecond <= most / 2 &* 3 &+ Self.echoAllowance
+    }
+}

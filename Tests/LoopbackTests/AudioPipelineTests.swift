@@ -1,0 +1,76 @@
+import MediaCore
+import OpusCodec
+import Testing
+
+@testable import PeerRuntime
+
+@Suite struct AudioPipelineTests {
+    /// Gives out sound when it is told to.
+    private final class Tape: AudioSource {
+        let summary = "a tape"
+        private let handler = Monitor<(@Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void)?>(nil)
+
+        func start(
+            handler: @escaping @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void,
+            ended: @escaping @Sendable (SourceFailure) -> Void
+        ) throws(SourceFailure) {
+            self.handler.with { $0 = handler }
+        }
+
+        func stop() {}
+
+        /// A second of noise, from a moment on.
+        func play(from start: MediaInstant) {
+            let body = handler.with { $0 }
+            var state: UInt32 = 1
+            for index in 0..<100 {
+                let samples = (0..<960).map { _ in
+                    state = state &* 1_664_525 &+ 1_013_904_223
+                    return Int16(truncatingIfNeeded: state >> 18)
+                }
+                samples.withUnsafeBufferPointer { body?($0, start + .milliseconds(10) * Int64(index)) }
+            }
+        }
+    }
+
+    /// The slowest viewer decides, but takes no more than half of it from the others.
+    @Test(
+        arguments: [
+            (nil, 1), (40...40, 0.25), (160...160, 1), (600...600, 1), (8...40, 0.125), (8...600, 0.5),
+            (100...600, 0.625),
+        ] as [(ClosedRange<Int>?, Double)])
+    func aSlowViewerTakesNoMoreThanHalfOfTheSoundFromOthers(limits: ClosedRange<Int>?, share: Double) {
+        let range = limits.map { Bitrate.kilobits($0.lowerBound)...Bitrate.kilobits($0.upperBound) }
+        #expect(AudioPipeline.share(of: .kilobits(160), within: range) == share)
+    }
+
+    @Test func soundTakesLessWhereTheShareIsSmallAndNeverUnderSixteenKilobits() throws {
+        let tape = Tape()
+        let queue = FrameQueue<AudioPipeline.Info>(capacity: 64, bytes: 2_000)
+        let pipeline = AudioPipeline(
+            track: 0, label: "system", source: tape, encoder: try OpusFrameEncoder(.systemSound), packets: queue,
+            ring: {})
+        try pipeline.start { _ in }
+        pipeline.setWanted(true)
+        #expect(pipeline.normalBitrate == .kilobits(128))
+        var start = MediaInstant(nanoseconds: 1_000_000_000)
+        let kilobits = [1.0, 0.25, 0, 5].map { (share: Double) in
+            pipeline.setShare(share)
+            // The first second still has the change in it.
+            var bytes = 0
+            for _ in 0..<2 {
+                bytes = 0
+                tape.play(from: start)
+                start = start + .seconds(1)
+                while queue.pop({ packet, _ in bytes += packet.count }) {}
+            }
+            return bytes * 8 / 1_000
+        }
+        print("sound", kilobits)
+        #expect((100...160).contains(kilobits[0]))
+        #expect((25...40).contains(kilobits[1]))
+        #expect((10...20).contains(kilobits[2]))
+        #expect(kilobits[3] >= 100)
+        pipeline.stop()
+    }
+}
