@@ -38,6 +38,23 @@ import Testing
         }
     }
 
+    /// Else it would hold up each change.
+    @Test func aScreenThatRestsOftenIsReasonEnoughInTime() {
+        var plan = ViewerPlan()
+        var moved: Int?
+        for burst in 0..<20 where moved == nil {
+            if !moves(&plan, 100, demand: 100, from: burst * 3, seconds: 1).isEmpty { moved = burst }
+            _ = moves(&plan, 100, demand: 30, from: burst * 3 + 2, seconds: 0)
+        }
+        #expect(moved == 3)
+        // Not if it changes once in a minute.
+        var other = ViewerPlan()
+        for burst in 0..<20 {
+            expect(moves(&other, 100, demand: 100, from: burst * 60, seconds: 1) == [])
+            _ = moves(&other, 100, demand: 30, from: burst * 60 + 30, seconds: 0)
+        }
+    }
+
     /// Slow whenever it is with the others, and fast whenever it is not.
     @Test func whoGoesBackAndForthReturnsLaterAndLeavesSooner() {
         var plan = ViewerPlan()

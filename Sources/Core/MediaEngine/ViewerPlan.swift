@@ -12,7 +12,10 @@ public struct ViewerPlan: Sendable {
     public private(set) var encoding = EncodingID.main
     /// Where it goes with that encoding's next key frame.
     public private(set) var target = EncodingID.main
-    private var lowSince: MediaInstant?
+    /// For how long the main encoding has asked for more than the viewer can have.
+    private var shortage = MediaDuration.zero
+    /// The last update, and whether it saw that.
+    private var last: (at: MediaInstant, isShort: Bool)?
     private var highSince: MediaInstant?
     private var idleSince: MediaInstant?
     /// When it came back to the main encoding.
@@ -49,14 +52,16 @@ public struct ViewerPlan: Sendable {
         case .main:
             highSince = nil
             idleSince = nil
-            lowSince = ratio > Self.split && share > 0.6 ? lowSince ?? now : nil
+            let isShort = ratio > Self.split && share > 0.6
+            noteShortage(isShort, isFar: ratio > Self.split, now)
             let isRelapse = returned.map { now - $0 < Self.relapseTime } ?? false
-            if let lowSince, isCutOff || (now - lowSince) * (isRelapse ? factor : 1) >= Self.patience {
+            if isShort, isCutOff || shortage * (isRelapse ? factor : 1) >= Self.patience {
                 target = .low
                 relapses = isRelapse ? min(relapses + 1, Self.mostRelapses) : 0
             }
         case .low:
-            lowSince = nil
+            last = nil
+            shortage = .zero
             highSince = ratio < Self.join ? highSince ?? now : nil
             idleSince = share < 0.3 ? idleSince ?? now : nil
             if highSince.map({ now - $0 >= Self.joinPatience * factor }) ?? false
@@ -67,6 +72,22 @@ public struct ViewerPlan: Sendable {
             }
         }
         return target != before
+    }
+
+    /// Sums up what lies between pauses of the screen: else one slow viewer would hold up each change of a screen that rests often.
+    private mutating func noteShortage(_ isShort: Bool, isFar: Bool, _ now: MediaInstant) {
+        if !isFar {
+            shortage = .zero
+        } else if let last {
+            let elapsed = now - last.at
+            if !isShort {
+                shortage = max(shortage - MediaDuration(nanoseconds: elapsed.nanoseconds / 16), .zero)
+            } else if last.isShort {
+                // What the main encoding took is known for the last second.
+                shortage = shortage + min(elapsed, .seconds(1))
+            }
+        }
+        last = (now, isShort)
     }
 
     /// 1, 2, 4 or 8. Each move costs the others a key frame and seconds of a lower rate, so a viewer whose rate goes up and down
