@@ -59,6 +59,9 @@ public typealias VisitID = RandomName
 
 /// Somebody who knows the link asks to come in.
 public struct Knock: Sendable {
+    /// How long a knock waits for its answer.
+    public static let answerTime: Duration = .seconds(60)
+
     /// Names the question. It is not the viewer's ticket, which the server keeps to itself.
     public let id: KnockID
     /// What the viewer calls itself, at most 64 scalars, without control characters or direction overrides. Not verified.

@@ -1,7 +1,7 @@
 extension KnockTable {
     struct Limits: Sendable {
         /// Until a knock counts as unanswered.
-        var answer: Duration = .seconds(60)
+        var answer: Duration = Knock.answerTime
         /// Until a knock that nobody polls is withdrawn. For `kept` a poll brings it back.
         var abandoned: Duration = .seconds(5)
         /// Until a knock that is not signed is forgotten.

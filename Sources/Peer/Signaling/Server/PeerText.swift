@@ -1,22 +1,24 @@
 /// What strangers say about themselves, made fit to be shown in a terminal.
 public enum PeerText {
-    /// Control, format (direction overrides, zero width), private and unassigned scalars go, white space becomes one space,
-    /// and at most two combining marks may follow each other.
+    /// Control, format (direction overrides, zero width), private, unassigned and default-ignorable scalars go. White space and
+    /// scalars that look blank become one space. At most two combining marks may follow a character, and none a space.
     public static func clean(_ text: String, limit: Int = 64, fallback: String) -> String {
         var result = String.UnicodeScalarView()
         var marks = 0
         var isSpacePending = false
         for scalar in text.unicodeScalars.prefix(1_024) {
             guard result.count < limit else { break }
-            if scalar.properties.isWhitespace {
+            let properties = scalar.properties
+            if properties.isWhitespace || blanks.contains(scalar) {
                 isSpacePending = !result.isEmpty
                 continue
             }
-            switch scalar.properties.generalCategory {
+            if properties.isDefaultIgnorableCodePoint || properties.isNoncharacterCodePoint { continue }
+            switch properties.generalCategory {
             case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: continue
             case .nonspacingMark, .enclosingMark, .spacingMark:
                 marks += 1
-                if marks > 2 { continue }
+                if marks > 2 || isSpacePending || result.isEmpty { continue }
             default: marks = 0
             }
             if isSpacePending {
@@ -27,6 +29,32 @@ public enum PeerText {
             result.append(scalar)
         }
         return result.isEmpty ? fallback : String(result)
+    }
+
+    /// Symbols that fonts draw as empty space: Braille and hieroglyphic blanks, null notehead, Khitan filler.
+    private static let blanks: Set<Unicode.Scalar> = [
+        "\u{2800}", "\u{13441}", "\u{13442}", "\u{16FE4}", "\u{1D159}",
+    ]
+
+    /// Marks that look like the quotation mark, which ends a quoted name.
+    private static let quotes: Set<Unicode.Scalar> = [
+        "\"", "\u{201C}", "\u{201D}", "\u{201E}", "\u{201F}", "\u{2033}", "\u{2036}", "\u{02BA}", "\u{02DD}",
+        "\u{02EE}", "\u{05F4}", "\u{275D}", "\u{275E}", "\u{301D}", "\u{301E}", "\u{301F}", "\u{3003}", "\u{FF02}",
+    ]
+
+    /// A cleaned name in quotation marks; those within it, and backslashes, are escaped.
+    public static func quote(_ name: String) -> String {
+        var result = "\""
+        for scalar in name.unicodeScalars {
+            if quotes.contains(scalar) {
+                result += "\\\""
+            } else if scalar == "\\" {
+                result += "\\\\"
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
     }
 
     /// The kind of program behind a `User-Agent`.
@@ -40,6 +68,11 @@ public enum PeerText {
         ] where agent.contains(token) {
             return name
         }
-        return clean(String(agent.prefix(while: { $0 != "/" && $0 != " " })), limit: 24, fallback: "unknown")
+        // Letters, digits and a few signs: it stands unquoted in a question.
+        let signs = "0123456789._-".unicodeScalars
+        let name = agent.unicodeScalars.prefix { $0 != "/" && $0 != " " }.filter {
+            $0.isASCII && ($0.properties.isAlphabetic || signs.contains($0))
+        }
+        return clean(String(String.UnicodeScalarView(name)), limit: 24, fallback: "unknown")
     }
 }
