@@ -67,8 +67,10 @@ let package = Package(
         library(
             "CXCB", pkgConfig: "xcb-shm xcb-damage xcb-xfixes xcb-randr xcb-xinput xcb", debian: "libxcb-damage0-dev"),
         library("CPulse", pkgConfig: "libpulse", debian: "libpulse-dev"),
-        library("CSDL", pkgConfig: "sdl2", debian: "libsdl2-dev"),
+        library("CSDL", pkgConfig: "sdl2 SDL2_ttf", debian: "libsdl2-ttf-dev"),
+        library("CFontconfig", pkgConfig: "fontconfig", debian: "libfontconfig-dev"),
         library("CPNG", pkgConfig: "libpng", debian: "libpng-dev"),
+        library("CGIO", pkgConfig: "gio-2.0", debian: "libglib2.0-dev"),
         .systemLibrary(name: "CMalloc", path: "Sources/Libraries/CMalloc"),
         // L1
         layer("Core", "MediaCore"),
@@ -84,7 +86,8 @@ let package = Package(
         layer("Adapters", "PixelConversion", ["MediaCore", "CYUV"]),
         layer("Adapters", "X11Capture", ["MediaCore", "CXCB"]),
         layer("Adapters", "PulseAudio", ["MediaCore", "CPulse"]),
-        layer("Adapters", "WindowPlayout", ["MediaCore", "CSDL"]),
+        layer("Adapters", "WindowPlayout", ["MediaCore", "CSDL", "CFontconfig"]),
+        layer("Adapters", "SessionBus", ["CGIO"]),
         layer("Adapters", "PictureFile", ["MediaCore", "CPNG"]),
         layer("Adapters", "TestSource", ["MediaCore"]),
         layer("Adapters", "ProcessMemory", ["CMalloc"]),
@@ -107,7 +110,8 @@ let package = Package(
             name: "share",
             dependencies: [
                 "MediaCore", "Signaling", "PeerRuntime", "VPXCodec", "OpusCodec", "PixelConversion", "X11Capture",
-                "PulseAudio", "WindowPlayout", "PictureFile", "TestSource", "ProcessMemory", arguments, logging,
+                "PulseAudio", "WindowPlayout", "PictureFile", "TestSource", "ProcessMemory", "SessionBus", arguments,
+                logging,
             ], path: "Sources/share", swiftSettings: settings),
         // Tests
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
@@ -130,6 +134,7 @@ let package = Package(
         tests("DTLSTransportTests", ["DTLSTransport", "MediaCore", "TestSupport", crypto]),
         tests("SRTPTransportTests", ["SRTPTransport", "MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
         tests("WindowPlayoutTests", ["MediaCore", "WindowPlayout", "TestSupport"]),
+        tests("SessionBusTests", ["SessionBus", "CGIO", "TestSupport"]),
         tests("PulseAudioTests", ["PulseAudio", "MediaCore", "TestSupport"]),
         tests("SignalingTests", ["Signaling", crypto, logging, nioCore, nioPosix, nioHTTP1, nioSSL]),
         tests(
@@ -145,7 +150,7 @@ let package = Package(
                 "MediaCore", "SessionDescription", "Signaling", "PeerRuntime", "TestSource", "VPXCodec", "share",
                 "NetworkBed", "TestSupport", logging, nioCore, nioPosix, nioHTTP1, nioWebSocket,
             ]),
-        tests("CommandTests", ["share", "MediaCore", "PictureFile", "TestSupport"]),
+        tests("CommandTests", ["share", "MediaCore", "Signaling", "PictureFile", "TestSupport"]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]
 )

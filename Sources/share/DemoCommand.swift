@@ -6,13 +6,13 @@ struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo", abstract: "Host and join on this machine in one go, and print how well it went.",
         discussion: """
-            Shows the real display if there is one, else a virtual one (Xvfb) with something \
-            moving on it, else the test picture. Without a display to show a window on, a \
-            picture is saved instead. Ends by itself.
+            Shares a virtual display of its own (Xvfb) with something moving on it, or the test \
+            picture if there is no Xvfb, and shows it in a window. Without a display for the \
+            window, a picture is saved instead. Ends by itself.
             """)
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("How long to watch.", valueName: "seconds"))
-    var duration = 5.0
+    @Option(name: .customLong("for"), help: ArgumentHelp("How long to watch: 90, 90s, 10m.", valueName: "time"))
+    var duration = Timespan(seconds: 5)
 
     @Option(help: ArgumentHelp("Where to save the last picture, when there is no window.", valueName: "file.png"))
     var snapshot = "share-demo.png"
@@ -26,6 +26,9 @@ struct DemoCommand: ParsableCommand {
     }
 
     private func demo() throws {
+        let environment = ProcessInfo.processInfo.environment
+        let showsWindow = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment[$0]?.isEmpty == false }
+        if !showsWindow { try OutputFile.check(snapshot) }
         let stage = Stage()
         Signals.handle { _ in stage.close() }
         defer { stage.close() }
@@ -37,13 +40,13 @@ struct DemoCommand: ParsableCommand {
             throw Complaint(sentence: "the host did not start: \(host.errorText)", status: .failed)
         }
         let begin = ContinuousClock.now
-        var arguments = ["join", "--json", "--name", "demo", "--for", "\(duration)"]
-        if !stage.showsWindow { arguments += ["--headless", "--snapshot", snapshot] }
+        var arguments = ["join", "--json", "--name", "demo", "--for", "\(duration.seconds)"]
+        if !showsWindow { arguments += ["--headless", "--snapshot", snapshot] }
         let viewer = try Child(arguments, environment: ["SHARE_LINK": link])
         defer { viewer.end() }
         stage.adopt(viewer)
 
-        Words.say("share: watching \(stage.words) for \(Int(duration)) s ...")
+        Words.say("share: watching \(stage.words) for \(Int(duration.seconds.rounded(.up))) s ...")
         var firstPicture: Duration?
         var start: (frames: Int, bytes: Int, cpu: Double, at: ContinuousClock.Instant)?
         var last: [String: Any] = [:]
@@ -62,7 +65,9 @@ struct DemoCommand: ParsableCommand {
                 }
             case "ended":
                 if event["code"] as? String != "stopped" {
-                    throw Complaint(sentence: event["reason"] as? String ?? "it ended", status: .failed)
+                    throw Complaint(
+                        sentence: event["reason"] as? String ?? "it ended",
+                        status: event["code"] as? String == "sourceGone" ? .noDisplay : .failed)
                 }
             default: break
             }
@@ -84,7 +89,7 @@ struct DemoCommand: ParsableCommand {
         }
         print("bitrate        \(StatusLine.rate(bits))")
         print("host CPU       \(Int((host.cpuSeconds - start.cpu) / elapsed * 1_000)) ms a second")
-        if !stage.showsWindow { print("last picture   \(snapshot)") }
+        if !showsWindow { print("last picture   \(snapshot)") }
     }
 }
 
@@ -93,16 +98,10 @@ private final class Stage: @unchecked Sendable {
     // SAFETY: `children` is in a Monitor; the rest is set once, in `open`.
     private(set) var hostArguments: [String] = []
     private(set) var words = ""
-    private(set) var showsWindow = false
     private let children = Monitor<[Child]>([])
 
+    /// Never the display that the window is on: it would show itself in itself.
     func open() throws {
-        if let display = ProcessInfo.processInfo.environment["DISPLAY"], !display.isEmpty {
-            hostArguments = ["--display", display]
-            words = "display \(display)"
-            showsWindow = true
-            return
-        }
         guard
             let server = try? Child(
                 executable: "Xvfb", ["-displayfd", "1", "-screen", "0", "1920x1080x24", "-nolisten", "tcp"]),

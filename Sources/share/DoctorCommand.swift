@@ -7,6 +7,7 @@ import PixelConversion
 import PulseAudio
 import Signaling
 import VPXCodec
+import WindowPlayout
 import X11Capture
 
 struct DoctorCommand: ParsableCommand {
@@ -43,16 +44,24 @@ struct DoctorCommand: ParsableCommand {
                 checkIdentity(),
             ]
         }
-        findings += checkServers(servers, isNeeded: link != nil)
+        findings += checkServers(servers)
         let width = findings.map(\.subject.count).max() ?? 0
         for finding in findings {
             let mark = (finding.isGood ? "ok" : finding.failure).padding(toLength: 7, withPad: " ", startingAt: 0)
-            print("\(mark) \(finding.subject.padding(toLength: width, withPad: " ", startingAt: 0))  \(finding.what)")
-            if !finding.remedy.isEmpty {
-                print("        \(String(repeating: " ", count: width))  -> \(finding.remedy)")
-            }
+            let subject = finding.subject.padding(toLength: width, withPad: " ", startingAt: 0)
+            write("\(mark) \(subject)  ", finding.what)
+            if !finding.remedy.isEmpty { write(String(repeating: " ", count: width + 10) + "-> ", finding.remedy) }
         }
-        if !findings.filter(\.isNeeded).allSatisfy(\.isGood) { throw ExitStatus.failed.code }
+        if !findings.allSatisfy(\.isGood) { throw ExitStatus.missing.code }
+    }
+
+    /// The text beside its label, in lines that a terminal need not break.
+    private func write(_ label: String, _ text: String) {
+        let margin = String(repeating: " ", count: label.count)
+        guard let columns = Words.columns(of: STDOUT_FILENO) else { return print(label + text) }
+        for (index, line) in TextLayout.wrap(margin + text, columns: columns).enumerated() {
+            print(TerminalStyle.current.fit(index == 0 ? label + line.dropFirst(margin.count) : line))
+        }
     }
 
     private struct Finding {
@@ -60,8 +69,6 @@ struct DoctorCommand: ParsableCommand {
         var what: String
         var isGood = true
         var failure = "missing"
-        /// Nothing works without it.
-        var isNeeded = false
         var remedy = ""
     }
 
@@ -76,8 +83,7 @@ struct DoctorCommand: ParsableCommand {
     private func checkWay(_ link: Link) -> [Finding] {
         var findings = blocking { await LinkProbe.walk(link) }.map { step in
             Finding(
-                subject: step.subject, what: step.what, isGood: step.isGood, failure: "fails", isNeeded: true,
-                remedy: step.remedy)
+                subject: step.subject, what: step.what, isGood: step.isGood, failure: "fails", remedy: step.remedy)
         }
         if findings.allSatisfy(\.isGood) {
             findings.append(
@@ -90,13 +96,13 @@ struct DoctorCommand: ParsableCommand {
         return findings
     }
 
-    private func checkServers(_ servers: [ICEServer], isNeeded: Bool) -> [Finding] {
+    private func checkServers(_ servers: [ICEServer]) -> [Finding] {
         guard !servers.isEmpty else { return [] }
         let paths = PathServers(servers)
         return blocking { await paths.findings() }.map { url, finding in
             Finding(
                 subject: url.hasPrefix("stun") ? "stun" : "turn", what: "\(url) \(finding.words)",
-                isGood: finding.isGood, failure: "fails", isNeeded: isNeeded, remedy: finding.remedy)
+                isGood: finding.isGood, failure: "fails", remedy: finding.remedy)
         }
     }
 
@@ -119,7 +125,13 @@ struct DoctorCommand: ParsableCommand {
                 subject: "window", what: "DISPLAY is not set", isGood: false,
                 remedy: "watch with 'share join --headless --snapshot FILE.png', or in a browser elsewhere")
         }
-        return Finding(subject: "window", what: "display \(name)")
+        setenv("DISPLAY", name, 1)
+        do throws(SourceFailure) {
+            try PictureWindow.checkDisplay()
+            return Finding(subject: "window", what: "display \(name)")
+        } catch {
+            return Finding(subject: "window", what: error.message, isGood: false, remedy: error.remedy)
+        }
     }
 
     private func checkSound() -> Finding {
@@ -156,13 +168,13 @@ struct DoctorCommand: ParsableCommand {
                 VideoEncodeRequest(bitrate: .kilobits(1_000), isKeyframeRequested: true))
             guard let frame, try VP8Decoder().decode(frame.bytes) != nil else {
                 return Finding(
-                    subject: "codecs", what: "VP8 does not come back as a picture", isGood: false, isNeeded: true)
+                    subject: "codecs", what: "VP8 does not come back as a picture", isGood: false)
             }
             _ = try OpusFrameEncoder(.systemSound)
-            return Finding(subject: "codecs", what: "VP8 and Opus, encode and decode", isNeeded: true)
+            return Finding(subject: "codecs", what: "VP8 and Opus, encode and decode")
         } catch {
             return Finding(
-                subject: "codecs", what: "\(error)", isGood: false, isNeeded: true,
+                subject: "codecs", what: "\(error)", isGood: false,
                 remedy: "run Scripts/setup; libvpx and libopus are needed")
         }
     }
@@ -182,10 +194,10 @@ struct DoctorCommand: ParsableCommand {
         do {
             let identity = try Identity.loadOrCreate()
             let print = identity.fingerprint.prefix(4).map { String(format: "%02X", $0) }.joined(separator: ":")
-            return Finding(subject: "identity", what: "certificate \(print)...", isNeeded: true)
+            return Finding(subject: "identity", what: "certificate \(print)...")
         } catch {
             return Finding(
-                subject: "identity", what: "\(error)", isGood: false, isNeeded: true,
+                subject: "identity", what: "\(error)", isGood: false,
                 remedy: "make the folder writable, or set XDG_DATA_HOME")
         }
     }

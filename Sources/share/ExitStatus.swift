@@ -3,6 +3,8 @@ import ArgumentParser
 /// The exit codes, after sysexits.h; the manual and README list them.
 enum ExitStatus: Int32 {
     case fine = 0
+    /// `doctor` found something missing.
+    case missing = 1
     /// Wrong arguments (ArgumentParser's own code).
     case usage = 64
     /// The link is mistyped or cut off.

@@ -86,8 +86,8 @@ struct HostCommand: ParsableCommand {
     @Flag(help: "Ask the router to forward the ports for media (UPnP).")
     var upnp = false
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("End after that time.", valueName: "seconds"))
-    var duration: Double?
+    @Option(name: .customLong("for"), help: ArgumentHelp("End after that time: 90, 90s, 10m, 2h.", valueName: "time"))
+    var duration: Timespan?
 
     @Flag(help: "One JSON event a line on stdout.")
     var json = false
@@ -96,11 +96,6 @@ struct HostCommand: ParsableCommand {
         guard (1...240).contains(fps) else { throw ValidationError("--fps is 1 to 240, not \(fps).") }
         guard (100...100_000).contains(bitrate) else {
             throw ValidationError("--bitrate is 100 to 100000 kbit/s, not \(bitrate).")
-        }
-        if let duration, !(duration > 0) { throw ValidationError("--for is a number of seconds above 0.") }
-        if accept == .ask, isatty(STDIN_FILENO) != 1 {
-            throw ValidationError(
-                "there is no terminal to ask in. Say who may come in: --accept known or --accept any.")
         }
         _ = try ListenAddress(listen)
         if let (token, source) = fixedToken, let flaw = FixedToken.flaw(of: token) {
@@ -126,6 +121,12 @@ struct HostCommand: ParsableCommand {
     }
 
     private func host() throws {
+        let hasTerminal = isatty(STDIN_FILENO) == 1
+        // Not in `validate`: a mistyped option is worth more words than this.
+        if accept == .ask, !hasTerminal {
+            throw ValidationError(
+                "there is no terminal to ask in. Say who may come in: --accept known or --accept any.")
+        }
         let output = DataOutput(isJSON: json)
         let ending = Monitor<EndReason?>(nil)
         Signals.handle { name in
@@ -138,7 +139,9 @@ struct HostCommand: ParsableCommand {
         Words.say("share: showing \(screen.summary)")
         for limitation in screen.limitations { Words.say("share: \(limitation)") }
 
-        let door = Doorkeeper(accept, known: KnownViewers())
+        let notifier = KnockNotifier()
+        let prompt = Prompt(notify: { notifier.tell($0) })
+        let door = Doorkeeper(accept, known: KnownViewers(), prompt: prompt)
         let session: HostSession
         var settings = HostSession.Configuration(
             listenHost: place.host, listenPort: place.port, linkHost: place.linkHost,
@@ -160,7 +163,11 @@ struct HostCommand: ParsableCommand {
             throw Complaint(sentence: "the encoder does not start: \(error.message)", status: .failed)
         }
 
+        if hasTerminal, accept != .any { prompt.start() }
         let link = try start(session)
+        // Before anybody can know the link: a viewer's window on this display must find it.
+        let mark = source == .screen ? try? CaptureMark(link.id.text, display: display) : nil
+        defer { mark?.close() }
         if json { output.event("link", ["link": .string(link.text)]) } else { output.line(link.text) }
         Words.say("share: give the link above to whoever may watch; Ctrl-C ends it")
         Words.say(
@@ -174,6 +181,7 @@ struct HostCommand: ParsableCommand {
 
         var line = StatusLine()
         let begin = ContinuousClock.now
+        let duration = duration?.seconds
         var statisticsLine = StatisticsLine()
         let reportsEachSecond = json || stats || Words.isTerminal
         while true {
@@ -184,6 +192,7 @@ struct HostCommand: ParsableCommand {
             let next = min(reportsEachSecond ? 1 : .infinity, duration.map { $0 - elapsed } ?? .infinity)
             if waitForEnd(ending, seconds: next) != nil { break }
             guard reportsEachSecond else { continue }
+            HostNarrator.settle()
             guard let statistics = blocking({ await session.statistics() }) else { continue }
             if json { HostNarrator.tell(statistics, output) }
             let now = seconds(ContinuousClock.now - begin)
@@ -193,6 +202,7 @@ struct HostCommand: ParsableCommand {
         let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
         Words.showStatus("")
         blocking { await session.stop(reason) }
+        HostNarrator.settle(isEnd: true)
         output.ended(reason)
         guard reason.code == .stopped else {
             throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
@@ -267,6 +277,13 @@ func makeIdentity() throws -> Identity {
 
 /// Tells what happens, in words and as events.
 enum HostNarrator {
+    private static let refusals = Monitor(RefusalCounter())
+
+    /// Once a second, and at the end: what was counted is said when no more of it comes.
+    static func settle(isEnd: Bool = false) {
+        refusals.with { $0.settle(at: .now, isEnd: isEnd) }.say()
+    }
+
     static func tell(_ event: BroadcastEvent, _ output: DataOutput) {
         switch event {
         case .sharing(let what): Words.say("share: with \(what)")
@@ -277,7 +294,7 @@ enum HostNarrator {
             if isRemembered { Words.say("share: \(title(who)) is known and was let in without a question") }
         case .refused(let who, let reason):
             output.event("refused", ["name": .string(who.name), "reason": .string(reason)])
-            Words.say("share: \(title(who)) was not let in: \(reason)")
+            refusals.with { $0.add("\(title(who)) was not let in: \(reason)", at: .now) }.say()
         case .viewerJoined(let who, let viewers):
             output.event(
                 "viewer-joined", ["name": .string(who.name), "kind": .string(who.kind), "viewers": .integer(viewers)])
@@ -348,6 +365,6 @@ enum HostNarrator {
     }
 
     private static func title(_ who: ViewerDescription) -> String {
-        "\(who.name.isEmpty ? "somebody" : who.name) (\(who.kind), \(who.address))"
+        "\(PeerText.quote(who.name)) (\(who.kind), \(who.address))"
     }
 }

@@ -9,14 +9,15 @@ import PulseAudio
 import Signaling
 import VPXCodec
 import WindowPlayout
+import X11Capture
 
 struct JoinCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "join", abstract: "Watch a screen that somebody shares.",
         discussion: """
             The link may also come from SHARE_LINK or, as '-', from stdin, where 'ps' does \
-            not show it. In the window: F or double click for full screen, M to mute, Q or \
-            Escape to leave.
+            not show it. In the window: F or a double click for full screen, M to mute, S for \
+            statistics, Q to leave, Escape to leave full screen, then the window.
             """)
 
     @Argument(help: "The link that 'share host' printed, or - for stdin.")
@@ -39,8 +40,8 @@ struct JoinCommand: ParsableCommand {
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("Leave after that time, counted from the first picture.", valueName: "seconds"))
-    var duration: Double?
+        help: ArgumentHelp("Leave after that time, counted from the first picture: 90, 90s, 10m.", valueName: "time"))
+    var duration: Timespan?
 
     @Flag(
         help: ArgumentHelp(
@@ -59,10 +60,6 @@ struct JoinCommand: ParsableCommand {
     @Flag(help: "One JSON event a line on stdout.")
     var json = false
 
-    func validate() throws {
-        if let duration, !(duration > 0) { throw ValidationError("--for is a number of seconds above 0.") }
-    }
-
     func run() throws {
         do {
             try join()
@@ -75,11 +72,14 @@ struct JoinCommand: ParsableCommand {
         let output = DataOutput(isJSON: json)
         let link = try readLink()
         let servers = try paths.servers()
+        if let snapshot { try OutputFile.check(snapshot) }
         let watcher = Watcher(output: output, snapshot: snapshot != nil, tellsStatistics: stats)
-        Signals.handle { watcher.end(EndReason(.stopped, "ended by \($0)")) }
+        Signals.handle { watcher.interrupt(EndReason(.stopped, "ended by \($0)")) }
         let identity = try makeIdentity()
         var window: PictureWindow?
+        var isMirror = false
         if !headless {
+            isMirror = CaptureMark.isPresent(link.id.text, display: nil)
             let environment = ProcessInfo.processInfo.environment
             guard ["DISPLAY", "WAYLAND_DISPLAY"].contains(where: { environment[$0]?.isEmpty == false }) else {
                 throw Complaint(
@@ -90,14 +90,15 @@ struct JoinCommand: ParsableCommand {
             if environment["WAYLAND_DISPLAY"]?.isEmpty != false { setenv("SDL_VIDEODRIVER", "x11", 0) }
             do throws(SourceFailure) {
                 window = try PictureWindow(
-                    title: "share", converter: YUVConverter(), startsFullscreen: fullscreen,
-                    onMute: { muted in watcher.setMuted(muted) })
+                    title: "\(link.authority) - share", converter: YUVConverter(), startsFullscreen: fullscreen,
+                    startsMute: mute || isMirror, onMute: { muted in watcher.setMuted(muted) },
+                    onStatistics: { isShown in watcher.showStatistics(isShown) })
             } catch {
                 throw Complaint(
                     sentence: error.message, remedy: Self.withoutWindow, status: .noDisplay)
             }
         }
-        let sink = PictureFork(window: window, keeper: watcher.keeper)
+        let sink = PictureFork(window: isMirror ? nil : window, keeper: watcher.keeper)
         let session = WatchSession(
             link: link, identity: identity, name: name ?? NSUserName(), servers: servers,
             usesOnlyRelays: paths.relayOnly,
@@ -115,9 +116,9 @@ struct JoinCommand: ParsableCommand {
                         return try SpeakerOutput()
                     }
                 }),
-            emit: { [window] in watcher.tell($0, window: window) })
-        if mute { session.setMuted(true) }
-        watcher.start(session, window: window, duration: duration)
+            emit: { [window, isMirror] in watcher.tell($0, window: window, isMirror: isMirror) })
+        if mute || isMirror { session.setMuted(true) }
+        watcher.start(session, window: window, duration: duration?.seconds)
 
         if let window {
             window.setStatus("knocking at \(link.authority) ...")
@@ -126,6 +127,7 @@ struct JoinCommand: ParsableCommand {
         let reason = watcher.finish()
         if let snapshot { try save(watcher.keeper, to: snapshot) }
         output.ended(reason)
+        if let window, reason.code != .stopped { show(reason, in: window) }
         guard reason.status == .fine else {
             throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
         }
@@ -140,6 +142,14 @@ struct JoinCommand: ParsableCommand {
         } catch {
             return EndReason(.sourceGone, error.message, remedy: error.remedy)
         }
+    }
+
+    /// Until a key is pressed: a window that is gone says nothing.
+    private func show(_ reason: EndReason, in window: PictureWindow) {
+        let sentence = reason.sentence.prefix(1).uppercased() + reason.sentence.dropFirst() + "."
+        let lines = [sentence, reason.remedy, "", "Press a key to close."].filter { $0 != reason.remedy || !$0.isEmpty }
+        Words.say("share: \(reason.sentence); press a key in the window to close it")
+        _ = try? window.runUntilDismissed(lines.joined(separator: "\n"))
     }
 
     private func readLink() throws -> Link {

@@ -2,57 +2,6 @@ import Foundation
 import PeerRuntime
 import Signaling
 
-/// stderr: words for a person. Lines go out whole; a question or a status line below them is drawn again.
-enum Words {
-    private struct Bottom {
-        var status = ""
-        /// Waits for an answer, and hides the status.
-        var question = ""
-        var line: String { question.isEmpty ? status : question }
-    }
-
-    private static let bottom = Monitor(Bottom())
-    static let isTerminal = isatty(STDERR_FILENO) == 1
-
-    static func say(_ line: String) {
-        bottom.with { bottom in
-            write(STDERR_FILENO, (bottom.line.isEmpty ? "" : "\r\u{1B}[K") + line + "\n" + bottom.line)
-        }
-    }
-
-    /// Shows a line that is replaced by the next; an empty one takes it away. Only in a terminal.
-    static func showStatus(_ line: String) {
-        guard isTerminal else { return }
-        bottom.with { bottom in
-            guard line != bottom.status else { return }
-            bottom.status = line
-            if bottom.question.isEmpty { write(STDERR_FILENO, "\r\u{1B}[K" + line) }
-        }
-    }
-
-    /// Asks, without a line's end; the question stays until `answered`.
-    static func ask(_ question: String) {
-        bottom.with { bottom in
-            bottom.question = question
-            write(STDERR_FILENO, "\r\u{1B}[K" + question)
-        }
-    }
-
-    /// - Parameter byTyping: the person's Enter has ended the line already.
-    static func answered(byTyping: Bool) {
-        bottom.with { bottom in
-            bottom.question = ""
-            write(STDERR_FILENO, (byTyping ? "" : "\n") + bottom.status)
-        }
-    }
-
-    /// Columns of the terminal; 80 if that is not known.
-    static var columns: Int {
-        var size = winsize()
-        return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
-    }
-}
-
 /// stdout: data for a program. The link alone, or one JSON object a line.
 struct DataOutput: Sendable {
     let isJSON: Bool
@@ -142,7 +91,7 @@ indirect enum JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
 }
 
 /// Writes all of it or gives up when nobody reads.
-private func write(_ descriptor: Int32, _ text: String) {
+func write(_ descriptor: Int32, _ text: String) {
     var text = text
     text.withUTF8 { bytes in
         guard let base = bytes.baseAddress else { return }

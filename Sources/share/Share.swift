@@ -16,12 +16,13 @@ struct Share: ParsableCommand {
             share join     watches one; the same link opens in any browser
 
             stdout is data, stderr is words. Exit codes:
-              0  fine                     70  something broke inside
-             64  wrong arguments          73  a file cannot be written
-             65  the link is wrong        74  the connection was lost
-             66  no display               75  nobody answered
-             68  host unreachable         76  not the host that the link names
-             69  port unavailable         77  refused
+              0  fine                      1  doctor found something missing
+             64  wrong arguments          70  something broke inside
+             65  the link is wrong        73  a file cannot be written
+             66  no display               74  the connection was lost
+             68  host unreachable         75  nobody answered
+             69  port unavailable         76  not the host that the link names
+                                          77  refused
             """,
         version: "0.1.0",
         subcommands: [

@@ -7,24 +7,59 @@ enum Signals {
     /// The end of a pipe that the signal handler writes the signal's number to.
     private static let pipe = Atomic<Int32>(-1)
 
+    private struct Suspension {
+        var suspends: @Sendable () -> Void = {}
+        var resumed: @Sendable () -> Void = {}
+    }
+
+    private static let suspension = Monitor(Suspension())
+
+    /// Calls `suspends` before Ctrl-Z stops the process, and `resumed` when it goes on after any stop, on the thread of `handle`.
+    /// Call after `handle`.
+    static func onSuspension(_ suspends: @escaping @Sendable () -> Void, resumed: @escaping @Sendable () -> Void) {
+        suspension.with { $0 = Suspension(suspends: suspends, resumed: resumed) }
+        install(SIGCONT)
+        // Who started us without job control does not want us to stop.
+        var current = sigaction()
+        sigaction(SIGTSTP, nil, &current)
+        let ignored = unsafeBitCast(SIG_IGN, to: Int.self)
+        if unsafeBitCast(current.__sigaction_handler.sa_handler, to: Int.self) != ignored { install(SIGTSTP) }
+    }
+
+    private static func install(_ number: Int32) {
+        signal(number) { number in
+            let errorNumber = errno
+            var byte = UInt8(truncatingIfNeeded: number)
+            _ = write(Signals.pipe.load(ordering: .acquiring), &byte, 1)
+            errno = errorNumber
+        }
+    }
+
+    /// Stops the process as if nobody had handled the signal; an orphaned process group is not stopped.
+    private static func suspend() {
+        suspension.with { $0 }.suspends()
+        signal(SIGCONT, SIG_DFL)
+        signal(SIGTSTP, SIG_DFL)
+        // To this thread: it stops all of them before the call returns.
+        raise(SIGTSTP)
+        install(SIGTSTP)
+        install(SIGCONT)
+        suspension.with { $0 }.resumed()
+    }
+
     static func handle(_ body: @escaping @Sendable (_ name: String) -> Void) {
         signal(SIGPIPE, SIG_IGN)
         // Who started us may have blocked them, and we would pass that on to our children.
         var set = sigset_t()
         sigemptyset(&set)
-        for number in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&set, number) }
+        for number in [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT] { sigaddset(&set, number) }
         pthread_sigmask(SIG_UNBLOCK, &set, nil)
         var ends: [Int32] = [-1, -1]
         guard Foundation.pipe(&ends) == 0 else { return }
         _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
         _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
         pipe.store(ends[1], ordering: .releasing)
-        for number in [SIGINT, SIGTERM, SIGHUP] {
-            signal(number) { number in
-                var byte = UInt8(truncatingIfNeeded: number)
-                _ = write(Signals.pipe.load(ordering: .acquiring), &byte, 1)
-            }
-        }
+        for number in [SIGINT, SIGTERM, SIGHUP] { install(number) }
         let source = ends[0]
         _ = NamedThread("signals") {
             var isEnding = false
@@ -33,6 +68,15 @@ enum Signals {
                 let count = read(source, &byte, 1)
                 if count == -1, errno == EINTR { continue }
                 guard count == 1 else { return }
+                switch Int32(byte) {
+                case SIGTSTP:
+                    suspend()
+                    continue
+                case SIGCONT:
+                    suspension.with { $0 }.resumed()
+                    continue
+                default: break
+                }
                 if isEnding { exit(128 + Int32(byte)) }
                 isEnding = true
                 body(Int32(byte) == SIGINT ? "Ctrl-C" : Int32(byte) == SIGTERM ? "SIGTERM" : "SIGHUP")

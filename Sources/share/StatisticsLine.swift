@@ -37,6 +37,11 @@ struct StatisticsLine {
     }
 
     mutating func text(_ statistics: WatchStatistics, elapsed: Double) -> String {
+        "stats: " + lines(statistics, elapsed: elapsed).joined(separator: " | ")
+    }
+
+    /// The same, a value a line.
+    mutating func lines(_ statistics: WatchStatistics, elapsed: Double) -> [String] {
         let now = (
             statistics.decode.frames, statistics.bytesReceived, statistics.packetsReceived, statistics.packetsLost,
             elapsed
@@ -62,7 +67,7 @@ struct StatisticsLine {
             "key frames asked for \(statistics.keyframeRequests)",
             "layer \(statistics.layer.map { "\($0)" } ?? "-")", "route \(statistics.route)",
         ]
-        return "stats: " + parts.joined(separator: " | ")
+        return parts
     }
 
     /// "all", or of several viewers "2 all, 1 base".

@@ -5,24 +5,29 @@ struct StatusLine {
     private var last: (frames: Int, bytes: Int, at: Double)?
 
     /// - Parameter columns: of the terminal; a longer line could not be redrawn.
-    mutating func text(_ statistics: HostStatistics, elapsed: Double, columns: Int) -> String {
+    mutating func text(
+        _ statistics: HostStatistics, elapsed: Double, columns: Int, style: TerminalStyle = .current
+    ) -> String {
         let frames = statistics.video.frames
         let bytes = statistics.bytesSent
         defer { last = (frames, bytes, elapsed) }
         let time = Int(elapsed)
         let clock = [time / 3600, time / 60 % 60, time % 60].map { ($0 < 10 ? "0" : "") + String($0) }
-        var text = clock.joined(separator: ":")
-        text += "  \(statistics.viewers) viewer\(statistics.viewers == 1 ? "" : "s")"
+        let isLive = statistics.connected > 0
+        var parts = [
+            (isLive ? "LIVE " : "waiting ") + clock.joined(separator: ":"),
+            "\(statistics.viewers) viewer\(statistics.viewers == 1 ? "" : "s")",
+        ]
         if let last, elapsed > last.at, statistics.connected > 0 {
             let seconds = elapsed - last.at
             let rate = Int((Double(frames - last.frames) / seconds).rounded())
-            text += rate == 0 ? "  still" : "  \(rate) fps"
-            text += "  \(Self.rate(Double(bytes - last.bytes) * 8 / seconds))"
-            if let limit = statistics.limit { text += "  limited by \(limit)" }
+            parts += [rate == 0 ? "still" : "\(rate) fps", Self.rate(Double(bytes - last.bytes) * 8 / seconds)]
+            if let limit = statistics.limit { parts.append("limited by \(limit)") }
         }
-        let isLive = statistics.connected > 0
-        text = String(((isLive ? "LIVE " : "waiting ") + text).prefix(max(columns - 3, 0)))
-        return isLive ? "\u{1B}[31m\u{25CF}\u{1B}[0m " + text : "\u{25CB} " + text
+        // What does not fit is left out whole, from the end.
+        while parts.count > 1, parts.joined(separator: "  ").count > columns - 3 { parts.removeLast() }
+        let mark = style.fit(isLive ? "\u{25CF}" : "\u{25CB}")
+        return (isLive && style.hasColours ? "\u{1B}[31m\(mark)\u{1B}[0m " : mark + " ") + parts.joined(separator: "  ")
     }
 
     static func rate(_ bitsPerSecond: Double) -> String {

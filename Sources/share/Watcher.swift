@@ -14,6 +14,9 @@ final class Watcher: Sendable {
     private let session = Monitor<WatchSession?>(nil)
     private let result = Monitor<EndReason?>(nil)
     private let hasPicture = Monitor(false)
+    private let window = Monitor<PictureWindow?>(nil)
+    /// The window shows statistics.
+    private let showsStatistics = Monitor(false)
 
     init(output: DataOutput, snapshot: Bool, tellsStatistics: Bool) {
         self.output = output
@@ -26,9 +29,32 @@ final class Watcher: Sendable {
         session.with { $0 }?.leave(reason)
     }
 
+    /// The person wants to go, even if the window stands there with the reason of an end already.
+    func interrupt(_ reason: EndReason) {
+        end(reason)
+        window.with { $0 }?.dismiss()
+    }
+
+    func showStatistics(_ isShown: Bool) {
+        showsStatistics.with { $0 = isShown }
+        guard isShown else { return }
+        // At once, not with the next second.
+        Task.detached { [self] in
+            guard let session = session.with({ $0 }), let statistics = await session.statistics() else { return }
+            show(statistics, StatisticsLine(), elapsed: 0)
+        }
+    }
+
+    private func show(_ statistics: WatchStatistics, _ line: StatisticsLine, elapsed: Double) {
+        guard showsStatistics.with({ $0 }), let window = window.with({ $0 }) else { return }
+        var line = line
+        window.setStatistics(line.lines(statistics, elapsed: elapsed).joined(separator: "\n"))
+    }
+
     func setMuted(_ muted: Bool) { session.with { $0 }?.setMuted(muted) }
 
     func start(_ session: WatchSession, window: PictureWindow?, duration: Double?) {
+        self.window.with { $0 = window }
         self.session.with { $0 = session }
         if let reason = ending.with({ $0 }) { session.leave(reason) }
         Task.detached { [self] in
@@ -46,19 +72,30 @@ final class Watcher: Sendable {
             while result.with({ $0 == nil }) {
                 let elapsed = seconds(ContinuousClock.now - begin)
                 if let duration, elapsed >= duration { return end(EndReason(.stopped, "the time is over")) }
-                let next = min(tells ? 1 : .infinity, duration.map { max($0 - elapsed, 0.01) } ?? .infinity)
+                let next = min(
+                    tells || window != nil ? 1 : .infinity, duration.map { max($0 - elapsed, 0.01) } ?? .infinity)
                 if waitForEnd(result, seconds: next) != nil { return }
-                guard tells, let statistics = blocking({ await session.statistics() }) else { continue }
-                tell(statistics)
-                if tellsStatistics { Words.say(line.text(statistics, elapsed: seconds(ContinuousClock.now - begin))) }
+                guard tells || showsStatistics.with({ $0 }), let statistics = blocking({ await session.statistics() })
+                else { continue }
+                if tells { tell(statistics) }
+                let now = seconds(ContinuousClock.now - begin)
+                show(statistics, line, elapsed: now)
+                let text = line.text(statistics, elapsed: now)
+                if tellsStatistics { Words.say(text) }
             }
         }
     }
 
+    private static let mirrorWarning = """
+        This window is on the display that is being shared, and would show itself in itself, again and again.
+        Watch on another display, or with --headless --snapshot FILE.png.
+        """
+
     /// Waits for the session's end.
     func finish() -> EndReason { result.wait { $0 } }
 
-    func tell(_ event: WatchEvent, window: PictureWindow?) {
+    /// - Parameter isMirror: the window is on the display that is shared, and shows no pictures.
+    func tell(_ event: WatchEvent, window: PictureWindow?, isMirror: Bool = false) {
         switch event {
         case .knocking(let words):
             output.event("knock", ["words": .string(words)])
@@ -67,13 +104,14 @@ final class Watcher: Sendable {
         case .accepted:
             output.event("accepted")
             window?.setStatus("connecting ...")
-        case .named(let name): window?.setTitle(name)
+        case .named(let name): window?.setTitle("\(name) - share")
         case .connected(let path):
             output.event("connected", ["path": .string(path)])
             Words.say("share: connected (\(path))")
         case .firstPicture(let size):
             output.event("first-picture", ["width": .integer(size.width), "height": .integer(size.height)])
-            window?.setStatus(nil)
+            window?.setStatus(isMirror ? Self.mirrorWarning : nil)
+            if isMirror { Words.say("share: \(Self.mirrorWarning.replacingOccurrences(of: "\n", with: " "))") }
             hasPicture.change { $0 = true }
         case .interrupted:
             output.event("interrupted")
@@ -85,7 +123,7 @@ final class Watcher: Sendable {
             output.event(
                 "resumed", ["path": .string(path), "afterMs": .init(milliseconds: silence.inMilliseconds)])
             Words.say("share: connected again (\(path))")
-            window?.setStatus(nil)
+            window?.setStatus(isMirror ? Self.mirrorWarning : nil)
         case .viewerCount(let count): output.event("viewers", ["viewers": .integer(count)])
         case .warning(let sentence): Words.say("share: \(sentence)")
         }

@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import share
+
 /// What goes wrong before anything is shown: a sentence and an exit code.
 @Suite(.timeLimit(.minutes(3)))
 struct ComplaintTests {
@@ -110,6 +112,8 @@ struct ComplaintTests {
 
     @Test(arguments: [
         ["--fps", "0"], ["--bitrate", "1"], ["--listen", "nowhere"], ["--for", "-1"], ["--mode", "fast"],
+        ["--for", "10x"],
+        ["--for", "0m"], ["--for", "1e3"],
     ])
     func wrongArguments(_ arguments: [String]) throws {
         #expect(try run(["host", "--source", "test", "--accept", "any"] + arguments).code == 64)
@@ -120,6 +124,45 @@ struct ComplaintTests {
         let result = try run(
             ["join", "--headless", "--for", "0.5", "--snapshot", "/nonexistent/folder/x.png", host.link])
         #expect(result.code == 73)
+    }
+
+    @Test func anUnwritableSnapshotIsSaidBeforeAnythingElse() throws {
+        let file = "/nonexistent/folder/x.png"
+        let link = try HostedScreen(["--source", "test", "--audio", "none"]).link
+        // Nobody listens there any more: 68 would be said by whoever asked.
+        #expect(try run(["join", "--headless", "--snapshot", file, link]).code == 73)
+        let demo = try run(["demo", "--snapshot", file])
+        #expect(demo.code == 73)
+        #expect(demo.words.contains(file) && !demo.words.contains("watching"))
+    }
+
+    @Test func aFileThatIsThereIsKeptUntilThereIsAPicture() throws {
+        let folder = try TemporaryFolder()
+        try Data("kept".utf8).write(to: URL(fileURLWithPath: folder.file("old.png")))
+        let link = try HostedScreen(["--source", "test", "--audio", "none"]).link
+        for name in ["old.png", "new.png"] {
+            #expect(try run(["join", "--headless", "--snapshot", folder.file(name), link]).code == 68)
+        }
+        #expect(try String(contentsOfFile: folder.file("old.png"), encoding: .utf8) == "kept")
+        #expect(!FileManager.default.fileExists(atPath: folder.file("new.png")))
+    }
+
+    @Test func theDoctorSaysThatADisplayDoesNotAnswer() throws {
+        let process = try ShareProcess(["doctor", "--display", ":9876"])
+        #expect(process.exitCode() == 1)
+        #expect(process.lines.contains { $0.hasPrefix("missing window") }, "\(process.lines)")
+        #expect(process.lines.contains { $0.hasPrefix("missing capture") })
+    }
+
+    @Test func anUnknownOptionIsSaidBeforeAMissingTerminal() throws {
+        let result = try run(["host", "--source", "test", "--bogus"])
+        #expect(result.code == 64)
+        #expect(result.words.contains("--bogus") && !result.words.contains("terminal"), "\(result.words)")
+    }
+
+    @Test(arguments: [("90", 90.0), ("1.5s", 1.5), ("10m", 600), ("2h", 7_200)])
+    func durationsHaveUnits(_ text: String, _ seconds: Double) {
+        #expect(Timespan(argument: text)?.seconds == seconds)
     }
 
     @Test func theSecretIsNotInTheProcessList() throws {

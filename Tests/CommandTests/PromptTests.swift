@@ -5,13 +5,20 @@ import Testing
 /// The question in the terminal, answered in tmux as a person would.
 @Suite(.serialized, .timeLimit(.minutes(4)))
 struct PromptTests {
+    private let arguments = ["host", "--source", "test", "--audio", "none", "--listen", "127.0.0.1:0"]
+
+    private func host() throws -> (Terminal, link: String) {
+        let terminal = try Terminal(arguments)
+        return (terminal, try #require(terminal.waitFor { $0.firstLink }, "\(terminal.screen())"))
+    }
+
     @Test func yesLetsTheViewerInAndNoDoesNot() throws {
-        let terminal = try Terminal(["host", "--source", "test", "--audio", "none", "--listen", "127.0.0.1:0"])
-        let link = try #require(terminal.waitFor { $0.firstLink })
+        let (terminal, link) = try host()
         let second = try terminal.join(link, name: "Bob")
         let words = try #require(second.event("knock")?["words"] as? String)
         _ = try #require(terminal.waitFor { $0.isAsking(about: "Bob") })
         #expect(terminal.screen().contains(words))
+        _ = try #require(terminal.waitFor { $0.takesAnswer(about: "Bob") })
         try terminal.type("n")
         #expect(second.exitCode(seconds: 10) == 77)
         #expect(second.errorText.contains("the host said no; you can ask again in 60 s"), "\(second.errorText)")
@@ -22,24 +29,25 @@ struct PromptTests {
 
         // With Bob's certificate she would get Bob's answer.
         let third = try terminal.join(link, name: "Carol", from: TemporaryFolder())
-        _ = try #require(terminal.waitFor { $0.isAsking(about: "Carol") })
+        _ = try #require(terminal.waitFor { $0.takesAnswer(about: "Carol") })
         try terminal.type("y")
         #expect(third.event("first-picture", seconds: 10) != nil, "\(third.errorText)")
-        #expect(terminal.waitFor { $0.contains("LIVE") && $0.contains("1 viewer") ? true : nil } == true)
+        #expect(terminal.waitUntil { $0.contains("LIVE") && $0.contains("1 viewer") })
     }
 
     @Test func whoIsLetInAlwaysIsKnownTheNextTime() throws {
-        let terminal = try Terminal(["host", "--source", "test", "--audio", "none", "--listen", "127.0.0.1:0"])
-        let link = try #require(terminal.waitFor { $0.firstLink })
+        let (terminal, link) = try host()
         let first = try terminal.join(link, name: "Dora")
-        _ = try #require(terminal.waitFor { $0.isAsking(about: "Dora") })
+        _ = try #require(terminal.waitFor { $0.takesAnswer(about: "Dora") })
+        #expect(terminal.screen().contains("Always: lets this person's share join in without a question"))
         try terminal.type("a")
         _ = try #require(first.event("first-picture", seconds: 10))
         first.interrupt()
         // Where everybody else is asked about.
         let second = try terminal.join(link, name: "Dora again")
         #expect(second.event("first-picture", seconds: 10) != nil, "\(second.errorText)")
-        #expect(terminal.screen().contains("Dora again (share, 127.0.0.1) is known and was let in without a question"))
+        let told = "\"Dora again\" (share, 127.0.0.1) is known and was let in without a question"
+        #expect(terminal.waitUntil { $0.contains(told) })
         second.interrupt()
         let host = try ShareProcess(
             ["host", "--source", "test", "--audio", "none", "--accept", "known", "--listen", "127.0.0.1:0", "--json"],
@@ -48,76 +56,137 @@ struct PromptTests {
         let known = try terminal.join(again, name: "Dora")
         #expect(known.event("first-picture", seconds: 10) != nil, "\(known.errorText)")
         #expect(host.event("accepted")?["remembered"] as? Bool == true)
-        #expect(host.errorText.contains("Dora (share, 127.0.0.1) is known and was let in without a question"))
+        #expect(host.errorText.contains("\"Dora\" (share, 127.0.0.1) is known and was let in without a question"))
         // Another one with the same certificate, which is no secret, but without its key, is another viewer: see KnockTests.
         let stranger = try ShareProcess(["join", "--headless", "--json", again])
         #expect(stranger.exitCode(seconds: 10) == 77)
     }
 
     @Test func nobodyAnswersForAMinute() throws {
-        let terminal = try Terminal(["host", "--source", "test", "--audio", "none", "--listen", "127.0.0.1:0"])
-        let link = try #require(terminal.waitFor { $0.firstLink })
+        let (terminal, link) = try host()
         let viewer = try terminal.join(link, name: "Eve")
         #expect(viewer.exitCode(seconds: 75) == 75, "\(viewer.errorText)")
-    }
-}
-
-/// `share` in a terminal of tmux's.
-private final class Terminal {
-    let hostFolder: TemporaryFolder
-    private let viewerFolder: TemporaryFolder
-    private let socket: String
-    private let server: Program
-
-    init(_ arguments: [String]) throws {
-        hostFolder = try TemporaryFolder()
-        viewerFolder = try TemporaryFolder()
-        socket = hostFolder.file("tmux.socket")
-        let command = try ([Program.share()] + arguments).map { "'\($0)'" }.joined(separator: " ")
-        // In the foreground: a server that forks away would keep what we wait for open.
-        server = try Program("tmux", ["-S", socket, "-f", "/dev/null", "-D"], environment: hostFolder.environment)
-        while server.isRunning, !FileManager.default.fileExists(atPath: socket) {}
-        try Program(
-            "tmux", ["-S", socket, "new-session", "-d", "-x", "220", "-y", "50", "\(command); cat"],
-            environment: hostFolder.environment
-        ).finish()
+        #expect(terminal.waitUntil { $0.contains("\"Eve\" (share, 127.0.0.1) was not let in") })
+        #expect(!terminal.screen().contains("Let them in?"))
     }
 
-    deinit { _ = try? Program("tmux", ["-S", socket, "kill-server"]).finish() }
-
-    func screen() -> String {
-        let text = (try? Program("tmux", ["-S", socket, "capture-pane", "-p", "-J"]).finish()) ?? ""
-        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    @Test func whatWasTypedBeforeTheQuestionAnswersNothing() throws {
+        let (terminal, link) = try host()
+        try terminal.type("y", "Enter", "y")
+        let viewer = try terminal.join(link, name: "Mallory")
+        _ = try #require(terminal.waitFor { $0.takesAnswer(about: "Mallory") }, "\(terminal.screen())")
+        #expect(viewer.lines.allSatisfy { !$0.contains("accepted") })
+        try terminal.type("n")
+        #expect(viewer.exitCode(seconds: 10) == 77)
     }
 
-    /// Looks at the screen again and again, for 15 s at most.
-    func waitFor<Result>(_ found: (String) -> Result?) -> Result? {
-        let deadline = Date(timeIntervalSinceNow: 15)
-        while Date() < deadline {
-            if let result = found(screen()) { return result }
+    @Test func aQuestionThatHasEndedMakesRoomForTheNext() throws {
+        let (terminal, link) = try host()
+        let bob = try terminal.join(link, name: "Bob")
+        _ = try #require(terminal.waitFor { $0.isAsking(about: "Bob") })
+        let carol = try terminal.join(link, name: "Carol", from: TemporaryFolder())
+        try #require(terminal.waitUntil { $0.contains("Knock 1 of 2: \"Bob\"") }, "\(terminal.screen())")
+        bob.interrupt()
+        try #require(terminal.waitUntil { $0.contains("Knock: \"Carol\"") }, "\(terminal.screen())")
+        #expect(!terminal.screen().contains("\"Bob\" (share, 127.0.0.1) wants to watch"))
+        #expect(carol.lines.allSatisfy { !$0.contains("accepted") })
+    }
+
+    @Test func anythingButAnAnswerIsAskedAgain() throws {
+        let (terminal, link) = try host()
+        let viewer = try terminal.join(link, name: "Frank")
+        _ = try #require(terminal.waitFor { $0.takesAnswer(about: "Frank") })
+        for key in ["Enter", "x", "Up", "C-d", "ä", "yes"] {
+            try terminal.type(key)
         }
-        return nil
+        #expect(terminal.waitUntil { $0.contains("Press y, n or a.") })
+        #expect(viewer.lines.allSatisfy { !$0.contains("accepted") && !$0.contains("refused") })
+        try terminal.type("y")
+        #expect(viewer.event("first-picture", seconds: 10) != nil, "\(viewer.errorText)")
+        // Ctrl-D has not switched the asking off.
+        let next = try terminal.join(link, name: "Grace", from: TemporaryFolder())
+        _ = try #require(terminal.waitFor { $0.takesAnswer(about: "Grace") }, "\(terminal.screen())")
+        try terminal.type("n")
+        #expect(next.exitCode(seconds: 10) == 77)
     }
 
-    func type(_ text: String) throws {
-        try Program("tmux", ["-S", socket, "send-keys", text, "Enter"]).finish()
+    @Test func theQuestionIsWholeAgainAfterALineCutIn() throws {
+        let (terminal, link) = try host()
+        let first = try terminal.join(link, name: "Bob")
+        _ = try #require(terminal.waitFor { $0.takesAnswer(about: "Bob") })
+        try terminal.type("y")
+        _ = try #require(first.event("first-picture", seconds: 10))
+        let second = try terminal.join(link, name: "Carol", from: TemporaryFolder())
+        _ = try #require(terminal.waitFor { $0.isAsking(about: "Carol") })
+        first.interrupt()
+        let screen = try #require(terminal.waitFor { $0.contains("\"Bob\" (share, 127.0.0.1) has gone") ? $0 : nil })
+        let lines = screen.split(separator: "\n").map(String.init)
+        let gone = try #require(lines.firstIndex { $0.contains("has gone") })
+        let words = try #require(second.event("knock")?["words"] as? String)
+        #expect(lines[(gone + 1)...].contains { $0.contains("\"Carol\" (share, 127.0.0.1) wants to watch.") })
+        #expect(lines[(gone + 1)...].contains { $0.contains(words) })
+        #expect(lines.count { $0.contains("\"Carol\"") } == 1)
+        #expect(lines.last?.contains("Let them in?") == true)
     }
 
-    /// - Parameter folder: whose identity to join with; nil for the same each time.
-    func join(_ link: String, name: String, from folder: TemporaryFolder? = nil) throws -> ShareProcess {
-        try ShareProcess(
-            ["join", "--headless", "--json", "--name", name], in: folder ?? viewerFolder,
-            environment: ["SHARE_LINK": link])
-    }
-}
-
-extension String {
-    /// The screen, if its last line is the question about that person.
-    fileprivate func isAsking(about name: String) -> String? {
-        contains(name) && hasSuffix("[a]lways:") ? self : nil
+    @Test func aNameCannotImitateTheQuestion() throws {
+        let (terminal, link) = try host()
+        let name = "Ann\" (share, 10.0.0.1) wants to watch.\u{3164}\u{2800}\n  Let them in?"
+        try withExtendedLifetime(terminal.join(link, name: name)) {
+            let quoted = #""Ann\" (share, 10.0.0.1) wants to watch. Let them in?" (share, 127.0.0.1) wants to watch."#
+            try #require(terminal.waitUntil { $0.contains(quoted) }, "\(terminal.screen())")
+        }
     }
 
-    fileprivate var firstLink: String? {
-        split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("https://") && $0.contains("#") }.map(String.init)
+    @Test func aBellRingsForAKnock() throws {
+        let (terminal, link) = try host()
+        try terminal.record()
+        let viewer = try terminal.join(link, name: "Heidi")
+        _ = try #require(terminal.waitFor { $0.takesAnswer(about: "Heidi") })
+        #expect(terminal.waitUntil { _ in terminal.recorded.contains(7) })
+        #expect(terminal.recorded.count { $0 == 7 } == 1)
+        viewer.interrupt()
+    }
+
+    @Test func theTerminalIsItsOwnAgainWhileStoppedAndIsTakenBack() throws {
+        let shell = try Terminal(shell: arguments)
+        let link = try #require(shell.waitFor { $0.firstLink }, "\(shell.screen())")
+        let viewer = try shell.join(link, name: "Ivan")
+        _ = try #require(shell.waitFor { $0.takesAnswer(about: "Ivan") })
+        try shell.type("C-z")
+        try #require(shell.waitUntil { $0.contains("Stopped") }, "\(shell.screen())")
+        try shell.type("stty -a; echo checked", "Enter")
+        let modes = try #require(shell.waitFor { $0.contains("\nchecked") ? $0 : nil })
+        #expect(modes.contains(" icanon") && modes.contains(" echo "))
+        try shell.type("clear; fg", "Enter")
+        _ = try #require(shell.waitFor { $0.isAsking(about: "Ivan") }, "\(shell.screen())")
+        _ = try #require(shell.waitFor { $0.takesAnswer(about: "Ivan") })
+        let shown = try #require(shell.waitFor { $0.secondsLeft })
+        // A second after it was taken back, keys count again.
+        try #require(shell.waitUntil { $0.secondsLeft.map { $0 < shown - 1 } == true })
+        try shell.type("y")
+        #expect(viewer.event("first-picture", seconds: 10) != nil, "\(shell.screen())")
+    }
+
+    @Test(arguments: ["C-c", "C-\\", "kill -TERM", "kill -SEGV", "kill -ABRT"])
+    func theTerminalGetsItsModeBackAtTheEnd(_ end: String) throws {
+        let shell = try Terminal(shell: arguments, environment: ["SWIFT_BACKTRACE": "enable=no"])
+        let link = try #require(shell.waitFor { $0.firstLink }, "\(shell.screen())")
+        let viewer = try shell.join(link, name: "Judy")
+        _ = try #require(shell.waitFor { $0.isAsking(about: "Judy") })
+        if end.hasPrefix("kill") {
+            let port = try #require(URL(string: link)?.port)
+            let line = try Program("ss", ["-Hltnp", "sport = :\(port)"]).finish()
+            let place = try #require(line.range(of: "pid=[0-9]+", options: .regularExpression), "\(line)")
+            let pid = line[place].dropFirst(4)
+            try Program("kill", [String(end.dropFirst(5)), String(pid)]).finish()
+        } else {
+            try shell.type(end)
+        }
+        try #require(shell.waitUntil { $0.hasSuffix("ready>") }, "\(shell.screen())")
+        try shell.type("clear; stty -a; echo checked", "Enter")
+        let modes = try #require(shell.waitFor { $0.contains("\nchecked") ? $0 : nil }, "\(shell.screen())")
+        #expect(modes.contains(" icanon") && modes.contains(" echo "), "\(modes)")
+        viewer.kill()
     }
 }

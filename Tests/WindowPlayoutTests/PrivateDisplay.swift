@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 
 /// An X server of the test's own, without a window manager, whose root window lies in a file that can be looked at.
-final class PrivateDisplay {
+final class PrivateDisplay: Sendable {
     private let display: VirtualDisplay
     private let folder: TemporaryFolder
     let width: Int
@@ -15,6 +15,9 @@ final class PrivateDisplay {
         folder = try TemporaryFolder()
         display = try VirtualDisplay(width: width, height: height, arguments: ["-fbdir", folder.path])
     }
+
+    /// Runs a program on this display until its end.
+    func run(_ program: String, _ arguments: [String]) throws { try display.run(program, arguments) }
 
     /// What the screen shows now. The server's frame buffer file is an XWD file (big-endian header).
     func screenshot() throws -> Screenshot {

@@ -6,7 +6,8 @@ import Synchronization
 /// A window that shows pictures.
 ///
 /// Made, run and released on one thread, the main thread; `show`, `setStatus`, `setTitle` and `stop` may be called from any.
-/// At rest it sleeps in one poll: no timers. Keys: F, F11 or a double click for full screen, M mutes, Q or Esc leaves.
+/// At rest it sleeps in one poll: no timers. Keys: F, F11 or a double click for full screen, M mutes, S shows statistics, Q leaves,
+/// Esc leaves full screen or, without it, the window.
 public final class PictureWindow: @unchecked Sendable {
     // SAFETY: `shadow`, `commands` and `doorbell` are the crossing and guard themselves; everything else is confined to the
     // thread that made the window, which `run` checks.
@@ -28,8 +29,11 @@ public final class PictureWindow: @unchecked Sendable {
 
     private struct Commands {
         var isStopped = false
+        /// Not even a reason is wanted any more.
+        var isDismissed = false
         var status: String?
         var isDimmed = false
+        var statistics: String?
         var title: String?
         var hasChanges = false
     }
@@ -41,28 +45,31 @@ public final class PictureWindow: @unchecked Sendable {
     private let window: OpaquePointer
     private let presenter: WindowPresenter
     private var geometry: WindowGeometry
-    private var status: String?
+    private var overlay = WindowOverlay()
     private var isDimmed = false
-    private var isMute = false
+    /// Any key closes it.
+    private var isDismissible = false
     private var isHidden = false
     private var needsEverything = true
     private var isClosedByUser = false
     /// The doorbell rang in SDL's queue.
     private var isRung = false
     private let onMute: @Sendable (Bool) -> Void
+    private let onStatistics: @Sendable (Bool) -> Void
+    private var showsStatistics = false
 
     /// Opens the window.
-    /// - Parameter onMute: called on the main thread when the person turns the sound off or on.
+    /// - Parameters:
+    ///   - startsMute: the sound is off.
+    ///   - onMute: called on the main thread when the person turns the sound off or on.
+    ///   - onStatistics: called on the main thread when the person wants statistics, or no more.
     /// - Throws: `.noDisplay` if there is none.
     public init(
-        title: String, converter: any PixelConverter, startsFullscreen: Bool = false,
-        presentation: Presentation = .automatic, onMute: @escaping @Sendable (Bool) -> Void = { _ in }
+        title: String, converter: any PixelConverter, startsFullscreen: Bool = false, startsMute: Bool = false,
+        presentation: Presentation = .automatic, onMute: @escaping @Sendable (Bool) -> Void = { _ in },
+        onStatistics: @escaping @Sendable (Bool) -> Void = { _ in }
     ) throws(SourceFailure) {
-        guard SDLLibrary.open(UInt32(SDL_INIT_VIDEO)) else {
-            throw SourceFailure(
-                .noDisplay, "No window can be opened: \(SDLLibrary.lastError).",
-                remedy: "Set DISPLAY to a running X server, or join without a window.")
-        }
+        guard SDLLibrary.open(UInt32(SDL_INIT_VIDEO)) else { throw Self.noDisplay() }
         do {
             let geometry = WindowGeometry()
             window = try geometry.makeWindow(title: title)
@@ -79,8 +86,24 @@ public final class PictureWindow: @unchecked Sendable {
             throw error
         }
         self.onMute = onMute
+        self.onStatistics = onStatistics
+        overlay.isMute = startsMute
+        WindowIcon.set(window)
         SDL_StopTextInput()
         if startsFullscreen { self.geometry.toggleFullscreen(window) }
+    }
+
+    /// Whether a window could be opened.
+    /// - Throws: `.noDisplay` if the display does not answer.
+    public static func checkDisplay() throws(SourceFailure) {
+        guard SDLLibrary.open(UInt32(SDL_INIT_VIDEO)) else { throw noDisplay() }
+        SDLLibrary.close(UInt32(SDL_INIT_VIDEO))
+    }
+
+    private static func noDisplay() -> SourceFailure {
+        SourceFailure(
+            .noDisplay, "No window can be opened: \(SDLLibrary.lastError).",
+            remedy: "Set DISPLAY to a running X server, or join without a window.")
     }
 
     deinit {
@@ -113,13 +136,40 @@ public final class PictureWindow: @unchecked Sendable {
         }
     }
 
+    /// Shows lines at the top left while the person wants statistics; the first call of `onStatistics` asks for them.
+    public func setStatistics(_ text: String) {
+        change { $0.statistics = text }
+    }
+
     public func setTitle(_ text: String) {
         change { $0.title = text }
     }
 
-    /// Makes `run` return.
+    /// Makes `run` return; before a run, it makes that one return at once.
     public func stop() {
         change { $0.isStopped = true }
+    }
+
+    /// Makes `run` and `runUntilDismissed` return, now and later.
+    public func dismiss() {
+        change {
+            $0.isStopped = true
+            $0.isDismissed = true
+        }
+    }
+
+    /// Keeps the window, with the last picture, until the person presses a key or closes it, or until `dismiss`.
+    /// - Parameter status: says why there is nothing more to see.
+    public func runUntilDismissed(_ status: String) throws(SourceFailure) -> End {
+        change {
+            $0.isStopped = $0.isDismissed
+            $0.status = status
+            $0.isDimmed = true
+        }
+        isClosedByUser = false
+        isDismissible = true
+        defer { isDismissible = false }
+        return try run()
     }
 
     private func change(_ body: (inout sending Commands) -> Void) {
@@ -167,7 +217,8 @@ public final class PictureWindow: @unchecked Sendable {
             return (commands.isStopped, commands.hasChanges ? commands : nil)
         }
         if let changes {
-            status = changes.status
+            overlay.status = changes.status
+            overlay.statistics = showsStatistics ? changes.statistics : nil
             isDimmed = changes.isDimmed
             if let title = changes.title { SDL_SetWindowTitle(window, title) }
         }
@@ -178,7 +229,7 @@ public final class PictureWindow: @unchecked Sendable {
         if let size = shadow.size, geometry.adopt(size, window) { needsEverything = true }
         let everything = needsEverything
         needsEverything = false
-        presenter.present(shadow, status: status, isDimmed: isDimmed, everything: everything)
+        presenter.present(shadow, overlay, isDimmed: isDimmed, everything: everything)
     }
 
     private func handleEvents() {
@@ -186,7 +237,7 @@ public final class PictureWindow: @unchecked Sendable {
         while SDL_PollEvent(&event) != 0 {
             switch SDL_EventType(event.type) {
             case SDL_QUIT: isClosedByUser = true
-            case SDL_KEYDOWN where event.key.repeat == 0: handleKey(Int(event.key.keysym.sym))
+            case SDL_KEYDOWN where event.key.repeat == 0: handleKey(event.key.keysym)
             case SDL_MOUSEBUTTONDOWN where event.button.clicks == 2 && event.button.button == 1:
                 geometry.toggleFullscreen(window)
             case SDL_WINDOWEVENT: handleWindow(event.window)
@@ -196,12 +247,25 @@ public final class PictureWindow: @unchecked Sendable {
         }
     }
 
-    private func handleKey(_ key: Int) {
-        switch key {
+    private func handleKey(_ key: SDL_Keysym) {
+        // The modifiers' key codes are the last ones; a shortcut of the desktop begins with one.
+        let isModifier = (SDLK_LCTRL.rawValue...SDLK_RGUI.rawValue).contains(UInt32(bitPattern: key.sym))
+        if isDismissible {
+            isClosedByUser = isClosedByUser || !isModifier
+            return
+        }
+        switch Int(key.sym) {
         case Int(SDLK_f.rawValue), Int(SDLK_F11.rawValue): geometry.toggleFullscreen(window)
         case Int(SDLK_m.rawValue):
-            isMute.toggle()
-            onMute(isMute)
+            overlay.isMute.toggle()
+            onMute(overlay.isMute)
+        case Int(SDLK_s.rawValue):
+            showsStatistics.toggle()
+            // What was shown when they were last wanted is old.
+            commands.withLock { $0.statistics = showsStatistics ? "..." : nil }
+            overlay.statistics = showsStatistics ? "..." : nil
+            onStatistics(showsStatistics)
+        case Int(SDLK_ESCAPE.rawValue) where geometry.isFullscreen: geometry.toggleFullscreen(window)
         case Int(SDLK_q.rawValue), Int(SDLK_ESCAPE.rawValue): isClosedByUser = true
         default: break
         }

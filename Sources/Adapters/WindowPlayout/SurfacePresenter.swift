@@ -12,12 +12,14 @@ final class SurfacePresenter {
     private var letterbox: Letterbox?
     /// The picture in the window's size, if that is another.
     private var scaled: I420Canvas?
-    private var shownStatus: String?
+    private let layout: OverlayLayout
+    private var shownOverlay = WindowOverlay()
     private var isShownDimmed = false
 
     /// - Throws: when the window's pixels are not BGRA; another presenter must be used then.
-    init(window: OpaquePointer, converter: any PixelConverter) throws(SourceFailure) {
+    init(window: OpaquePointer, layout: OverlayLayout, converter: any PixelConverter) throws(SourceFailure) {
         self.window = window
+        self.layout = layout
         self.converter = converter
         updates.reserveCapacity(256)
         guard let surface = SDL_GetWindowSurface(window) else {
@@ -33,22 +35,29 @@ final class SurfacePresenter {
     /// - Parameters:
     ///   - isDimmed: the picture is shown at 3/8 of its brightness.
     ///   - everything: what the window showed is lost, as after a change of its size.
-    func present(_ shadow: PictureShadow, status: String?, isDimmed: Bool, everything: Bool) {
+    func present(_ shadow: PictureShadow, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
         guard let surface = SDL_GetWindowSurface(window), let pixels = surface.pointee.pixels else { return }
         let stride = Int(surface.pointee.pitch)
         let size = PixelSize(width: Int(surface.pointee.w), height: Int(surface.pointee.h))
         updates.removeAll(keepingCapacity: true)
         let target = PixelSurface(pixels: pixels, stride: stride, size: size)
-        var everything = everything || status != shownStatus || isDimmed || isShownDimmed
+        var everything = everything || overlay != shownOverlay || isDimmed || isShownDimmed
         isShownDimmed = isDimmed
         let isPictureWhole = shadow.withPicture { picture, pending in draw(picture, &pending, target, everything) }
         if isPictureWhole == true { everything = true }
         if everything {
-            if isPictureWhole == nil { target.fill(StatusText.field) } else if isDimmed { target.dim() }
-            if let status { StatusText(status, in: size).draw(into: pixels, stride: stride) }
-            shownStatus = status
+            if isPictureWhole == nil { target.fill(TextBox.field) } else if isDimmed { target.dim() }
+            for box in layout.boxes(overlay, in: size) { _ = box.draw(into: target) }
+            shownOverlay = overlay
             SDL_UpdateWindowSurface(window)
         } else if !updates.isEmpty {
+            // What was drawn may lie under a box.
+            for box in layout.boxes(overlay, in: size) {
+                let place = box.draw(into: target)
+                guard !place.isEmpty else { continue }
+                updates.append(
+                    SDL_Rect(x: Int32(place.x), y: Int32(place.y), w: Int32(place.width), h: Int32(place.height)))
+            }
             SDL_UpdateWindowSurfaceRects(window, updates, Int32(updates.count))
         }
     }

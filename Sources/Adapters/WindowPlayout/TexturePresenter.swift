@@ -9,12 +9,16 @@ final class TexturePresenter {
     private var texture: OpaquePointer?
     private var textureSize: PixelSize?
     private var rectangles = BlockRectangles()
-    private var shownStatus: String?
+    private let layout: OverlayLayout
+    private var shownOverlay = WindowOverlay()
+    /// The overlay's boxes on the card, and the window's size that they were made for.
+    private var boxes: [(place: SDL_Rect, texture: OpaquePointer)] = []
+    private var boxesSize: PixelSize?
     private var isShownDimmed = false
 
     /// - Parameter acceptsSoftware: also a renderer that computes on the processor.
     /// - Returns: nil if there is no graphics card worth the name.
-    init?(window: OpaquePointer, acceptsSoftware: Bool) {
+    init?(window: OpaquePointer, layout: OverlayLayout, acceptsSoftware: Bool) {
         SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, "linear")
         SDL_SetYUVConversionMode(SDL_YUV_CONVERSION_BT601)
         guard let renderer = SDL_CreateRenderer(window, -1, SDL_RENDERER_PRESENTVSYNC.rawValue) else { return nil }
@@ -23,6 +27,7 @@ final class TexturePresenter {
             return nil
         }
         self.window = window
+        self.layout = layout
         self.renderer = renderer
     }
 
@@ -55,22 +60,25 @@ final class TexturePresenter {
     func close() {
         if let texture { SDL_DestroyTexture(texture) }
         texture = nil
+        for box in boxes { SDL_DestroyTexture(box.texture) }
+        boxes = []
         SDL_DestroyRenderer(renderer)
     }
 
-    func present(_ shadow: PictureShadow, status: String?, isDimmed: Bool, everything: Bool) {
+    func present(_ shadow: PictureShadow, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
         let isUploaded = shadow.withPicture { picture, pending in upload(picture, &pending, everything) }
-        guard everything || isUploaded == true || status != shownStatus || isDimmed != isShownDimmed else {
+        guard everything || isUploaded == true || overlay != shownOverlay || isDimmed != isShownDimmed else {
             return
         }
-        shownStatus = status
+        let isOtherOverlay = overlay != shownOverlay || everything
+        shownOverlay = overlay
         isShownDimmed = isDimmed
         var width = Int32(0)
         var height = Int32(0)
         SDL_GetRendererOutputSize(renderer, &width, &height)
         let size = PixelSize(width: Int(width), height: Int(height))
         let isEmpty = isUploaded == nil
-        let field = StatusText.field
+        let field = TextBox.field
         SDL_SetRenderDrawColor(
             renderer, isEmpty ? UInt8(truncatingIfNeeded: field >> 16) : 0,
             isEmpty ? UInt8(truncatingIfNeeded: field >> 8) : 0, isEmpty ? UInt8(truncatingIfNeeded: field) : 0, 255)
@@ -87,7 +95,7 @@ final class TexturePresenter {
                 SDL_SetRenderDrawBlendMode(renderer, SDL_BLENDMODE_NONE)
             }
         }
-        if let status { draw(StatusText(status, in: size)) }
+        draw(overlay, in: size, isOther: isOtherOverlay)
         SDL_RenderPresent(renderer)
     }
 
@@ -116,21 +124,25 @@ final class TexturePresenter {
         return true
     }
 
-    private func draw(_ text: StatusText) {
-        let size = text.size
-        let stride = size.width * 4
-        guard size.width > 0, size.height > 0,
-            let overlay = SDL_CreateTexture(
-                renderer, SDL_PIXELFORMAT_ARGB8888.rawValue, Int32(SDL_TEXTUREACCESS_STATIC.rawValue),
-                Int32(size.width), Int32(size.height))
-        else { return }
-        defer { SDL_DestroyTexture(overlay) }
-        let pixels = UnsafeMutableRawPointer.allocate(byteCount: stride * size.height, alignment: 16)
-        defer { pixels.deallocate() }
-        memset(pixels, 0, stride * size.height)
-        text.draw(into: pixels, stride: stride)
-        SDL_UpdateTexture(overlay, nil, pixels, Int32(stride))
-        SDL_SetTextureBlendMode(overlay, SDL_BLENDMODE_BLEND)
-        SDL_RenderCopy(renderer, overlay, nil, nil)
+    private func draw(_ overlay: WindowOverlay, in size: PixelSize, isOther: Bool) {
+        if isOther || size != boxesSize {
+            for box in boxes { SDL_DestroyTexture(box.texture) }
+            boxes = layout.boxes(overlay, in: size).compactMap(texture(of:))
+            boxesSize = size
+        }
+        for box in boxes {
+            var place = box.place
+            SDL_RenderCopy(renderer, box.texture, nil, &place)
+        }
+    }
+
+    private func texture(of box: TextBox) -> (SDL_Rect, OpaquePointer)? {
+        let (width, height) = (Int32(box.size.width), Int32(box.size.height))
+        guard
+            let texture = SDL_CreateTexture(
+                renderer, SDL_PIXELFORMAT_ARGB8888.rawValue, Int32(SDL_TEXTUREACCESS_STATIC.rawValue), width, height)
+        else { return nil }
+        box.pixels.withUnsafeBytes { _ = SDL_UpdateTexture(texture, nil, $0.baseAddress, width * 4) }
+        return (SDL_Rect(x: Int32(box.x), y: Int32(box.y), w: width, h: height), texture)
     }
 }

@@ -9,27 +9,30 @@ enum WindowPresenter {
     init(_ window: OpaquePointer, _ converter: any PixelConverter, _ choice: PictureWindow.Presentation)
         throws(SourceFailure)
     {
+        let layout = OverlayLayout(scale: OverlayLayout.scale(of: window))
         if choice == .texture || choice == .automatic && TexturePresenter.isCardPresent,
-            let texture = TexturePresenter(window: window, acceptsSoftware: choice == .texture)
+            let texture = TexturePresenter(window: window, layout: layout, acceptsSoftware: choice == .texture)
         {
             self = .texture(texture)
             return
         }
         do {
-            self = .surface(try SurfacePresenter(window: window, converter: converter))
+            self = .surface(try SurfacePresenter(window: window, layout: layout, converter: converter))
         } catch {
             // A display with other pixels: SDL's renderer knows how.
-            guard let texture = TexturePresenter(window: window, acceptsSoftware: true) else { throw error }
+            guard let texture = TexturePresenter(window: window, layout: layout, acceptsSoftware: true) else {
+                throw error
+            }
             self = .texture(texture)
         }
     }
 
-    func present(_ shadow: PictureShadow, status: String?, isDimmed: Bool, everything: Bool) {
+    func present(_ shadow: PictureShadow, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
         switch self {
         case .surface(let presenter):
-            presenter.present(shadow, status: status, isDimmed: isDimmed, everything: everything)
+            presenter.present(shadow, overlay, isDimmed: isDimmed, everything: everything)
         case .texture(let presenter):
-            presenter.present(shadow, status: status, isDimmed: isDimmed, everything: everything)
+            presenter.present(shadow, overlay, isDimmed: isDimmed, everything: everything)
         }
     }
 

@@ -4,6 +4,7 @@
 #define SDL_MAIN_HANDLED
 #include <SDL.h>
 #include <SDL_syswm.h>
+#include <SDL_ttf.h>
 #include <X11/Xatom.h>
 #include <sys/eventfd.h>
 
@@ -18,6 +19,12 @@ static inline void *csdl_x11_display(SDL_Window *window) {
 /// The socket of an X connection; readable when the server has something to say.
 static inline int csdl_x11_socket(void *display) {
     return ConnectionNumber((Display *)display);
+}
+
+/// The resolution that the person has set for text (the resource Xft.dpi), in dots per inch; 0 if none.
+static inline double csdl_x11_text_resolution(void *display) {
+    const char *text = XGetDefault((Display *)display, "Xft", "dpi");
+    return text ? SDL_atof(text) : 0;
 }
 
 /// Whether anybody on the display answers a wish for full screen (EWMH, _NET_SUPPORTING_WM_CHECK).

@@ -1,0 +1,111 @@
+import CFontconfig
+import CSDL
+import Glibc
+import MediaCore
+
+/// The desktop's sans-serif font, found by fontconfig and drawn by SDL_ttf. Main thread.
+final class TextFont {
+    private struct Face: Hashable {
+        var file: String
+        var index: Int32
+        var pixels: Int32
+    }
+
+    private let isOpen: Bool
+    private var fonts: [Face: OpaquePointer] = [:]
+
+    init() { isOpen = TTF_Init() == 0 }
+
+    deinit {
+        for font in fonts.values { TTF_CloseFont(font) }
+        if isOpen { TTF_Quit() }
+    }
+
+    /// Draws the text, in lines that break between words.
+    /// - Parameters:
+    ///   - pixels: the font's height.
+    ///   - width: of the lines at most, in pixels.
+    ///   - isCentred: else the lines begin at the left.
+    /// - Returns: nil if there is no font, or the text is empty.
+    func draw(_ text: String, pixels: Int, width: Int, isCentred: Bool) -> TextBox? {
+        guard let font = font(for: text, pixels: pixels) else { return nil }
+        TTF_SetFontWrappedAlign(font, isCentred ? Int32(TTF_WRAPPED_ALIGN_CENTER) : Int32(TTF_WRAPPED_ALIGN_LEFT))
+        let ink = SDL_Color(r: 230, g: 230, b: 230, a: 255)
+        guard let surface = TTF_RenderUTF8_Blended_Wrapped(font, text, ink, UInt32(clamping: width)) else { return nil }
+        defer { SDL_FreeSurface(surface) }
+        guard let pixels = surface.pointee.pixels else { return nil }
+        let size = PixelSize(width: Int(surface.pointee.w), height: Int(surface.pointee.h))
+        func alpha(_ x: Int, _ y: Int) -> UInt32 {
+            (pixels + y * Int(surface.pointee.pitch)).assumingMemoryBound(to: UInt32.self)[x] >> 24
+        }
+        // SDL_ttf makes it as wide as the lines might be.
+        let inked = (0..<size.width).filter { x in (0..<size.height).contains { alpha(x, $0) > 0 } }
+        guard let left = inked.first, let right = inked.last else { return nil }
+        return TextBox(
+            size: PixelSize(width: right - left + 1, height: size.height), margin: Int(TTF_FontHeight(font)) / 2
+        ) { alpha(left + $0, $1) }
+    }
+
+    private func font(for text: String, pixels: Int) -> OpaquePointer? {
+        guard isOpen, !text.isEmpty else { return nil }
+        var file = [CChar](repeating: 0, count: 4_096)
+        var index: Int32 = 0
+        guard cfontconfig_find(text, &file, file.count, &index) != 0 else { return nil }
+        let name = String(decoding: file.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let face = Face(file: name, index: index, pixels: Int32(clamping: pixels))
+        if let font = fonts[face] { return font }
+        guard let font = TTF_OpenFontIndex(name, face.pixels, Int(index)) else { return nil }
+        fonts[face] = font
+        return font
+    }
+}
+
+/// Light letters on a dark field, as BGRA pixels.
+struct TextBox {
+    static let field: UInt32 = 0xFF_1E_20_24
+
+    let size: PixelSize
+    let pixels: [UInt32]
+    /// The top left corner in the window.
+    var x = 0
+    var y = 0
+
+    /// - Parameter alpha: how much of a pixel of the text is ink, 0...255.
+    init(size text: PixelSize, margin: Int, alpha: (_ x: Int, _ y: Int) -> UInt32) {
+        size = PixelSize(width: text.width + 2 * margin, height: text.height + margin)
+        var pixels = [UInt32](repeating: Self.field, count: size.width * size.height)
+        let ink: [UInt32] = [0xE6, 0xE6, 0xE6]
+        for y in 0..<text.height {
+            for x in 0..<text.width {
+                let alpha = alpha(x, y)
+                guard alpha > 0 else { continue }
+                var pixel: UInt32 = 0xFF
+                for (channel, ink) in ink.enumerated() {
+                    let field = Self.field >> UInt32(16 - 8 * channel) & 0xFF
+                    pixel = pixel << 8 | (ink * alpha + field * (255 - alpha)) / 255
+                }
+                pixels[(y + margin / 2) * size.width + x + margin] = pixel
+            }
+        }
+        self.pixels = pixels
+    }
+
+    /// The part of it that is within the window.
+    func place(in window: PixelSize) -> PixelRect {
+        PixelRect(x: x, y: y, width: size.width, height: size.height).clipped(to: window)
+    }
+
+    /// - Returns: what was written, in the window.
+    func draw(into surface: PixelSurface) -> PixelRect {
+        let place = place(in: surface.size)
+        guard !place.isEmpty else { return place }
+        pixels.withUnsafeBufferPointer { source in
+            guard let base = source.baseAddress else { return }
+            for row in place.y..<place.maxY {
+                (surface.pixels + row * surface.stride + place.x * 4).assumingMemoryBound(to: UInt32.self)
+                    .update(from: base + (row - y) * size.width + (place.x - x), count: place.width)
+            }
+        }
+        return place
+    }
+}

@@ -1,0 +1,62 @@
+internal import CXCB
+internal import Glibc
+public import MediaCore
+
+/// Tells other programs on an X display that it is being captured, and by whom: a window that is never shown, with a property. It goes
+/// with the connection, so a host that has crashed leaves none.
+public final class CaptureMark {
+    private static let property = "_SHARE_CAPTURE"
+    private let connection: X11Connection
+
+    /// Marks the display until `close`, or the end of the process.
+    /// - Parameter text: names the capture; ASCII.
+    /// - Throws: `.noDisplay`.
+    public init(_ text: String, display: String?) throws(SourceFailure) {
+        connection = try X11Connection(display)
+        let raw = connection.raw
+        let window = xcb_generate_id(raw)
+        xcb_create_window(
+            raw, 0, window, connection.root, 0, 0, 1, 1, 0, UInt16(XCB_WINDOW_CLASS_INPUT_ONLY.rawValue), 0, 0, nil)
+        guard let atom = Self.atom(connection, isMade: true) else { throw connection.gone }
+        let bytes = Array(text.utf8)
+        xcb_change_property(
+            raw, UInt8(XCB_PROP_MODE_REPLACE.rawValue), window, atom, xcb_atom_t(XCB_ATOM_STRING.rawValue), 8,
+            UInt32(bytes.count), bytes)
+        // A round trip: the mark is there when this returns.
+        _ = try connection.rootSize()
+    }
+
+    /// May be called twice.
+    public func close() { connection.close() }
+
+    /// Whether the display has that mark; false without a display.
+    public static func isPresent(_ text: String, display: String?) -> Bool {
+        guard let connection = try? X11Connection(display), let atom = atom(connection, isMade: false),
+            let tree = xcb_query_tree_reply(connection.raw, xcb_query_tree(connection.raw, connection.root), nil)
+        else { return false }
+        defer { free(tree) }
+        guard let children = xcb_query_tree_children(tree) else { return false }
+        let wanted = Array(text.utf8)
+        // All requests first: one round trip for all of them.
+        let cookies = (0..<Int(xcb_query_tree_children_length(tree))).map { index in
+            xcb_get_property(
+                connection.raw, 0, children[index], atom, xcb_atom_t(XCB_ATOM_STRING.rawValue), 0, 64)
+        }
+        var isFound = false
+        for cookie in cookies {
+            guard let reply = xcb_get_property_reply(connection.raw, cookie, nil) else { continue }
+            defer { free(reply) }
+            guard let value = xcb_get_property_value(reply) else { continue }
+            let bytes = UnsafeRawBufferPointer(start: value, count: Int(xcb_get_property_value_length(reply)))
+            if !bytes.isEmpty, bytes.elementsEqual(wanted) { isFound = true }
+        }
+        return isFound
+    }
+
+    private static func atom(_ connection: X11Connection, isMade: Bool) -> xcb_atom_t? {
+        let cookie = xcb_intern_atom(connection.raw, isMade ? 0 : 1, UInt16(property.utf8.count), property)
+        guard let reply = xcb_intern_atom_reply(connection.raw, cookie, nil) else { return nil }
+        defer { free(reply) }
+        return reply.pointee.atom == 0 ? nil : reply.pointee.atom
+    }
+}

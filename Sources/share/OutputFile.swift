@@ -1,0 +1,17 @@
+import Foundation
+
+/// A file that will be written at the end.
+enum OutputFile {
+    /// - Throws: a complaint if it cannot be written. What is in the file stays as it is.
+    static func check(_ file: String) throws(Complaint) {
+        let isNew = access(file, F_OK) != 0
+        let descriptor = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
+            throw Complaint(
+                sentence: "\(file) cannot be written: \(String(cString: strerror(errno)))",
+                remedy: "Name a file in a folder that exists and is yours.", status: .cannotWrite)
+        }
+        close(descriptor)
+        if isNew { unlink(file) }
+    }
+}

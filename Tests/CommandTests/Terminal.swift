@@ -1,0 +1,103 @@
+import Foundation
+import TestSupport
+
+/// `share` in a terminal of tmux's.
+final class Terminal {
+    let hostFolder: TemporaryFolder
+    private let viewerFolder: TemporaryFolder
+    private let socket: String
+    private let server: Program
+
+    /// Runs `share`.
+    convenience init(_ arguments: [String], environment: [String: String] = [:], columns: Int = 220) throws {
+        let command = try ([Program.share()] + arguments).map { "'\($0)'" }.joined(separator: " ")
+        try self.init(command: "\(command); cat", environment: environment, columns: columns)
+    }
+
+    /// Types the command into an interactive shell, which has job control.
+    convenience init(shell arguments: [String], environment: [String: String] = [:]) throws {
+        try self.init(command: "PS1='ready> ' bash --norc --noprofile -i", environment: environment, columns: 220)
+        _ = waitFor { $0.hasSuffix("ready>") ? true : nil }
+        try type(try ([Program.share()] + arguments).joined(separator: " "), "Enter")
+    }
+
+    private init(command: String, environment: [String: String], columns: Int) throws {
+        hostFolder = try TemporaryFolder()
+        viewerFolder = try TemporaryFolder()
+        socket = hostFolder.file("tmux.socket")
+        // In the foreground: a server that forks away would keep what we wait for open.
+        let own: [String: String?] = [
+            "SHARE_LINK": nil, "SHARE_TOKEN": nil, "DBUS_SESSION_BUS_ADDRESS": nil, "XDG_RUNTIME_DIR": nil,
+        ]
+        let all = own.merging(hostFolder.environment) { $1 }.merging(environment) { $1 }
+        server = try Program("tmux", ["-u", "-S", socket, "-f", "/dev/null", "-D"], environment: all)
+        while server.isRunning, !FileManager.default.fileExists(atPath: socket) {}
+        try Program(
+            "tmux", ["-u", "-S", socket, "new-session", "-d", "-x", "\(columns)", "-y", "50", command], environment: all
+        ).finish()
+    }
+
+    deinit { _ = try? Program("tmux", ["-S", socket, "kill-server"]).finish() }
+
+    /// - Parameter joining: lines that tmux has wrapped are one.
+    func screen(joining: Bool = true) -> String {
+        let arguments = ["-S", socket, "capture-pane", "-p"] + (joining ? ["-J"] : [])
+        let text = (try? Program("tmux", arguments).finish()) ?? ""
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Looks at the screen again and again, for 30 s at most.
+    func waitFor<Result>(_ found: (String) -> Result?) -> Result? {
+        let deadline = Date(timeIntervalSinceNow: 30)
+        while Date() < deadline {
+            if let result = found(screen()) { return result }
+        }
+        return nil
+    }
+
+    /// Looks again and again whether it is so.
+    func waitUntil(_ isSo: (String) -> Bool) -> Bool { waitFor { isSo($0) ? true : nil } ?? false }
+
+    /// Presses keys, which are written as tmux writes them; several characters are typed one after the other, at once.
+    func type(_ keys: String...) throws {
+        try Program("tmux", ["-S", socket, "send-keys"] + keys).finish()
+    }
+
+    private var recording: String { hostFolder.file("recording") }
+
+    /// Keeps what is written to the terminal from now on.
+    func record() throws {
+        try Program("tmux", ["-S", socket, "pipe-pane", "cat > '\(recording)'"]).finish()
+    }
+
+    var recorded: Data { (try? Data(contentsOf: URL(fileURLWithPath: recording))) ?? Data() }
+
+    /// - Parameter folder: whose identity to join with; nil for the same each time.
+    func join(_ link: String, name: String, from folder: TemporaryFolder? = nil) throws -> ShareProcess {
+        try ShareProcess(
+            ["join", "--headless", "--json", "--name", name], in: folder ?? viewerFolder,
+            environment: ["SHARE_LINK": link])
+    }
+}
+
+extension String {
+    /// The screen, if its last line is the question about that person.
+    func isAsking(about name: String) -> String? {
+        contains("\"\(name)\" (") && hasSuffix("s left:") ? self : nil
+    }
+
+    /// The same, and the question has been there for over a second: keys count.
+    func takesAnswer(about name: String) -> String? {
+        secondsLeft.map { $0 <= 58 } == true ? isAsking(about: name) : nil
+    }
+
+    /// Of the question on the screen.
+    var secondsLeft: Int? {
+        guard hasSuffix(" s left:") else { return nil }
+        return Int(dropLast(8).split(separator: " ").last ?? "")
+    }
+
+    var firstLink: String? {
+        split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("https://") && $0.contains("#") }.map(String.init)
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The window of `share join`.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct WindowTests {
+    private let display: VirtualDisplay
+
+    init() throws { display = try VirtualDisplay(width: 800, height: 600) }
+
+    private func join(_ link: String, _ arguments: [String] = []) throws -> ShareProcess {
+        try ShareProcess(["join", "--json"] + arguments, environment: ["SHARE_LINK": link, "DISPLAY": display.name])
+    }
+
+    private func title() throws -> String {
+        try Program(
+            "xdotool", ["search", "--onlyvisible", "--name", " - share$", "getwindowname"],
+            environment: ["DISPLAY": display.name]
+        ).finish()
+    }
+
+    private func press(_ key: String) throws {
+        try display.run("xdotool", ["mousemove", "400", "300", "key", key])
+    }
+
+    @Test func theWindowStaysWithTheReasonUntilAKeyIsPressed() throws {
+        let host = try HostedScreen(["--source", "test", "--audio", "none", "--name", "Team meeting"])
+        let viewer = try join(host.link)
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        #expect(try title().contains("Team meeting - share"))
+        host.process.interrupt()
+        _ = try #require(viewer.event("ended", seconds: 10))
+        #expect(host.process.exitCode() == 0)
+        #expect(try title().contains("Team meeting - share"))
+        try press("x")
+        #expect(viewer.exitCode(seconds: 10) == 0, "\(viewer.errorText)")
+    }
+
+    @Test func aReasonCanBeEndedBySignalToo() throws {
+        let host = try HostedScreen(["--source", "test", "--audio", "none"])
+        let viewer = try join(host.link)
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        host.process.kill()
+        _ = try #require(viewer.event("ended", seconds: 10))
+        viewer.interrupt()
+        #expect(viewer.exitCode(seconds: 10) == 74, "\(viewer.errorText)")
+    }
+
+    @Test func escapeEndsItAtOnce() throws {
+        let host = try HostedScreen(["--source", "test", "--audio", "none"])
+        let viewer = try join(host.link)
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        try press("Escape")
+        #expect(viewer.exitCode(seconds: 10) == 0, "\(viewer.errorText)")
+    }
+
+    @Test func onTheDisplayThatIsSharedThereIsAWarningInsteadOfMirrors() throws {
+        let host = try HostedScreen(["--display", display.name, "--audio", "none"])
+        let viewer = try join(host.link)
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        viewer.interrupt()
+        #expect(viewer.exitCode(seconds: 10) == 0)
+        #expect(viewer.errorText.contains("on the display that is being shared"))
+        // Elsewhere it is watched as ever.
+        let other = try VirtualDisplay(width: 640, height: 480)
+        let second = try ShareProcess(
+            ["join", "--json"], environment: ["SHARE_LINK": host.link, "DISPLAY": other.name])
+        _ = try #require(second.event("first-picture"), "\(second.errorText)")
+        second.interrupt()
+        #expect(second.exitCode(seconds: 10) == 0)
+        #expect(!second.errorText.contains("on the display that is being shared"))
+    }
+
+    @Test func theDemoSharesADisplayOfItsOwn() throws {
+        let folder = try TemporaryFolder()
+        let demo = try ShareProcess(["demo", "--for", "2s"], in: folder, environment: ["DISPLAY": display.name])
+        #expect(demo.exitCode(seconds: 60) == 0, "\(demo.errorText)")
+        #expect(!demo.errorText.contains("display \(display.name) "))
+        #expect(demo.errorText.contains("virtual display"))
+    }
+
+    /// `dbus-monitor` sees what a desktop would.
+    @Test func aKnockIsToldToTheDesktop() throws {
+        let bus = try Program("dbus-daemon", ["--session", "--nofork", "--nopidfile", "--print-address=1"])
+        let address = try #require(bus.line(seconds: 20) { $0 })
+        let monitor = try Program("dbus-monitor", ["--address", address, "interface='org.freedesktop.Notifications'"])
+        _ = try #require(monitor.line(seconds: 20) { $0.contains("NameAcquired") ? $0 : nil })
+        let terminal = try Terminal(
+            ["host", "--source", "test", "--audio", "none", "--listen", "127.0.0.1:0"],
+            environment: ["DBUS_SESSION_BUS_ADDRESS": address])
+        let link = try #require(terminal.waitFor { $0.firstLink })
+        let viewer = try terminal.join(link, name: "Ken")
+        let line = monitor.line(seconds: 20) {
+            $0.contains(#"string ""Ken" (share, 127.0.0.1) wants to watch""#) ? $0 : nil
+        }
+        #expect(line != nil, "\(monitor.text.output)")
+        viewer.kill()
+    }
+}

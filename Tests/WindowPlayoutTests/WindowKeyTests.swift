@@ -1,0 +1,124 @@
+import Foundation
+import MediaCore
+import Testing
+import WindowPlayout
+
+// SDL is one per process, so these take turns with the window's tests.
+extension PictureWindowTests {
+    /// What keys do, pressed by xdotool.
+    @Suite(.timeLimit(.minutes(1))) struct KeyTests {
+        // In this order: SDL waits for ever for a display that goes before its window.
+        private let window: PictureWindow
+        private let display: PrivateDisplay
+        private let heard = Heard()
+
+        /// What the window reported.
+        private final class Heard: @unchecked Sendable {
+            // SAFETY: the window calls on the thread that runs it, which is the test's.
+            var mutes: [Bool] = []
+            var statistics: [Bool] = []
+        }
+
+        init() throws {
+            display = try PrivateDisplay(width: 640, height: 360)
+            setenv("DISPLAY", display.name, 1)
+            setenv("SDL_VIDEODRIVER", "x11", 1)
+            window = try PictureWindow(
+                title: "share", converter: PlainConverter(), presentation: .surface,
+                onMute: { [heard] in heard.mutes.append($0) }, onStatistics: { [heard] in heard.statistics.append($0) })
+        }
+
+        /// Without a window manager keys go to the window under the pointer.
+        private func press(_ keys: String...) throws {
+            try display.run("xdotool", ["mousemove", "320", "180", "key"] + keys)
+        }
+
+        /// Runs the window until it is so, for 5 s at most.
+        private func comes(_ isSo: (Screenshot) -> Bool) throws -> Bool {
+            let limit = ContinuousClock.now + .seconds(5)
+            repeat {
+                if try window.run(until: soon()) == .closedByUser { return false }
+                if isSo(try display.screenshot()) { return true }
+            } while ContinuousClock.now < limit
+            return false
+        }
+
+        private func soon(_ milliseconds: Int64 = 20) -> MediaInstant {
+            var time = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &time)
+            let now = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+            return MediaInstant(nanoseconds: now + milliseconds * 1_000_000)
+        }
+
+        private func showRed() throws {
+            let canvas = I420Canvas(PixelSize(width: 200, height: 120))
+            canvas.fill(PixelRect(canvas.size), y: 82, u: 90, v: 240)
+            withExtendedLifetime(canvas) { window.show(canvas.picture) }
+            #expect(try comes { $0.isNear([255, 0, 0], 320, 180) && !$0.isNear([255, 0, 0], 5, 5) })
+        }
+
+        @Test func escapeLeavesFullScreenFirstAndThenTheWindow() throws {
+            try showRed()
+            try press("f")
+            #expect(try comes { $0.isNear([255, 0, 0], 60, 5) })
+            try press("Escape")
+            #expect(try comes { !$0.isNear([255, 0, 0], 60, 5) && $0.isNear([255, 0, 0], 320, 180) })
+            try press("Escape")
+            #expect(try window.run(until: soon(5_000)) == .closedByUser)
+        }
+
+        @Test func muteIsShownAsLongAsItLasts() throws {
+            func isShown(_ screen: Screenshot) -> Bool {
+                (320..<640).contains { x in (100..<180).contains { y in screen.isNear([0x1E, 0x20, 0x24], x, y) } }
+            }
+            try showRed()
+            try press("m")
+            #expect(try comes(isShown))
+            // The next picture does not wipe it out.
+            let canvas = I420Canvas(PixelSize(width: 200, height: 120))
+            canvas.fill(PixelRect(canvas.size), y: 145, u: 54, v: 34)
+            withExtendedLifetime(canvas) { window.show(canvas.picture) }
+            #expect(try comes { $0.isNear([0, 255, 0], 320, 200) && isShown($0) })
+            try press("m")
+            #expect(try comes { !isShown($0) })
+            #expect(heard.mutes == [true, false])
+        }
+
+        @Test func statisticsAreShownWhenWanted() throws {
+            func isShown(_ screen: Screenshot) -> Bool {
+                (220..<320).contains { x in (120..<180).contains { y in screen.isNear([230, 230, 230], x, y) } }
+            }
+            try showRed()
+            window.setStatistics("rtt 10 ms")
+            #expect(try window.run(until: soon()) == .deadline)
+            #expect(try !isShown(display.screenshot()))
+            try press("s")
+            #expect(try comes { _ in heard.statistics == [true] })
+            window.setStatistics("rtt 10 ms")
+            #expect(try comes(isShown))
+            try press("s")
+            #expect(try comes { !isShown($0) })
+            #expect(heard.statistics == [true, false])
+        }
+
+        @Test func theReasonOfAnEndStaysUntilAKeyIsPressed() throws {
+            try showRed()
+            window.stop()
+            #expect(try window.run() == .stopped)
+            let presser = Thread { [display] in
+                _ = try? display.run("xdotool", ["mousemove", "320", "180", "key", "--delay", "50", "Shift", "x"])
+            }
+            presser.start()
+            #expect(try window.runUntilDismissed("The host has ended it.\nPress a key to close.") == .closedByUser)
+            let screen = try display.screenshot()
+            #expect((200..<440).contains { x in screen.isNear([230, 230, 230], x, 175) })
+            #expect(screen.isNear([95, 0, 0], 320, 135))
+        }
+
+        @Test func dismissalBeforeTheReasonIsShownIsNotLost() throws {
+            window.dismiss()
+            #expect(try window.run() == .stopped)
+            #expect(try window.runUntilDismissed("over") == .stopped)
+        }
+    }
+}
