@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The exit codes, after sysexits.h; the manual and README list them.
+/// The exit codes, after sysexits.h; Docs/manual.md lists them.
 enum ExitStatus: Int32 {
     case fine = 0
     /// `doctor` found something missing.
