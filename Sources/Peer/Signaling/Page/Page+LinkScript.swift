@@ -45,7 +45,7 @@ extension ViewerPage {
 
         // Without the fingerprints that neither link nor proof covers: the browser might hold the host to one of them instead.
         function onlySHA256(sdp) {
-            return sdp.split(/\r?\n/).filter(line => !/^a=fingerprint:/i.test(line) || /^a=fingerprint:sha-256 /i.test(line)).join('\r\n');
+            return sdp.split(/[\r\n]+/).filter(line => !/^a=fingerprint/i.test(line) || /^a=fingerprint:sha-256 /i.test(line)).join('\r\n');
         }
 
         async function fourWords(mine, nonce) {
