@@ -23,7 +23,7 @@ extension InteropTests {
             do {
                 try await Browser.with(kind) { browser in
                     try await browser.recordPeers()
-                    try await browser.open(link.text)
+                    try await browser.watch(link.text)
                     try await browser.waitForState("playing", within: .seconds(20))
                     // The page is sharp when nothing more has come for a second.
                     _ = try await browser.inbound("video", until: "entry.framesDecoded >= 2", within: .seconds(20))
