@@ -126,6 +126,9 @@ struct DoctorCommand: ParsableCommand {
                 remedy: "watch with 'share join --headless --snapshot FILE.png', or in a browser elsewhere")
         }
         setenv("DISPLAY", name, 1)
+        // SDL would take any display that it finds, and some of its kinds show nothing.
+        let wayland = ProcessInfo.processInfo.environment["WAYLAND_DISPLAY"] ?? ""
+        if display != nil || wayland.isEmpty { setenv("SDL_VIDEODRIVER", "x11", 1) }
         do throws(SourceFailure) {
             try PictureWindow.checkDisplay()
             return Finding(subject: "window", what: "display \(name)")

@@ -124,8 +124,9 @@ struct HostCommand: ParsableCommand {
         let hasTerminal = isatty(STDIN_FILENO) == 1
         // Not in `validate`: a mistyped option is worth more words than this.
         if accept == .ask, !hasTerminal {
-            throw ValidationError(
-                "there is no terminal to ask in. Say who may come in: --accept known or --accept any.")
+            throw Complaint(
+                sentence: "there is no terminal to ask in",
+                remedy: "Say who may come in: --accept known or --accept any.", status: .usage)
         }
         let output = DataOutput(isJSON: json)
         let ending = Monitor<EndReason?>(nil)
