@@ -21,7 +21,8 @@ import Testing
         guard packets > 0 else { return sender }
         let frame = SimulatedPictures.make(1, isKeyframe: true, length: packets * 1_000)
         frame.withUnsafeBytes { sender.handleFrame($0, isKeyframe: true, layer: 0, captured: now, now: now) }
-        drain(sender, now)
+        // A frame of many packets leaves over some milliseconds.
+        for millisecond in 0..<4 { drain(sender, now + .milliseconds(millisecond)) }
         return sender
     }
 
