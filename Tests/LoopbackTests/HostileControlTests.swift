@@ -1,0 +1,166 @@
+import Glibc
+import ICETransport
+import MediaCore
+import SessionDescription
+import Signaling
+import TestSource
+import Testing
+import VPXCodec
+
+@testable import PeerRuntime
+
+/// A viewer that was let in sends RTCP that claims much in few bytes, beside one that only watches.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct HostileControlTests {
+    /// 30 times 65,535 "lost" in a datagram, 100 times a second: 1 Mbit/s. Each costs the network thread next to nothing.
+    @Test func claimsOfManyLostPacketsHoldUpNobody() async throws {
+        let host = try HostSession(
+            configuration: .init(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
+                maximumBitrate: .kilobits(8_000), mood: nil),
+            identity: try .ephemeral(), source: TestPicture(framesPerSecond: 30), encoder: VP8Encoder(), audio: [],
+            door: { _ in .accepted }, emit: { _ in })
+        let link = try await host.start()
+        let seen = Seen()
+        let watching = try watcher(link, seen)
+        let task = Task { await watching.run() }
+        #expect(await seen.wait { $0.counters.count >= 5 })
+
+        let client = try SignalingClient(link: link)
+        let hostile = try await HostileViewer.join(client, link)
+        #expect(await waiting(hostile.sent) { $0 >= 50 ? true : nil } ?? false)
+        let bad = try #require(await host.statistics()).badPackets
+        let before = (pictures: seen.state.counters.count, sent: hostile.sent.with { $0 }, ticks: Self.networkTicks())
+        #expect(await seen.wait { $0.counters.count >= before.pictures + 100 })
+        let sent = hostile.sent.with { $0 } - before.sent
+        print("hostile RTCP:", sent, "datagrams,", Self.networkTicks() - before.ticks, "ticks of the network threads")
+        #expect(sent >= 100)
+        // What was sent was authentic.
+        #expect(try #require(await host.statistics()).badPackets == bad)
+
+        await hostile.close()
+        await client.leave()
+        await client.close()
+        watching.leave()
+        #expect(await task.value.code == .stopped)
+        await host.stop(EndReason(.stopped, "done"))
+    }
+
+    /// Processor time of the threads named net-0, the host's and the viewer's, in 1/100 s.
+    private static func networkTicks() -> Int {
+        guard let folder = opendir("/proc/self/task") else { return 0 }
+        defer { closedir(folder) }
+        var ticks = 0
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard let file = fopen("/proc/self/task/\(name)/stat", "r") else { continue }
+            defer { fclose(file) }
+            var line = [CChar](repeating: 0, count: 512)
+            guard fgets(&line, 512, file) != nil else { continue }
+            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let fields = text.split(separator: " ")
+            guard text.contains("(net-0)"), fields.count > 14 else { continue }
+            ticks += (Int(fields[13]) ?? 0) + (Int(fields[14]) ?? 0)
+        }
+        return ticks
+    }
+}
+
+/// ICE, DTLS and SRTP of a viewer, and above them a timer that sends the same RTCP again and again.
+private struct HostileViewer {
+    private let loop: NetworkLoop
+    private let core: LoopBound<Core?>
+    let sent: Monitor<Int>
+
+    static func join(_ client: SignalingClient, _ link: Link) async throws -> HostileViewer {
+        let identity = try Identity.ephemeral()
+        let fingerprint = try #require(Fingerprint(sha256: identity.fingerprint))
+        let ticket = try await client.knock(name: "hostile", identity: identity)
+        guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else { throw NotAccepted() }
+        let loop = NetworkLoop(name: "hostile")
+        let sent = Monitor(0)
+        let gathered = Monitor(false)
+        let own = SecureTransport.Identity(
+            certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER)
+        let core = LoopBound(loop, making: { try? Core(loop, own, expected: link.fingerprint, sent, gathered) })
+        #expect(await waiting(gathered) { $0 ? true : nil } ?? false)
+        let found = await core.ifRunning { core in
+            core.map { ($0.transport.localCredentials, $0.transport.localCandidates) }
+        }
+        let (credentials, candidates) = try #require(found ?? nil)
+        let offer = viewerOffer(
+            credentials: try #require(credentials), fingerprint: fingerprint, candidates: candidates,
+            endsCandidates: true, audioTracks: 0)
+        let answer = try HostAnswer(try await client.offer(offer, token: token).sdp)
+        core.perform { $0?.begin(answer) }
+        return HostileViewer(loop: loop, core: core, sent: sent)
+    }
+
+    func close() async {
+        await core.finish { core, done in core.map { $0.close(done) } ?? done() }
+        loop.stop()
+    }
+
+    private struct NotAccepted: Error {}
+
+    /// Confined to the loop.
+    private final class Core: SecureTransportDelegate {
+        let transport: SecureTransport
+        private var timer: LoopTimer?
+        private var datagram: [UInt8] = []
+        private let sent: Monitor<Int>
+        private let gathered: Monitor<Bool>
+
+        init(
+            _ loop: NetworkLoop, _ identity: SecureTransport.Identity, expected: [UInt8], _ sent: Monitor<Int>,
+            _ gathered: Monitor<Bool>
+        ) throws {
+            self.sent = sent
+            self.gathered = gathered
+            transport = try SecureTransport(
+                loop: loop, isServer: false, identity: identity, expectedFingerprint: expected,
+                ice: .init(isControlling: true, stunServers: [], turnServers: [], includesLoopback: true))
+            transport.delegate = self
+            let box = WeakBox(self)
+            timer = loop.makeTimer { box.value?.send() }
+            try transport.gather()
+        }
+
+        func begin(_ answer: HostAnswer) {
+            let ssrc = answer.video?.ssrc ?? 0
+            // Eight runs of 8,191 lost, and one of 7.
+            var message: [UInt8] = [0x8F, 205, 0, 9, 0, 0, 0, 9]
+            message += (0..<4).map { UInt8(truncatingIfNeeded: ssrc >> (24 - 8 * UInt32($0))) }
+            message += [0, 1, 0xFF, 0xFF, 0, 0, 0, 0]
+            for _ in 0..<8 { message += [0x1F, 0xFF] }
+            message += [0, 7, 0, 0]
+            datagram = Array(repeating: message, count: 1_200 / message.count).flatMap { $0 }
+            transport.expect(answer.fingerprints.others)
+            transport.start(remote: answer.credentials)
+            transport.add(answer.candidates, ended: answer.endsCandidates)
+        }
+
+        private func send() {
+            transport.slot.copyBytes(from: datagram)
+            transport.sendControl(datagram.count)
+            transport.flush()
+            sent.change { $0 += 1 }
+            timer?.set(NetworkLoop.now() + .milliseconds(10))
+        }
+
+        func close(_ done: @escaping () -> Void) {
+            timer?.close()
+            transport.close(done)
+        }
+
+        func transportFoundCandidate() {}
+        func transportFinishedGathering() { gathered.change { $0 = true } }
+        func transportIsSecure(profile: SRTPProfile) { send() }
+        func transportHasMoved() {}
+        func transportEnded(_ reason: EndReason) { timer?.close() }
+        func transport(received rtp: UnsafeRawBufferPointer) {}
+        func transport(receivedControl rtcp: UnsafeRawBufferPointer) {}
+    }
+}
