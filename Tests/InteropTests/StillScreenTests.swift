@@ -33,7 +33,7 @@ extension InteropTests {
                     let sharp = try await browser.luma()
                     let start = ContinuousClock.now
                     var differences: [Double] = []
-                    while ContinuousClock.now - start < .seconds(20) {
+                    while ContinuousClock.now - start < .seconds(60) {
                         try await Task.sleep(for: .milliseconds(400))
                         let now = try await browser.luma()
                         #expect(now.count == sharp.count)
@@ -50,7 +50,7 @@ extension InteropTests {
                     #expect(kilobits < 20)
                     #expect(after.keyframeRequests == before.keyframeRequests && count("pliCount") == 0)
                     #expect(after.video.keyframes == before.video.keyframes && count("keyFramesDecoded") == 0)
-                    #expect(count("framesDecoded") >= 8)
+                    #expect(count("framesDecoded") >= 25)
                     #expect((differences.max() ?? 255) <= 1, "the text is not as sharp as it was")
                 }
             } catch {
