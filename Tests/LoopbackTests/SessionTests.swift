@@ -69,6 +69,39 @@ struct SessionTests {
         await host.stop(EndReason(.stopped, "done"))
     }
 
+    /// Two questions of one address wait at a time.
+    @Test func theThirdOfAnAddressWaitsForRoomInTheQueue() async throws {
+        let hasAnswered = Monitor(false)
+        let questions = Monitor(0)
+        let (host, link) = try await host(door: { _ in
+            questions.change { $0 += 1 }
+            _ = await waiting(hasAnswered) { $0 ? true : nil }
+            return .accepted
+        })
+        var others: [(WatchSession, Task<EndReason, Never>)] = []
+        for _ in 0..<2 {
+            let viewer = try viewer(link, Seen())
+            others.append((viewer, Task { await viewer.run() }))
+        }
+        #expect(await waiting(questions) { $0 == 2 ? true : nil } == true)
+        let warnings = Monitor<[String]>([])
+        let seen = Seen()
+        let third = try viewer(link, seen) { event in
+            if case .warning(let text) = event { warnings.change { $0.append(text) } }
+        }
+        let watching = Task { await third.run() }
+        #expect(await waiting(warnings) { $0.isEmpty ? nil : true } == true)
+        #expect(questions.with { $0 } == 2)
+        hasAnswered.change { $0 = true }
+        #expect(await seen.wait { $0.counters.count >= 5 })
+        #expect(warnings.with { $0.count } == 1)
+        for (viewer, running) in others + [(third, watching)] {
+            viewer.leave()
+            #expect(await running.value.code == .stopped)
+        }
+        await host.stop(EndReason(.stopped, "done"))
+    }
+
     @Test func aHostThatIsGoneIsUnreachable() async throws {
         let (host, link) = try await host(door: { _ in .accepted })
         await host.stop(EndReason(.stopped, "done"))

@@ -193,7 +193,7 @@ public final class WatchSession: Sendable {
         _ client: SignalingClient
     ) async throws(EndReason) -> (token: String, servers: [ICEServer]) {
         do throws(SignalingError) {
-            let ticket = try await client.knock(name: name, identity: identity)
+            let ticket = try await queue(client)
             emit(.knocking(words: ticket.words.description))
             self.ticket.with { $0 = ticket }
             let answer = try await client.waitForAnswer(ticket)
@@ -205,6 +205,24 @@ public final class WatchSession: Sendable {
             }
         } catch {
             throw EndReason(error)
+        }
+    }
+
+    /// Knocks; waits for room in the host's queue as long as a knock would wait for its answer.
+    private func queue(_ client: SignalingClient) async throws(SignalingError) -> KnockTicket {
+        let deadline = ContinuousClock.now + .seconds(60)
+        var hasWaited = false
+        while true {
+            do throws(SignalingError) {
+                return try await client.knock(name: name, identity: identity)
+            } catch {
+                guard error.code == .queueFull, ContinuousClock.now < deadline else { throw error }
+                if !hasWaited {
+                    emit(.warning("others are waiting for the host's answer; asking again until there is room"))
+                }
+                hasWaited = true
+                guard (try? await Task.sleep(for: .seconds(3))) != nil else { throw error }
+            }
         }
     }
 
@@ -264,7 +282,7 @@ extension EndReason {
             case .unanswered: .unanswered
             case .gone: .hostEnded
             case .connectionLost: .connectionLost
-            case .tooMany, .offerRefused: .failed
+            case .tooMany, .queueFull, .offerRefused: .failed
             }
         self.init(code, error.description, remedy: error.remedy)
     }

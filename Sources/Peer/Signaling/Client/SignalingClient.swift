@@ -365,6 +365,7 @@ extension SignalingClient {
             case .unanswered: .unanswered
             case .ended, .notFound: .gone
             case .limited: .tooMany
+            case .queueFull: .queueFull
             default: .offerRefused
             }
         return SignalingError(code, detail)

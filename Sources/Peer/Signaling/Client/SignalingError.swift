@@ -20,6 +20,8 @@ public struct SignalingError: Error, Sendable, CustomStringConvertible {
         /// The broadcast or the knock is over.
         case gone
         case tooMany
+        /// As many people wait for an answer as may, in all or at this viewer's address.
+        case queueFull
         case offerRefused
         case notAShareHost
         /// The connection broke.

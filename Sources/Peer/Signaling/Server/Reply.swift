@@ -73,6 +73,7 @@ enum Problem: String, Sendable {
     case wrongProof = "urn:share:problem:wrong-proof"
     case wrongSignature = "urn:share:problem:wrong-signature"
     case limited = "urn:share:problem:limited"
+    case queueFull = "urn:share:problem:queue-full"
     case refused = "urn:share:problem:refused"
     case replaced = "urn:share:problem:replaced"
     case unanswered = "urn:share:problem:unanswered"

@@ -135,7 +135,9 @@ extension SignalingService {
 
     private var tooManyKnocks: Reply {
         count { $0.knocksLimited += 1 }
-        return limited("too many people are waiting for an answer", 5)
+        return Reply(
+            problem: .queueFull, .tooManyRequests,
+            "too many people are waiting for an answer, in all or at your address; try again in 5 s", retryAfter: 5)
     }
 
     private var crowded: Reply {
