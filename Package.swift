@@ -150,7 +150,8 @@ let package = Package(
                 "MediaCore", "SessionDescription", "Signaling", "PeerRuntime", "TestSource", "VPXCodec", "share",
                 "NetworkBed", "TestSupport", logging, nioCore, nioPosix, nioHTTP1, nioWebSocket,
             ]),
-        tests("CommandTests", ["share", "MediaCore", "Signaling", "PictureFile", "TestSupport"]),
+        tests(
+            "CommandTests", ["share", "MediaCore", "PictureFile", "SessionDescription", "Signaling", "TestSupport"]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]
 )

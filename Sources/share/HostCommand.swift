@@ -128,6 +128,7 @@ struct HostCommand: ParsableCommand {
                 sentence: "there is no terminal to ask in",
                 remedy: "Say who may come in: --accept known or --accept any.", status: .usage)
         }
+        FileDescriptors.raiseLimit()
         let output = DataOutput(isJSON: json)
         let ending = Monitor<EndReason?>(nil)
         Signals.handle { name in

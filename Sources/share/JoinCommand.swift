@@ -69,6 +69,7 @@ struct JoinCommand: ParsableCommand {
     }
 
     private func join() throws {
+        FileDescriptors.raiseLimit()
         let output = DataOutput(isJSON: json)
         let link = try readLink()
         let servers = try paths.servers()

@@ -5,6 +5,7 @@ import ProcessMemory
 struct Share: ParsableCommand {
     static func main() {
         ProcessMemory.keepSmall()
+        ProcessMemory.keepPrivate()
         main(nil)
     }
 

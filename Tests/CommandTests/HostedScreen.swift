@@ -10,11 +10,11 @@ struct HostedScreen {
     let link: String
     let folder: TemporaryFolder
 
-    init(_ arguments: [String], environment: [String: String] = [:]) throws {
+    init(_ arguments: [String], environment: [String: String] = [:], launcher: [String] = []) throws {
         folder = try TemporaryFolder()
         process = try ShareProcess(
             ["host", "--accept", "any", "--listen", "127.0.0.1:0", "--json"] + arguments, in: folder,
-            environment: environment)
+            environment: environment, launcher: launcher)
         guard let event = process.event("link"), let link = event["link"] as? String else {
             throw Program.Failure("no link: \(process.lines) \(process.errorText)")
         }

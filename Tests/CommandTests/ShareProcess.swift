@@ -6,19 +6,24 @@ final class ShareProcess {
     private let program: Program
     private let folder: TemporaryFolder
 
-    /// - Parameter folder: where it keeps its identity; nil for one of its own.
+    /// - Parameters:
+    ///   - folder: where it keeps its identity; nil for one of its own.
+    ///   - launcher: a program that becomes it, with its arguments.
     init(
         _ arguments: [String], in folder: TemporaryFolder? = nil, environment: [String: String] = [:],
-        input: String? = nil
+        input: String? = nil, launcher: [String] = []
     ) throws {
         self.folder = try folder ?? TemporaryFolder()
         let own: [String: String?] = ["DISPLAY": nil, "WAYLAND_DISPLAY": nil, "SHARE_LINK": nil, "SHARE_TOKEN": nil]
         let all = own.merging(self.folder.environment) { $1 }.merging(environment) { $1 }
-        program = try Program(Program.share(), arguments, environment: all, input: input)
+        let words = launcher + [try Program.share()] + arguments
+        program = try Program(words[0], Array(words.dropFirst()), environment: all, input: input)
     }
 
     var errorText: String { program.text.errors }
     var lines: [String] { program.lines(.standard) }
+    var isRunning: Bool { program.isRunning }
+    var processID: pid_t { program.processID }
 
     /// The first line of stdout.
     func firstLine() -> String? { program.line(seconds: 30) { $0 } }

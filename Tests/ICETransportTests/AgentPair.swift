@@ -18,11 +18,18 @@ final class AgentPair: @unchecked Sendable {
         return agent
     }
 
+    /// Of the controlling side, before `connect`; nothing but loopback if nil.
+    var controllingAddresses: [String]?
+
     static func connected(on loop: NetworkLoop) async throws -> AgentPair {
         let pair = AgentPair(loop: loop)
-        try await loop.run { try pair.open() }
-        try await pair.bothConnected.wait(on: loop)
+        try await pair.connect()
         return pair
+    }
+
+    func connect() async throws {
+        try await loop.run { [self] in try open() }
+        try await bothConnected.wait(on: loop)
     }
 
     func open() throws {
@@ -30,7 +37,8 @@ final class AgentPair: @unchecked Sendable {
             agents[side] = try ICEAgent(
                 loop: loop,
                 configuration: .init(
-                    isControlling: side == .controlling, localAddresses: [], includesLoopback: true),
+                    isControlling: side == .controlling,
+                    localAddresses: side == .controlling ? controllingAddresses ?? [] : [], includesLoopback: true),
                 handlers: .init(
                     onCandidate: { [unowned self] in
                         try? agents[side == .controlling ? .controlled : .controlling]?.addRemote($0)

@@ -29,7 +29,7 @@ import VPXCodec
         await core.finish { [servers] watching, done in
             let failure = watching.prepare(
                 .init(identity), expected: identity.fingerprint, includesLoopback: true, servers: servers,
-                usesOnlyRelays: false)
+                usesOnlyRelays: false, policy: CandidatePolicy(.loopback))
             #expect(failure == nil)
             watching.whenGathered { found in told.change { $0.append(found.credentials != nil) } }
             #expect(told.with { $0 }.isEmpty)

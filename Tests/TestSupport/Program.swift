@@ -125,6 +125,9 @@ package final class Program: @unchecked Sendable {
         return (String(decoding: output, as: UTF8.self), String(decoding: errors, as: UTF8.self))
     }
 
+    /// Also after its end, when it may be another's.
+    package var processID: pid_t { identifier }
+
     package var isRunning: Bool {
         condition.lock()
         defer { condition.unlock() }

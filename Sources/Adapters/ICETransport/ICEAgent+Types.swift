@@ -46,6 +46,8 @@ extension ICEAgent {
         public var usesOnlyRelays: Bool
         /// Asks the router to forward the ports (UPnP). Handlers are called on the loop all the same.
         public var usesUPnP: Bool
+        /// Between two connectivity checks, milliseconds (Ta of RFC 8445 section 14.2). 5 is for few checks: 20 is felt when joining.
+        public var checkInterval = 5
 
         public init(
             isControlling: Bool, stunServers: [STUNServer] = [], turnServers: [TURNServer] = [],
@@ -59,6 +61,15 @@ extension ICEAgent {
             self.includesLoopback = includesLoopback
             self.usesOnlyRelays = usesOnlyRelays
             self.usesUPnP = usesUPnP
+        }
+
+        /// File descriptors that an agent takes at most: a GLib context, a socket for each address, sockets for each TURN server
+        /// from each address, of which TCP has two more in the tunnel, and UPnP's own context and sockets.
+        /// - Parameter machineAddresses: those of ``ICEAgent/machineAddresses()``.
+        public func descriptors(machineAddresses: Int) -> Int {
+            let addresses = (localAddresses?.count ?? machineAddresses) + (includesLoopback ? 1 : 0)
+            let relays = turnServers.prefix(8).reduce(0) { $0 + ($1.transport == .tcp ? 3 : 1) }
+            return 1 + addresses * (1 + relays) + (usesUPnP ? 12 : 0)
         }
     }
 
@@ -109,14 +120,18 @@ extension ICEAgent {
         public var onState: (State) -> Void
         /// One datagram that is not STUN, or STUN that is not ours; borrowed for the call.
         public var onDatagram: (UnsafeRawBufferPointer) -> Void
+        /// libnice has let go of everything, once; also of an agent whose `init` has thrown after it had been made.
+        public var onClosed: () -> Void
 
         public init(
             onCandidate: @escaping (String) -> Void = { _ in }, onGatheringDone: @escaping () -> Void = {},
-            onState: @escaping (State) -> Void = { _ in }, onDatagram: @escaping (UnsafeRawBufferPointer) -> Void
+            onState: @escaping (State) -> Void = { _ in }, onClosed: @escaping () -> Void = {},
+            onDatagram: @escaping (UnsafeRawBufferPointer) -> Void
         ) {
             self.onCandidate = onCandidate
             self.onGatheringDone = onGatheringDone
             self.onState = onState
+            self.onClosed = onClosed
             self.onDatagram = onDatagram
         }
     }
@@ -130,9 +145,13 @@ extension ICEAgent {
         public var local: String
         public var remote: String
         /// `local` without its port.
-        public var localAddress: String {
-            guard let colon = local.lastIndex(of: ":") else { return local }
-            return String(local[..<colon].filter { $0 != "[" && $0 != "]" })
+        public var localAddress: String { Self.address(of: local) }
+        /// `remote` without its port.
+        public var remoteAddress: String { Self.address(of: remote) }
+
+        private static func address(of endpoint: String) -> String {
+            guard let colon = endpoint.lastIndex(of: ":") else { return endpoint }
+            return String(endpoint[..<colon].filter { $0 != "[" && $0 != "]" })
         }
         public var isRelayed: Bool { localKind == "relay" || remoteKind == "relay" }
         public var description: String { "\(local) (\(localKind)) - \(remote) (\(remoteKind))" }
@@ -150,6 +169,8 @@ extension ICEAgent {
         public var packetsReceived = 0
         /// Of them, those that were read past libnice.
         public var packetsReadDirectly = 0
+        /// Checks of our own that were answered.
+        public var consentAnswers = 0
         public var bytesReceived = 0
         public var candidatesRefused = 0
     }

@@ -23,14 +23,17 @@ public final class ICEAgent {
     private let stream: guint
     private var signals: [gulong] = []
     private var remoteCandidates = 0
-    private var socket: SelectedSocket? {
-        didSet {
-            if let old = watched { loop.ignore(old, by: self) }
-            watched = socket?.descriptor
-            if let watched { loop.watch(watched, for: self) }
-        }
-    }
-    private var watched: Int32?
+    /// Of a direct pair.
+    private(set) var socket: SelectedSocket?
+    /// All UDP sockets, once there is a pair; watched by the loop.
+    private(set) var localSockets: [LocalSocket] = []
+    let isControlling: Bool
+    private var remoteCredentials: Credentials?
+    /// What the pair's other end still wants, and where else datagrams come from (`ICEAgent+Consent.swift`).
+    var consent = ConsentState()
+    /// Whether the datagram that is being given out is from the other end of the pair in use. Of a relayed pair the sender is
+    /// not known: then it is true while checks are answered.
+    public private(set) var isFromSelectedPair = false
     /// Datagrams that wait for the first pair.
     private var early: [[UInt8]] = []
     private var closing = Closing.open
@@ -58,8 +61,7 @@ public final class ICEAgent {
         cnice_set_number(agent, "upnp-timeout", 6_000)
         cnice_set_flag(agent, "ice-tcp", 0)
         cnice_set_flag(agent, "keepalive-conncheck", 1)
-        // RFC 8445 section 14.2 allows 5 ms for a known small number of checks; the default of 20 is felt when joining.
-        cnice_set_number(agent, "stun-pacing-timer", 5)
+        cnice_set_number(agent, "stun-pacing-timer", guint(max(1, min(configuration.checkInterval, 1_000))))
         let stream = nice_agent_add_stream(agent, 1)
         let credentials = Credentials.random()
         guard stream > 0,
@@ -73,6 +75,7 @@ public final class ICEAgent {
         self.agent = agent
         self.stream = stream
         self.credentials = credentials
+        isControlling = configuration.isControlling
         let box = Unmanaged.passRetained(self).toOpaque()
         do {
             try configure(configuration)
@@ -154,6 +157,7 @@ public final class ICEAgent {
     public func setRemote(_ credentials: Credentials) -> Bool {
         loop.preconditionOnLoop()
         guard case .open = closing, credentials.isValid else { return false }
+        remoteCredentials = credentials
         return nice_agent_set_remote_credentials(agent, stream, credentials.usernameFragment, credentials.password) != 0
     }
 
@@ -263,8 +267,11 @@ public final class ICEAgent {
         case .underway(let waiting): closing = .underway(waiting + [completion])
         case .open:
             closing = .underway([completion])
-            handlers = Handlers { _ in }
+            handlers = Handlers(onClosed: handlers.onClosed) { _ in }
             socket = nil
+            watch([])
+            consent.timer?.close()
+            consent = ConsentState()
             early = []
             for signal in signals { cnice_disconnect(agent, signal) }
             signals = []
@@ -288,6 +295,7 @@ public final class ICEAgent {
         cnice_unref(agent)
         guard case .underway(let waiting) = closing else { return }
         closing = .closed
+        handlers.onClosed()
         for completion in waiting { completion() }
     }
 
@@ -335,20 +343,43 @@ public final class ICEAgent {
             { _, _, _, length, bytes, data in
                 if let data, let bytes {
                     Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue()
-                        .received(UnsafeRawBufferPointer(start: bytes, count: Int(length)))
+                        .receivedByLibnice(UnsafeRawBufferPointer(start: bytes, count: Int(length)))
                 }
             }, box)
     }
 
-    /// The selected pair's socket can be read.
+    /// One of the sockets can be read.
     /// - Returns: false if libnice has to look at it.
-    func receive(into room: UnsafeMutableRawBufferPointer) -> Bool {
-        guard let socket else { return false }
-        return socket.receive(into: room, limit: Self.receiveLimit) { datagram in
-            counters.packetsReadDirectly += 1
-            received(datagram)
-            return socket === self.socket
+    func receive(_ descriptor: Int32, into room: UnsafeMutableRawBufferPointer) -> Bool {
+        if let socket, socket.descriptor == descriptor {
+            return socket.receive(into: room, checks: consent.checks, limit: Self.receiveLimit) { event in
+                switch event {
+                case .media(let datagram):
+                    counters.packetsReadDirectly += 1
+                    isFromSelectedPair = true
+                    received(datagram)
+                    isFromSelectedPair = false
+                case .answer(let datagram): take(answer: datagram)
+                case .other(let address): noteSource(address, at: descriptor)
+                }
+                return socket === self.socket
+            }
         }
+        guard let local = localSockets.first(where: { $0.descriptor == descriptor }) else { return false }
+        return local.receive(from: nil, into: room, checks: consent.checks, limit: Self.receiveLimit) { event in
+            switch event {
+            case .media: break
+            case .answer(let datagram): take(answer: datagram)
+            case .other(let address): noteSource(address, at: descriptor)
+            }
+            return socket?.descriptor != descriptor
+        }
+    }
+
+    private func receivedByLibnice(_ datagram: UnsafeRawBufferPointer) {
+        isFromSelectedPair = isRelayed && state != .failed
+        received(datagram)
+        isFromSelectedPair = false
     }
 
     private func received(_ datagram: UnsafeRawBufferPointer) {
@@ -412,8 +443,13 @@ public final class ICEAgent {
         selectedPair = SelectedPair(
             localKind: local.kind, remoteKind: remote.kind, local: cnice_candidate_address(local).endpoint,
             remote: cnice_candidate_address(remote).endpoint)
-        socket = nice_agent_get_selected_socket(agent, stream, 1).flatMap {
-            SelectedSocket(owning: $0, remote: cnice_candidate_address(remote))
+        let last = socket
+        socket = makeSelectedSocket(to: cnice_candidate_address(remote))
+        watchAll()
+        if let socket, let last, last.isSame(socket) {
+            // Known already: consent goes on from when it was last given.
+        } else if let remoteCredentials {
+            beginConsent(remoteCredentials)
         }
         let held = early
         early = []
@@ -421,10 +457,56 @@ public final class ICEAgent {
     }
 }
 
+extension ICEAgent {
+    private func makeSelectedSocket(to remote: UnsafePointer<NiceAddress>) -> SelectedSocket? {
+        guard let socket = nice_agent_get_selected_socket(agent, stream, 1) else { return nil }
+        let local = LocalSocket(owning: socket)
+        guard [4, 6].contains(nice_address_ip_version(remote)) else { return nil }
+        var address = sockaddr_storage()
+        withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { nice_address_copy_to_sockaddr(remote, $0) }
+        }
+        return SelectedSocket(local, to: address)
+    }
+
+    /// Lets the loop tell of every UDP socket that there is now.
+    private func watchAll() {
+        guard let all = nice_agent_get_sockets(agent, stream, 1) else { return }
+        defer { g_ptr_array_unref(all) }
+        var sockets: [LocalSocket] = []
+        for index in 0..<Int(all.pointee.len) {
+            guard let item = all.pointee.pdata[index] else { continue }
+            let socket = item.assumingMemoryBound(to: GSocket.self)
+            guard g_socket_get_socket_type(socket) == G_SOCKET_TYPE_DATAGRAM else { continue }
+            sockets.append(LocalSocket(owning: g_object_ref(socket).assumingMemoryBound(to: GSocket.self)))
+        }
+        watch(sockets)
+    }
+
+    private func watch(_ sockets: [LocalSocket]) {
+        for socket in localSockets { loop.ignore(socket.descriptor, by: self) }
+        localSockets = sockets
+        for socket in sockets { loop.watch(socket.descriptor, for: self) }
+    }
+
+    /// Sends go to `address` through `local` from now on.
+    func move(to address: sockaddr_storage, through local: LocalSocket) {
+        socket = SelectedSocket(local, to: address)
+        selectedPair = SelectedPair(
+            localKind: "host", remoteKind: "prflx", local: local.endpoint, remote: address.endpoint)
+    }
+
+    /// The pair's datagrams pass a TURN server of this side.
+    var isRelayed: Bool { selectedPair != nil && socket == nil }
+    var isOpen: Bool { if case .open = closing { true } else { false } }
+    func makeTimer(_ fire: @escaping () -> Void) -> LoopTimer { loop.makeTimer(fire) }
+    func countConsentAnswer() { counters.consentAnswers += 1 }
+}
+
 /// Why there is no agent, in a sentence.
 public struct ICEFailure: Error, CustomStringConvertible {
     public let description: String
-    init(_ description: String) { self.description = description }
+    public init(_ description: String) { self.description = description }
 }
 
 /// Carries a value of the loop through `perform`, which is called on the loop and runs there.

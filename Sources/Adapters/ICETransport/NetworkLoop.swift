@@ -17,7 +17,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     private let bell: UnsafeMutablePointer<GSource>
     private let inbox = Mutex(Inbox())
     private nonisolated(unsafe) var thread = pthread_t()
-    /// By the descriptors of their selected sockets. On the thread only.
+    /// By the descriptors of their UDP sockets. On the thread only.
     private nonisolated(unsafe) var agents: [Int32: ICEAgent] = [:]
     /// What was received last. On the thread only.
     private let datagram = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
@@ -157,7 +157,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         if hasMore { drainAfterEnd() }
     }
 
-    // MARK: Sockets of selected pairs
+    // MARK: Sockets of agents with a pair
 
     /// Lets `agent` read the socket before libnice does. On the loop.
     func watch(_ descriptor: Int32, for agent: ICEAgent) { agents[descriptor] = agent }
@@ -170,7 +170,8 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     /// Reads media past libnice, and hides from it the sockets in which nothing is left for it.
     private func receive(_ descriptors: UnsafeMutablePointer<GPollFD>, _ count: Int) {
         for index in 0..<count where descriptors[index].revents == gushort(G_IO_IN.rawValue) {
-            guard let agent = agents[descriptors[index].fd], agent.receive(into: datagram) else { continue }
+            let descriptor = descriptors[index].fd
+            guard let agent = agents[descriptor], agent.receive(descriptor, into: datagram) else { continue }
             descriptors[index].revents = 0
         }
     }

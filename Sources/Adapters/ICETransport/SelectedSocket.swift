@@ -8,57 +8,49 @@ final class SelectedSocket {
     /// Of one send; the kernel takes 64 in all versions.
     static let segmentLimit = 64
 
-    private let socket: UnsafeMutablePointer<GSocket>
+    private let local: LocalSocket
     private let address: UnsafeMutablePointer<sockaddr_storage>
     private let addressLength: socklen_t
     private let packets: UnsafeMutablePointer<iovec>
     private var canSegment = true
 
-    /// - Parameter socket: is released with self.
-    init?(owning socket: UnsafeMutablePointer<GSocket>, remote: UnsafePointer<NiceAddress>) {
-        let version = nice_address_ip_version(remote)
-        guard version == 4 || version == 6 else {
-            g_object_unref(socket)
-            return nil
-        }
-        self.socket = socket
+    /// - Parameter remote: the pair's other end.
+    init(_ local: LocalSocket, to remote: sockaddr_storage) {
+        self.local = local
         address = .allocate(capacity: 1)
-        address.initialize(to: sockaddr_storage())
-        nice_address_copy_to_sockaddr(
-            remote, UnsafeMutableRawPointer(address).assumingMemoryBound(to: sockaddr.self))
-        addressLength = socklen_t(version == 4 ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size)
+        address.initialize(to: remote)
+        let isIPv4 = Int32(remote.ss_family) == AF_INET
+        addressLength = socklen_t(isIPv4 ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size)
         packets = .allocate(capacity: Self.segmentLimit)
         packets.initialize(repeating: iovec(), count: Self.segmentLimit)
         // A key frame is a burst of hundreds of packets; the kernel cuts this to its own limit.
         var size: Int32 = 1 << 20
-        setsockopt(g_socket_get_fd(socket), SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-        setsockopt(g_socket_get_fd(socket), SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
 
     deinit {
-        g_object_unref(socket)
         address.deallocate()
         packets.deallocate()
     }
 
-    /// libnice closes a socket that failed; its descriptor may then be someone else's.
-    var isOpen: Bool { g_socket_is_closed(socket) == 0 }
+    var isOpen: Bool { local.isOpen }
+    var descriptor: Int32 { local.descriptor }
+    /// Where packets go.
+    var remote: UnsafePointer<sockaddr_storage> { UnsafePointer(address) }
 
-    var descriptor: Int32 { g_socket_get_fd(socket) }
+    func isSame(_ other: SelectedSocket) -> Bool {
+        descriptor == other.descriptor && cnice_is_same_address(address, other.address) != 0
+    }
 
-    /// Gives out what has come from the pair's other end, up to the first STUN message, which is libnice's.
+    /// Gives out what has come from the pair's other end, up to the first datagram that is libnice's.
     /// - Parameter limit: datagrams at most.
     /// - Returns: false if the next datagram is libnice's.
     func receive(
-        into room: UnsafeMutableRawBufferPointer, limit: Int, _ body: (UnsafeRawBufferPointer) -> Bool
+        into room: UnsafeMutableRawBufferPointer, checks: ConsentChecks?, limit: Int,
+        _ body: (LocalSocket.Event) -> Bool
     ) -> Bool {
-        for _ in 0..<limit {
-            guard isOpen else { return false }
-            let length = cnice_receive_media(descriptor, address, room.baseAddress, room.count)
-            guard length > 0 else { return length == 0 }
-            guard body(UnsafeRawBufferPointer(rebasing: room[..<length])) else { return true }
-        }
-        return true
+        local.receive(from: remote, into: room, checks: checks, limit: limit, body)
     }
 
     /// Sends packets of `lengths` that lie `stride` bytes apart.

@@ -27,6 +27,28 @@ public enum IPAddress: Hashable, Sendable {
         }
     }
 
+    /// 127.0.0.0/8, and ::1 (RFC 1122 section 3.2.1.3, RFC 4291 section 2.5.3).
+    public var isLoopback: Bool {
+        switch self {
+        case .v4(let bytes): bytes[0] == 127
+        case .v6(let bytes): bytes.dropLast().allSatisfy { $0 == 0 } && bytes[15] == 1
+        }
+    }
+
+    /// 169.254.0.0/16, and fe80::/10 (RFC 3927, RFC 4291 section 2.5.6).
+    public var isLinkLocal: Bool {
+        switch self {
+        case .v4(let bytes): bytes[0] == 169 && bytes[1] == 254
+        case .v6(let bytes): bytes[0] == 0xFE && bytes[1] & 0xC0 == 0x80
+        }
+    }
+
+    /// IPv6 that stands for an IPv4 address: IPv4-mapped and IPv4-compatible (RFC 4291 section 2.5.5). ::1 is neither.
+    public var holdsIPv4: Bool {
+        guard case .v6(let bytes) = self, bytes[..<10].allSatisfy({ $0 == 0 }) else { return false }
+        return !isLoopback && (bytes[10] == 0xFF && bytes[11] == 0xFF || bytes[10] == 0 && bytes[11] == 0)
+    }
+
     private static func version4(_ text: Substring) -> [UInt8]? {
         let parts = text.fields(separatedBy: UInt8(ascii: "."), keepsEmpty: true)
         guard parts.count == 4 else { return nil }

@@ -10,7 +10,10 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <stun/stunagent.h>
+#include <stun/usages/ice.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -182,19 +185,113 @@ static inline int cnice_is_same_address(const struct sockaddr_storage *a, const 
     return x->sin6_port == y->sin6_port && memcmp(&x->sin6_addr, &y->sin6_addr, sizeof x->sin6_addr) == 0;
 }
 
-// Takes the next datagram if it is from `from` and no STUN (RFC 7983): its length. 0 if none has come.
-// -1 if the next one, which stays where it is, or an error is libnice's affair.
-static inline ssize_t cnice_receive_media(int fd, const struct sockaddr_storage *from, void *buffer, size_t room) {
-    struct sockaddr_storage peer;
-    socklen_t length = sizeof peer;
-    uint8_t first = 0;
+// Connectivity checks of our own, beside libnice's: STUN binding requests with a pair's credentials, and which of the last
+// ones have no answer yet. Each has the number of the destination that it went to.
+#define CNICE_CHECKS 4
+typedef struct {
+    StunAgent agent;
+    uint8_t key[256];
+    size_t key_length;
+    uint64_t tie_breaker;
+    StunTransactionId transactions[CNICE_CHECKS];
+    int32_t destinations[CNICE_CHECKS];  // -1: no request, or it is answered
+    int next;
+} cnice_checks;
+
+static inline cnice_checks *cnice_checks_new(const char *password, uint64_t tie_breaker) {
+    cnice_checks *checks = (cnice_checks *)calloc(1, sizeof *checks);
+    size_t length = strlen(password);
+    if (!checks || length > sizeof checks->key) {
+        free(checks);
+        return NULL;
+    }
+    stun_agent_init(&checks->agent, STUN_ALL_KNOWN_ATTRIBUTES, STUN_COMPATIBILITY_RFC5389,
+                    (StunAgentUsageFlags)(STUN_AGENT_USAGE_SHORT_TERM_CREDENTIALS | STUN_AGENT_USAGE_USE_FINGERPRINT));
+    memcpy(checks->key, password, length);
+    checks->key_length = length;
+    checks->tie_breaker = tie_breaker;
+    for (int i = 0; i < CNICE_CHECKS; i++) checks->destinations[i] = -1;
+    return checks;
+}
+
+// Writes a request. Returns its length; 0 if it does not fit.
+static inline size_t cnice_check_write(cnice_checks *checks, const char *username, bool is_controlling, int32_t destination,
+                                       uint8_t *buffer, size_t room) {
+    int slot = checks->next;
+    if (checks->destinations[slot] >= 0) stun_agent_forget_transaction(&checks->agent, checks->transactions[slot]);
+    checks->destinations[slot] = -1;
+    StunMessage message;
+    // The priority of a peer-reflexive candidate (RFC 8445 section 7.1.1): this request finds none.
+    size_t length = stun_usage_ice_conncheck_create(
+        &checks->agent, &message, buffer, room, (const uint8_t *)username, strlen(username), checks->key,
+        checks->key_length, false, is_controlling, 110u << 24 | 0xffff00u | 255u, checks->tie_breaker, NULL,
+        STUN_USAGE_ICE_COMPATIBILITY_RFC5245);
+    if (length == 0) return 0;
+    stun_message_id(&message, checks->transactions[slot]);
+    checks->destinations[slot] = destination;
+    checks->next = (slot + 1) % CNICE_CHECKS;
+    return length;
+}
+
+// Whether the first 20 bytes of a datagram are those of an answer to a request that has none yet.
+static inline bool cnice_is_answer(const cnice_checks *checks, const uint8_t *head) {
+    if (!checks || head[0] != 1 || head[1] != 1) return false;
+    for (int i = 0; i < CNICE_CHECKS; i++) {
+        if (checks->destinations[i] >= 0 && memcmp(head + 4, checks->transactions[i], 16) == 0) return true;
+    }
+    return false;
+}
+
+// The number of the destination that a valid answer is from: its transaction and its integrity are right. -1: it is none.
+static inline int32_t cnice_check_answered(cnice_checks *checks, const uint8_t *bytes, size_t length) {
+    StunMessage message;
+    if (length < 20 || stun_agent_validate(&checks->agent, &message, bytes, length, NULL, NULL) != STUN_VALIDATION_SUCCESS) {
+        return -1;
+    }
+    for (int i = 0; i < CNICE_CHECKS; i++) {
+        if (checks->destinations[i] < 0 || memcmp(bytes + 4, checks->transactions[i], 16) != 0) continue;
+        int32_t destination = checks->destinations[i];
+        checks->destinations[i] = -1;
+        return destination;
+    }
+    return -1;
+}
+
+typedef enum {
+    CNICE_NOTHING,  // none has come
+    CNICE_MEDIA,    // from `from`, and no STUN (RFC 7983)
+    CNICE_ANSWER,   // to one of `checks`
+    CNICE_OTHER,    // no STUN, from `peer`; it stays where it is
+    CNICE_LEFT,     // it stays where it is, or it is an error: libnice's affair
+} cnice_received;
+
+// Takes the next datagram if it is media from `from`, or an answer to one of `checks`; both may be NULL.
+static inline cnice_received cnice_receive(int fd, const struct sockaddr_storage *from, const cnice_checks *checks,
+                                           struct sockaddr_storage *peer, void *buffer, size_t room, size_t *length) {
+    socklen_t peer_length = sizeof *peer;
+    uint8_t head[20];
     ssize_t got;
-    do got = recvfrom(fd, &first, 1, MSG_PEEK | MSG_DONTWAIT, (struct sockaddr *)&peer, &length);
+    do got = recvfrom(fd, head, sizeof head, MSG_PEEK | MSG_DONTWAIT, (struct sockaddr *)peer, &peer_length);
     while (got < 0 && errno == EINTR);
-    if (got < 0) return errno == EAGAIN ? 0 : -1;
-    if (got == 0 || first < 20 || !cnice_is_same_address(&peer, from)) return -1;
+    if (got < 0) return errno == EAGAIN ? CNICE_NOTHING : CNICE_LEFT;
+    if (got == 0) return CNICE_LEFT;
+    cnice_received kind = CNICE_MEDIA;
+    if (head[0] >= 20) {
+        if (!from || !cnice_is_same_address(peer, from)) return CNICE_OTHER;
+    } else if (got == sizeof head && cnice_is_answer(checks, head)) {
+        kind = CNICE_ANSWER;
+    } else {
+        return CNICE_LEFT;
+    }
     got = recv(fd, buffer, room, MSG_DONTWAIT);
-    return got > 0 ? got : -1;
+    if (got <= 0) return CNICE_LEFT;
+    *length = (size_t)got;
+    return kind;
+}
+
+static inline int cnice_send_datagram(int fd, const struct sockaddr_storage *to, const void *bytes, size_t length) {
+    socklen_t to_length = to->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+    return sendto(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)to, to_length) < 0 ? errno : 0;
 }
 
 #endif

@@ -18,6 +18,8 @@ final class Broadcast: ViewerConnectionDelegate {
         var maximumBitrate: Bitrate
         var audio: [AudioTrack]
         var maximumViewers: Int
+        /// Bounds the ICE agents of all viewers.
+        var agents = AgentPool.Limits()
         /// Numeric; nil for all of the machine.
         var localAddresses: [String]?
         var includesLoopback: Bool
@@ -32,6 +34,8 @@ final class Broadcast: ViewerConnectionDelegate {
     private let loop: NetworkLoop
     private let cname: String
     private let settings: Settings
+    private let agents: AgentPool
+    private let allowances = AllowanceBook(now: NetworkLoop.now())
     private let emit: @Sendable (BroadcastEvent) -> Void
     private let frames: FrameQueues
     private let packets: FrameQueue<AudioPipeline.Info>
@@ -80,6 +84,7 @@ final class Broadcast: ViewerConnectionDelegate {
     ) {
         self.loop = loop
         self.settings = settings
+        agents = AgentPool(settings.agents)
         self.frames = frames
         self.packets = packets
         self.emit = emit
@@ -122,13 +127,17 @@ final class Broadcast: ViewerConnectionDelegate {
         let ssrcs = Array(numbers)
         let connection: ViewerConnection
         do {
+            let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.machineAddresses())
             let transport = try SecureTransport(
                 loop: loop, isServer: true, identity: settings.identity, expectedFingerprint: viewer.fingerprint,
                 ice: .init(
                     isControlling: false, stunServers: servers.stun, turnServers: servers.turn,
                     localAddresses: settings.localAddresses,
-                    includesLoopback: settings.includesLoopback && mayComeFromHere(viewer.address),
-                    usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP))
+                    includesLoopback: settings.includesLoopback && isLoopbackOfUse(to: place),
+                    usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP),
+                limits: .init(
+                    pool: agents, allowance: allowances.allowance(for: viewer, now: NetworkLoop.now()),
+                    policy: CandidatePolicy(place)))
             transport.expect(offer.fingerprints.others)
             transport.servers = servers.urls
             let sender = MediaSender(
@@ -190,9 +199,10 @@ final class Broadcast: ViewerConnectionDelegate {
         }
     }
 
-    /// Servers elsewhere cannot be asked from 127.0.0.1, so it is only for viewers that may be on this machine.
-    private func mayComeFromHere(_ address: String) -> Bool {
-        servers.isEmpty || address.hasPrefix("127.") || address == "::1"
+    /// Servers elsewhere cannot be asked from 127.0.0.1, which keeps gathering busy, so with servers it is only for who came that
+    /// way.
+    private func isLoopbackOfUse(to place: CandidatePolicy.Place) -> Bool {
+        place == .loopback || place == .thisMachine && servers.isEmpty
     }
 
     /// Takes a trickle fragment in: more candidates, or with other credentials than before a restart of ICE (RFC 9725
@@ -222,7 +232,7 @@ final class Broadcast: ViewerConnectionDelegate {
             return done(.success(nil))
         }
         guard viewer.restart() else {
-            return done(.failure(OfferRefusal(.busy, "The host cannot look for another way now.")))
+            return done(.failure(OfferRefusal(.busy, "The host cannot look for another way now: try again later.")))
         }
         viewer.begin(remote: remote, candidates: fragment.candidates, ended: fragment.endsCandidates)
         let own = viewer.localCredentials

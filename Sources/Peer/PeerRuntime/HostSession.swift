@@ -50,9 +50,10 @@ public final class HostSession: BroadcastDesk {
         /// Sends through TURN servers alone, so that viewers do not learn an address of this machine.
         public var usesOnlyRelays = false
 
-        /// A numeric address to listen at holds for media too.
+        /// A numeric address to listen at holds for media too. Not one of loopback: Firefox and GStreamer never use loopback for
+        /// media, so a viewer that came that way is offered this machine's other addresses as well.
         var mediaAddresses: [String]? {
-            guard let address = IPAddress(listenHost), address.isUnicast else { return nil }
+            guard let address = IPAddress(listenHost), address.isUnicast, !address.isLoopback else { return nil }
             return [listenHost]
         }
 
@@ -91,6 +92,7 @@ public final class HostSession: BroadcastDesk {
     private let knocking = Monitor<[KnockID: ViewerDescription]>([:])
     private let bells: LoopBound<Bells>
     private let servers: PathServers
+    private let descriptors: DescriptorPlan
     /// When they were last asked whether they do what they are there for.
     private let serversAsked = Monitor<ContinuousClock.Instant?>(nil)
 
@@ -108,6 +110,8 @@ public final class HostSession: BroadcastDesk {
         self.door = door
         self.emit = emit
         servers = PathServers(configuration.iceServers)
+        let descriptors = DescriptorPlan.ofThisProcess
+        self.descriptors = descriptors
         let loop = NetworkLoop(name: "net-0")
         self.loop = loop
         let frames = FrameQueues()
@@ -116,7 +120,12 @@ public final class HostSession: BroadcastDesk {
             identity: .init(certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER),
             fingerprint: identity.fingerprint, maximumBitrate: configuration.maximumBitrate,
             audio: inputs.map { .init(label: $0.label, hasSilenceSuppression: $0.hasSilenceSuppression) },
-            maximumViewers: configuration.maximumViewers, localAddresses: configuration.mediaAddresses,
+            maximumViewers: configuration.maximumViewers,
+            // In use, of a restart, and of one that is closing.
+            agents: .init(
+                agents: configuration.maximumViewers * 3, descriptors: descriptors.agents,
+                reserve: descriptors.reserve / 2),
+            localAddresses: configuration.mediaAddresses,
             includesLoopback: configuration.mediaAddresses == nil, usesUPnP: configuration.usesUPnP,
             usesOnlyRelays: configuration.usesOnlyRelays, name: configuration.name,
             viewerLimit: configuration.viewerLimit)
@@ -210,6 +219,19 @@ public final class HostSession: BroadcastDesk {
         settings.sessionCapacity = configuration.maximumViewers * 2
         settings.iceServers = servers.servers
         settings.refusalTimeout = .seconds(Self.refusalSeconds)
+        settings.limit(connections: descriptors.connections)
+        if descriptors.connections < 128 {
+            emit(
+                .warning(
+                    "this process may open \(FileDescriptors.limit) files only, which limits viewers and connections: "
+                        + "raise the hard limit (ulimit -Hn)"))
+        }
+        if ICEAgent.machineAddresses().isEmpty {
+            emit(
+                .warning(
+                    "this machine has no address but loopback, which Firefox and GStreamer do not use for media: "
+                        + "watch with share join or Chromium"))
+        }
         await findServers()
         let server = SignalingServer(identity: identity, configuration: settings, desk: self, logger: .silent)
         let port: Int

@@ -35,8 +35,15 @@ final class SecureTransport {
     weak var delegate: (any SecureTransportDelegate)?
     /// Datagrams that were not what they should be.
     private(set) var badPackets = 0
-    /// When the last authentic packet came.
+    /// When the last authentic packet came, from anywhere.
     private(set) var lastHeard: MediaInstant?
+    /// Whether the packet that is being given out came from the address that media goes to. In the first seconds of a pair any
+    /// address will do: the check that selected it is not older.
+    private(set) var isFromSelectedPair = false
+    /// When the last one came from there.
+    private var pairHeard: MediaInstant?
+    /// Something authentic has come over the pair of the newest agent.
+    private(set) var hasProvenPair = false
     /// Each once, of the last gathering.
     private(set) var localCandidates: [ICECandidate] = []
     private(set) var hasGathered = false
@@ -44,7 +51,7 @@ final class SecureTransport {
     private let configuration: ICEAgent.Configuration
     private let owner: WeakBox<SecureTransport>
     /// Carries what is sent.
-    private var ice: ICEAgent
+    private(set) var ice: ICEAgent
     /// Of a restart, until it has a pair.
     private var next: ICEAgent?
     /// From before the last restart, until the new one is heard.
@@ -65,19 +72,42 @@ final class SecureTransport {
     private var isClosed = false
     private var remoteCandidates: [ICECandidate] = []
     private var refusedCandidates = 0
+    /// Addresses from which something authentic has come.
+    private var provenAddresses: Set<IPAddress> = []
+    private var provenPair: MediaInstant?
+    private let limits: Limits
     /// The STUN and TURN servers of this side, for the report.
     var servers: [String] = []
 
+    /// What may be made and tried for the other side.
+    struct Limits {
+        /// nil: agents are not counted beyond this session.
+        var pool: AgentPool?
+        var allowance: TransportAllowance?
+        var policy = CandidatePolicy(.loopback)
+    }
+
+    /// Agents of one session, with those that are closing: in use, of a restart, from before it, and some on their way out.
+    static let agentLimit = 6
+    /// Addresses of the other side that are remembered as proven.
+    static let provenLimit = 16
+    /// The silence of a pair after which packets follow the address that the other side is heard from. Both sides send at least
+    /// one a second.
+    static let followAfter = MediaDuration.seconds(2)
+    /// The time after its selection in which a pair need not be heard from itself.
+    static let pairGrace = MediaDuration.seconds(4)
+
     init(
         loop: NetworkLoop, isServer: Bool, identity: Identity, expectedFingerprint: [UInt8],
-        ice configuration: ICEAgent.Configuration
+        ice configuration: ICEAgent.Configuration, limits: Limits = Limits()
     ) throws {
         self.loop = loop
         self.configuration = configuration
+        self.limits = limits
         isClient = !isServer
         let owner = WeakBox<SecureTransport>()
         self.owner = owner
-        ice = try Self.makeAgent(loop, configuration, owner, 0)
+        ice = try Self.makeAgent(loop, configuration, limits, owner, 0)
         do {
             dtls = try DTLSSession(
                 role: isServer ? .server : .client, certificateDER: identity.certificateDER,
@@ -96,16 +126,36 @@ final class SecureTransport {
     /// What else the other side's description says of its certificate; to be called before the handshake.
     func expect(_ fingerprints: [Fingerprint]) { dtls.furtherFingerprints = fingerprints.map(\.bytes) }
 
+    /// Reserves before it makes anything.
     private static func makeAgent(
-        _ loop: NetworkLoop, _ configuration: ICEAgent.Configuration, _ owner: WeakBox<SecureTransport>, _ number: Int
+        _ loop: NetworkLoop, _ configuration: ICEAgent.Configuration, _ limits: Limits,
+        _ owner: WeakBox<SecureTransport>,
+        _ number: Int
     ) throws(ICEFailure) -> ICEAgent {
-        try ICEAgent(
-            loop: loop, configuration: configuration,
-            handlers: .init(
-                onCandidate: { owner.value?.found($0, by: number) },
-                onGatheringDone: { owner.value?.gathered(by: number) },
-                onState: { owner.value?.changed(to: $0, number) },
-                onDatagram: { owner.value?.received($0, by: number) }))
+        guard limits.allowance?.takeAgent(now: NetworkLoop.now()) ?? true else {
+            throw ICEFailure("this viewer has asked for too many connections in a short time")
+        }
+        var reservation: AgentPool.Reservation?
+        if let pool = limits.pool {
+            let cost = configuration.descriptors(machineAddresses: ICEAgent.machineAddresses().count)
+            guard let room = pool.reserve(descriptors: cost) else {
+                throw ICEFailure("there is no room for another connection")
+            }
+            reservation = room
+        }
+        do throws(ICEFailure) {
+            return try ICEAgent(
+                loop: loop, configuration: configuration,
+                handlers: .init(
+                    onCandidate: { owner.value?.found($0, by: number) },
+                    onGatheringDone: { owner.value?.gathered(by: number) },
+                    onState: { owner.value?.changed(to: $0, number) },
+                    onClosed: { reservation?.release() },
+                    onDatagram: { owner.value?.received($0, by: number) }))
+        } catch {
+            reservation?.release()
+            throw error
+        }
     }
 
     /// The newest, which is told what the other side says.
@@ -124,11 +174,18 @@ final class SecureTransport {
 
     /// Begins an ICE restart with new credentials on the addresses that the machine has now; then `gather`, tell the other
     /// side, and `start` with what it answers. A restart before this one is given up.
-    /// - Throws: if this machine has no address to listen at; nothing has then changed.
+    /// - Throws: if this machine has no address to listen at, or too many agents were made; nothing has then changed.
     func restart() throws(ICEFailure) {
         guard !isClosed else { return }
-        let agent = try Self.makeAgent(loop, configuration, owner, newest + 1)
+        guard [ice, next, former].compactMap({ $0 }).count + dismissed.count < Self.agentLimit else {
+            throw ICEFailure("too many connections of this session are still closing")
+        }
+        // Whoever restarts in vain gets the usual interval between checks: they are no small number any more.
+        var configuration = configuration
+        if newest > 0, !hasProvenPair { configuration.checkInterval = 20 }
+        let agent = try Self.makeAgent(loop, configuration, limits, owner, newest + 1)
         newest += 1
+        hasProvenPair = false
         dismiss(next)
         next = agent
         hasGathered = false
@@ -168,15 +225,23 @@ final class SecureTransport {
     }
 
     private func add(_ candidate: ICECandidate) {
+        let isKnown = remoteCandidates.contains { $0.address == candidate.address && $0.port == candidate.port }
+        if isKnown { return }
         do throws(CandidateRefusal) {
+            guard mayTry(candidate) else { throw .unusableAddress }
             try latest.addRemote(candidate.text)
-            if remoteCandidates.count < ICEAgent.remoteCandidateLimit, !remoteCandidates.contains(candidate) {
-                remoteCandidates.append(candidate)
-            }
+            if remoteCandidates.count < ICEAgent.remoteCandidateLimit { remoteCandidates.append(candidate) }
         } catch {
             badPackets += 1
             refusedCandidates += 1
         }
+    }
+
+    /// Whether checks may go there. What was heard from an address allows more of its ports.
+    private func mayTry(_ candidate: ICECandidate) -> Bool {
+        guard case .address(let address) = candidate.addressKind, limits.policy.permits(address) else { return false }
+        if provenAddresses.contains(address) { return true }
+        return limits.allowance?.takeCandidate(now: NetworkLoop.now()) ?? true
     }
 
     /// Takes the usable ones, and counts the others: names are not looked up.
@@ -227,8 +292,10 @@ final class SecureTransport {
         if batch.isFull { flush() }
     }
 
+    /// Sends what was committed, unless consent to send to that address is over (RFC 7675 section 5.1).
     func flush() {
         guard batch.count > 0 else { return }
+        guard ice.hasConsent(NetworkLoop.now()) else { return batch.clear() }
         ice.sendBatch(UnsafeRawPointer(batch.memory), stride: PacketBatch.slotBytes, lengths: batch.committed)
         batch.clear()
     }
@@ -237,21 +304,52 @@ final class SecureTransport {
 
     private func received(_ datagram: UnsafeRawBufferPointer, by agent: Int) {
         guard !isClosed else { return }
-        let heard = lastHeard
-        defer {
-            if agent == sending, former != nil, lastHeard != heard { dismissFormer() }
-        }
+        let now = NetworkLoop.now()
+        isFromSelectedPair = agent == sending && (ice.isFromSelectedPair || isNew(ice, now))
+        defer { isFromSelectedPair = false }
         switch PacketKind(of: datagram) {
         case .dtls:
             dtls.handle(datagram)
             scheduleDTLS()
-        case .rtp: unprotect(datagram, isControl: false)
-        case .rtcp: unprotect(datagram, isControl: true)
+        case .rtp: unprotect(datagram, isControl: false, by: agent, now)
+        case .rtcp: unprotect(datagram, isControl: true, by: agent, now)
         case .stun, .unknown: badPackets += 1
         }
     }
 
-    private func unprotect(_ datagram: UnsafeRawBufferPointer, isControl: Bool) {
+    private func isNew(_ agent: ICEAgent, _ now: MediaInstant) -> Bool {
+        agent.pairSince.map { now - $0 < Self.pairGrace } ?? false
+    }
+
+    /// An authentic datagram has come.
+    private func heard(by agent: Int, _ now: MediaInstant) {
+        lastHeard = now
+        guard agent == sending else { return }
+        if former != nil { dismissFormer() }
+        if agent == newest { hasProvenPair = true }
+        if ice.isFromSelectedPair {
+            pairHeard = now
+            noteProven()
+            return
+        }
+        // The other side may have chosen another pair than libnice, which then stays with its own.
+        guard let since = ice.pairSince, now - max(pairHeard ?? since, since) > Self.followAfter else { return }
+        ice.followSource(now)
+    }
+
+    private func noteProven() {
+        // Once a pair, not once a packet.
+        guard provenPair != ice.pairSince else { return }
+        provenPair = ice.pairSince
+        guard provenAddresses.count < Self.provenLimit, let text = ice.selectedPair?.remoteAddress,
+            let address = IPAddress(text)
+        else { return }
+        provenAddresses.insert(address)
+    }
+
+    private func unprotect(
+        _ datagram: UnsafeRawBufferPointer, isControl: Bool, by agent: Int, _ now: MediaInstant
+    ) {
         guard let srtp, let base = datagram.baseAddress, datagram.count <= PacketBatch.slotBytes else {
             badPackets += 1
             return
@@ -267,7 +365,7 @@ final class SecureTransport {
             badPackets += 1
             return
         }
-        lastHeard = NetworkLoop.now()
+        heard(by: agent, now)
         let packet = UnsafeRawBufferPointer(start: scratch, count: length)
         if isControl { delegate?.transport(receivedControl: packet) } else { delegate?.transport(received: packet) }
     }

@@ -28,6 +28,8 @@ final class ViewerConnection: SecureTransportDelegate {
     private var consent: Consent
     private var remote: ICECredentials?
     private var lastRestart: MediaInstant?
+    /// Restarts in a row that led to nothing authentic.
+    private var fruitlessRestarts = 0
     /// When its last event stream was closed by itself.
     private var hungUp: MediaInstant?
     private var gate = FrameGate()
@@ -52,8 +54,10 @@ final class ViewerConnection: SecureTransportDelegate {
 
     /// The other side sends a receiver report at least each second, even while the picture rests.
     static let patience = MediaDuration.seconds(4)
-    /// The shortest time between two restarts of ICE.
+    /// The shortest time between two restarts of ICE; it doubles with each that leads nowhere, up to `restartIntervalLimit`.
     static let restartInterval = MediaDuration.milliseconds(250)
+    /// Less than the 3 s after which viewers of ours try again.
+    static let restartIntervalLimit = MediaDuration.seconds(2)
     /// From the offer to media.
     static let connectLimit = MediaDuration.seconds(20)
 
@@ -174,13 +178,16 @@ final class ViewerConnection: SecureTransportDelegate {
     /// - Returns: false if that cannot be done now; all stays as it is.
     func restart() -> Bool {
         let now = NetworkLoop.now()
-        guard !isEnded, lastRestart.map({ now - $0 >= Self.restartInterval }) ?? true else { return false }
+        if transport.hasProvenPair { fruitlessRestarts = 0 }
+        let interval = min(Self.restartInterval * Int64(1 << min(fruitlessRestarts, 8)), Self.restartIntervalLimit)
+        guard !isEnded, lastRestart.map({ now - $0 >= interval }) ?? true else { return false }
         do throws(ICEFailure) {
             try transport.restart()
         } catch {
             return false
         }
         lastRestart = now
+        fruitlessRestarts += 1
         // Who waits for the candidates of the one before gets what was found.
         finishGathering()
         onLate = nil
@@ -333,8 +340,14 @@ final class ViewerConnection: SecureTransportDelegate {
         return hungUp - consent.lastHeard < .milliseconds(1_500) && consent.lastHeard - hungUp < .milliseconds(1_500)
     }
 
-    /// An authentic packet came.
+    /// An authentic packet came. Only the address that media goes to gives consent to it: another one of the same viewer does not
+    /// keep media flowing to one that has fallen silent.
     private func heard() {
+        guard transport.isFromSelectedPair else { return }
+        noteConsent()
+    }
+
+    private func noteConsent() {
         if let silence = consent.heard(NetworkLoop.now()) { delegate?.viewerIsBack(self, after: silence) }
     }
 
@@ -399,7 +412,7 @@ final class ViewerConnection: SecureTransportDelegate {
     func transportIsSecure(profile: SRTPProfile) {
         isConnected = true
         connected = connected ?? NetworkLoop.now()
-        heard()
+        noteConsent()
         delegate?.viewerIsConnected(self)
         pump()
     }

@@ -139,9 +139,12 @@ public final class WatchSession: Sendable {
         let expected = link.fingerprint
         let loopback = isLocal(link.host)
         let relaysOnly = usesOnlyRelays
+        let place = CandidatePolicy.place(of: link.host, own: ICEAgent.machineAddresses())
+        let policy = CandidatePolicy(loopback ? .loopback : place)
         if let failure = await core.ifRunning({
             $0.prepare(
-                own, expected: expected, includesLoopback: loopback, servers: addresses, usesOnlyRelays: relaysOnly)
+                own, expected: expected, includesLoopback: loopback, servers: addresses, usesOnlyRelays: relaysOnly,
+                policy: policy)
         }) ?? nil {
             throw failure
         }

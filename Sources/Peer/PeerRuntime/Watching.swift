@@ -58,14 +58,15 @@ final class Watching: HostConnectionDelegate {
     /// - Returns: why it cannot be done; nil if all is well.
     func prepare(
         _ identity: SecureTransport.Identity, expected: [UInt8], includesLoopback: Bool, servers: PathServers.Addresses,
-        usesOnlyRelays: Bool
+        usesOnlyRelays: Bool, policy: CandidatePolicy
     ) -> EndReason? {
         do {
             let transport = try SecureTransport(
                 loop: loop, isServer: false, identity: identity, expectedFingerprint: expected,
                 ice: .init(
                     isControlling: true, stunServers: servers.stun, turnServers: servers.turn,
-                    includesLoopback: includesLoopback, usesOnlyRelays: usesOnlyRelays))
+                    includesLoopback: includesLoopback, usesOnlyRelays: usesOnlyRelays),
+                limits: .init(policy: policy))
             transport.servers = servers.urls
             if let connection { retire(connection) }
             connection = HostConnection(loop: loop, transport: transport, delegate: self)

@@ -69,6 +69,12 @@ public actor SignalingServer {
             self.secret = secret
             self.fixedToken = fixedToken
         }
+
+        /// At most so many connections at a time, for a process that may have few descriptors; one address gets a fifth of them.
+        public mutating func limit(connections: Int) {
+            limits.connections = min(limits.connections, max(1, connections))
+            limits.connectionsPerAddress = min(limits.connectionsPerAddress, max(6, connections / 5))
+        }
     }
 
     private enum State {

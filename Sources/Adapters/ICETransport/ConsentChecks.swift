@@ -1,0 +1,42 @@
+internal import CNice
+
+/// Connectivity checks that an agent makes itself, beside libnice's, which tell neither when nor from where they were answered.
+///
+/// An answer proves that packets to a destination arrive at somebody who knows the session's ICE password: its transaction has
+/// 96 random bits, so a forged source address is no use (RFC 7675 section 5.1). Confined to the loop.
+final class ConsentChecks {
+    private let checks: UnsafeMutablePointer<cnice_checks>
+    private let username: String
+    private let isControlling: Bool
+
+    /// Nil if there is no memory.
+    init?(local: ICEAgent.Credentials, remote: ICEAgent.Credentials, isControlling: Bool) {
+        guard let checks = cnice_checks_new(remote.password, UInt64.random(in: .min ... .max)) else { return nil }
+        self.checks = checks
+        self.isControlling = isControlling
+        // RFC 8445 section 7.2.2.
+        username = "\(remote.usernameFragment):\(local.usernameFragment)"
+    }
+
+    deinit { free(checks) }
+
+    /// For `cnice_receive`, while self lives.
+    var pending: UnsafePointer<cnice_checks> { UnsafePointer(checks) }
+
+    /// Sends one. Of the last four, an answer counts.
+    /// - Parameter number: names the destination when the answer comes; 0 or more.
+    func send(to address: UnsafePointer<sockaddr_storage>, through descriptor: Int32, number: Int32) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1_024) { room in
+            let length = cnice_check_write(checks, username, isControlling, number, room.baseAddress, room.count)
+            guard length > 0, let base = room.baseAddress else { return }
+            _ = cnice_send_datagram(descriptor, address, base, length)
+        }
+    }
+
+    /// - Returns: the number of the destination that this answers for; nil if it is no valid answer.
+    func answered(_ datagram: UnsafeRawBufferPointer) -> Int32? {
+        guard let base = datagram.baseAddress else { return nil }
+        let number = cnice_check_answered(checks, base.assumingMemoryBound(to: UInt8.self), datagram.count)
+        return number < 0 ? nil : number
+    }
+}

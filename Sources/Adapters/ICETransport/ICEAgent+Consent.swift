@@ -1,0 +1,138 @@
+internal import CNice
+internal import Glibc
+public import MediaCore
+
+/// What is known of the destination of an agent's packets, and of where else authentic datagrams may come from.
+struct ConsentState {
+    var checks: ConsentChecks?
+    var timer: LoopTimer?
+    /// Since when packets go to this destination.
+    var since: MediaInstant?
+    /// The last answer of this destination, or its selection.
+    var lastAnswer: MediaInstant?
+    /// Names the destination in checks.
+    var number: Int32 = 0
+    /// Names a destination that is being checked, too.
+    var newest: Int32 = 0
+    var isAnswered = true
+    /// Where the last datagram came from that was not from the destination.
+    var source: Source?
+
+    struct Source {
+        var address: sockaddr_storage
+        var descriptor: Int32
+        var seen: MediaInstant
+        var number: Int32?
+        var checked: MediaInstant?
+    }
+}
+
+/// Consent to send (RFC 7675), for the destination that packets go to, not for the session: a check of our own each 5 s, and the
+/// way to another address of the same peer when this one is silent.
+///
+/// It differs from RFC 7675 in one point: while a check is unanswered, the next comes after half of the interval.
+extension ICEAgent {
+    /// RFC 7675 section 5.1.
+    static let consentLimit = MediaDuration.seconds(30)
+    static let checkInterval = 5_000
+    /// Between two checks of another source.
+    static let sourceCheckInterval = MediaDuration.milliseconds(250)
+
+    /// Since when packets go where they go now; nil while there is no pair.
+    public var pairSince: MediaInstant? { consent.since }
+
+    /// Whether the destination has answered a check within 30 s. Of a relayed pair libnice says so, after 50 s.
+    public func hasConsent(_ now: MediaInstant) -> Bool {
+        guard let socket, socket.isOpen else { return state != .failed }
+        return consent.lastAnswer.map { now - $0 < Self.consentLimit } ?? true
+    }
+
+    /// Another destination was selected; a check that it has answered is the first consent.
+    func beginConsent(_ remote: Credentials) {
+        let now = NetworkLoop.now()
+        if consent.checks == nil {
+            consent.checks = ConsentChecks(local: credentials, remote: remote, isControlling: isControlling)
+            consent.timer = makeTimer { [weak self] in self?.checkConsent() }
+        }
+        consent.newest &+= 1
+        becomeDestination(consent.newest, now)
+    }
+
+    private func becomeDestination(_ number: Int32, _ now: MediaInstant) {
+        consent.number = number
+        consent.since = now
+        consent.lastAnswer = now
+        consent.isAnswered = true
+        consent.source = nil
+        scheduleCheck(now)
+    }
+
+    /// RFC 7675 section 5.1: 0.8 to 1.2 of the interval.
+    private func scheduleCheck(_ now: MediaInstant) {
+        let interval = consent.isAnswered ? Self.checkInterval : Self.checkInterval / 2
+        consent.timer?.set(now + .milliseconds(interval * Int.random(in: 80...120) / 100))
+    }
+
+    /// Asks the destination.
+    func checkConsent() {
+        guard isOpen, let socket, socket.isOpen else { return }
+        consent.isAnswered = false
+        consent.checks?.send(to: socket.remote, through: socket.descriptor, number: consent.number)
+        scheduleCheck(NetworkLoop.now())
+    }
+
+    func take(answer datagram: UnsafeRawBufferPointer) {
+        guard let number = consent.checks?.answered(datagram) else { return }
+        countConsentAnswer()
+        let now = NetworkLoop.now()
+        if number == consent.number {
+            consent.lastAnswer = now
+            consent.isAnswered = true
+        } else if let source = consent.source, source.number == number,
+            let local = localSockets.first(where: { $0.descriptor == source.descriptor && $0.isOpen })
+        {
+            move(to: source.address, through: local)
+            becomeDestination(number, now)
+        }
+    }
+
+    // MARK: Other sources
+
+    /// A datagram lies in a socket that is not from the destination and no STUN.
+    func noteSource(_ address: sockaddr_storage, at descriptor: Int32) {
+        let now = NetworkLoop.now()
+        if var source = consent.source {
+            let isSame =
+                source.descriptor == descriptor
+                && withUnsafePointer(to: address) { one in
+                    withUnsafePointer(to: source.address) { cnice_is_same_address(one, $0) != 0 }
+                }
+            if isSame {
+                source.seen = now
+                consent.source = source
+                return
+            }
+            // One that is being checked is not replaced by whoever sends more.
+            if let checked = source.checked, now - checked < Self.sourceCheckInterval { return }
+        }
+        consent.source = ConsentState.Source(address: address, descriptor: descriptor, seen: now)
+    }
+
+    /// Something authentic has come, not from the destination, which is silent: asks the address that datagrams were last seen
+    /// from. When it answers, packets go there.
+    public func followSource(_ now: MediaInstant) {
+        guard isOpen, let socket, socket.isOpen, var source = consent.source, now - source.seen < .seconds(1),
+            source.checked.map({ now - $0 >= Self.sourceCheckInterval }) ?? true
+        else { return }
+        if source.number == nil {
+            consent.newest &+= 1
+            source.number = consent.newest
+        }
+        source.checked = now
+        consent.source = source
+        let number = consent.newest
+        withUnsafePointer(to: source.address) {
+            consent.checks?.send(to: $0, through: source.descriptor, number: source.number ?? number)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+internal import CNice
+internal import Glibc
+
+/// One UDP socket of an agent. Confined to the loop.
+final class LocalSocket {
+    enum Event {
+        /// From the pair's other end, and no STUN; borrowed for the call.
+        case media(UnsafeRawBufferPointer)
+        /// It has the transaction of a check of our own; borrowed for the call.
+        case answer(UnsafeRawBufferPointer)
+        /// No STUN, from elsewhere; libnice reads it.
+        case other(sockaddr_storage)
+    }
+
+    private let socket: UnsafeMutablePointer<GSocket>
+    let descriptor: Int32
+
+    /// - Parameter socket: is released with self.
+    init(owning socket: UnsafeMutablePointer<GSocket>) {
+        self.socket = socket
+        descriptor = g_socket_get_fd(socket)
+    }
+
+    deinit { g_object_unref(socket) }
+
+    /// libnice closes a socket that failed; its descriptor may then be someone else's.
+    var isOpen: Bool { g_socket_is_closed(socket) == 0 }
+
+    /// `address:port`.
+    var endpoint: String {
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        _ = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        return address.endpoint
+    }
+
+    /// Reads media from `remote` and answers to `checks` past libnice, up to the first datagram that is neither.
+    /// - Parameters:
+    ///   - remote: nil: media from anywhere is libnice's.
+    ///   - limit: datagrams at most.
+    ///   - body: false ends it.
+    /// - Returns: false if the next datagram is libnice's. Allocates: never.
+    func receive(
+        from remote: UnsafePointer<sockaddr_storage>?, into room: UnsafeMutableRawBufferPointer, checks: ConsentChecks?,
+        limit: Int, _ body: (Event) -> Bool
+    ) -> Bool {
+        var peer = sockaddr_storage()
+        for _ in 0..<limit {
+            guard isOpen else { return false }
+            var length = 0
+            let kind = cnice_receive(descriptor, remote, checks?.pending, &peer, room.baseAddress, room.count, &length)
+            switch kind {
+            case CNICE_NOTHING: return true
+            case CNICE_MEDIA: if !body(.media(UnsafeRawBufferPointer(rebasing: room[..<length]))) { return true }
+            case CNICE_ANSWER: if !body(.answer(UnsafeRawBufferPointer(rebasing: room[..<length]))) { return true }
+            case CNICE_OTHER:
+                _ = body(.other(peer))
+                return false
+            default: return false
+            }
+        }
+        return true
+    }
+}
+
+extension sockaddr_storage {
+    /// `address:port`, with brackets around IPv6; "?" for other families.
+    var endpoint: String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
+            guard let base = text.baseAddress else { return "?" }
+            base.initialize(repeating: 0, count: text.count)
+            return withUnsafePointer(to: self) { storage in
+                switch Int32(ss_family) {
+                case AF_INET:
+                    storage.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { four in
+                        withUnsafePointer(to: four.pointee.sin_addr) {
+                            _ = inet_ntop(AF_INET, $0, base, socklen_t(text.count))
+                        }
+                        return "\(String(cString: base)):\(UInt16(bigEndian: four.pointee.sin_port))"
+                    }
+                case AF_INET6:
+                    storage.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { six in
+                        withUnsafePointer(to: six.pointee.sin6_addr) {
+                            _ = inet_ntop(AF_INET6, $0, base, socklen_t(text.count))
+                        }
+                        return "[\(String(cString: base))]:\(UInt16(bigEndian: six.pointee.sin6_port))"
+                    }
+                default: "?"
+                }
+            }
+        }
+    }
+}

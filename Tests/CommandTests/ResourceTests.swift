@@ -1,0 +1,119 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// Viewers that were let in use up what they can: descriptors, packets to others, relays.
+@Suite(.serialized, .timeLimit(.minutes(4)))
+struct ResourceTests {
+    private static let source = ["--source", "test", "--audio", "none"]
+
+    /// With few descriptors: sessions, restarts and idle connections by a crowd. Who watched before watches on, and somebody else can
+    /// come when they have gone.
+    @Test func noDescriptorsLeftEndsNobody() async throws {
+        let host = try HostedScreen(Self.source, launcher: ["prlimit", "--nofile=160:160"])
+        let viewer = try host.join()
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        var attackers: [Attacker] = []
+        for _ in 0..<8 { attackers.append(try await Attacker(host.link)) }
+        let idle = try IdleConnections(500, to: host.link)
+        let counts = await withTaskGroup(of: Attacker.Counts.self) { group in
+            for attacker in attackers { group.addTask { await attacker.run(4, for: .seconds(6), restarts: 20) } }
+            return await group.reduce(into: Attacker.Counts()) {
+                $0.sessions += $1.sessions
+                $0.restarts += $1.restarts
+                $0.refusals += $1.refusals
+            }
+        }
+        #expect(counts.sessions > 0 && counts.refusals > 0, "\(counts)")
+        #expect(host.process.isRunning, "\(host.process.errorText.suffix(2_000))")
+        #expect(viewer.isRunning)
+        let before = try #require(viewer.event("statistics")?["frames"] as? Int)
+        #expect(viewer.event("statistics", seconds: 20) { ($0["frames"] as? Int ?? 0) > before + 20 } != nil)
+        idle.close()
+        let another = try host.join()
+        #expect(another.event("first-picture", seconds: 40) != nil, "\(another.errorText)")
+    }
+
+    /// 40 new places with each offer and each restart.
+    @Test func aTokenSendsFewChecksToOthers() async throws {
+        let host = try HostedScreen(Self.source)
+        let attacker = try await Attacker(host.link)
+        let victim = try CountingSocket(0)
+        let port = victim.port
+        let counts = await attacker.run(4, for: .seconds(10), restarts: 1_000) { number in
+            (1...40).map {
+                "candidate:\($0) 1 udp \($0) 127.\(number % 250 + 1).\(number / 250 % 250).\($0) \(port) typ host"
+            }
+        }
+        var requests: Set<[UInt8]> = []
+        let packets = victim.drain(type: 1, into: &requests)
+        #expect(counts.sessions > 0)
+        // Some, as they are tried; but no flood. Each of this machine's IPv4 addresses asks each place.
+        #expect(packets > 20, "\(counts)")
+        #expect(packets < 60 * 10 * Self.addresses, "\(packets) packets in 10 s, \(counts)")
+    }
+
+    @Test func aTokenAsksForFewRelays() async throws {
+        let relay = try CountingSocket(0x7F00_0001)
+        let host = try HostedScreen(
+            Self.source + ["--turn", "turn:alice@127.0.0.1:\(relay.port)"],
+            environment: ["SHARE_TURN_CREDENTIAL": "secret"])
+        let attacker = try await Attacker(host.link)
+        var allocations: Set<[UInt8]> = []
+        // What the host asks for its own sake.
+        _ = relay.drain(type: 3, into: &allocations)
+        allocations = []
+        let counts = await attacker.run(4, for: .seconds(10), restarts: 1_000)
+        let packets = relay.drain(type: 3, into: &allocations)
+        #expect(counts.sessions > 0 && packets > 0)
+        #expect(allocations.count < 20 * Self.addresses, "\(allocations.count) in 10 s, \(counts)")
+    }
+
+    /// Of IPv4, with loopback.
+    private static var addresses: Int {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return 1 }
+        defer { freeifaddrs(list) }
+        var count = 0
+        var item = list
+        while let current = item {
+            if let address = current.pointee.ifa_addr, Int32(address.pointee.sa_family) == AF_INET { count += 1 }
+            item = current.pointee.ifa_next
+        }
+        return max(count, 1)
+    }
+}
+
+/// TCP connections from 127.0.0.2 that say nothing.
+private final class IdleConnections {
+    private var sockets: [Int32] = []
+
+    init(_ count: Int, to link: String) throws {
+        let port = try #require(URL(string: link)?.port)
+        for _ in 0..<count {
+            let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+            guard socket >= 0 else { break }
+            sockets.append(socket)
+            for (address, port, isOwn) in [(UInt32(0x7F00_0002), 0, true), (0x7F00_0001, port, false)] {
+                var place = sockaddr_in()
+                place.sin_family = sa_family_t(AF_INET)
+                place.sin_port = UInt16(port).bigEndian
+                place.sin_addr.s_addr = address.bigEndian
+                withUnsafePointer(to: &place) {
+                    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+                        _ = isOwn ? bind(socket, $0, length) : connect(socket, $0, length)
+                    }
+                }
+            }
+        }
+    }
+
+    func close() {
+        for socket in sockets { Glibc.close(socket) }
+        sockets = []
+    }
+
+    deinit { close() }
+}

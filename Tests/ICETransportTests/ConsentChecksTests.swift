@@ -1,0 +1,174 @@
+import Glibc
+import MediaCore
+import Synchronization
+import Testing
+
+@testable import ICETransport
+
+/// Checks of our own, and the way to another address of a peer.
+@Suite(.timeLimit(.minutes(1)))
+struct ConsentChecksTests {
+    /// A pair of which the controlling side has two addresses.
+    private func pair(_ loop: NetworkLoop) async throws -> AgentPair {
+        let pair = AgentPair(loop: loop)
+        pair.controllingAddresses = ["127.0.0.1", "127.0.0.2"]
+        try await pair.connect()
+        return pair
+    }
+
+    @Test func aPeerAnswersChecks() async throws {
+        let loop = NetworkLoop(name: "net-0")
+        let pair = try await AgentPair.connected(on: loop)
+        for _ in 0..<3 {
+            let before = try await loop.run { pair.agent(.controlled).counters.consentAnswers }
+            loop.perform { pair.agent(.controlled).checkConsent() }
+            try await until(loop) { pair.agent(.controlled).counters.consentAnswers > before }
+        }
+        #expect(try await loop.run { pair.agent(.controlled).hasConsent(NetworkLoop.now()) })
+        // Without an answer for 30 s it is over.
+        #expect(try await loop.run { !pair.agent(.controlled).hasConsent(NetworkLoop.now() + .seconds(31)) })
+        try await pair.close()
+        loop.stop()
+    }
+
+    @Test func forgedAnswersAreNone() async throws {
+        let loop = NetworkLoop(name: "net-0")
+        let pair = try await AgentPair.connected(on: loop)
+        try await loop.run {
+            let agent = pair.agent(.controlled)
+            agent.checkConsent()
+            // Right in form; but nobody who has not seen the request knows its transaction.
+            let forged: [UInt8] = [1, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42] + [UInt8](repeating: 7, count: 12)
+            for length in [0, 1, 19, 20] {
+                forged[..<length].withUnsafeBytes { agent.take(answer: $0) }
+            }
+            #expect(agent.counters.consentAnswers == 0)
+        }
+        try await pair.close()
+        loop.stop()
+    }
+
+    @Test func packetsFollowAPeerThatIsHeardFromElsewhereAndAnswers() async throws {
+        let loop = NetworkLoop(name: "net-0")
+        let pair = try await pair(loop)
+        let other = try await sendFromTheOther(pair, loop)
+        try await until(loop) {
+            pair.agent(.controlled).followSource(NetworkLoop.now())
+            return pair.agent(.controlled).selectedPair?.remote == other
+        }
+        // What is sent arrives there.
+        let arrived = Expectation("a datagram")
+        pair.onDatagram = { side, _ in if side == .controlling { arrived.fulfill() } }
+        loop.perform { pair.send([0x80, 1], from: .controlled) }
+        try await arrived.wait(on: loop)
+        try await pair.close()
+        loop.stop()
+    }
+
+    @Test func packetsDoNotFollowToWhoDoesNotAnswer() async throws {
+        let loop = NetworkLoop(name: "net-0")
+        let pair = try await pair(loop)
+        let before = try await loop.run { pair.agent(.controlled).selectedPair?.remote }
+        // Anybody may send media to the host's socket, from an address that is not theirs.
+        let stranger = try Stranger()
+        let place = try await loop.run { pair.agent(.controlled).selectedPair?.local }
+        let port = try #require(place.flatMap { $0.split(separator: ":").last }.flatMap { UInt16($0) })
+        try await until(loop) {
+            stranger.send([0x80, 1, 2, 3], to: port)
+            pair.agent(.controlled).followSource(NetworkLoop.now())
+            return stranger.requests() >= 3
+        }
+        #expect(try await loop.run { pair.agent(.controlled).selectedPair?.remote } == before)
+        try await pair.close()
+        loop.stop()
+    }
+
+    /// - Returns: the address that it sends from.
+    private func sendFromTheOther(_ pair: AgentPair, _ loop: NetworkLoop) async throws -> String {
+        let found: String? = try await loop.run {
+            let agent = pair.agent(.controlling)
+            guard let socket = agent.socket,
+                let other = agent.localSockets.first(where: { $0.descriptor != socket.descriptor })
+            else { return nil }
+            agent.move(to: socket.remote.pointee, through: other)
+            agent.checkConsent()
+            return other.endpoint
+        }
+        let repeated = try #require(found)
+        // From now on something comes from there each 20 ms.
+        loop.perform { Self.keepSending(pair, loop) }
+        return repeated
+    }
+
+    private static func keepSending(_ pair: AgentPair, _ loop: NetworkLoop) {
+        nonisolated(unsafe) var timer: LoopTimer?
+        timer = loop.makeTimer {
+            if pair.send([0x80, 9], from: .controlling) {
+                timer?.set(NetworkLoop.now() + .milliseconds(20))
+            } else {
+                timer?.close()
+                timer = nil
+            }
+        }
+        timer?.set(NetworkLoop.now())
+    }
+
+    /// Asks each 20 ms, on the loop.
+    private func until(_ loop: NetworkLoop, _ condition: @escaping @Sendable () -> Bool) async throws {
+        let done = Expectation("the condition")
+        loop.perform {
+            nonisolated(unsafe) var timer: LoopTimer?
+            timer = loop.makeTimer {
+                if condition() {
+                    done.fulfill()
+                    timer?.close()
+                    timer = nil
+                } else {
+                    timer?.set(NetworkLoop.now() + .milliseconds(20))
+                }
+            }
+            timer?.set(NetworkLoop.now())
+        }
+        try await done.wait(on: loop)
+    }
+}
+
+/// A UDP socket on 127.0.0.3 that answers nothing.
+private final class Stranger: Sendable {
+    private let socket: Int32
+    private let count = Atomic(0)
+
+    init() throws {
+        socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+        let socket = socket
+        let code = Self.with(0x7F00_0003, 0) { bind(socket, $0, $1) }
+        try #require(code == 0)
+    }
+
+    deinit { close(socket) }
+
+    func send(_ bytes: [UInt8], to port: UInt16) {
+        _ = Self.with(0x7F00_0001, port) { Int32(sendto(socket, bytes, bytes.count, 0, $0, $1)) }
+    }
+
+    /// STUN binding requests so far.
+    func requests() -> Int {
+        var bytes = [UInt8](repeating: 0, count: 2_048)
+        while recv(socket, &bytes, bytes.count, Int32(MSG_DONTWAIT)) >= 20 {
+            if bytes[0] == 0, bytes[1] == 1 { count.add(1, ordering: .relaxed) }
+        }
+        return count.load(ordering: .relaxed)
+    }
+
+    private static func with(
+        _ address: UInt32, _ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        var place = sockaddr_in()
+        place.sin_family = sa_family_t(AF_INET)
+        place.sin_port = port.bigEndian
+        place.sin_addr.s_addr = address.bigEndian
+        return withUnsafePointer(to: &place) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+        }
+    }
+}

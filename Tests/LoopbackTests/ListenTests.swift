@@ -1,0 +1,54 @@
+import ICETransport
+import MediaCore
+import SessionDescription
+import Signaling
+import TestSource
+import Testing
+import VPXCodec
+
+@testable import PeerRuntime
+
+/// Which addresses a host offers for media, by where it listens.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct ListenTests {
+    private func configuration(_ host: String) -> HostSession.Configuration {
+        .init(
+            listenHost: host, listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
+            maximumBitrate: .kilobits(1_000), mood: nil)
+    }
+
+    @Test func anAddressToListenAtHoldsForMediaUnlessItIsLoopback() {
+        #expect(configuration("192.0.2.2").mediaAddresses == ["192.0.2.2"])
+        #expect(configuration("2001:db8::2").mediaAddresses == ["2001:db8::2"])
+        for host in ["127.0.0.1", "127.0.0.9", "::1", "0.0.0.0", "::", "localhost"] {
+            #expect(configuration(host).mediaAddresses == nil, "\(host)")
+        }
+    }
+
+    /// Firefox and GStreamer do not use loopback.
+    @Test func whoListensOnLoopbackOffersMoreThanLoopback() async throws {
+        let host = try HostSession(
+            configuration: configuration("127.0.0.1"), identity: try .ephemeral(), source: TestPicture(),
+            encoder: VP8Encoder(), audio: [], door: { _ in .accepted }, emit: { _ in })
+        let link = try await host.start()
+        let fingerprint = try Identity.ephemeral().fingerprint
+        let client = try SignalingClient(link: link)
+        let ticket = try await client.knock(name: "local", fingerprint: fingerprint)
+        guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
+            Issue.record("not accepted")
+            return
+        }
+        let credentials = try #require(
+            ICECredentials(usernameFragment: "local", password: String(repeating: "l", count: 24)))
+        let offer = viewerOffer(
+            credentials: credentials, fingerprint: try #require(Fingerprint(sha256: fingerprint)), candidates: [],
+            endsCandidates: true, audioTracks: 0)
+        let answer = try HostAnswer(try await client.offer(offer, token: token).sdp)
+        let addresses = Set(answer.candidates.usable.map(\.address))
+        #expect(addresses.contains("127.0.0.1"))
+        #expect(addresses.isSuperset(of: ICEAgent.machineAddresses()), "\(addresses)")
+        await client.leave()
+        await client.close()
+        await host.stop(EndReason(.stopped, "done"))
+    }
+}

@@ -1,0 +1,184 @@
+import Glibc
+import MediaCore
+import MediaEngine
+import SessionDescription
+import Signaling
+import TestSource
+import Testing
+import VPXCodec
+
+@testable import ICETransport
+@testable import PeerRuntime
+
+/// Consent to send is the destination's, not the session's: a viewer with two addresses falls silent at the one that media goes to,
+/// and keeps its session alive from the other.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct PairConsentTests {
+    /// A viewer that was let in and does with its sockets what it likes.
+    private final class TwoAddresses: HostConnectionDelegate, Sendable {
+        static let addresses = ["127.0.0.1", "127.0.0.2"]
+        let loop = NetworkLoop(name: "net-0")
+        let frames = Monitor(0)
+        private let isConnected = Monitor(false)
+        private let isGathered = Monitor(false)
+        private let connection = Monitor<LoopBound<HostConnection>?>(nil)
+        private let client: SignalingClient
+
+        init(_ link: Link) async throws {
+            let identity = try Identity.ephemeral()
+            client = try SignalingClient(link: link)
+            let ticket = try await client.knock(name: "two addresses", fingerprint: identity.fingerprint)
+            guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
+                throw SignalingError(.refused, "not accepted")
+            }
+            let (loop, expected) = (loop, link.fingerprint)
+            let core = LoopBound(
+                loop,
+                making: {
+                    guard
+                        let transport = try? SecureTransport(
+                            loop: loop, isServer: false,
+                            identity: .init(
+                                certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER),
+                            expectedFingerprint: expected,
+                            ice: .init(isControlling: true, localAddresses: Self.addresses))
+                    else { preconditionFailure("no transport") }
+                    return HostConnection(loop: loop, transport: transport, delegate: self)
+                })
+            connection.change { $0 = core }
+            await core.ifRunning { try? $0.transport.gather() }
+            _ = await waiting(isGathered) { $0 ? true : nil }
+            let found = await core.ifRunning { ($0.transport.localCredentials, $0.transport.localCandidates) }
+            guard let (credentials, candidates) = found, let credentials,
+                let print = Fingerprint(sha256: identity.fingerprint)
+            else { throw SignalingError(.gone, "no credentials") }
+            let offer = viewerOffer(
+                credentials: credentials, fingerprint: print, candidates: candidates, endsCandidates: true,
+                audioTracks: 0)
+            let answer = try HostAnswer(try await client.offer(offer, token: token).sdp)
+            await core.ifRunning { $0.begin(answer) }
+            _ = await waiting(isConnected) { $0 ? true : nil }
+            _ = await waiting(frames) { $0 > 0 ? true : nil }
+        }
+
+        /// What the host sends to: this side's address of the pair in use.
+        func address() async -> String? {
+            await core?.ifRunning { $0.transport.localAddress } ?? nil
+        }
+
+        private var core: LoopBound<HostConnection>? { connection.with { $0 } }
+
+        /// - Parameters:
+        ///   - address: packets leave from there from now on.
+        ///   - deaf: addresses at which nothing arrives any more.
+        func send(from address: String, deaf: [String]) async {
+            await core?.ifRunning { connection in
+                let agent = connection.transport.ice
+                guard let remote = agent.socket?.remote.pointee else { return }
+                for socket in agent.localSockets {
+                    let own = socket.endpoint.prefix { $0 != ":" }
+                    if deaf.contains(String(own)) { Self.deafen(socket.descriptor) }
+                    if own == address { agent.move(to: remote, through: socket) }
+                }
+            }
+        }
+
+        /// The kernel drops what comes: a filter of one instruction, "return 0" (BPF_RET | BPF_K).
+        private static func deafen(_ descriptor: Int32) {
+            var instruction = UInt64(6)
+            withUnsafeMutablePointer(to: &instruction) {
+                var program: (length: UInt16, filter: UnsafeMutablePointer<UInt64>) = (1, $0)
+                let code = setsockopt(
+                    descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, socklen_t(MemoryLayout.size(ofValue: program)))
+                precondition(code == 0, "no filter: \(errno)")
+            }
+        }
+
+        func close() async {
+            await core?.finish { $0.close($1) }
+            loop.stop()
+            await client.leave()
+            await client.close()
+        }
+
+        func hostIsConnected(_ connection: HostConnection) { isConnected.change { $0 = true } }
+        func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) { frames.change { $0 += 1 } }
+        func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {}
+        func hostEnded(_ reason: EndReason) {}
+        func hostFoundCandidate() {}
+        func hostFinishedGathering() { isGathered.change { $0 = true } }
+        func hostIsInterrupted(_ connection: HostConnection) {}
+        func hostIsBack(_ connection: HostConnection, after silence: MediaDuration) {}
+    }
+
+    private struct Watched {
+        let host: HostSession
+        let viewer: TwoAddresses
+        let events: Monitor<[String]>
+        let used: String
+        var other: String { TwoAddresses.addresses.first { $0 != used } ?? "" }
+
+        init() async throws {
+            let events = Monitor<[String]>([])
+            self.events = events
+            host = try HostSession(
+                configuration: .init(
+                    listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
+                    maximumBitrate: .kilobits(2_000), mood: nil),
+                identity: try .ephemeral(), source: TestPicture(), encoder: VP8Encoder(), audio: [],
+                door: { _ in .accepted },
+                emit: { event in
+                    switch event {
+                    case .interrupted: events.change { $0.append("interrupted") }
+                    case .resumed: events.change { $0.append("resumed") }
+                    default: break
+                    }
+                })
+            viewer = try await TwoAddresses(try await host.start())
+            used = try #require(await viewer.address())
+            try #require(TwoAddresses.addresses.contains(used), "\(used)")
+        }
+
+        /// Waits until the host sends to the other address.
+        func isFollowed() async throws -> Bool {
+            for _ in 0..<400 {
+                let routes = try #require(await host.statistics()).routes
+                if routes.first?.contains("- \(other):") == true { return true }
+                let frames = viewer.frames.with { $0 }
+                guard await waiting(viewer.frames, { $0 > frames ? true : nil }) == true else { return false }
+            }
+            return false
+        }
+
+        func close() async {
+            await viewer.close()
+            await host.stop(EndReason(.stopped, "done"))
+        }
+    }
+
+    @Test func mediaFollowsToTheAddressThatIsHeardAndAnswers() async throws {
+        let watched = try await Watched()
+        await watched.viewer.send(from: watched.other, deaf: [])
+        #expect(try await watched.isFollowed())
+        #expect(watched.events.with { $0 }.isEmpty)
+        await watched.close()
+    }
+
+    @Test func mediaStopsToAnAddressThatFellSilentWhileAnotherIsHeard() async throws {
+        let watched = try await Watched()
+        // The host knows both of its addresses, and sends to the second.
+        await watched.viewer.send(from: watched.other, deaf: [])
+        #expect(try await watched.isFollowed())
+        // What it sends from the first is authentic; but nothing that is sent to either arrives.
+        await watched.viewer.send(from: watched.used, deaf: TwoAddresses.addresses)
+        #expect(await waiting(watched.events) { $0.contains("interrupted") ? true : nil } == true)
+        // The session goes on with reports alone, a few a second.
+        let before = try #require(await watched.host.statistics())
+        #expect(before.viewers == 1)
+        try await Task.sleep(for: .seconds(2))
+        let after = try #require(await watched.host.statistics())
+        #expect(after.bytesSent - before.bytesSent < 2_000)
+        #expect(watched.events.with { $0 } == ["interrupted"])
+        await watched.close()
+    }
+}
