@@ -31,8 +31,14 @@ struct ResourceTests {
         let before = try #require(viewer.event("statistics")?["frames"] as? Int)
         #expect(viewer.event("statistics", seconds: 20) { ($0["frames"] as? Int ?? 0) > before + 20 } != nil)
         idle.close()
-        let another = try host.join()
-        #expect(another.event("first-picture", seconds: 40) != nil, "\(another.errorText)")
+        // What the crowd had left of its address's allowance is soon more again.
+        var words = ""
+        for _ in 0..<10 {
+            let another = try host.join()
+            if another.event("first-picture", seconds: 20) != nil { return }
+            words = another.errorText
+        }
+        Issue.record("nobody else can come: \(words)")
     }
 
     /// 40 new places with each offer and each restart.
@@ -51,7 +57,7 @@ struct ResourceTests {
         #expect(counts.sessions > 0)
         // Some, as they are tried; but no flood. Each of this machine's IPv4 addresses asks each place.
         #expect(packets > 20, "\(counts)")
-        #expect(packets < 60 * 10 * Self.addresses, "\(packets) packets in 10 s, \(counts)")
+        #expect(packets < 40 * 10 * Self.addresses, "\(packets) packets in 10 s, \(counts)")
     }
 
     @Test func aTokenAsksForFewRelays() async throws {
@@ -67,7 +73,7 @@ struct ResourceTests {
         let counts = await attacker.run(4, for: .seconds(10), restarts: 1_000)
         let packets = relay.drain(type: 3, into: &allocations)
         #expect(counts.sessions > 0 && packets > 0)
-        #expect(allocations.count < 20 * Self.addresses, "\(allocations.count) in 10 s, \(counts)")
+        #expect(allocations.count < 18 * Self.addresses, "\(allocations.count) in 10 s, \(counts)")
     }
 
     /// Of IPv4, with loopback.

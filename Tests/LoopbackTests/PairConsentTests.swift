@@ -21,7 +21,7 @@ struct PairConsentTests {
         let frames = Monitor(0)
         private let isConnected = Monitor(false)
         private let isGathered = Monitor(false)
-        private let connection = Monitor<LoopBound<HostConnection>?>(nil)
+        private let connection = Monitor<PeerRuntime.LoopBound<HostConnection>?>(nil)
         private let client: SignalingClient
 
         init(_ link: Link) async throws {
@@ -32,7 +32,7 @@ struct PairConsentTests {
                 throw SignalingError(.refused, "not accepted")
             }
             let (loop, expected) = (loop, link.fingerprint)
-            let core = LoopBound(
+            let core = PeerRuntime.LoopBound(
                 loop,
                 making: {
                     guard
@@ -66,7 +66,7 @@ struct PairConsentTests {
             await core?.ifRunning { $0.transport.localAddress } ?? nil
         }
 
-        private var core: LoopBound<HostConnection>? { connection.with { $0 } }
+        private var core: PeerRuntime.LoopBound<HostConnection>? { connection.with { $0 } }
 
         /// - Parameters:
         ///   - address: packets leave from there from now on.

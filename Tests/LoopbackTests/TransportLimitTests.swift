@@ -1,9 +1,9 @@
 import MediaCore
 import SessionDescription
-import Signaling
 import Testing
 
 @testable import PeerRuntime
+@testable import Signaling
 
 /// What bounds the ICE agents of a host and what viewers may make them do, without agents.
 @Suite struct TransportLimitTests {

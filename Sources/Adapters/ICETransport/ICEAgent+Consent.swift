@@ -98,6 +98,16 @@ extension ICEAgent {
 
     // MARK: Other sources
 
+    /// Gives `body` the address that was asked whether it answers, if it sends to that socket.
+    func withSourceUnderCheck<Result>(
+        at descriptor: Int32, _ body: (UnsafePointer<sockaddr_storage>?) -> Result
+    ) -> Result {
+        guard let source = consent.source, source.number != nil, source.descriptor == descriptor else { return body(nil) }
+        return withUnsafePointer(to: source.address) { body($0) }
+    }
+
+    func noteSourceAgain() { consent.source?.seen = NetworkLoop.now() }
+
     /// A datagram lies in a socket that is not from the destination and no STUN.
     func noteSource(_ address: sockaddr_storage, at descriptor: Int32) {
         let now = NetworkLoop.now()

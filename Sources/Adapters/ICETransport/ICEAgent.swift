@@ -351,28 +351,26 @@ public final class ICEAgent {
     /// One of the sockets can be read.
     /// - Returns: false if libnice has to look at it.
     func receive(_ descriptor: Int32, into room: UnsafeMutableRawBufferPointer) -> Bool {
-        if let socket, socket.descriptor == descriptor {
-            return socket.receive(into: room, checks: consent.checks, limit: Self.receiveLimit) { event in
+        let selected = socket?.descriptor == descriptor ? socket : nil
+        guard let local = localSockets.first(where: { $0.descriptor == descriptor }) else { return false }
+        return withSourceUnderCheck(at: descriptor) { other in
+            local.receive(
+                from: selected?.remote, or: other, into: room, checks: consent.checks, limit: Self.receiveLimit
+            ) { event in
                 switch event {
                 case .media(let datagram):
                     counters.packetsReadDirectly += 1
                     isFromSelectedPair = true
                     received(datagram)
                     isFromSelectedPair = false
+                case .otherMedia(let datagram):
+                    noteSourceAgain()
+                    received(datagram)
                 case .answer(let datagram): take(answer: datagram)
                 case .other(let address): noteSource(address, at: descriptor)
                 }
-                return socket === self.socket
+                return selected === (socket?.descriptor == descriptor ? socket : nil)
             }
-        }
-        guard let local = localSockets.first(where: { $0.descriptor == descriptor }) else { return false }
-        return local.receive(from: nil, into: room, checks: consent.checks, limit: Self.receiveLimit) { event in
-            switch event {
-            case .media: break
-            case .answer(let datagram): take(answer: datagram)
-            case .other(let address): noteSource(address, at: descriptor)
-            }
-            return socket?.descriptor != descriptor
         }
     }
 
@@ -469,8 +467,9 @@ extension ICEAgent {
         return SelectedSocket(local, to: address)
     }
 
-    /// Lets the loop tell of every UDP socket that there is now.
+    /// Lets the loop tell of every UDP socket that there is now, if the pair is direct.
     private func watchAll() {
+        guard socket != nil else { return watch([]) }
         guard let all = nice_agent_get_sockets(agent, stream, 1) else { return }
         defer { g_ptr_array_unref(all) }
         var sockets: [LocalSocket] = []

@@ -6,6 +6,8 @@ final class LocalSocket {
     enum Event {
         /// From the pair's other end, and no STUN; borrowed for the call.
         case media(UnsafeRawBufferPointer)
+        /// RTP or RTCP from the other source that was asked for; borrowed for the call.
+        case otherMedia(UnsafeRawBufferPointer)
         /// It has the transaction of a check of our own; borrowed for the call.
         case answer(UnsafeRawBufferPointer)
         /// No STUN, from elsewhere; libnice reads it.
@@ -36,25 +38,29 @@ final class LocalSocket {
         return address.endpoint
     }
 
-    /// Reads media from `remote` and answers to `checks` past libnice, up to the first datagram that is neither.
+    /// Reads media from `remote` and `other` and answers to `checks` past libnice, up to the first datagram that is none of these.
     /// - Parameters:
-    ///   - remote: nil: media from anywhere is libnice's.
+    ///   - remote: the pair's other end; nil if the pair has another socket.
+    ///   - other: another source; nil for none.
     ///   - limit: datagrams at most.
     ///   - body: false ends it.
     /// - Returns: false if the next datagram is libnice's. Allocates: never.
     func receive(
-        from remote: UnsafePointer<sockaddr_storage>?, into room: UnsafeMutableRawBufferPointer, checks: ConsentChecks?,
-        limit: Int, _ body: (Event) -> Bool
+        from remote: UnsafePointer<sockaddr_storage>?, or other: UnsafePointer<sockaddr_storage>?,
+        into room: UnsafeMutableRawBufferPointer, checks: ConsentChecks?, limit: Int, _ body: (Event) -> Bool
     ) -> Bool {
         var peer = sockaddr_storage()
         for _ in 0..<limit {
             guard isOpen else { return false }
             var length = 0
-            let kind = cnice_receive(descriptor, remote, checks?.pending, &peer, room.baseAddress, room.count, &length)
+            let kind = cnice_receive(
+                descriptor, remote, other, checks?.pending, &peer, room.baseAddress, room.count, &length)
+            let datagram = UnsafeRawBufferPointer(rebasing: room[..<length])
             switch kind {
             case CNICE_NOTHING: return true
-            case CNICE_MEDIA: if !body(.media(UnsafeRawBufferPointer(rebasing: room[..<length]))) { return true }
-            case CNICE_ANSWER: if !body(.answer(UnsafeRawBufferPointer(rebasing: room[..<length]))) { return true }
+            case CNICE_MEDIA: if !body(.media(datagram)) { return true }
+            case CNICE_OTHER_MEDIA: if !body(.otherMedia(datagram)) { return true }
+            case CNICE_ANSWER: if !body(.answer(datagram)) { return true }
             case CNICE_OTHER:
                 _ = body(.other(peer))
                 return false

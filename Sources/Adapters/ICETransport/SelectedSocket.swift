@@ -43,16 +43,6 @@ final class SelectedSocket {
         descriptor == other.descriptor && cnice_is_same_address(address, other.address) != 0
     }
 
-    /// Gives out what has come from the pair's other end, up to the first datagram that is libnice's.
-    /// - Parameter limit: datagrams at most.
-    /// - Returns: false if the next datagram is libnice's.
-    func receive(
-        into room: UnsafeMutableRawBufferPointer, checks: ConsentChecks?, limit: Int,
-        _ body: (LocalSocket.Event) -> Bool
-    ) -> Bool {
-        local.receive(from: remote, into: room, checks: checks, limit: limit, body)
-    }
-
     /// Sends packets of `lengths` that lie `stride` bytes apart.
     func send(
         _ base: UnsafeRawPointer, stride: Int, lengths: UnsafeBufferPointer<Int>,

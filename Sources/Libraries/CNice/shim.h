@@ -258,16 +258,19 @@ static inline int32_t cnice_check_answered(cnice_checks *checks, const uint8_t *
 }
 
 typedef enum {
-    CNICE_NOTHING,  // none has come
-    CNICE_MEDIA,    // from `from`, and no STUN (RFC 7983)
-    CNICE_ANSWER,   // to one of `checks`
-    CNICE_OTHER,    // no STUN, from `peer`; it stays where it is
-    CNICE_LEFT,     // it stays where it is, or it is an error: libnice's affair
+    CNICE_NOTHING,      // none has come
+    CNICE_MEDIA,        // from `from`, and no STUN (RFC 7983)
+    CNICE_OTHER_MEDIA,  // from `other`, RTP or RTCP
+    CNICE_ANSWER,       // to one of `checks`
+    CNICE_OTHER,        // no STUN, from `peer`; it stays where it is
+    CNICE_LEFT,         // it stays where it is, or it is an error: libnice's affair
 } cnice_received;
 
-// Takes the next datagram if it is media from `from`, or an answer to one of `checks`; both may be NULL.
-static inline cnice_received cnice_receive(int fd, const struct sockaddr_storage *from, const cnice_checks *checks,
-                                           struct sockaddr_storage *peer, void *buffer, size_t room, size_t *length) {
+// Takes the next datagram if it is media from `from` or `other`, or an answer to one of `checks`; each may be NULL. libnice reads
+// a socket until it is empty: what it is left takes the answers that lie behind with it.
+static inline cnice_received cnice_receive(int fd, const struct sockaddr_storage *from, const struct sockaddr_storage *other,
+                                           const cnice_checks *checks, struct sockaddr_storage *peer, void *buffer,
+                                           size_t room, size_t *length) {
     socklen_t peer_length = sizeof *peer;
     uint8_t head[20];
     ssize_t got;
@@ -277,7 +280,10 @@ static inline cnice_received cnice_receive(int fd, const struct sockaddr_storage
     if (got == 0) return CNICE_LEFT;
     cnice_received kind = CNICE_MEDIA;
     if (head[0] >= 20) {
-        if (!from || !cnice_is_same_address(peer, from)) return CNICE_OTHER;
+        if (!from || !cnice_is_same_address(peer, from)) {
+            if (!other || head[0] < 128 || head[0] > 191 || !cnice_is_same_address(peer, other)) return CNICE_OTHER;
+            kind = CNICE_OTHER_MEDIA;
+        }
     } else if (got == sizeof head && cnice_is_answer(checks, head)) {
         kind = CNICE_ANSWER;
     } else {
