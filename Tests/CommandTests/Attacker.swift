@@ -14,7 +14,7 @@ final class Attacker: Sendable {
         link = try Link(parsing: text)
         identity = try Identity.ephemeral()
         let client = try SignalingClient(link: link)
-        let ticket = try await client.knock(name: "attacker", fingerprint: identity.fingerprint)
+        let ticket = try await client.knock(name: "attacker", identity: identity)
         guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
             throw SignalingError(.refused, "not accepted")
         }

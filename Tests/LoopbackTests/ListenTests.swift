@@ -31,9 +31,10 @@ struct ListenTests {
             configuration: configuration("127.0.0.1"), identity: try .ephemeral(), source: TestPicture(),
             encoder: VP8Encoder(), audio: [], door: { _ in .accepted }, emit: { _ in })
         let link = try await host.start()
-        let fingerprint = try Identity.ephemeral().fingerprint
+        let identity = try Identity.ephemeral()
+        let fingerprint = identity.fingerprint
         let client = try SignalingClient(link: link)
-        let ticket = try await client.knock(name: "local", fingerprint: fingerprint)
+        let ticket = try await client.knock(name: "local", identity: identity)
         guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
             Issue.record("not accepted")
             return

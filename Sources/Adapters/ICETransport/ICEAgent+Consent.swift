@@ -102,7 +102,9 @@ extension ICEAgent {
     func withSourceUnderCheck<Result>(
         at descriptor: Int32, _ body: (UnsafePointer<sockaddr_storage>?) -> Result
     ) -> Result {
-        guard let source = consent.source, source.number != nil, source.descriptor == descriptor else { return body(nil) }
+        guard let source = consent.source, source.number != nil, source.descriptor == descriptor else {
+            return body(nil)
+        }
         return withUnsafePointer(to: source.address) { body($0) }
     }
 

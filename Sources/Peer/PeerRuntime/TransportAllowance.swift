@@ -37,8 +37,8 @@ final class TransportAllowance {
         /// Candidates at addresses from which nothing authentic has come.
         var candidates: AllowanceBucket.Limit
 
-        /// Of one certificate: an outage of 30 s, with a restart each 3 s, and eight candidates in each.
-        static let certificate = Limits(
+        /// Of one viewer: an outage of 30 s, with a restart each 3 s, and eight candidates in each.
+        static let viewer = Limits(
             agents: .init(burst: 12, perSecond: 1.0 / 3), candidates: .init(burst: 60, perSecond: 1))
         /// Of one address, behind which there may be many viewers, or many certificates of one.
         static let address = Limits(
@@ -77,6 +77,9 @@ final class TransportAllowance {
 /// Confined to the network loop; constant memory.
 final class AllowanceBook {
     private enum Key: Hashable {
+        /// Proven by the knock.
+        case identity(ViewerIdentity)
+        /// Of a player with the fixed token, which says what it likes.
         case certificate([UInt8])
         case address(String)
     }
@@ -92,8 +95,9 @@ final class AllowanceBook {
 
     func allowance(for viewer: Viewer, now: MediaInstant) -> TransportAllowance {
         let address = find(.address(viewer.address), now) { TransportAllowance(.address, now: now) }
-        return find(.certificate(viewer.fingerprint), now) {
-            TransportAllowance(.certificate, parent: address, now: now)
+        let key = viewer.identity.map { Key.identity($0) } ?? .certificate(viewer.fingerprint)
+        return find(key, now) {
+            TransportAllowance(.viewer, parent: address, now: now)
         }
     }
 

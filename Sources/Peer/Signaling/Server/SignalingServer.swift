@@ -74,6 +74,7 @@ public actor SignalingServer {
         public mutating func limit(connections: Int) {
             limits.connections = min(limits.connections, max(1, connections))
             limits.connectionsPerAddress = min(limits.connectionsPerAddress, max(6, connections / 5))
+            limits.reservedConnections = min(limits.reservedConnections, connections / 8)
         }
     }
 
