@@ -116,7 +116,7 @@ extension InteropTests {
         @Test(
             arguments: Browser.Kind.allCases,
             [
-                ("127.0.0.1", "The host listens on its loopback address alone"),
+                ("127.0.0.1", "The host has no address but loopback"),
                 ("192.0.2.7", "A firewall or the router"),
             ])
         func noWayAtAllIsToldWithItsReason(kind: Browser.Kind, cause: (address: String, words: String)) async throws {

@@ -186,8 +186,8 @@ extension ViewerPage {
                 } else if (!other.length) {
                     why = `The host found no address of its own that this browser could try. ${tried}`;
                 } else if (other.every(([address]) => isLoopback(address))) {
-                    why = 'The host listens on its loopback address alone, and this browser does not connect to such an address. '
-                        + `Watch with share join on that machine, or have the host start with another --listen. ${tried}`;
+                    why = 'The host has no address but loopback, and this browser does not connect to such an address. '
+                        + `Watch with share join on that machine, or connect it to a network. ${tried}`;
                 }
                 this.end('error', 'No way to the host was found.', why);
             }
