@@ -78,7 +78,10 @@ struct PairConsentTests {
                 for socket in agent.localSockets {
                     let own = socket.endpoint.prefix { $0 != ":" }
                     if deaf.contains(String(own)) { Self.deafen(socket.descriptor) }
-                    if own == address { agent.move(to: remote, through: socket) }
+                    guard own == address else { continue }
+                    agent.move(to: remote, through: socket)
+                    // As an agent that has chosen another pair does.
+                    agent.checkConsent()
                 }
             }
         }

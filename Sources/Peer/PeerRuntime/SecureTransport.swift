@@ -332,8 +332,11 @@ final class SecureTransport {
             noteProven()
             return
         }
-        // The other side may have chosen another pair than libnice, which then stays with its own.
-        guard let since = ice.pairSince, now - max(pairHeard ?? since, since) > Self.followAfter else { return }
+        // The controlling side chooses (RFC 8445 section 8.1.1); libnice stays with its own pair. If both followed, they would miss
+        // each other for ever.
+        guard !configuration.isControlling, let since = ice.pairSince,
+            now - max(pairHeard ?? since, since) > Self.followAfter
+        else { return }
         ice.followSource(now)
     }
 
