@@ -126,11 +126,15 @@ struct JoinCommand: ParsableCommand {
             watcher.end(run(window))
         }
         let reason = watcher.finish()
-        if let snapshot { try save(watcher.keeper, to: snapshot) }
         output.ended(reason)
+        // Why it ended says more than that no picture came.
+        let hasPicture = try snapshot.map { try save(watcher.keeper, to: $0) } ?? true
         if let window, reason.code != .stopped { show(reason, in: window) }
         guard reason.status == .fine else {
             throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
+        }
+        guard hasPicture else {
+            throw Complaint(sentence: "no picture came, so \(snapshot ?? "the file") was not written", status: .lost)
         }
         Words.say("share: \(reason.sentence)")
     }
@@ -174,11 +178,10 @@ struct JoinCommand: ParsableCommand {
         }
     }
 
-    private func save(_ keeper: PictureKeeper, to file: String) throws {
+    /// - Returns: false if no picture came; nothing is written then.
+    private func save(_ keeper: PictureKeeper, to file: String) throws -> Bool {
         do {
-            guard try keeper.save(to: file) else {
-                throw Complaint(sentence: "no picture came, so \(file) was not written", status: .lost)
-            }
+            return try keeper.save(to: file)
         } catch let failure as PictureFileFailure {
             throw Complaint(sentence: failure.message, status: .cannotWrite)
         }
