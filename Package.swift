@@ -147,7 +147,8 @@ let package = Package(
         tests(
             "InteropTests",
             [
-                "MediaCore", "SessionDescription", "Signaling", "PeerRuntime", "TestSource", "VPXCodec", "share",
+                "MediaCore", "SessionDescription", "Signaling", "PeerRuntime", "TestSource", "VPXCodec", "OpusCodec",
+                "share",
                 "NetworkBed", "TestSupport", logging, nioCore, nioPosix, nioHTTP1, nioWebSocket,
             ]),
         tests(

@@ -4,7 +4,9 @@ import TestSupport
 
 extension Browser {
     /// - Returns: the process and the address of its DevTools socket, which it tells on standard error.
-    static func startChromium(_ profile: TemporaryFolder, _ node: NetworkNode?) async throws -> (Program, String) {
+    static func startChromium(
+        _ profile: TemporaryFolder, _ node: NetworkNode?, _ environment: [String: String]
+    ) async throws -> (Program, String) {
         let process = try Program.start(
             program(["chromium", "chromium-browser", "google-chrome"]),
             [
@@ -14,7 +16,7 @@ extension Browser {
                 "--autoplay-policy=no-user-gesture-required", "--allow-loopback-in-peer-connection",
                 "--disable-features=WebRtcHideLocalIpsWithMdns", "--user-data-dir=\(profile.path)",
                 "--remote-debugging-port=0", "about:blank",
-            ], in: node)
+            ], environment: environment, in: node)
         return (process, try await address(process, after: "DevTools listening on "))
     }
 
@@ -28,7 +30,9 @@ extension Browser {
     }
 
     /// - Returns: the process and the address of its BiDi socket, which it tells on standard error.
-    static func startFirefox(_ profile: TemporaryFolder, _ node: NetworkNode?) async throws -> (Program, String) {
+    static func startFirefox(
+        _ profile: TemporaryFolder, _ node: NetworkNode?, _ environment: [String: String]
+    ) async throws -> (Program, String) {
         let preferences = [
             "media.autoplay.default": "0", "media.peerconnection.ice.loopback": "true",
             "media.peerconnection.ice.obfuscate_host_addresses": "false", "browser.shell.checkDefaultBrowser": "false",
@@ -43,9 +47,9 @@ extension Browser {
             [
                 "--headless", "--no-remote", "--profile", profile.path, "--remote-debugging-port", "0", "about:blank",
             ],
-            environment: [
+            environment: environment.merging([
                 "MOZ_HEADLESS_WIDTH": "1280", "MOZ_HEADLESS_HEIGHT": "720", "MOZ_CRASHREPORTER_DISABLE": "1",
-            ],
+            ]) { $1 },
             in: node)
         return (process, try await address(process, after: "WebDriver BiDi listening on ") + "/session")
     }

@@ -26,13 +26,13 @@ final class Browser: Sendable {
 
     /// Starts it and waits until it listens.
     /// - Parameter node: of an emulated network; nil for this machine's own.
-    init(_ kind: Kind, in node: NetworkNode? = nil) async throws {
+    init(_ kind: Kind, in node: NetworkNode? = nil, environment: [String: String] = [:]) async throws {
         self.kind = kind
         profile = try TemporaryFolder()
         let address: String
         switch kind {
-        case .chromium: (process, address) = try await Self.startChromium(profile, node)
-        case .firefox: (process, address) = try await Self.startFirefox(profile, node)
+        case .chromium: (process, address) = try await Self.startChromium(profile, node, environment)
+        case .firefox: (process, address) = try await Self.startFirefox(profile, node, environment)
         }
         socket = try await DebugSocket.connect(address, in: node)
         switch kind {
@@ -142,9 +142,10 @@ final class Browser: Sendable {
 
     /// Runs `body` with a browser that is closed in any case.
     static func with<Value: Sendable>(
-        _ kind: Kind, in node: NetworkNode? = nil, _ body: (Browser) async throws -> Value
+        _ kind: Kind, in node: NetworkNode? = nil, environment: [String: String] = [:],
+        _ body: (Browser) async throws -> Value
     ) async throws -> Value {
-        let browser = try await Browser(kind, in: node)
+        let browser = try await Browser(kind, in: node, environment: environment)
         do {
             let value = try await body(browser)
             await browser.close()

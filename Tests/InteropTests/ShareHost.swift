@@ -11,12 +11,15 @@ final class ShareHost: Sendable {
     /// - Parameters:
     ///   - listen: address and port; a free one of 127.0.0.1 unless told.
     ///   - node: of an emulated network; nil for this machine's own.
-    init(_ more: [String] = [], listen: String = "127.0.0.1:0", in node: NetworkNode? = nil) async throws {
+    init(
+        _ more: [String] = [], listen: String = "127.0.0.1:0", in node: NetworkNode? = nil,
+        environment: [String: String] = [:]
+    ) async throws {
         home = try TemporaryFolder()
         process = try Program.start(
             Program.share(),
             ["host", "--source", "test", "--accept", "any", "--listen", listen, "--json", "--for", "120"] + more,
-            environment: ["XDG_DATA_HOME": home.path], in: node)
+            environment: environment.merging(["XDG_DATA_HOME": home.path]) { $1 }, in: node)
         let first = try await process.line(.standard, within: .seconds(15)) { _ in true }
         let event = try JSON(parsing: first)
         guard event["event"] == "link", let link = event["link"].string else {
@@ -28,9 +31,9 @@ final class ShareHost: Sendable {
     /// Runs `body` with a host that is ended in any case.
     static func with(
         _ more: [String] = [], listen: String = "127.0.0.1:0", in node: NetworkNode? = nil,
-        _ body: (ShareHost) async throws -> Void
+        environment: [String: String] = [:], _ body: (ShareHost) async throws -> Void
     ) async throws {
-        let host = try await ShareHost(more, listen: listen, in: node)
+        let host = try await ShareHost(more, listen: listen, in: node, environment: environment)
         do {
             try await body(host)
         } catch {

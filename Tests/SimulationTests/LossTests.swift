@@ -97,6 +97,22 @@ import Testing
         #expect(call.protectedTwice == 0 && call.alteredRepeats == 0)
     }
 
+    /// Pion 3 does so. Its own feedback says that the retransmissions arrive, and it asks again all the same.
+    @Test func whoDropsRetransmissionsGetsRepeatsAsTheyWere() {
+        var options = SimulatedCall.Options()
+        options.ignoresRTX = true
+        let call = SimulatedCall(
+            seed: 64, .init(delay: .milliseconds(10), lossPercent: 3), back: .init(delay: .milliseconds(10)),
+            plan: .steady(perSecond: 30, bytes: 6_000), options: options)
+        call.run(for: .seconds(20))
+        print(call.summary)
+        // All of the second half.
+        let late = call.shown.filter { $0.number >= call.made.count / 2 }
+        #expect(late.count >= call.made.count / 2 - 8)
+        #expect(late.allSatisfy { $0.latency <= .milliseconds(400) })
+        #expect(call.keyframesMade <= 6 && call.protectedTwice == 0 && call.alteredRepeats == 0)
+    }
+
     /// Two round trips: the gap is seen and asked for, and once more.
     @Test(arguments: [(true, 62), (false, 63)] as [(Bool, UInt64)])
     func withoutRetransmissionStreamAllIsRepeatedWithinTwoRoundTrips(hasTransportFeedback: Bool, seed: UInt64) {

@@ -15,6 +15,7 @@ final class SimulatedCall: SimulatedParty {
 
     let seed: UInt64
     private(set) var now: MediaInstant
+    private let ignoresRTX: Bool
     static let start = MediaInstant(nanoseconds: 1_000_000_000_000)
     let sender: MediaSender
     let receiver: MediaReceiver
@@ -75,6 +76,8 @@ final class SimulatedCall: SimulatedParty {
         var maximumBitrate = Bitrate.kilobits(20_000)
         var hasTransportFeedback = true
         var hasRTX = true
+        /// The receiver agrees to a retransmission stream and acknowledges its packets, but drops what they carry.
+        var ignoresRTX = false
         var hasBitrateEstimate = false
         var audioTracks = 0
         /// Behind `start`.
@@ -92,6 +95,7 @@ final class SimulatedCall: SimulatedParty {
     ) {
         self.seed = seed
         self.plan = plan
+        ignoresRTX = options.ignoresRTX
         let begin = Self.start + options.begins
         now = begin
         senderWake = begin
@@ -172,7 +176,7 @@ final class SimulatedCall: SimulatedParty {
                 if PacketKind(of: bytes) == .rtcp {
                     receiver.handleRTCP(bytes, now: now + receiverAhead)
                 } else {
-                    receiver.handleRTP(bytes, now: now + receiverAhead)
+                    receiver.handleRTP(withoutIgnored(bytes), now: now + receiverAhead)
                 }
             }
             drainReceiver()
@@ -283,6 +287,11 @@ final class SimulatedCall: SimulatedParty {
                 }
             }
         }
+    }
+
+    private func withoutIgnored(_ packet: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        guard ignoresRTX, let view = try? RTPPacketView(packet), view.ssrc == 0x2222 else { return packet }
+        return UnsafeRawBufferPointer(rebasing: packet[0..<(packet.count - view.payload.count)])
     }
 
     /// What stands in for SRTP's protection changes nothing, but is made once for each sequence number.

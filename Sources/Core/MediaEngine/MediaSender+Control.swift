@@ -160,6 +160,7 @@ extension MediaSender {
             counters.nackedPackets &+= 1
             let sequence =
                 history.nextToSend &+ Int64(SequenceNumber(truncating: history.nextToSend).distance(to: number))
+            judgeRetransmission(of: sequence, now)
             guard resends.count < room, let (_, entry) = history.sent(sequence), !entry.isQueued,
                 entry.resends < Self.mostRepeats,
                 !isGreedy || entry.resends < 2 && now - entry.firstSent < .seconds(1) + roundTrip * 2,
@@ -171,6 +172,23 @@ extension MediaSender {
             }
             history.noteQueued(sequence, true)
         }
+    }
+
+    /// Pion 3 agrees to a retransmission stream, acknowledges its packets and drops them. Whoever asks for packets whose retransmission
+    /// has arrived by its own feedback gets repeats as they were from now on, and a key frame, as what was sent before is not kept so.
+    private func judgeRetransmission(of sequence: Int64, _ now: MediaInstant) {
+        guard parameters.video?.rtxSSRC != nil, parameters.extensions.references == nil,
+            let (_, entry) = history.sent(sequence), sent.isAcknowledged(entry.rtxTransport)
+        else { return }
+        history.noteRetransmission(sequence, transport: -1)
+        // Feedback and requests that overtook each other are rare.
+        if let last = lastUselessRetransmission, now - last > .seconds(5) { uselessRetransmissions = 0 }
+        lastUselessRetransmission = now
+        uselessRetransmissions &+= 1
+        guard uselessRetransmissions >= 3 else { return }
+        parameters.video?.rtxSSRC = nil
+        parameters.video?.rtxPayloadType = nil
+        isKeyframeNeeded = true
     }
 
     // MARK: Transport-wide feedback

@@ -232,6 +232,7 @@ extension MediaSender {
         }
         rtxSequence = rtxSequence.next
         if isAsked { history.noteResent(sequence, now: now) }
+        if entry.layout.hasTransportSequence { history.noteRetransmission(sequence, transport: sent.nextSequence) }
         counters.retransmissions &+= 1
         counters.retransmittedBytes &+= length
         return .rtp(finish(length, entry.layout, now, buffer))

@@ -5,7 +5,8 @@ public import RTPWire
 ///
 /// Call a `handle` function, then `poll` until it says `.wait`. Confined to one thread. Allocates only when made.
 public final class MediaSender {
-    let parameters: SenderParameters
+    /// Its retransmission stream is given up where the other side makes nothing of it.
+    var parameters: SenderParameters
     let ntpEpoch: NTPTimestamp
     let epoch: MediaInstant
     var history: PacketHistory
@@ -40,6 +41,9 @@ public final class MediaSender {
     var hasFeedbackInDatagram = false
     var controlBudget: ControlBudget
     var repairsPreferredSince: MediaInstant?
+    /// Packets that were asked for again although their retransmission had arrived, and when the last one was.
+    var uselessRetransmissions = 0
+    var lastUselessRetransmission: MediaInstant?
     var lastKeyframe: MediaInstant?
     var keyframeLastSequence: Int64 = 0
     var toldEstimate: Bitrate

@@ -21,6 +21,8 @@ struct PacketHistory {
         var protectedLength = 0
         /// The transport-wide number that it left with first.
         var transport: Int64 = -1
+        /// The transport-wide number of its last RTX packet; -1 for none.
+        var rtxTransport: Int64 = -1
     }
 
     private let slab: PacketSlab
@@ -133,6 +135,11 @@ struct PacketHistory {
         let index = Int(sequence & mask)
         entries[index].lastSent = now
         if entries[index].resends < .max { entries[index].resends &+= 1 }
+    }
+
+    /// - Parameter transport: the transport-wide number of its RTX packet; -1 to forget that there was one.
+    mutating func noteRetransmission(_ sequence: Int64, transport: Int64) {
+        entries[Int(sequence & mask)].rtxTransport = transport
     }
 
     private func bytes(_ entry: Entry) -> UnsafeRawBufferPointer {

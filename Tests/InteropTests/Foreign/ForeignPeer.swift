@@ -1,0 +1,113 @@
+import Foundation
+import NetworkBed
+import TestSupport
+import Testing
+
+/// A row of the table in Docs/interoperability.md: another implementation of WebRTC.
+enum ForeignPeer: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case aiortc, pion, gstreamer, chromium, firefox
+
+    var testDescription: String { rawValue }
+
+    var title: String {
+        switch self {
+        case .aiortc: "aiortc 1.16"
+        case .pion: "Pion 3.1.56"
+        case .gstreamer: "GStreamer 1.22"
+        case .chromium: "Chromium"
+        case .firefox: "Firefox ESR"
+        }
+    }
+
+    var browser: Browser.Kind? {
+        switch self {
+        case .chromium: .chromium
+        case .firefox: .firefox
+        default: nil
+        }
+    }
+
+    /// Why this implementation cannot do that at all; nil if it can.
+    func inability(_ playerCase: PlayerCase) -> String? {
+        switch (self, playerCase) {
+        case (.aiortc, .transportCC): "aiortc has no transport-wide feedback; REMB is all that it sends."
+        case (.aiortc, .restart): "aiortc cannot restart ICE."
+        case (.gstreamer, .rembOnly): "webrtcbin sends no REMB."
+        case (.gstreamer, .restart): "webrtcbin 1.22 cannot restart ICE."
+        case (.chromium, .rembOnly), (.firefox, .rembOnly):
+            "Not played: browsers have transport-wide feedback, and with REMB alone the picture stands still for seconds."
+        default: nil
+        }
+    }
+
+    var cases: [PlayerCase] { PlayerCase.allCases.filter { inability($0) == nil } }
+
+    /// The command line of a player that is no browser.
+    func command(_ options: PlayerOptions, url: String, token: String, folder: String) throws -> [String] {
+        var words = try Self.players.get()[rawValue] ?? []
+        words += ["--url", url, "--token", token, "--folder", folder, "--media", options.media.joined(separator: ",")]
+        words += ["--skip", "\(options.skip)", "--seconds", "\(options.seconds)"]
+        if options.isTrickling { words.append("--trickle") }
+        if !options.hasRTX { words.append("--no-rtx") }
+        if options.hasNACK, self == .gstreamer { words.append("--nack") }
+        if options.feedback != .default, self != .aiortc { words += ["--feedback", options.feedback.rawValue] }
+        if options.restarts { words.append("--restart") }
+        return words
+    }
+
+    /// The programs, by their names; made ready once.
+    private static let players = Result<[String: [String]], any Error> {
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../ForeignPeers/prepare").standardized.path
+        let program = try Program(script)
+        guard program.exitCode(seconds: 240) == 0 else {
+            throw Program.Failure("\(script) failed: \(program.text.errors.suffix(1_000))")
+        }
+        var players: [String: [String]] = [:]
+        for line in program.lines(.standard) {
+            let words = line.split(separator: " ").map(String.init)
+            players[words.first ?? ""] = Array(words.dropFirst())
+        }
+        return players
+    }
+}
+
+/// What one session of a player brought.
+struct PlayerRun: Sendable {
+    /// As Tests/ForeignPeers/README.md has it.
+    let report: JSON
+    /// The last one; nil if none was shown.
+    let picture: ReceivedPicture?
+    let sounds: [ReceivedSound]
+
+    func number(_ key: String) -> Double? { report[key].number }
+
+    /// Without the descriptions, which are long.
+    var summary: String {
+        guard case .object(var fields) = report else { return report.text }
+        for key in ["offer", "answer", "picture", "soundData"] { fields[key] = nil }
+        return JSON.object(fields).text
+    }
+}
+
+extension ForeignPeer {
+    /// Plays one session to its end with a player that is no browser.
+    func play(_ options: PlayerOptions, url: String, token: String, in node: NetworkNode) async throws -> PlayerRun {
+        let folder = try TemporaryFolder()
+        let words = try command(options, url: url, token: token, folder: folder.path)
+        let (name, arguments) = node.command(words[0], Array(words.dropFirst()))
+        let player = try Program(name, arguments)
+        let line = try await player.line(.standard, within: .seconds(40)) { $0.hasPrefix("{") }
+        let report = try JSON(parsing: line)
+        let count = Int(report["sounds"].number ?? 0)
+        if self == .pion {
+            return PlayerRun(
+                report: report, picture: try ReceivedPicture(ivf: folder.file("frames.ivf")),
+                sounds: try (0..<count).map { try ReceivedSound(opus: folder.file("sound-\($0).opus")) })
+        }
+        let size = report["size"].array?.compactMap { $0.number.map { Int($0) } } ?? []
+        return PlayerRun(
+            report: report, picture: try ReceivedPicture(file: folder.file("picture.i420"), size: size),
+            sounds: try (0..<count).map { try ReceivedSound(pcm: folder.file("sound-\($0).pcm")) })
+    }
+}

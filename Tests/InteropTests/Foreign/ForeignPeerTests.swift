@@ -1,0 +1,114 @@
+import Foundation
+import MediaCore
+import NetworkBed
+import TestSupport
+import Testing
+
+extension InteropTests {
+    /// Other implementations of WebRTC play what a real `share host` gives them, by WHEP and its fixed token, and what they show
+    /// and play is compared with what the host was given.
+    @Suite struct ForeignPeerTests {
+        @Test func theDocumentHasTheTableOfTheseTests() throws {
+            let (document, table) = (try InteropTable.document, InteropTable.text)
+            #expect(document.contains(table), "Docs/interoperability.md should have:\n\(table)")
+        }
+
+        /// The moving test picture with two tracks of sound, in sessions that differ in what is offered; then across a link that
+        /// loses packets.
+        @Test(arguments: ForeignPeer.allCases)
+        func picturesAndSoundArriveWhateverIsOffered(peer: ForeignPeer) async throws {
+            let sound = try SoundServer()
+            let tone = try sound.playTone(880, seconds: 110)
+            defer { tone.kill() }
+            try await ForeignBed.with(["--mic", "screen.monitor"], environment: sound.environment) { bed in
+                let cases = peer.cases.filter { !$0.isOfStillScreen }
+                for (each, run) in try await bed.play(cases.filter { !$0.isLossy }, with: peer) {
+                    expect(run, each, peer)
+                }
+                try bed.link.set(ForeignBed.lossy)
+                for (each, run) in try await bed.play(cases.filter(\.isLossy), with: peer) {
+                    expect(run, each, peer)
+                }
+            }
+        }
+
+        private func expect(_ run: PlayerRun, _ playerCase: PlayerCase, _ peer: ForeignPeer) {
+            let words = Comment(rawValue: "\(peer) \(playerCase.rawValue): \(run.summary)")
+            print("interop: \(words.rawValue)")
+            let options = PlayerOptions(playerCase)
+            guard run.report["connected"] == true, run.report["error"] == .null else {
+                Issue.record("not connected: \(words) \(run.report["answer"].string ?? "")")
+                return
+            }
+            expectAnswer(run, playerCase, words)
+            let rate = (run.number("frames") ?? 0) / (run.number("seconds") ?? 1)
+            #expect(rate > 20, "\(words)")
+            // aiortc asks for a packet once: what is lost twice it waits for until its buffer is full.
+            #expect((run.number("longestGap") ?? 99) < (peer == .aiortc && playerCase.isLossy ? 3 : 1), "\(words)")
+            if let picture = run.picture, let expected = picture.expectedPattern {
+                #expect(picture.peakSignalToNoise(expected) > 30, "\(words)")
+            } else {
+                Issue.record("no test picture: \(words)")
+            }
+            // The system's sound and, for a second section, the microphone.
+            let tones = [(440.0, 660.0), (880.0, 880.0)].prefix(options.media.count { $0 == "audio" })
+            #expect(run.sounds.count == tones.count, "\(words)")
+            for (sound, (left, right)) in zip(run.sounds, tones) {
+                // Opus gives stereo up where little can be sent.
+                let isStereo = !playerCase.isLossy && playerCase != .rembOnly
+                #expect(
+                    sound.holds(left: left, right: right, isStereo: isStereo), "\(words) \(sound.summary)")
+            }
+        }
+
+        /// What the case is about was really agreed.
+        private func expectAnswer(_ run: PlayerRun, _ playerCase: PlayerCase, _ words: Comment) {
+            let answer = run.report["answer"].string ?? ""
+            switch playerCase {
+            case .noRTX: #expect(!answer.contains("rtx/90000") && answer.contains("nack\r\n"), "\(words)")
+            case .rembOnly: #expect(answer.contains("goog-remb") && !answer.contains("transport-cc"), "\(words)")
+            case .transportCC: #expect(answer.contains("transport-cc"), "\(words)")
+            case .dataChannel: #expect(answer.contains("m=application 0 "), "\(words)")
+            case .trickle:
+                #expect(run.report["offer"].string?.contains("a=candidate:") == false, "\(words)")
+                #expect(run.report["patched"] == 204, "\(words)")
+            default: break
+            }
+        }
+
+        /// A page of text on a display that rests, watched by everybody at once.
+        @Test func aStillPageOfTextIsSharpAndCostsNextToNothing() async throws {
+            let page = TextPage()
+            let expected = try #require(page.picture)
+            let folder = try TemporaryFolder()
+            try page.bitmap.write(toFile: folder.file("page.xbm"), atomically: true, encoding: .utf8)
+            let display = try VirtualDisplay(width: TextPage.size.width, height: TextPage.size.height)
+            try display.run("xsetroot", ["-bitmap", folder.file("page.xbm"), "-fg", "black", "-bg", "white"])
+            try await ForeignBed.with(
+                ["--source", "screen", "--display", display.name, "--audio", "none"]
+            ) { bed in
+                // Five key frames at once.
+                try bed.link.set(LinkConditions(kilobits: 200_000, delayMilliseconds: 10))
+                let runs = try await withThrowingTaskGroup(of: (ForeignPeer, PlayerRun).self) { tasks in
+                    for peer in ForeignPeer.allCases {
+                        tasks.addTask {
+                            let played = try await bed.play([.denseText], with: peer)
+                            guard let run = played.first?.1 else { throw Program.Failure("\(peer) did not play") }
+                            return (peer, run)
+                        }
+                    }
+                    return try await tasks.reduce(into: []) { $0.append($1) }
+                }
+                for (peer, run) in runs {
+                    let quality = run.picture?.peakSignalToNoise(expected) ?? 0
+                    let words = Comment(rawValue: "\(peer) still: \(run.summary), \(quality) dB")
+                    print("interop: \(words.rawValue)")
+                    #expect(quality > 38, "\(words)")
+                    let kilobits = (run.number("bytes") ?? .infinity) * 8 / 1_000 / (run.number("seconds") ?? 1)
+                    #expect(kilobits < 20, "\(kilobits) kbit/s; \(words)")
+                    #expect(run.report["keyFrames"] == 0, "\(words)")
+                }
+            }
+        }
+    }
+}
