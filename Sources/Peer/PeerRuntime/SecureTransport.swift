@@ -305,7 +305,9 @@ final class SecureTransport {
     private func received(_ datagram: UnsafeRawBufferPointer, by agent: Int) {
         guard !isClosed else { return }
         let now = NetworkLoop.now()
-        isFromSelectedPair = agent == sending && (ice.isFromSelectedPair || isNew(ice, now))
+        // A new pair has just answered a check, which is consent (RFC 7675 section 5.1), and the other side may use its former
+        // one for some time yet.
+        isFromSelectedPair = isNew(ice, now) || agent == sending && ice.isFromSelectedPair
         defer { isFromSelectedPair = false }
         switch PacketKind(of: datagram) {
         case .dtls:
