@@ -20,7 +20,7 @@ let package = Package(
         .target(name: "SessionDescription", swiftSettings: settings),
         .target(name: "MediaEngine", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
         // The files of Signaling that read a link.
-        .target(name: "Links", swiftSettings: settings),
+        .target(name: "Links", dependencies: ["SessionDescription"], swiftSettings: settings),
         .target(
             name: "FuzzTargets", dependencies: ["MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "Links"],
             swiftSettings: settings),
