@@ -33,7 +33,11 @@ struct HostileControlTests {
         let before = (pictures: seen.state.counters.count, sent: hostile.sent.with { $0 }, ticks: Self.networkTicks())
         #expect(await seen.wait { $0.counters.count >= before.pictures + 100 })
         let sent = hostile.sent.with { $0 } - before.sent
-        print("hostile RTCP:", sent, "datagrams,", Self.networkTicks() - before.ticks, "ticks of the network threads")
+        let times = seen.state.times.dropFirst(before.pictures)
+        let gap = zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .zero
+        print(
+            "hostile RTCP:", sent, "datagrams,", Self.networkTicks() - before.ticks, "ticks of the network threads,",
+            "longest gap of the other viewer", gap.nanoseconds / 1_000_000, "ms")
         #expect(sent >= 100)
         // What was sent was authentic.
         #expect(try #require(await host.statistics()).badPackets == bad)

@@ -1,4 +1,5 @@
 import Glibc
+import ICETransport
 import MediaCore
 import OpusCodec
 import PeerRuntime
@@ -11,6 +12,8 @@ final class Seen: PictureSink, AudioSink {
     struct State {
         /// The frame numbers that the pictures show.
         var counters: [Int] = []
+        /// When each of them came.
+        var times: [MediaInstant] = []
         /// Audible samples of one channel.
         var samples = 0
     }
@@ -22,7 +25,12 @@ final class Seen: PictureSink, AudioSink {
 
     func show(_ picture: I420Picture) {
         let number = pattern.frameNumber(in: picture)
-        monitor.change { if let number { $0.counters.append(number) } }
+        let now = NetworkLoop.now()
+        monitor.change { state in
+            guard let number else { return }
+            state.counters.append(number)
+            state.times.append(now)
+        }
     }
 
     func play(_ samples: UnsafeBufferPointer<Int16>) {
