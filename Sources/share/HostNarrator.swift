@@ -1,0 +1,98 @@
+import Foundation
+import MediaCore
+import PeerRuntime
+import Signaling
+
+/// Tells what happens, in words and as events.
+enum HostNarrator {
+    private static let refusals = Monitor(RefusalCounter())
+
+    /// Once a second, and at the end: what was counted is said when no more of it comes.
+    static func settle(isEnd: Bool = false) {
+        refusals.with { $0.settle(at: .now, isEnd: isEnd) }.say()
+    }
+
+    static func tell(_ event: BroadcastEvent, _ output: DataOutput) {
+        switch event {
+        case .sharing(let what): Words.say("share: with \(what)")
+        case .knock(let who):
+            output.event("knock", fields(who))
+        case .accepted(let who, let isRemembered):
+            output.event("accepted", fields(who) + [("remembered", .boolean(isRemembered))])
+            if isRemembered { Words.say("share: \(title(who)) is known and was let in without a question") }
+        case .refused(let who, let reason):
+            output.event("refused", ["name": .string(who.name), "reason": .string(reason)])
+            refusals.with { $0.add("\(title(who)) was not let in: \(reason)", at: .now) }.say()
+        case .viewerJoined(let who, let viewers):
+            output.event(
+                "viewer-joined", ["name": .string(who.name), "kind": .string(who.kind), "viewers": .integer(viewers)])
+        case .connected(let who, let path):
+            output.event("connected", ["name": .string(who.name), "path": .string(path)])
+            Words.say("share: \(title(who)) watches")
+        case .interrupted(let who):
+            output.event("interrupted", ["name": .string(who.name)])
+            Words.say("share: nothing comes from \(title(who)) any more; waiting 30 s")
+        case .resumed(let who, let path, let silence):
+            output.event(
+                "resumed",
+                [
+                    "name": .string(who.name), "path": .string(path),
+                    "afterMs": .init(milliseconds: silence.inMilliseconds),
+                ])
+            Words.say("share: \(title(who)) watches again")
+        case .viewerLeft(let who, let reason, let viewers):
+            output.event(
+                "viewer-left",
+                [
+                    "name": .string(who.name), "reason": .string(reason.sentence),
+                    "code": .string(reason.code.rawValue),
+                    "viewers": .integer(viewers),
+                ])
+            if reason != .cameAgain { Words.say("share: \(title(who)) has gone: \(reason.sentence)") }
+            if !reason.remedy.isEmpty { Words.say("       \(reason.remedy)") }
+        case .warning(let sentence): Words.say("share: \(sentence)")
+        case .ended: break
+        }
+    }
+
+    static func tell(_ statistics: HostStatistics, _ output: DataOutput) {
+        output.event(
+            "statistics",
+            [
+                "viewers": .integer(statistics.viewers), "connected": .integer(statistics.connected),
+                "frames": .integer(statistics.video.frames), "keyframes": .integer(statistics.video.keyframes),
+                "refinements": .integer(statistics.video.refinements), "skipped": .integer(statistics.video.skipped),
+                "baseViewers": .integer(statistics.baseViewers), "lowViewers": .integer(statistics.lowViewers),
+                "upperLayerFrames": .integer(statistics.video.upperLayerFrames),
+                "lowFrames": .integer(statistics.video.lowFrames),
+                "width": .integer(statistics.video.size.width), "height": .integer(statistics.video.size.height),
+                "encodedBytes": .integer(statistics.video.bytes), "sentBytes": .integer(statistics.bytesSent),
+                "sentPackets": .integer(statistics.packetsSent),
+                "retransmissions": .integer(statistics.retransmissions),
+                "encodeMs": .init(milliseconds: Double(statistics.video.encodeNanoseconds) / 1e6),
+                "readMs": .init(milliseconds: Double(statistics.video.readNanoseconds) / 1e6),
+                "estimateKbit": statistics.estimate.map { .integer($0.kilobitsPerSecond) } ?? .null,
+                "roundTripMs": .init(milliseconds: statistics.roundTrip?.inMilliseconds),
+                "limit": statistics.limit.map { .string($0) } ?? .null, "badPackets": .integer(statistics.badPackets),
+                "queueMs": .init(milliseconds: statistics.queue?.inMilliseconds),
+                "loss": .number((statistics.fractionLost * 10_000).rounded() / 10_000),
+                "routes": .list(statistics.routes.map { .string($0) }),
+                "layers": .list(statistics.layers.map { .string($0.rawValue) }),
+                "freezes": .integer(statistics.freezes),
+                "freezeMs": .init(milliseconds: statistics.freezeTime.inMilliseconds),
+                "keyframeRequests": .integer(statistics.keyframeRequests),
+                "recoveries": .integer(statistics.video.recoveries),
+            ])
+    }
+
+    private static func fields(_ who: ViewerDescription) -> [(String, JSONValue)] {
+        [
+            ("name", .string(who.name)), ("kind", .string(who.kind)), ("address", .string(who.address)),
+            ("words", .string(who.words)),
+        ]
+    }
+
+    private static func title(_ who: ViewerDescription) -> String {
+        "\(PeerText.quote(who.name)) (\(who.kind), \(who.address))"
+    }
+}
