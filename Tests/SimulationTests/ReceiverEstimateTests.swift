@@ -106,6 +106,23 @@ import Testing
         #expect(call.freeze(from: .seconds(20)) <= .milliseconds(1_500))
     }
 
+    /// As Chromium's and Firefox's estimators do it (`aimd_rate_control.cc`): 56 kbit/s when a second is over, 8 % more a second.
+    @Test(arguments: [8, 9] as [UInt64])
+    func aFirstEstimateBelowWhatArrivesFreezesNoPicture(seed: UInt64) throws {
+        let call = call(5_000, plan: .camera(perSecond: 30, limit: .kilobits(2_000)), seed: seed)
+        var said = 56_000.0
+        for quarter in 4..<80 {
+            let packet = try Self.remb(Bitrate(bitsPerSecond: Int(said)))
+            call.after(.milliseconds(250 * quarter)) { $0.deliver([packet]) }
+            said *= 1.02
+        }
+        call.run(for: .seconds(20))
+        print(call.summary)
+        #expect(call.damaged == 0 && call.outOfOrder == 0)
+        #expect(call.freeze(from: .seconds(1)) <= .milliseconds(300))
+        #expect(call.sender.estimate >= .kilobits(1_500))
+    }
+
     @Test func soundShrinksBeforePicturesStop() throws {
         let call = call(130, plan: .still, seed: 6)
         let packet = try Self.remb(.kilobits(130))

@@ -189,7 +189,7 @@ struct RateController {
     mutating func noteReported(_ bitrate: Bitrate, now: MediaInstant, roundTrip: MediaDuration, sending: Bitrate) {
         let isUsed = Double(sending.bitsPerSecond) >= Self.restingShare * Double(estimate.bitsPerSecond)
         receiver.note(
-            max(bitrate, minimum), sending: sending, isUsed: isUsed,
+            bitrate, sending: sending, isUsed: isUsed,
             hasTrouble: queue.standing > .milliseconds(30) || isLimitedByLoss, now: now)
         hasFeedback = true
         settle(now, roundTrip)

@@ -4,7 +4,9 @@ import MediaCore
 ///
 /// A receiver's estimator begins with what arrives, and grows by some percent a second, never beyond one and a half times of what arrives
 /// (draft-ietf-rmcat-gcc-02 section 5.5). Of a screen that rests it therefore repeats what was sent, and goes on so when much more
-/// arrives. Such an estimate is no limit until it falls while the path shows a queue or losses, or is fully used.
+/// arrives. Such an estimate is no limit until it falls while the path shows a queue or losses, or is fully used. libwebrtc's first one is
+/// made of the first packets, mostly audio: far less than what arrives by then, and it grows by 8 % a second (`aimd_rate_control.cc`).
+/// A first estimate below what is sent is therefore a limit only if it does not grow.
 struct ReceiverEstimate {
     /// What is said about every second may be missing for so long.
     private static let lasts = MediaDuration.seconds(10)
@@ -12,8 +14,13 @@ struct ReceiverEstimate {
     private static let echoAllowance = 50_000
     private static let window = MediaDuration.seconds(2)
 
+    /// A first estimate below what is sent counts after so long without growth.
+    private static let growthPatience = MediaDuration.seconds(2)
+
     private enum State {
         case none
+        /// The first estimate, below what is sent.
+        case low(first: Bitrate, since: MediaInstant)
         /// It repeats what was sent; the last that was said.
         case echo(Bitrate)
         case limit(Bitrate)
@@ -52,7 +59,18 @@ struct ReceiverEstimate {
         let isEcho = isLikeSent(said)
         let isBinding = hasTrouble || isUsed && said.bitsPerSecond >= sending.bitsPerSecond / 2
         switch state {
-        case .none: state = isEcho && !isBinding ? .echo(said) : .limit(said)
+        case .none:
+            if isBelow(said, sentRange?.lowerBound ?? sending) {
+                state = .low(first: said, since: now)
+            } else {
+                state = isEcho && !isBinding ? .echo(said) : .limit(said)
+            }
+        case .low(let first, let since):
+            if said.bitsPerSecond > first.bitsPerSecond / 100 &* 102 {
+                state = .echo(said)
+            } else if now - since >= Self.growthPatience || said.bitsPerSecond < first.bitsPerSecond / 10 &* 9 {
+                state = .limit(said)
+            }
         case .echo(let last):
             let hasJumped = !isEcho && said.bitsPerSecond / 2 > last.bitsPerSecond
             let hasFallen = said.bitsPerSecond < last.bitsPerSecond / 10 &* 9
@@ -71,11 +89,20 @@ struct ReceiverEstimate {
         return limit
     }
 
+    /// The least and the most that was sent in a second of the last seconds.
+    private var sentRange: ClosedRange<Bitrate>? {
+        guard let sent else { return nil }
+        guard let sentBefore else { return sent }
+        return min(sent.lowerBound, sentBefore.lowerBound)...max(sent.upperBound, sentBefore.upperBound)
+    }
+
+    private func isBelow(_ said: Bitrate, _ sent: Bitrate) -> Bool {
+        said.bitsPerSecond < sent.bitsPerSecond / 10 &* 8
+    }
+
     /// It may be made of nothing but what was sent in the last seconds.
     private func isLikeSent(_ said: Bitrate) -> Bool {
-        guard let sent else { return false }
-        let least = min(sent.lowerBound, sentBefore?.lowerBound ?? sent.lowerBound).bitsPerSecond
-        let most = max(sent.upperBound, sentBefore?.upperBound ?? sent.upperBound).bitsPerSecond
-        return said.bitsPerSecond >= least / 10 &* 8 && said.bitsPerSecond <= most / 2 &* 3 &+ Self.echoAllowance
+        guard let range = sentRange, !isBelow(said, range.lowerBound) else { return false }
+        return said.bitsPerSecond <= range.upperBound.bitsPerSecond / 2 &* 3 &+ Self.echoAllowance
     }
 }

@@ -17,8 +17,10 @@ struct ForeignBed {
     let environment: [String: String]
 
     /// Runs `body` with a host that is ended in any case.
+    /// - Parameter isOnLoopback: the host listens on 127.0.0.1 alone, and the players are on its machine.
     static func with<Value>(
-        _ more: [String] = [], environment: [String: String] = [:], _ body: (ForeignBed) async throws -> Value
+        _ more: [String] = [], environment: [String: String] = [:], isOnLoopback: Bool = false,
+        _ body: (ForeignBed) async throws -> Value
     ) async throws -> Value {
         let bed = try NetworkBed()
         let (node, hostNode) = (try bed.node(), try bed.node())
@@ -31,11 +33,12 @@ struct ForeignBed {
         try hostNode.run("ip route add default via 10.9.1.2")
         let value = Box<Value>()
         try await ShareHost.with(
-            ["--token", token] + more, listen: "\(address):8443", in: hostNode, environment: environment
+            ["--token", token] + more, listen: isOnLoopback ? "127.0.0.1:0" : "\(address):8443", in: hostNode,
+            environment: environment
         ) { host in
             value.content = try await body(
                 ForeignBed(
-                    bed: bed, node: node, link: link, host: host, environment: environment))
+                    bed: bed, node: isOnLoopback ? hostNode : node, link: link, host: host, environment: environment))
         }
         guard let content = value.content else { throw Program.Failure("no result") }
         return content

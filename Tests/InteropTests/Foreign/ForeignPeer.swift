@@ -34,8 +34,6 @@ enum ForeignPeer: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case (.aiortc, .restart): "aiortc cannot restart ICE."
         case (.gstreamer, .rembOnly): "webrtcbin sends no REMB."
         case (.gstreamer, .restart): "webrtcbin 1.22 cannot restart ICE."
-        case (.chromium, .rembOnly), (.firefox, .rembOnly):
-            "Not played: browsers have transport-wide feedback, and with REMB alone the picture stands still for seconds."
         default: nil
         }
     }

@@ -78,6 +78,15 @@ extension InteropTests {
             }
         }
 
+        /// These never use a candidate at 127.0.0.1.
+        @Test(arguments: [ForeignPeer.gstreamer, .firefox])
+        func aHostThatListensOnLoopbackIsWatchedOnItsMachine(peer: ForeignPeer) async throws {
+            let sound = try SoundServer()
+            try await ForeignBed.with(environment: sound.environment, isOnLoopback: true) { bed in
+                for (each, run) in try await bed.play([.defaultOffer], with: peer) { expect(run, each, peer) }
+            }
+        }
+
         /// A page of text on a display that rests, watched by everybody at once.
         @Test func aStillPageOfTextIsSharpAndCostsNextToNothing() async throws {
             let page = TextPage()
