@@ -41,15 +41,23 @@ struct ReceivedSound: Sendable {
         self.samples = samples
     }
 
-    /// How loud a frequency is on one side (0 left, 1 right) in the last half second: its amplitude, of 32,767. Goertzel's
-    /// algorithm.
+    /// The amplitude of a frequency on one side (0 left, 1 right) in the last second, of 32,767: the mean over blocks of 50 ms
+    /// (Goertzel's algorithm). A lost packet shifts the phase, which would cancel most of a longer block.
     func amplitude(_ hertz: Double, side: Int) -> Double {
-        let channel = stride(from: side, to: samples.count, by: 2).map { Double(samples[$0]) }.suffix(24_000)
-        guard channel.count >= 4_800 else { return 0 }
+        let channel = Array(stride(from: side, to: samples.count, by: 2).map { Double(samples[$0]) }.suffix(48_000))
+        let blocks = stride(from: 0, through: channel.count - Self.block, by: Self.block)
+            .map { Self.amplitude(hertz, in: channel[$0..<($0 + Self.block)]) }
+        guard blocks.count >= 10 else { return 0 }
+        return blocks.reduce(0, +) / Double(blocks.count)
+    }
+
+    private static let block = 2_400
+
+    private static func amplitude(_ hertz: Double, in samples: ArraySlice<Double>) -> Double {
         let coefficient = 2 * cos(2 * Double.pi * hertz / 48_000)
         var (one, two) = (0.0, 0.0)
-        for sample in channel { (one, two) = (sample + coefficient * one - two, one) }
-        return 2 * (one * one + two * two - coefficient * one * two).squareRoot() / Double(channel.count)
+        for sample in samples { (one, two) = (sample + coefficient * one - two, one) }
+        return 2 * (one * one + two * two - coefficient * one * two).squareRoot() / Double(samples.count)
     }
 
     /// The sides hold these frequencies, and not one that nobody plays; nor, in stereo, the other one's.
