@@ -49,6 +49,41 @@ struct DemandingViewerTests {
         await host.stop(EndReason(.stopped, "done"))
     }
 
+    @Test func aViewerThatJoinsAgainAndAgainCostsFewKeyFrames() async throws {
+        let host = try HostSession(
+            configuration: .init(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
+                maximumBitrate: .kilobits(8_000), mood: nil, name: nil),
+            identity: try .ephemeral(), source: TestPicture(framesPerSecond: 30), encoder: VP8Encoder(), audio: [],
+            door: { _ in .accepted }, emit: { _ in })
+        let link = try await host.start()
+        let seen = Seen()
+        let content = try watcher(link, seen)
+        let watching = Task { await content.run() }
+        #expect(await seen.wait { $0.counters.count >= 5 })
+        let before = try #require(await host.statistics())
+        let identity = try Identity.ephemeral()
+        // A session each second, as many as its allowance has ICE agents for.
+        for _ in 0..<11 {
+            let count = seen.state.counters.count
+            let connected = Monitor(false)
+            let again = try watcher(link, Seen(), identity: identity) { event in
+                if case .connected = event { connected.change { $0 = true } }
+            }
+            let task = Task { await again.run() }
+            #expect(await waiting(connected) { $0 ? true : nil } == true)
+            #expect(await seen.wait { $0.counters.count > count + 30 })
+            again.leave()
+            #expect(await task.value.code == .stopped)
+        }
+        let after = try #require(await host.statistics())
+        // One at once, then after 1, 1, 2, 4 and 8 s at the earliest.
+        #expect(after.video.keyframes - before.video.keyframes <= 6)
+        content.leave()
+        #expect(await watching.value.code == .stopped)
+        await host.stop(EndReason(.stopped, "done"))
+    }
+
     private static func seconds() -> Double {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

@@ -63,12 +63,22 @@ func waiting<Value: Sendable, Result: Sendable>(
 
 /// A viewer without sound.
 func watcher(
-    _ link: Link, _ seen: Seen, servers: [ICEServer] = [], relaysOnly: Bool = false,
+    _ link: Link, _ seen: Seen, identity: Identity? = nil, servers: [ICEServer] = [], relaysOnly: Bool = false,
     emit: @escaping @Sendable (WatchEvent) -> Void = { _ in }
 ) throws -> WatchSession {
     WatchSession(
-        link: link, identity: try .ephemeral(), name: "viewer", servers: servers, usesOnlyRelays: relaysOnly,
+        link: link, identity: try identity ?? .ephemeral(), name: "viewer", servers: servers,
+        usesOnlyRelays: relaysOnly,
         playback: .init(
             decoder: { () throws(CodecFailure) in VP8Decoder() }, sink: seen,
             audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { nil }), emit: emit)
 }
+
+/// Knocks, and gives the token of the host that lets it in.
+func admissionToken(for identity: Identity, named name: String, from client: SignalingClient) async throws -> String {
+    let ticket = try await client.knock(name: name, identity: identity)
+    guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else { throw NotAccepted() }
+    return token
+}
+
+struct NotAccepted: Error {}

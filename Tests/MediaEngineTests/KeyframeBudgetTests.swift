@@ -46,6 +46,16 @@ import Testing
         #expect((28...42).contains(times.count))
     }
 
+    @Test func aFirstFrameThatWasLostIsUrgentSomeTimes() {
+        var budget = KeyframeBudget()
+        let times = stride(from: 0, to: 30_000, by: 100).filter {
+            budget.take(.key, isShared: true, lacksPicture: true, now: .at($0))
+        }
+        #expect(times.prefix(4) == [0, 300, 600, 900])
+        // A viewer that never says that it has a picture.
+        #expect((8...24).contains(times.count), "\(times)")
+    }
+
     @Test func whoIsAloneMayHaveThemAll() {
         var budget = KeyframeBudget()
         #expect(granted(&budget, isShared: false, seconds: 10).count == 100)

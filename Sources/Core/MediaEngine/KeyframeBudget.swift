@@ -1,7 +1,7 @@
 public import MediaCore
 
 /// Limits the key frames and recovery frames that are made because one viewer asks (PLI, FIR, RPSI): the other viewers of the
-/// encoding pay for each with bitrate.
+/// encoding pay for each with bitrate. It is for all sessions of the viewer, and counts the key frames that they begin with.
 ///
 /// Each grant costs time that only passing time pays back. A viewer that asks again and again gets key frames after 1, 1, 2, 4, 8, 8 s
 /// and so on; one that needs a key frame every 8 s or less often never waits.
@@ -30,21 +30,31 @@ public struct KeyframeBudget: Sendable {
     public init() {}
 
     /// A viewer asks for a frame.
-    /// - Parameter isShared: others get the same encoding. Who is alone may have as many as the encoder makes.
+    /// - Parameters:
+    ///   - isShared: others get the same encoding. Who is alone may have as many as the encoder makes.
+    ///   - lacksPicture: it has shown nothing yet, so the frame that it began with was lost. As long as little is owed, it waits for 300 ms
+    ///     at most, and such frames cost a quarter.
     /// - Returns: whether it is to be made. A refused request is forgotten: a viewer that still needs the frame asks again.
-    public mutating func take(_ frame: Frame, isShared: Bool, now: MediaInstant) -> Bool {
+    public mutating func take(_ frame: Frame, isShared: Bool, lacksPicture: Bool = false, now: MediaInstant) -> Bool {
         guard isShared else {
             // The encoder has its own limit; but each request wakes it up.
             guard lastPassed.map({ now - $0 >= Self.echo }) ?? true else { return false }
             lastPassed = now
             return true
         }
-        let owed = last.map { max(debt - (now - $0), .zero) } ?? .zero
-        if let last, now - last < pause(frame, owed: debt) { return false }
-        debt = min(owed + frame.cost, Self.limit)
+        let owed = owed(now: now)
+        let isUrgent = lacksPicture && owed < Self.period * 2
+        if let last, now - last < (isUrgent ? Frame.recovery.shortestPause : pause(frame, owed: debt)) { return false }
+        debt = min(owed + (isUrgent ? MediaDuration(nanoseconds: frame.cost.nanoseconds / 4) : frame.cost), Self.limit)
         last = now
         lastPassed = now
         return true
+    }
+
+    public func owesNothing(now: MediaInstant) -> Bool { owed(now: now) == .zero }
+
+    private func owed(now: MediaInstant) -> MediaDuration {
+        last.map { max(debt - (now - $0), .zero) } ?? .zero
     }
 
     /// After a grant that left so much owed.

@@ -126,6 +126,7 @@ final class Broadcast: ViewerConnectionDelegate {
         while numbers.count < 4 { numbers.insert(UInt32.random(in: 1...UInt32.max)) }
         let ssrcs = Array(numbers)
         let connection: ViewerConnection
+        let allowance = allowances.allowance(for: viewer, now: NetworkLoop.now())
         do {
             let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.machineAddresses())
             let transport = try SecureTransport(
@@ -136,8 +137,7 @@ final class Broadcast: ViewerConnectionDelegate {
                     includesLoopback: settings.includesLoopback && isLoopbackOfUse(to: place),
                     usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP),
                 limits: .init(
-                    pool: agents, allowance: allowances.allowance(for: viewer, now: NetworkLoop.now()),
-                    policy: CandidatePolicy(place)))
+                    pool: agents, allowance: allowance, policy: CandidatePolicy(place)))
             transport.expect(offer.fingerprints.others)
             transport.servers = servers.urls
             let sender = MediaSender(
@@ -146,7 +146,7 @@ final class Broadcast: ViewerConnectionDelegate {
                 now: NetworkLoop.now())
             connection = ViewerConnection(
                 id: id, viewer: viewer, description: description, loop: loop, transport: transport,
-                sender: sender, delegate: self)
+                sender: sender, allowance: allowance, delegate: self)
         } catch {
             return done(.failure(OfferRefusal(.busy, "The host cannot open a connection: \(error)")))
         }
@@ -419,14 +419,15 @@ final class Broadcast: ViewerConnectionDelegate {
     func viewerIsConnected(_ connection: ViewerConnection) {
         updateWish()
         updateKeeping(NetworkLoop.now())
-        keyframe?(connection.plan.target, true)
+        viewerNeedsKeyframe(connection)
         emit(.connected(connection.description, path: connection.path))
     }
 
     func viewerNeedsKeyframe(_ connection: ViewerConnection) {
         let encoding = connection.plan.target
+        let isFirst = connection.isOwedKeyframe || connection.lacksPicture
         guard connection.mayHave(.key, isShared: isShared(encoding), now: NetworkLoop.now()) else { return }
-        keyframe?(encoding, connection.lacksPicture)
+        keyframe?(encoding, isFirst)
     }
 
     /// More than one viewer gets this encoding, or is about to.
@@ -453,7 +454,7 @@ final class Broadcast: ViewerConnectionDelegate {
 
     func viewerIsBack(_ connection: ViewerConnection, after silence: MediaDuration) {
         updateWish()
-        keyframe?(connection.plan.target, true)
+        viewerNeedsKeyframe(connection)
         emit(.resumed(connection.description, path: connection.path, after: silence))
     }
 
@@ -521,10 +522,8 @@ extension OfferError {
         case .noBundle: OfferRefusal(.unprocessable, "The offer does not bundle its sections.")
         case .noRTCPMux: OfferRefusal(.unprocessable, "The offer has RTP and RTCP on different ports.")
         case .noCredentials: OfferRefusal(.unprocessable, "The offer has no ICE credentials.")
-        case .noFingerprint:
-            OfferRefusal(.unprocessable, "The offer has no SHA-256 fingerprint, or one that cannot be read.")
-        case .severalCertificates:
-            OfferRefusal(.unprocessable, "The offer has fingerprints of several certificates.")
+        case .noFingerprint: OfferRefusal(FingerprintError.missing)
+        case .severalCertificates: OfferRefusal(FingerprintError.ambiguous)
         case .wrongDTLSRole: OfferRefusal(.unprocessable, "The offer wants the host to start DTLS.")
         case .noDTLSRole: OfferRefusal(.unprocessable, "The offer has no a=setup: it has to say actpass, or active.")
         case .noMediaIdentification:

@@ -83,7 +83,7 @@ final class SecureTransport {
     struct Limits {
         /// nil: agents are not counted beyond this session.
         var pool: AgentPool?
-        var allowance: TransportAllowance?
+        var allowance: ViewerAllowance?
         var policy = CandidatePolicy(.loopback)
     }
 

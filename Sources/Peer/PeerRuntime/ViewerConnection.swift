@@ -35,7 +35,9 @@ final class ViewerConnection: SecureTransportDelegate {
     private var gate = FrameGate()
     private var holds = HoldMeter()
     private(set) var plan = ViewerPlan()
-    private var keyframes = KeyframeBudget()
+    private let allowance: ViewerAllowance
+    /// It is connected or back, and the key frame that it begins with was not granted yet.
+    private(set) var isOwedKeyframe = false
     private let loop: NetworkLoop
     private let transport: SecureTransport
     private let sender: MediaSender
@@ -63,7 +65,7 @@ final class ViewerConnection: SecureTransportDelegate {
 
     init(
         id: SessionID, viewer: Viewer, description: ViewerDescription, loop: NetworkLoop,
-        transport: SecureTransport, sender: MediaSender,
+        transport: SecureTransport, sender: MediaSender, allowance: ViewerAllowance,
         delegate: any ViewerConnectionDelegate
     ) {
         self.id = id
@@ -72,6 +74,7 @@ final class ViewerConnection: SecureTransportDelegate {
         self.loop = loop
         self.transport = transport
         self.sender = sender
+        self.allowance = allowance
         self.delegate = delegate
         opened = NetworkLoop.now()
         consent = Consent(patience: Self.patience, now: opened)
@@ -98,10 +101,16 @@ final class ViewerConnection: SecureTransportDelegate {
         return NetworkLoop.now() - connected < .seconds(3)
     }
 
-    /// Whether a frame that it asks for is made; a newcomer's always is, and so is one that this side owes it.
+    /// Whether a frame that it asks for is made; one that it needs because of what this side left out always is.
     /// - Parameter isShared: others get the same encoding, and would pay for it.
     func mayHave(_ frame: KeyframeBudget.Frame, isShared: Bool, now: MediaInstant) -> Bool {
-        sender.hasGap || keyframes.take(frame, isShared: isShared && !lacksPicture, now: now)
+        let hasLostFirst = lacksPicture && !isOwedKeyframe
+        guard
+            sender.hasGap
+                || allowance.keyframes.take(frame, isShared: isShared, lacksPicture: hasLostFirst, now: now)
+        else { return false }
+        isOwedKeyframe = false
+        return true
     }
 
     private var connected: MediaInstant?
@@ -327,7 +336,7 @@ final class ViewerConnection: SecureTransportDelegate {
                     EndReason(.connectionLost, "the viewer has gone: it hung up, and nothing comes from it any more"))
             }
             delegate?.viewerIsInterrupted(self)
-        case nil: break
+        case nil: if isReceiving, isOwedKeyframe { delegate?.viewerNeedsKeyframe(self) }
         }
         liveness.set(now + .milliseconds(250))
     }
@@ -348,7 +357,9 @@ final class ViewerConnection: SecureTransportDelegate {
     }
 
     private func noteConsent() {
-        if let silence = consent.heard(NetworkLoop.now()) { delegate?.viewerIsBack(self, after: silence) }
+        guard let silence = consent.heard(NetworkLoop.now()) else { return }
+        isOwedKeyframe = true
+        delegate?.viewerIsBack(self, after: silence)
     }
 
     // MARK: Ending
@@ -413,6 +424,7 @@ final class ViewerConnection: SecureTransportDelegate {
         isConnected = true
         connected = connected ?? NetworkLoop.now()
         noteConsent()
+        isOwedKeyframe = true
         delegate?.viewerIsConnected(self)
         pump()
     }

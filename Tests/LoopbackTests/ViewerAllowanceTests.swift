@@ -1,4 +1,5 @@
 import MediaCore
+import MediaEngine
 import SessionDescription
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 @testable import Signaling
 
 /// What bounds the ICE agents of a host and what viewers may make them do, without agents.
-@Suite struct TransportLimitTests {
+@Suite struct ViewerAllowanceTests {
     private let start = MediaInstant(nanoseconds: 5_000_000_000)
 
     private func viewer(_ certificate: UInt8, _ address: String = "192.0.2.1") -> Viewer {
@@ -26,6 +27,19 @@ import Testing
         #expect((25...33).contains(taken), "\(taken)")
         // Another viewer has its own.
         #expect(book.allowance(for: viewer(2), now: start + .seconds(60)).takeAgent(now: start + .seconds(60)))
+    }
+
+    @Test func aViewerThatJoinsAgainOwesTheKeyFramesOfItsFormerSessions() {
+        let book = AllowanceBook(now: start)
+        // A session each half second for a minute.
+        let granted = (0..<120).count { step in
+            let now = start + .milliseconds(step * 500)
+            return book.allowance(for: viewer(1), now: now).keyframes.take(.key, isShared: true, now: now)
+        }
+        #expect((9...12).contains(granted), "\(granted)")
+        let other = book.allowance(for: viewer(2), now: start + .seconds(60))
+        let isGranted = other.keyframes.take(.key, isShared: true, now: start + .seconds(60))
+        #expect(isGranted)
     }
 
     @Test func manyCertificatesOfOneAddressShareAnAllowance() {

@@ -1,4 +1,5 @@
 import MediaCore
+import MediaEngine
 import Signaling
 
 /// A bucket of tokens that refills with time, by the network loop's clock.
@@ -28,9 +29,9 @@ struct AllowanceBucket {
     mutating func isFull(now: MediaInstant) -> Bool { has(now: now) && level >= limit.burst }
 }
 
-/// What somebody who was let in may make this host do to others: ask its TURN servers for relays, and send connectivity checks
-/// to addresses that have proved nothing yet. Confined to the network loop.
-final class TransportAllowance {
+/// What somebody who was let in may make this host do to others: ask its TURN servers for relays, send connectivity checks
+/// to addresses that have proved nothing yet, and make key frames, which other viewers pay for. Confined to the network loop.
+final class ViewerAllowance {
     struct Limits: Sendable {
         /// ICE agents: sessions and restarts. Each asks every TURN server once from every address.
         var agents: AllowanceBucket.Limit
@@ -47,10 +48,12 @@ final class TransportAllowance {
 
     private var agents: AllowanceBucket
     private var candidates: AllowanceBucket
-    private let parent: TransportAllowance?
+    /// Of all its sessions: a viewer that joins again does not begin with nothing owed.
+    var keyframes = KeyframeBudget()
+    private let parent: ViewerAllowance?
 
     /// - Parameter parent: has to allow it as well.
-    init(_ limits: Limits, parent: TransportAllowance? = nil, now: MediaInstant) {
+    init(_ limits: Limits, parent: ViewerAllowance? = nil, now: MediaInstant) {
         agents = AllowanceBucket(limits.agents, now: now)
         candidates = AllowanceBucket(limits.candidates, now: now)
         self.parent = parent
@@ -62,7 +65,7 @@ final class TransportAllowance {
     /// Counts a candidate if it may be tried now.
     func takeCandidate(now: MediaInstant) -> Bool { take(\.candidates, now) }
 
-    private func take(_ kind: ReferenceWritableKeyPath<TransportAllowance, AllowanceBucket>, _ now: MediaInstant)
+    private func take(_ kind: ReferenceWritableKeyPath<ViewerAllowance, AllowanceBucket>, _ now: MediaInstant)
         -> Bool
     {
         guard self[keyPath: kind].has(now: now), parent?.take(kind, now) ?? true else { return false }
@@ -70,7 +73,9 @@ final class TransportAllowance {
         return true
     }
 
-    func isFull(now: MediaInstant) -> Bool { agents.isFull(now: now) && candidates.isFull(now: now) }
+    func isFull(now: MediaInstant) -> Bool {
+        agents.isFull(now: now) && candidates.isFull(now: now) && keyframes.owesNothing(now: now)
+    }
 }
 
 /// The allowances of all who came lately: a session that ends and is opened again gets what is left of the former one's.
@@ -85,25 +90,25 @@ final class AllowanceBook {
     }
 
     static let capacity = 2_048
-    private var allowances: [Key: TransportAllowance] = [:]
+    private var allowances: [Key: ViewerAllowance] = [:]
     /// Shared by those for whom there is no room.
-    private let overflow: TransportAllowance
+    private let overflow: ViewerAllowance
 
     var count: Int { allowances.count }
 
-    init(now: MediaInstant) { overflow = TransportAllowance(.address, now: now) }
+    init(now: MediaInstant) { overflow = ViewerAllowance(.address, now: now) }
 
-    func allowance(for viewer: Viewer, now: MediaInstant) -> TransportAllowance {
-        let address = find(.address(viewer.address), now) { TransportAllowance(.address, now: now) }
+    func allowance(for viewer: Viewer, now: MediaInstant) -> ViewerAllowance {
+        let address = find(.address(viewer.address), now) { ViewerAllowance(.address, now: now) }
         let key = viewer.identity.map { Key.identity($0) } ?? .certificate(viewer.fingerprint)
         return find(key, now) {
-            TransportAllowance(.viewer, parent: address, now: now)
+            ViewerAllowance(.viewer, parent: address, now: now)
         }
     }
 
     private func find(
-        _ key: Key, _ now: MediaInstant, _ make: () -> TransportAllowance
-    ) -> TransportAllowance {
+        _ key: Key, _ now: MediaInstant, _ make: () -> ViewerAllowance
+    ) -> ViewerAllowance {
         if let known = allowances[key] { return known }
         if allowances.count >= Self.capacity { allowances = allowances.filter { !$0.value.isFull(now: now) } }
         guard allowances.count < Self.capacity else { return overflow }
