@@ -152,7 +152,7 @@ struct JoinCommand: ParsableCommand {
     /// Until a key is pressed: a window that is gone says nothing.
     private func show(_ reason: EndReason, in window: PictureWindow) {
         let sentence = reason.sentence.prefix(1).uppercased() + reason.sentence.dropFirst() + "."
-        let lines = [sentence, reason.remedy, "", "Press a key to close."].filter { $0 != reason.remedy || !$0.isEmpty }
+        let lines = [sentence] + (reason.remedy.isEmpty ? [] : [reason.remedy, ""]) + ["Press a key to close."]
         Words.say("share: \(reason.sentence); press a key in the window to close it")
         _ = try? window.runUntilDismissed(lines.joined(separator: "\n"))
     }

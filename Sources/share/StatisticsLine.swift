@@ -33,14 +33,13 @@ struct StatisticsLine {
         if statistics.connected > 0 {
             parts.append("route " + (statistics.routes.isEmpty ? "-" : statistics.routes.joined(separator: " + ")))
         }
-        return "stats: " + parts.joined(separator: " | ")
+        return Self.text(parts)
     }
 
-    mutating func text(_ statistics: WatchStatistics, elapsed: Double) -> String {
-        "stats: " + lines(statistics, elapsed: elapsed).joined(separator: " | ")
-    }
+    /// In one line.
+    static func text(_ parts: [String]) -> String { "stats: " + parts.joined(separator: " | ") }
 
-    /// The same, a value a line.
+    /// A viewer's, a value a line.
     mutating func lines(_ statistics: WatchStatistics, elapsed: Double) -> [String] {
         let now = (
             statistics.decode.frames, statistics.bytesReceived, statistics.packetsReceived, statistics.packetsLost,

@@ -41,14 +41,14 @@ final class Watcher: Sendable {
         // At once, not with the next second.
         Task.detached { [self] in
             guard let session = session.with({ $0 }), let statistics = await session.statistics() else { return }
-            show(statistics, StatisticsLine(), elapsed: 0)
+            var line = StatisticsLine()
+            show(line.lines(statistics, elapsed: 0))
         }
     }
 
-    private func show(_ statistics: WatchStatistics, _ line: StatisticsLine, elapsed: Double) {
+    private func show(_ lines: [String]) {
         guard showsStatistics.with({ $0 }), let window = window.with({ $0 }) else { return }
-        var line = line
-        window.setStatistics(line.lines(statistics, elapsed: elapsed).joined(separator: "\n"))
+        window.setStatistics(lines.joined(separator: "\n"))
     }
 
     func setMuted(_ muted: Bool) { session.with { $0 }?.setMuted(muted) }
@@ -79,9 +79,9 @@ final class Watcher: Sendable {
                 else { continue }
                 if tells { tell(statistics) }
                 let now = seconds(ContinuousClock.now - begin)
-                show(statistics, line, elapsed: now)
-                let text = line.text(statistics, elapsed: now)
-                if tellsStatistics { Words.say(text) }
+                let lines = line.lines(statistics, elapsed: now)
+                show(lines)
+                if tellsStatistics { Words.say(StatisticsLine.text(lines)) }
             }
         }
     }

@@ -62,18 +62,7 @@ import VPXCodec
         var second = stage.viewer
         if !isSameVisit { second.visit = .random() }
         let viewers = [("first", stage.viewer), ("second", second)]
-        let refused = Monitor<[String]>([])
-        await stage.core.finish { [servers] broadcast, done in
-            broadcast.servers = servers
-            for (name, viewer) in viewers {
-                broadcast.open(offer: stage.offer, viewer: viewer, words: "") { result in
-                    if case .failure = result { refused.change { $0.append(name) } }
-                }
-            }
-            #expect(refused.with { $0 } == [isSameVisit ? "first" : "second"])
-            broadcast.end(done)
-        }
-        stage.loop.stop()
+        await expectRefusals(of: viewers, at: stage, [isSameVisit ? "first" : "second"])
     }
 
     /// There is room for one. Whoever names the fingerprint of another viewer's certificate, with a key of its own, gets no place
@@ -88,6 +77,13 @@ import VPXCodec
             fingerprint: viewer.fingerprint, key: victim == .browser ? [4] + Array(repeating: 1, count: 64) : nil)
         claim.identity = ViewerIdentity(fingerprint: viewer.fingerprint, key: [4] + Array(repeating: 2, count: 64))
         let viewers = [("victim", viewer), ("claim", claim)]
+        await expectRefusals(of: viewers, at: stage, ["claim"])
+    }
+
+    /// All of them open a session, one after the other; then it ends.
+    private func expectRefusals(of viewers: [(name: String, viewer: Viewer)], at stage: Stage, _ expected: [String])
+        async
+    {
         let refused = Monitor<[String]>([])
         await stage.core.finish { [servers] broadcast, done in
             broadcast.servers = servers
@@ -96,7 +92,7 @@ import VPXCodec
                     if case .failure = result { refused.change { $0.append(name) } }
                 }
             }
-            #expect(refused.with { $0 } == ["claim"])
+            #expect(refused.with { $0 } == expected)
             broadcast.end(done)
         }
         stage.loop.stop()

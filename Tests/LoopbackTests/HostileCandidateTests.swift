@@ -32,11 +32,7 @@ struct HostileCandidateTests {
         let identity = try Identity.ephemeral()
         let fingerprint = identity.fingerprint
         let client = try SignalingClient(link: link)
-        let ticket = try await client.knock(name: "hostile", identity: identity)
-        guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
-            Issue.record("not accepted")
-            return
-        }
+        let token = try await admissionToken(for: identity, named: "hostile", from: client)
         let credentials = try #require(
             ICECredentials(usernameFragment: "hostile1", password: String(repeating: "h", count: 24)))
         let offer = viewerOffer(

@@ -81,8 +81,7 @@ private struct HostileViewer {
     static func join(_ client: SignalingClient, _ link: Link) async throws -> HostileViewer {
         let identity = try Identity.ephemeral()
         let fingerprint = try #require(Fingerprint(sha256: identity.fingerprint))
-        let ticket = try await client.knock(name: "hostile", identity: identity)
-        guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else { throw NotAccepted() }
+        let token = try await admissionToken(for: identity, named: "hostile", from: client)
         let loop = NetworkLoop(name: "hostile")
         let sent = Monitor(0)
         let gathered = Monitor(false)
@@ -106,8 +105,6 @@ private struct HostileViewer {
         await core.finish { core, done in core.map { $0.close(done) } ?? done() }
         loop.stop()
     }
-
-    private struct NotAccepted: Error {}
 
     /// Confined to the loop.
     private final class Core: SecureTransportDelegate {

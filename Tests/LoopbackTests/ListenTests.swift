@@ -34,11 +34,7 @@ struct ListenTests {
         let identity = try Identity.ephemeral()
         let fingerprint = identity.fingerprint
         let client = try SignalingClient(link: link)
-        let ticket = try await client.knock(name: "local", identity: identity)
-        guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
-            Issue.record("not accepted")
-            return
-        }
+        let token = try await admissionToken(for: identity, named: "local", from: client)
         let credentials = try #require(
             ICECredentials(usernameFragment: "local", password: String(repeating: "l", count: 24)))
         let offer = viewerOffer(

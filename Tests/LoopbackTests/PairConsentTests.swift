@@ -27,10 +27,7 @@ struct PairConsentTests {
         init(_ link: Link) async throws {
             let identity = try Identity.ephemeral()
             client = try SignalingClient(link: link)
-            let ticket = try await client.knock(name: "two addresses", identity: identity)
-            guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
-                throw SignalingError(.refused, "not accepted")
-            }
+            let token = try await admissionToken(for: identity, named: "two addresses", from: client)
             let (loop, expected) = (loop, link.fingerprint)
             let core = PeerRuntime.LoopBound(
                 loop,

@@ -42,20 +42,25 @@ import Testing
         }
     }
 
+    /// An admitted viewer that has asked for more than both kernels' buffers hold, and reads no more.
+    private func reader(of stage: Stage) async throws -> RawConnection {
+        var token = ""
+        try await Wire.with(stage.link) { wire in token = try await wire.token(randomFingerprint()) }
+        let raw = try await RawConnection.open(stage.link)
+        let request = "GET /_/page.js HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n"
+        raw.send(request)
+        _ = await raw.read(until: "\r\n\r\n")
+        try await raw.channel.setOption(.autoRead, value: false).get()
+        raw.send(String(repeating: request, count: 1_000))
+        return raw
+    }
+
     @Test func answersThatAreNotReadAreGivenUp() async throws {
         try await Stage.with(configure: {
             $0.stallTimeout = .milliseconds(200)
             $0.limits.requestBurst = 2_000
         }) { stage in
-            var token = ""
-            try await Wire.with(stage.link) { wire in token = try await wire.token(randomFingerprint()) }
-            let raw = try await RawConnection.open(stage.link)
-            let request = "GET /_/page.js HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n"
-            raw.send(request)
-            _ = await raw.read(until: "\r\n\r\n")
-            try await raw.channel.setOption(.autoRead, value: false).get()
-            // More than both kernels' buffers hold.
-            raw.send(String(repeating: request, count: 1_000))
+            let raw = try await reader(of: stage)
             try await until { stage.server.statistics.writesTimedOut == 1 }
             try? await raw.channel.close()
         }
@@ -66,14 +71,7 @@ import Testing
             $0.writeTimeout = .milliseconds(200)
             $0.limits.requestBurst = 2_000
         }) { stage in
-            var token = ""
-            try await Wire.with(stage.link) { wire in token = try await wire.token(randomFingerprint()) }
-            let raw = try await RawConnection.open(stage.link)
-            let request = "GET /_/page.js HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n"
-            raw.send(request)
-            _ = await raw.read(until: "\r\n\r\n")
-            try await raw.channel.setOption(.autoRead, value: false).get()
-            raw.send(String(repeating: request, count: 1_000))
+            let raw = try await reader(of: stage)
             // A record now and then, which a limit on standstill alone would let pass.
             while stage.server.statistics.writesTimedOut == 0 {
                 raw.channel.read()

@@ -136,15 +136,13 @@ extension ICEAgent {
         guard isOpen, let socket, socket.isOpen, var source = consent.source, now - source.seen < .seconds(1),
             source.checked.map({ now - $0 >= Self.sourceCheckInterval }) ?? true
         else { return }
-        if source.number == nil {
-            consent.newest &+= 1
-            source.number = consent.newest
-        }
+        if source.number == nil { consent.newest &+= 1 }
+        let number = source.number ?? consent.newest
+        source.number = number
         source.checked = now
         consent.source = source
-        let number = consent.newest
         withUnsafePointer(to: source.address) {
-            consent.checks?.send(to: $0, through: source.descriptor, number: source.number ?? number)
+            consent.checks?.send(to: $0, through: source.descriptor, number: number)
         }
     }
 }

@@ -10,8 +10,6 @@ struct WindowOverlay: Equatable {
     var statistics: String?
     /// At the top right.
     var isMute = false
-
-    var isEmpty: Bool { status == nil && statistics == nil && !isMute }
 }
 
 /// Makes boxes of an overlay, and keeps them while it stays as it is. Main thread.

@@ -17,8 +17,8 @@ extension MediaSender {
                 handle(packet, now)
             } catch {
                 counters.malformedControl &+= 1
-                hasMore = error.reason != .truncated && error.reason != .version && error.reason != .rtcpLength
-                hasMore = spend(ControlBudget.packet, now) && hasMore
+                let isDelimited = error.reason != .truncated && error.reason != .version && error.reason != .rtcpLength
+                hasMore = spend(ControlBudget.packet, now) && isDelimited
             }
         }
     }

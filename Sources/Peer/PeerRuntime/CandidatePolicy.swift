@@ -18,10 +18,10 @@ struct CandidatePolicy: Sendable {
     }
 
     /// - Parameters:
-    ///   - text: numeric, without port.
+    ///   - text: numeric, without port; or a name, of which `localhost` alone is known.
     ///   - own: this machine's addresses.
     static func place(of text: String, own: [String]) -> Place {
-        guard let address = IPAddress(text) else { return .elsewhere }
+        guard let address = IPAddress(text) else { return text == "localhost" ? .loopback : .elsewhere }
         if address.isLoopback { return .loopback }
         if own.contains(where: { IPAddress($0) == address }) { return .thisMachine }
         return address.isLinkLocal ? .link : .elsewhere

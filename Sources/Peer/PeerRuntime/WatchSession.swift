@@ -137,14 +137,13 @@ public final class WatchSession: Sendable {
         let own = SecureTransport.Identity(
             certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER)
         let expected = link.fingerprint
-        let loopback = isLocal(link.host)
         let relaysOnly = usesOnlyRelays
         let place = CandidatePolicy.place(of: link.host, own: ICEAgent.machineAddresses())
-        let policy = CandidatePolicy(loopback ? .loopback : place)
         if let failure = await core.ifRunning({
             $0.prepare(
-                own, expected: expected, includesLoopback: loopback, servers: addresses, usesOnlyRelays: relaysOnly,
-                policy: policy)
+                own, expected: expected, includesLoopback: place == .loopback, servers: addresses,
+                usesOnlyRelays: relaysOnly,
+                policy: CandidatePolicy(place))
         }) ?? nil {
             throw failure
         }
@@ -242,7 +241,6 @@ public final class WatchSession: Sendable {
         }
     }
 
-    private func isLocal(_ host: String) -> Bool { host == "localhost" || host.hasPrefix("127.") || host == "::1" }
 }
 
 /// One reason, settled once.

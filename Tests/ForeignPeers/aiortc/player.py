@@ -1,55 +1,17 @@
 """A WHEP player made of aiortc. Options, files and report: see ../README.md."""
 
-import argparse
 import asyncio
 import json
-import ssl
+import os
+import sys
 import time
-import urllib.parse
-import urllib.request
 
 from aiortc import RTCBundlePolicy, RTCConfiguration, RTCPeerConnection, RTCRtpReceiver, RTCSessionDescription
 from aiortc.codecs import vpx
 from aiortc.rtcrtpreceiver import RTCRtpReceiver as Receiver
 
-
-def parse():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--url", required=True)
-    parser.add_argument("--token", required=True)
-    parser.add_argument("--folder", required=True)
-    parser.add_argument("--media", default="video,audio")
-    parser.add_argument("--seconds", type=float, default=4)
-    parser.add_argument("--skip", type=float, default=0)
-    parser.add_argument("--no-rtx", action="store_true")
-    parser.add_argument("--trickle", action="store_true")
-    return parser.parse_args()
-
-
-class HTTP:
-    """The host's certificate is its own, and a player with the token has nothing to check it against."""
-
-    def __init__(self, url, token):
-        self.url, self.token = url, token
-        context = ssl.create_default_context()
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        self.opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
-
-    async def ask(self, method, url, body=None, **headers):
-        headers["Authorization"] = f"Bearer {self.token}"
-        request = urllib.request.Request(
-            urllib.parse.urljoin(self.url, url), data=body.encode() if body else None, method=method,
-            headers={key.replace("_", "-"): value for key, value in headers.items()})
-
-        def run():
-            try:
-                with self.opener.open(request, timeout=10) as answer:
-                    return answer.status, answer.headers, answer.read().decode()
-            except urllib.error.HTTPError as error:
-                return error.code, error.headers, error.read().decode()
-
-        return await asyncio.to_thread(run)
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), os.pardir))
+import whep
 
 
 class Report:
@@ -138,7 +100,7 @@ def read(stats, key, kind=None):
 
 
 async def main():
-    options = parse()
+    options = whep.options().parse_args()
     report = Report(options)
     report.count()
     kinds = options.media.split(",")
@@ -175,9 +137,10 @@ async def main():
     fragment = None
     if options.trickle:
         offer, fragment = without_candidates(offer)
-    http = HTTP(options.url, options.token)
+    http = whep.HTTP(options.url, options.token)
     result = {"peer": "aiortc", "connected": False, "offer": offer}
-    status, headers, answer = await http.ask("POST", options.url, offer, Content_Type="application/sdp")
+    status, headers, answer = await asyncio.to_thread(
+        http.ask, "POST", options.url, offer, Content_Type="application/sdp")
     result.update(status=status, answer=answer)
     if status == 201:
         try:
@@ -185,7 +148,8 @@ async def main():
         except Exception as error:
             result["error"] = repr(error)
         if fragment:
-            patched, _, _ = await http.ask(
+            patched, _, _ = await asyncio.to_thread(
+                http.ask,
                 "PATCH", headers["Location"], fragment, Content_Type="application/trickle-ice-sdpfrag",
                 If_Match=headers["ETag"])
             result["patched"] = patched
@@ -214,7 +178,7 @@ async def main():
         report.save()
         result["size"] = report.size
         result["sounds"] = len(report.sounds)
-        await http.ask("DELETE", headers["Location"])
+        await asyncio.to_thread(http.ask, "DELETE", headers["Location"])
     await peer.close()
     for task in tasks:
         task.cancel()

@@ -1,12 +1,9 @@
 """A WHEP player made of GStreamer's webrtcbin. Options, files and report: see ../README.md."""
 
-import argparse
 import json
-import ssl
+import os
+import sys
 import time
-import urllib.error
-import urllib.parse
-import urllib.request
 
 import gi
 
@@ -15,22 +12,17 @@ gi.require_version("GstSdp", "1.0")
 gi.require_version("GstWebRTC", "1.0")
 from gi.repository import GLib, Gst, GstSdp, GstWebRTC
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), os.pardir))
+import whep
+
 TRANSPORT_SEQUENCE = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
 FRAGMENT = "application/trickle-ice-sdpfrag"
 
 
 def parse():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--url", required=True)
-    parser.add_argument("--token", required=True)
-    parser.add_argument("--folder", required=True)
-    parser.add_argument("--media", default="video,audio")
-    parser.add_argument("--seconds", type=float, default=4)
-    parser.add_argument("--skip", type=float, default=0)
-    parser.add_argument("--no-rtx", action="store_true")
+    parser = whep.options()
     parser.add_argument("--nack", action="store_true")
     parser.add_argument("--feedback", default="default")
-    parser.add_argument("--trickle", action="store_true")
     return parser.parse_args()
 
 
@@ -53,23 +45,7 @@ def without_rtx(sdp):
 
 options = parse()
 Gst.init(None)
-# The host's certificate is its own, and a player with the token has nothing to check it against.
-context = ssl.create_default_context()
-context.check_hostname = False
-context.verify_mode = ssl.CERT_NONE
-opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=context))
-
-
-def ask(method, url, body=None, **headers):
-    headers["Authorization"] = f"Bearer {options.token}"
-    request = urllib.request.Request(
-        urllib.parse.urljoin(options.url, url), data=body.encode() if body else None, method=method,
-        headers={key.replace("_", "-"): value for key, value in headers.items()})
-    try:
-        with opener.open(request, timeout=10) as answer:
-            return answer.status, answer.headers, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.headers, error.read().decode()
+http = whep.HTTP(options.url, options.token)
 
 
 class Player:
@@ -155,7 +131,7 @@ class Player:
         text = text or self.webrtc.get_property("local-description").sdp.as_text()
         if options.no_rtx:
             text = without_rtx(text)
-        status, headers, answer = ask("POST", options.url, text, Content_Type="application/sdp")
+        status, headers, answer = http.ask("POST", options.url, text, Content_Type="application/sdp")
         self.result.update(offer=text, status=status, answer=answer)
         if status != 201:
             return self.finish()
@@ -186,7 +162,7 @@ class Player:
 
         fragment = [first("ice-ufrag"), first("ice-pwd"), "m=video 9 UDP/TLS/RTP/SAVPF 96", first("mid")]
         fragment += ["a=end-of-candidates" if each is None else "a=" + each for each in waiting]
-        self.result["patched"], _, _ = ask(
+        self.result["patched"], _, _ = http.ask(
             "PATCH", self.session["Location"], "\r\n".join(fragment) + "\r\n", Content_Type=FRAGMENT,
             If_Match=self.session["ETag"])
 
@@ -250,7 +226,7 @@ class Player:
             with open(f"{options.folder}/sound-{index}.pcm", "wb") as file:
                 file.write(sound[-400_000:])
         if self.session:
-            ask("DELETE", self.session["Location"])
+            http.ask("DELETE", self.session["Location"])
         self.session = None
         self.loop.quit()
 

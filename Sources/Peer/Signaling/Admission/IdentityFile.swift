@@ -91,28 +91,14 @@ private enum IdentityFile {
 
     /// - Returns: false if another process was faster.
     static func publish(_ identity: Identity, at path: String) throws(IdentityError) -> Bool {
-        var template = Array((path + ".XXXXXX").utf8CString)
-        let file = template.withUnsafeMutableBufferPointer { $0.baseAddress.map { mkstemp($0) } ?? -1 }
-        guard file >= 0 else { throw IdentityError(.file, "cannot write next to \(path): \(reason())") }
-        let temporary = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        defer {
-            close(file)
-            unlink(temporary)
+        do throws(PrivateFile.Failure) {
+            try PrivateFile.write(
+                identity.certificatePEM + "\n" + identity.privateKeyPEM + "\n", to: path, .new)
+            return true
+        } catch {
+            if error.code == EEXIST { return false }
+            throw IdentityError(.file, error.description)
         }
-        let text = Array((identity.certificatePEM + "\n" + identity.privateKeyPEM + "\n").utf8)
-        var written = 0
-        while written < text.count {
-            let count = text[written...].withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw IdentityError(.file, "cannot write \(path): \(reason())") }
-            written += count
-        }
-        guard fchmod(file, 0o600) == 0, fsync(file) == 0 else {
-            throw IdentityError(.file, "cannot write \(path): \(reason())")
-        }
-        if link(temporary, path) == 0 { return true }
-        if errno == EEXIST { return false }
-        throw IdentityError(.file, "cannot write \(path): \(reason())")
     }
 
     private static func reason() -> String { String(cString: strerror(errno)) }

@@ -137,30 +137,12 @@ public struct KnownViewers: Sendable {
         try replace(with: lines.map { $0 + "\n" }.joined())
     }
 
-    /// A new file with mode 0600, which is whole on the disk before it takes the old one's place.
     private func replace(with text: String) throws(KnownViewersError) {
-        var template = Array((path + ".XXXXXX").utf8CString)
-        // mkstemp creates with O_EXCL and mode 0600.
-        let file = template.withUnsafeMutableBufferPointer { $0.baseAddress.map { mkstemp($0) } ?? -1 }
-        guard file >= 0 else { throw failure("cannot write next to \(path)") }
-        let temporary = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        var isInPlace = false
-        defer {
-            close(file)
-            if !isInPlace { unlink(temporary) }
+        do throws(PrivateFile.Failure) {
+            try PrivateFile.write(text, to: path, .replacing)
+        } catch {
+            throw KnownViewersError(description: error.description)
         }
-        let bytes = Array(text.utf8)
-        var written = 0
-        while written < bytes.count {
-            let count = bytes[written...].withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw failure("cannot write \(path)") }
-            written += count
-        }
-        guard fchmod(file, 0o600) == 0, fsync(file) == 0, rename(temporary, path) == 0 else {
-            throw failure("cannot write \(path)")
-        }
-        isInPlace = true
         let directory = open(String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.endIndex)), O_RDONLY | O_CLOEXEC)
         guard directory >= 0 else { return }
         fsync(directory)

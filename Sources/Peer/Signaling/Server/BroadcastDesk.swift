@@ -1,3 +1,5 @@
+public import SessionDescription
+
 /// The host as its signalling server sees it: who may come in, and what answers an offer.
 ///
 /// Called from any thread, several calls at a time. The server has checked proofs, signatures, tokens and limits before it calls.
@@ -170,5 +172,14 @@ public struct OfferRefusal: Error, Sendable {
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail
+    }
+
+    /// An offer that does not name one certificate.
+    public init(_ error: FingerprintError) {
+        switch error {
+        case .missing:
+            self.init(.unprocessable, "The offer has no SHA-256 fingerprint, or one that cannot be read.")
+        case .ambiguous: self.init(.unprocessable, "The offer has fingerprints of several certificates.")
+        }
     }
 }

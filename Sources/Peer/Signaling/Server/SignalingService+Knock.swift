@@ -157,11 +157,6 @@ extension SignalingService {
         return try? JSONDecoder().decode(type, from: Data(call.body.readableBytesView))
     }
 
-    private func malformed(_ what: String) -> Reply {
-        count { $0.malformed += 1 }
-        return Reply(problem: .malformed, .badRequest, what)
-    }
-
     /// To a wrong proof or signature: counted and held back.
     private func wrong(_ call: Call, _ problem: Problem, _ what: String) async -> Reply {
         count { $0.wrongProofs += 1 }

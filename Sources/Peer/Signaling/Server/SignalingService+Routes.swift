@@ -39,12 +39,10 @@ extension SignalingService {
         }
         // RFC 9112 section 3.2. hummingbird takes the first one out of the headers.
         guard let host = request.head.authority, request.headers[Header.host] == nil else {
-            count { $0.malformed += 1 }
-            return Reply(problem: .malformed, .badRequest, "a request has exactly one Host header")
+            return malformed("a request has exactly one Host header")
         }
         guard !host.isEmpty, host.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "/") }) else {
-            count { $0.malformed += 1 }
-            return Reply(problem: .malformed, .badRequest, "the Host header is no host and port")
+            return malformed("the Host header is no host and port")
         }
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > configuration.bodyLimit {
             return tooLarge
@@ -60,6 +58,11 @@ extension SignalingService {
             return true
         }
         return call.path.dropFirst().first == "knock" && reply.status.kind == .successful
+    }
+
+    func malformed(_ what: String) -> Reply {
+        count { $0.malformed += 1 }
+        return Reply(problem: .malformed, .badRequest, what)
     }
 
     private var tooLarge: Reply {

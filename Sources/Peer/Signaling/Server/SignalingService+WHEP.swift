@@ -90,11 +90,7 @@ extension SignalingService {
         do throws(FingerprintError) {
             return try CertificateFingerprints(of: description).sha256.bytes
         } catch {
-            throw switch error {
-            case .missing:
-                OfferRefusal(.unprocessable, "The offer has no SHA-256 fingerprint, or one that cannot be read.")
-            case .ambiguous: OfferRefusal(.unprocessable, "The offer has fingerprints of several certificates.")
-            }
+            throw OfferRefusal(error)
         }
     }
 
