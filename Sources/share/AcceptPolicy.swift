@@ -8,7 +8,7 @@ enum AcceptChoice: String, ExpressibleByArgument, CaseIterable {
 }
 
 /// Answers knocks: from memory, by the terminal, or with yes.
-actor Doorkeeper {
+actor AdmissionPolicy {
     private let choice: AcceptChoice
     private let known: KnownViewers
     private let prompt: Prompt

@@ -98,7 +98,7 @@ struct DoctorCommand: ParsableCommand {
 
     private func checkServers(_ servers: [ICEServer]) -> [Finding] {
         guard !servers.isEmpty else { return [] }
-        let paths = PathServers(servers)
+        let paths = ICEServerResolver(servers)
         return blocking { await paths.findings() }.map { url, finding in
             Finding(
                 subject: url.hasPrefix("stun") ? "stun" : "turn", what: "\(url) \(finding.words)",
@@ -130,7 +130,7 @@ struct DoctorCommand: ParsableCommand {
         let wayland = ProcessInfo.processInfo.environment["WAYLAND_DISPLAY"] ?? ""
         if display != nil || wayland.isEmpty { setenv("SDL_VIDEODRIVER", "x11", 1) }
         do throws(SourceFailure) {
-            try PictureWindow.checkDisplay()
+            try VideoWindow.checkDisplay()
             return Finding(subject: "window", what: "display \(name)")
         } catch {
             return Finding(subject: "window", what: error.message, isGood: false, remedy: error.remedy)
@@ -139,7 +139,7 @@ struct DoctorCommand: ParsableCommand {
 
     private func checkSound() -> Finding {
         do throws(SourceFailure) {
-            let sound = SystemSound()
+            let sound = SystemAudio()
             try sound.start(handler: { _, _ in }, ended: { _ in })
             defer { sound.stop() }
             return Finding(subject: "sound", what: sound.summary)
@@ -164,7 +164,7 @@ struct DoctorCommand: ParsableCommand {
 
     private func checkCodecs() -> Finding {
         do {
-            let canvas = I420Canvas(PixelSize(width: 64, height: 64))
+            let canvas = I420Buffer(PixelSize(width: 64, height: 64))
             let encoder = VP8Encoder()
             let frame = try encoder.encode(
                 canvas, changed: BlockMap(canvas.size, filled: true), at: MediaInstant(nanoseconds: 1),

@@ -143,12 +143,12 @@ struct HostCommand: ParsableCommand {
 
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.tell($0) })
-        let door = Doorkeeper(accept, known: KnownViewers(), prompt: prompt)
+        let door = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
         let session: HostSession
         var settings = HostSession.Configuration(
             listenHost: place.host, listenPort: place.port, linkHost: place.linkHost,
             fixedToken: fixedToken?.token, framesPerSecond: fps, maximumBitrate: .kilobits(bitrate),
-            mood: mode == .text ? .text : mode == .motion ? .motion : nil, name: name)
+            contentHint: mode == .text ? .text : mode == .motion ? .motion : nil, name: name)
         settings.iceServers = servers
         settings.usesUPnP = upnp
         settings.usesOnlyRelays = paths.relayOnly
@@ -228,7 +228,7 @@ struct HostCommand: ParsableCommand {
         let screen: any ScreenSource
         switch source {
         case .test:
-            screen = TestPicture()
+            screen = TestVideoSource()
             if audio == .system { sound.append(input("system", TestTone(), isVoice: false)) }
         case .screen:
             do throws(SourceFailure) {
@@ -236,7 +236,7 @@ struct HostCommand: ParsableCommand {
             } catch {
                 throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
             }
-            if audio == .system { sound.append(input("system", SystemSound(), isVoice: false)) }
+            if audio == .system { sound.append(input("system", SystemAudio(), isVoice: false)) }
         }
         if let mic { sound.append(input("microphone", Microphone(source: mic.isEmpty ? nil : mic), isVoice: true)) }
         return (screen, sound)

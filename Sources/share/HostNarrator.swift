@@ -48,7 +48,7 @@ enum HostNarrator {
                     "code": .string(reason.code.rawValue),
                     "viewers": .integer(viewers),
                 ])
-            if reason != .cameAgain { Words.say("share: \(title(who)) has gone: \(reason.sentence)") }
+            if reason != .replaced { Words.say("share: \(title(who)) has gone: \(reason.sentence)") }
             if !reason.remedy.isEmpty { Words.say("       \(reason.remedy)") }
         case .warning(let sentence): Words.say("share: \(sentence)")
         case .ended: break

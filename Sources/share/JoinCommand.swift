@@ -77,7 +77,7 @@ struct JoinCommand: ParsableCommand {
         let watcher = Watcher(output: output, snapshot: snapshot != nil, tellsStatistics: stats)
         Signals.handle { watcher.interrupt(EndReason(.stopped, "ended by \($0)")) }
         let identity = try makeIdentity()
-        var window: PictureWindow?
+        var window: VideoWindow?
         var isMirror = false
         if !headless {
             isMirror = CaptureMark.isPresent(link.id.text, display: nil)
@@ -90,7 +90,7 @@ struct JoinCommand: ParsableCommand {
             // SDL would try Wayland first, and complain of what is not there.
             if environment["WAYLAND_DISPLAY"]?.isEmpty != false { setenv("SDL_VIDEODRIVER", "x11", 0) }
             do throws(SourceFailure) {
-                window = try PictureWindow(
+                window = try VideoWindow(
                     title: "\(link.authority) - share", converter: YUVConverter(), startsFullscreen: fullscreen,
                     startsMute: mute || isMirror, onMute: { muted in watcher.setMuted(muted) },
                     onStatistics: { isShown in watcher.showStatistics(isShown) })
@@ -99,7 +99,7 @@ struct JoinCommand: ParsableCommand {
                     sentence: error.message, remedy: Self.withoutWindow, status: .noDisplay)
             }
         }
-        let sink = PictureFork(window: isMirror ? nil : window, keeper: watcher.keeper)
+        let sink = VideoSinkFork(window: isMirror ? nil : window, keeper: watcher.keeper)
         let session = WatchSession(
             link: link, identity: identity, name: name ?? NSUserName(), servers: servers,
             usesOnlyRelays: paths.relayOnly,
@@ -141,7 +141,7 @@ struct JoinCommand: ParsableCommand {
 
     private static let withoutWindow = "Watch with --headless --snapshot FILE.png, or open the link in a browser."
 
-    private func run(_ window: PictureWindow) -> EndReason {
+    private func run(_ window: VideoWindow) -> EndReason {
         do throws(SourceFailure) {
             return EndReason(.stopped, try window.run() == .closedByUser ? "you left" : "the session is over")
         } catch {
@@ -150,7 +150,7 @@ struct JoinCommand: ParsableCommand {
     }
 
     /// Until a key is pressed: a window that is gone says nothing.
-    private func show(_ reason: EndReason, in window: PictureWindow) {
+    private func show(_ reason: EndReason, in window: VideoWindow) {
         let sentence = reason.sentence.prefix(1).uppercased() + reason.sentence.dropFirst() + "."
         let lines = [sentence] + (reason.remedy.isEmpty ? [] : [reason.remedy, ""]) + ["Press a key to close."]
         Words.say("share: \(reason.sentence); press a key in the window to close it")
@@ -179,7 +179,7 @@ struct JoinCommand: ParsableCommand {
     }
 
     /// - Returns: false if no picture came; nothing is written then.
-    private func save(_ keeper: PictureKeeper, to file: String) throws -> Bool {
+    private func save(_ keeper: LatestFrameKeeper, to file: String) throws -> Bool {
         do {
             return try keeper.save(to: file)
         } catch let failure as PictureFileFailure {

@@ -15,7 +15,7 @@ struct DataOutput: Sendable {
         ]
         if !reason.remedy.isEmpty { fields.append(("remedy", .string(reason.remedy))) }
         if let route = reason.route {
-            func list(_ places: [RouteReport.Place]) -> JSONValue {
+            func list(_ places: [ConnectivityReport.Place]) -> JSONValue {
                 .list(
                     places.map {
                         .object(["kind": .string($0.kind), "address": .string($0.address), "port": .integer($0.port)])

@@ -12,9 +12,9 @@ struct PaintCommand: ParsableCommand {
 
     func run() throws {
         let stopped = Monitor(false)
-        let window: PictureWindow
+        let window: VideoWindow
         do throws(SourceFailure) {
-            window = try PictureWindow(title: "share demo", converter: YUVConverter())
+            window = try VideoWindow(title: "share demo", converter: YUVConverter())
         } catch {
             throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay).say()
         }
@@ -23,8 +23,8 @@ struct PaintCommand: ParsableCommand {
             window.stop()
         }
         let painter = NamedThread("paint") {
-            let picture = TestPicture()
-            let canvas = I420Canvas(picture.size)
+            let picture = TestVideoSource()
+            let canvas = I420Buffer(picture.size)
             var changed = BlockMap(picture.size, filled: true)
             while stopped.with({ !$0 }) {
                 _ = picture.wait(until: nil)

@@ -7,21 +7,21 @@ import WindowPlayout
 
 /// Runs a watch session for a command and tells of it.
 final class Watcher: Sendable {
-    let keeper: PictureKeeper
+    let keeper: LatestFrameKeeper
     private let output: DataOutput
     private let tellsStatistics: Bool
     private let ending = Monitor<EndReason?>(nil)
     private let session = Monitor<WatchSession?>(nil)
     private let result = Monitor<EndReason?>(nil)
     private let hasPicture = Monitor(false)
-    private let window = Monitor<PictureWindow?>(nil)
+    private let window = Monitor<VideoWindow?>(nil)
     /// The window shows statistics.
     private let showsStatistics = Monitor(false)
 
     init(output: DataOutput, snapshot: Bool, tellsStatistics: Bool) {
         self.output = output
         self.tellsStatistics = tellsStatistics
-        keeper = PictureKeeper(isNeeded: snapshot)
+        keeper = LatestFrameKeeper(isNeeded: snapshot)
     }
 
     func end(_ reason: EndReason) {
@@ -53,7 +53,7 @@ final class Watcher: Sendable {
 
     func setMuted(_ muted: Bool) { session.with { $0 }?.setMuted(muted) }
 
-    func start(_ session: WatchSession, window: PictureWindow?, duration: Double?) {
+    func start(_ session: WatchSession, window: VideoWindow?, duration: Double?) {
         self.window.with { $0 = window }
         self.session.with { $0 = session }
         if let reason = ending.with({ $0 }) { session.leave(reason) }
@@ -95,7 +95,7 @@ final class Watcher: Sendable {
     func finish() -> EndReason { result.wait { $0 } }
 
     /// - Parameter isMirror: the window is on the display that is shared, and shows no pictures.
-    func tell(_ event: WatchEvent, window: PictureWindow?, isMirror: Bool = false) {
+    func tell(_ event: WatchEvent, window: VideoWindow?, isMirror: Bool = false) {
         switch event {
         case .knocking(let words):
             output.event("knock", ["words": .string(words)])
@@ -158,17 +158,17 @@ final class Watcher: Sendable {
 
 /// Keeps a copy of the last picture.
 // SAFETY: the canvas is touched only while the Monitor is held.
-final class PictureKeeper: @unchecked Sendable {
+final class LatestFrameKeeper: @unchecked Sendable {
     private let isNeeded: Bool
-    private let last = Monitor<I420Canvas?>(nil)
+    private let last = Monitor<I420Buffer?>(nil)
     private let converter = YUVConverter()
 
     init(isNeeded: Bool) { self.isNeeded = isNeeded }
 
-    func keep(_ picture: I420Picture) {
+    func keep(_ picture: I420Frame) {
         guard isNeeded, picture.size == picture.size.even, picture.size.width > 0 else { return }
         last.with { canvas in
-            let target = canvas?.size == picture.size ? canvas ?? I420Canvas(picture.size) : I420Canvas(picture.size)
+            let target = canvas?.size == picture.size ? canvas ?? I420Buffer(picture.size) : I420Buffer(picture.size)
             converter.copy(PixelRect(picture.size), of: picture, to: target)
             canvas = target
         }
@@ -188,16 +188,16 @@ final class PictureKeeper: @unchecked Sendable {
 }
 
 /// Shows pictures in the window, if there is one, and keeps the last.
-final class PictureFork: PictureSink {
-    private let window: PictureWindow?
-    private let keeper: PictureKeeper
+final class VideoSinkFork: VideoSink {
+    private let window: VideoWindow?
+    private let keeper: LatestFrameKeeper
 
-    init(window: PictureWindow?, keeper: PictureKeeper) {
+    init(window: VideoWindow?, keeper: LatestFrameKeeper) {
         self.window = window
         self.keeper = keeper
     }
 
-    func show(_ picture: I420Picture) {
+    func show(_ picture: I420Frame) {
         window?.show(picture)
         keeper.keep(picture)
     }

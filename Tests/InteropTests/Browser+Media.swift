@@ -31,7 +31,7 @@ extension Browser {
     }
 
     /// What the next picture shows that the page's video presents.
-    func pattern(_ size: PixelSize = TestPicture.defaultSize) async throws -> ShownPattern {
+    func pattern(_ size: PixelSize = TestVideoSource.defaultSize) async throws -> ShownPattern {
         let pattern = TestPattern(size)
         let rects = [pattern.red, pattern.green, pattern.blue, pattern.white] + pattern.cells
         let points = JSON.array(

@@ -6,7 +6,7 @@ extension Browser {
     /// The test picture in its colours, and its counter going up.
     func expectMovingPattern() async throws {
         let first = try await pattern()
-        #expect(first.size == TestPicture.defaultSize)
+        #expect(first.size == TestVideoSource.defaultSize)
         #expect(first.colourError <= 48, "\(first.corners)")
         let frame = try #require(first.frame)
         for _ in 0..<10 {

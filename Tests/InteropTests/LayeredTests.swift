@@ -13,10 +13,10 @@ extension InteropTests {
         func aBrowserShowsBothLayersBesideASlowerViewer(kind: Browser.Kind) async throws {
             var configuration = HostSession.Configuration(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
-                maximumBitrate: .kilobits(8_000), mood: nil)
+                maximumBitrate: .kilobits(8_000), contentHint: nil)
             configuration.viewerLimit = { .kilobits($0.name == "slow" ? 120 : 320) }
             let host = try HostSession(
-                configuration: configuration, identity: try .ephemeral(), source: TestPicture(framesPerSecond: 60),
+                configuration: configuration, identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 60),
                 encoder: VP8Encoder(),
                 audio: [], door: { _ in .accepted }, emit: { _ in })
             let link = try await host.start()
@@ -69,8 +69,8 @@ extension InteropTests {
             await host.stop(EndReason(.stopped, "done"))
         }
 
-        private final class Nothing: PictureSink, AudioSink {
-            func show(_ picture: I420Picture) {}
+        private final class Nothing: VideoSink, AudioSink {
+            func show(_ picture: I420Frame) {}
             func play(_ samples: UnsafeBufferPointer<Int16>) {}
             var latency: MediaDuration { .zero }
             func close() {}

@@ -15,7 +15,7 @@ extension InteropTests {
         func aStillScreenCostsABrowserNoKeyFrameAndHardlyABit(kind: Browser.Kind) async throws {
             let configuration = HostSession.Configuration(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
-                maximumBitrate: .kilobits(1_000), mood: nil)
+                maximumBitrate: .kilobits(1_000), contentHint: nil)
             let host = try HostSession(
                 configuration: configuration, identity: try .ephemeral(), source: DensePage(), encoder: VP8Encoder(),
                 audio: [], door: { _ in .accepted }, emit: { _ in })
@@ -88,7 +88,7 @@ private final class DensePage: ScreenSource {
         return .woken
     }
 
-    func read(into canvas: I420Canvas, changed: inout BlockMap) -> MediaInstant {
+    func read(into canvas: I420Buffer, changed: inout BlockMap) -> MediaInstant {
         if !isDrawn {
             var state: UInt64 = 88_172_645_463_325_252
             for row in 0..<size.height {

@@ -13,7 +13,7 @@ import Testing
         }
         private let state = Monitor(State())
 
-        func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Picture? {
+        func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
             let number = state.change { state in
                 state.begun += 1
                 return state.begun
@@ -27,8 +27,8 @@ import Testing
         var begun: Int { state.with { $0.begun } }
     }
 
-    private final class NoSink: PictureSink {
-        func show(_ picture: I420Picture) {}
+    private final class NoSink: VideoSink {
+        func show(_ picture: I420Frame) {}
     }
 
     private final class Stage {

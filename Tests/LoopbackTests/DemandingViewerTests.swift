@@ -15,8 +15,8 @@ struct DemandingViewerTests {
         let host = try HostSession(
             configuration: .init(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
-                maximumBitrate: .kilobits(8_000), mood: nil, name: nil),
-            identity: try .ephemeral(), source: TestPicture(framesPerSecond: 30), encoder: VP8Encoder(), audio: [],
+                maximumBitrate: .kilobits(8_000), contentHint: nil, name: nil),
+            identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(), audio: [],
             door: { _ in .accepted }, emit: { _ in })
         let link = try await host.start()
         let seen = Seen()
@@ -53,8 +53,8 @@ struct DemandingViewerTests {
         let host = try HostSession(
             configuration: .init(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
-                maximumBitrate: .kilobits(8_000), mood: nil, name: nil),
-            identity: try .ephemeral(), source: TestPicture(framesPerSecond: 30), encoder: VP8Encoder(), audio: [],
+                maximumBitrate: .kilobits(8_000), contentHint: nil, name: nil),
+            identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(), audio: [],
             door: { _ in .accepted }, emit: { _ in })
         let link = try await host.start()
         let seen = Seen()
@@ -92,7 +92,7 @@ struct DemandingViewerTests {
 }
 
 private final class HopelessDecoder: VideoDecoder {
-    func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Picture? {
+    func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
         throw CodecFailure(code: 1, message: "nothing is good enough")
     }
 }

@@ -13,13 +13,13 @@ struct EncodingTests {
         let stage = Stage()
         stage.pipeline.change {
             $0.main.isWanted = true
-            $0.main.demand = EncodingDemand(bitrate: .kilobits(20_000))
+            $0.main.demand = EncodingTarget(bitrate: .kilobits(20_000))
         }
         #expect(stage.wait { $0.main.count >= 3 })
         #expect(stage.state.low.isEmpty)
         stage.pipeline.change {
             $0.low.isWanted = true
-            $0.low.demand = EncodingDemand(bitrate: .kilobits(400))
+            $0.low.demand = EncodingTarget(bitrate: .kilobits(400))
         }
         #expect(stage.wait { $0.low.count >= 3 })
         let low = stage.state.low
@@ -49,7 +49,7 @@ struct EncodingTests {
         let base = Bitrate.kilobits(5_000)
         stage.pipeline.change {
             $0.main.isWanted = true
-            $0.main.demand = EncodingDemand(bitrate: .kilobits(20_000), layering: .init(baseBitrate: base))
+            $0.main.demand = EncodingTarget(bitrate: .kilobits(20_000), layering: .init(baseBitrate: base))
         }
         #expect(stage.wait { $0.main.count >= 3 })
         stage.pipeline.change { $0.main.demand.layering?.isBaseBlocked = true }
@@ -81,7 +81,7 @@ struct EncodingTests {
         stage.pipeline.change {
             for encoding in EncodingID.allCases {
                 $0[encoding].isWanted = true
-                $0[encoding].demand = EncodingDemand(bitrate: .kilobits(5_000))
+                $0[encoding].demand = EncodingTarget(bitrate: .kilobits(5_000))
             }
         }
         #expect(stage.wait { $0.main.count >= 2 && $0.low.count >= 2 })
@@ -154,7 +154,7 @@ private final class Stage: Sendable {
         self.frames = frames
         self.monitor = monitor
         pipeline = VideoPipeline(
-            source: screen, encoder: VP8Encoder(), limits: .init(framesPerSecond: 60, mood: .text),
+            source: screen, encoder: VP8Encoder(), limits: .init(framesPerSecond: 60, contentHint: .text),
             bitrate: .kilobits(5_000), frames: frames, clock: { Stage.now() },
             ring: { Stage.take(frames, monitor, start) }, failed: { _ in })
         pipeline.start()
@@ -225,7 +225,7 @@ private final class Screen: ScreenSource, @unchecked Sendable {
         return state.with { $0.isResting } || limit != next ? .woken : .damaged
     }
 
-    func read(into canvas: I420Canvas, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant {
+    func read(into canvas: I420Buffer, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant {
         if number == 0 {
             for row in 0..<size.height { draw(row, 0..<size.width, canvas) }
             changed.fill()
@@ -240,7 +240,7 @@ private final class Screen: ScreenSource, @unchecked Sendable {
     }
 
     /// Letters of a sort: dark dots on light paper, other ones each time.
-    private func draw(_ row: Int, _ columns: Range<Int>, _ canvas: I420Canvas) {
+    private func draw(_ row: Int, _ columns: Range<Int>, _ canvas: I420Buffer) {
         for column in columns {
             let isInk = (row / 2 &* 31 &+ column / 2 &* 17 &+ number &* 7) % 11 < 3
             canvas.y[row * canvas.strideY + column] = isInk ? 20 : 230
@@ -251,13 +251,13 @@ private final class Screen: ScreenSource, @unchecked Sendable {
     func wake() { state.change { $0.woken += 1 } }
     func close() {}
 
-    static func luma(_ picture: I420Picture) -> [UInt8] {
+    static func luma(_ picture: I420Frame) -> [UInt8] {
         (0..<picture.size.height).flatMap { row in
             Array(UnsafeBufferPointer(start: picture.y + row * picture.strideY, count: picture.size.width))
         }
     }
 
-    func psnr(_ picture: I420Picture) -> Double {
+    func psnr(_ picture: I420Frame) -> Double {
         let error = zip(Self.luma(picture), shown).reduce(0) { $0 + (Int($1.0) - Int($1.1)) * (Int($1.0) - Int($1.1)) }
         return 10 * log10(255 * 255 * Double(shown.count) / Double(max(error, 1)))
     }

@@ -10,7 +10,7 @@ import VPXCodec
 
 /// Sessions that end while candidates are awaited. The STUN server does not answer, so that gathering takes its time.
 @Suite struct GatheringTests {
-    private let servers = PathServers.Addresses(stun: [.init(address: "127.0.0.1", port: 9)])
+    private let servers = ICEServerResolver.Addresses(stun: [.init(address: "127.0.0.1", port: 9)])
 
     @Test func aViewerThatLeavesWaitsForNoCandidates() async throws {
         let loop = NetworkLoop(name: "net-0")
@@ -19,7 +19,7 @@ import VPXCodec
         let core = LoopBound(
             loop,
             making: {
-                Watching(
+                ViewerSession(
                     loop: loop,
                     playback: .init(
                         decoder: { () throws(CodecFailure) in VP8Decoder() }, sink: Seen(),

@@ -15,7 +15,7 @@ struct HeldBackTests {
         let host = try HostSession(
             configuration: .init(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
-                maximumBitrate: .kilobits(8_000), mood: nil, name: nil),
+                maximumBitrate: .kilobits(8_000), contentHint: nil, name: nil),
             identity: try .ephemeral(), source: screen, encoder: VP8Encoder(), audio: [], door: { _ in .accepted },
             emit: { _ in })
         let link = try await host.start()
@@ -46,7 +46,7 @@ struct HeldBackTests {
 /// A test picture of which one reading takes long.
 // SAFETY: the picture is used as it wants to be; the rest is in a Monitor.
 private final class HesitantScreen: ScreenSource, @unchecked Sendable {
-    private let picture = TestPicture()
+    private let picture = TestVideoSource()
     private let pause = Monitor(MediaDuration.zero)
 
     func hesitate(for time: MediaDuration) { pause.change { $0 = time } }
@@ -56,7 +56,7 @@ private final class HesitantScreen: ScreenSource, @unchecked Sendable {
     var limitations: [String] { picture.limitations }
     func wait(until deadline: MediaInstant?) -> ScreenEvent { picture.wait(until: deadline) }
 
-    func read(into canvas: I420Canvas, changed: inout BlockMap) -> MediaInstant {
+    func read(into canvas: I420Buffer, changed: inout BlockMap) -> MediaInstant {
         let time = pause.with { pause in
             defer { pause = .zero }
             return pause

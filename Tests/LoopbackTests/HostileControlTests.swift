@@ -17,8 +17,8 @@ struct HostileControlTests {
         let host = try HostSession(
             configuration: .init(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
-                maximumBitrate: .kilobits(8_000), mood: nil),
-            identity: try .ephemeral(), source: TestPicture(framesPerSecond: 30), encoder: VP8Encoder(), audio: [],
+                maximumBitrate: .kilobits(8_000), contentHint: nil),
+            identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(), audio: [],
             door: { _ in .accepted }, emit: { _ in })
         let link = try await host.start()
         let seen = Seen()

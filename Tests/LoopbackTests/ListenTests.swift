@@ -14,7 +14,7 @@ struct ListenTests {
     private func configuration(_ host: String) -> HostSession.Configuration {
         .init(
             listenHost: host, listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
-            maximumBitrate: .kilobits(1_000), mood: nil)
+            maximumBitrate: .kilobits(1_000), contentHint: nil)
     }
 
     @Test func anAddressToListenAtHoldsForMediaUnlessItIsLoopback() {
@@ -28,7 +28,7 @@ struct ListenTests {
     /// Firefox and GStreamer do not use loopback.
     @Test func whoListensOnLoopbackOffersMoreThanLoopback() async throws {
         let host = try HostSession(
-            configuration: configuration("127.0.0.1"), identity: try .ephemeral(), source: TestPicture(),
+            configuration: configuration("127.0.0.1"), identity: try .ephemeral(), source: TestVideoSource(),
             encoder: VP8Encoder(), audio: [], door: { _ in .accepted }, emit: { _ in })
         let link = try await host.start()
         let identity = try Identity.ephemeral()

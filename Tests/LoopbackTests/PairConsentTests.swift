@@ -15,13 +15,13 @@ import VPXCodec
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct PairConsentTests {
     /// A viewer that was let in and does with its sockets what it likes.
-    private final class TwoAddresses: HostConnectionDelegate, Sendable {
+    private final class TwoAddresses: ReceivingPeerDelegate, Sendable {
         static let addresses = ["127.0.0.1", "127.0.0.2"]
         let loop = NetworkLoop(name: "net-0")
         let frames = Monitor(0)
         private let isConnected = Monitor(false)
         private let isGathered = Monitor(false)
-        private let connection = Monitor<PeerRuntime.LoopBound<HostConnection>?>(nil)
+        private let connection = Monitor<PeerRuntime.LoopBound<ReceivingPeer>?>(nil)
         private let client: SignalingClient
 
         init(_ link: Link) async throws {
@@ -40,7 +40,7 @@ struct PairConsentTests {
                             expectedFingerprint: expected,
                             ice: .init(isControlling: true, localAddresses: Self.addresses))
                     else { preconditionFailure("no transport") }
-                    return HostConnection(loop: loop, transport: transport, delegate: self)
+                    return ReceivingPeer(loop: loop, transport: transport, delegate: self)
                 })
             connection.change { $0 = core }
             await core.ifRunning { try? $0.transport.gather() }
@@ -63,7 +63,7 @@ struct PairConsentTests {
             await core?.ifRunning { $0.transport.localAddress } ?? nil
         }
 
-        private var core: PeerRuntime.LoopBound<HostConnection>? { connection.with { $0 } }
+        private var core: PeerRuntime.LoopBound<ReceivingPeer>? { connection.with { $0 } }
 
         /// - Parameters:
         ///   - address: packets leave from there from now on.
@@ -101,14 +101,14 @@ struct PairConsentTests {
             await client.close()
         }
 
-        func hostIsConnected(_ connection: HostConnection) { isConnected.change { $0 = true } }
+        func hostIsConnected(_ connection: ReceivingPeer) { isConnected.change { $0 = true } }
         func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) { frames.change { $0 += 1 } }
         func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {}
         func hostEnded(_ reason: EndReason) {}
         func hostFoundCandidate() {}
         func hostFinishedGathering() { isGathered.change { $0 = true } }
-        func hostIsInterrupted(_ connection: HostConnection) {}
-        func hostIsBack(_ connection: HostConnection, after silence: MediaDuration) {}
+        func hostIsInterrupted(_ connection: ReceivingPeer) {}
+        func hostIsBack(_ connection: ReceivingPeer, after silence: MediaDuration) {}
     }
 
     private struct Watched {
@@ -124,8 +124,8 @@ struct PairConsentTests {
             host = try HostSession(
                 configuration: .init(
                     listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
-                    maximumBitrate: .kilobits(2_000), mood: nil),
-                identity: try .ephemeral(), source: TestPicture(), encoder: VP8Encoder(), audio: [],
+                    maximumBitrate: .kilobits(2_000), contentHint: nil),
+                identity: try .ephemeral(), source: TestVideoSource(), encoder: VP8Encoder(), audio: [],
                 door: { _ in .accepted },
                 emit: { event in
                     switch event {

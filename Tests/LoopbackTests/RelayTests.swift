@@ -21,11 +21,11 @@ struct RelayTests {
     ) async throws -> (HostSession, Link) {
         var configuration = HostSession.Configuration(
             listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: token, framesPerSecond: 60,
-            maximumBitrate: .kilobits(8_000), mood: nil)
+            maximumBitrate: .kilobits(8_000), contentHint: nil)
         configuration.iceServers = servers
         configuration.usesOnlyRelays = relaysOnly
         let session = try HostSession(
-            configuration: configuration, identity: try .ephemeral(), source: TestPicture(), encoder: VP8Encoder(),
+            configuration: configuration, identity: try .ephemeral(), source: TestVideoSource(), encoder: VP8Encoder(),
             audio: [], door: { _ in .accepted }, emit: emit)
         return (session, try await session.start())
     }

@@ -8,7 +8,7 @@ import TestSource
 import VPXCodec
 
 /// What a viewer saw and heard.
-final class Seen: PictureSink, AudioSink {
+final class Seen: VideoSink, AudioSink {
     struct State {
         /// The frame numbers that the pictures show.
         var counters: [Int] = []
@@ -19,11 +19,11 @@ final class Seen: PictureSink, AudioSink {
     }
 
     private let monitor = Monitor(State())
-    private let pattern = TestPattern(TestPicture.defaultSize)
+    private let pattern = TestPattern(TestVideoSource.defaultSize)
 
     var state: State { monitor.with { $0 } }
 
-    func show(_ picture: I420Picture) {
+    func show(_ picture: I420Frame) {
         let number = pattern.frameNumber(in: picture)
         let now = NetworkLoop.now()
         monitor.change { state in

@@ -21,11 +21,12 @@ struct SessionTests {
         }
         var configuration = HostSession.Configuration(
             listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
-            maximumBitrate: .kilobits(8_000), mood: nil, name: "loopback")
+            maximumBitrate: .kilobits(8_000), contentHint: nil, name: "loopback")
         configuration.viewerLimit = limit
         let session = try HostSession(
             configuration: configuration,
-            identity: try .ephemeral(), source: TestPicture(framesPerSecond: framesPerSecond), encoder: VP8Encoder(),
+            identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: framesPerSecond),
+            encoder: VP8Encoder(),
             audio: [tone], door: door,
             emit: emit)
         return (session, try await session.start())

@@ -83,7 +83,7 @@ private final class ClockworkStage: @unchecked Sendable {
         screen = RestlessScreen(clock)
         let queues = FrameQueues()
         pipeline = VideoPipeline(
-            source: screen, encoder: encoder, limits: .init(framesPerSecond: 60, mood: .text),
+            source: screen, encoder: encoder, limits: .init(framesPerSecond: 60, contentHint: .text),
             bitrate: .kilobits(5_000), frames: queues, clock: { Self.tick(clock) },
             ring: { [weak self] in
                 guard let self else { return }
@@ -126,7 +126,7 @@ private final class RestlessScreen: ScreenSource, Sendable {
         return .damaged
     }
 
-    func read(into canvas: I420Canvas, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant {
+    func read(into canvas: I420Buffer, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant {
         changed.fill()
         return clock.with { $0 }
     }
@@ -138,7 +138,7 @@ private final class RestlessScreen: ScreenSource, Sendable {
 
 /// Its frames are as small as they can be; a key frame is one that was asked for.
 private final class PlainEncoder: VideoEncoder {
-    var mood = VideoMood.text
+    var contentHint = ContentHint.text
     var unrefined: BlockMap? { nil }
     var isBehind: Bool { false }
     private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 16)
@@ -146,7 +146,7 @@ private final class PlainEncoder: VideoEncoder {
     deinit { bytes.deallocate() }
 
     func encode(
-        _ canvas: I420Canvas, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
+        _ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
     ) throws(CodecFailure) -> EncodedFrame? {
         EncodedFrame(
             bytes: UnsafeRawBufferPointer(bytes), isKeyframe: request.isKeyframeRequested, quantizer: 0)
@@ -157,7 +157,7 @@ private final class PlainEncoder: VideoEncoder {
 
 /// Takes 200 ms for a frame, and always knows something that could be sharper.
 private final class SlowEncoder: VideoEncoder {
-    var mood = VideoMood.text
+    var contentHint = ContentHint.text
     let unrefined: BlockMap?
     var isBehind: Bool { false }
     let requests = Monitor<[VideoEncodeRequest]>([])
@@ -172,7 +172,7 @@ private final class SlowEncoder: VideoEncoder {
     }
 
     func encode(
-        _ canvas: I420Canvas, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
+        _ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
     ) throws(CodecFailure) -> EncodedFrame? {
         clock.with { $0 = $0 + .milliseconds(200) }
         requests.change { $0.append(request) }

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func anAllowanceOutlivesTheSession() {
-        let book = AllowanceBook(now: start)
+        let book = ViewerAllowances(now: start)
         var taken = 0
         // A session each tenth of a second for a minute.
         for step in 0..<600 {
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func aViewerThatJoinsAgainOwesTheKeyFramesOfItsFormerSessions() {
-        let book = AllowanceBook(now: start)
+        let book = ViewerAllowances(now: start)
         // A session each half second for a minute.
         let granted = (0..<120).count { step in
             let now = start + .milliseconds(step * 500)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func manyCertificatesOfOneAddressShareAnAllowance() {
-        let book = AllowanceBook(now: start)
+        let book = ViewerAllowances(now: start)
         let taken = (0..<200).count { book.allowance(for: viewer(UInt8($0)), now: start).takeAgent(now: start) }
         #expect(taken == 64)
         let other = book.allowance(for: viewer(7, "192.0.2.2"), now: start)
@@ -51,15 +51,15 @@ import Testing
     }
 
     @Test func allowancesTakeConstantMemoryAndTheOldOnesGoFirst() {
-        let book = AllowanceBook(now: start)
-        for number in 0..<(AllowanceBook.capacity * 2) {
+        let book = ViewerAllowances(now: start)
+        for number in 0..<(ViewerAllowances.capacity * 2) {
             var viewer = viewer(0, "address \(number)")
             viewer = Viewer(
                 knock: viewer.knock, name: viewer.name, kind: viewer.kind, address: viewer.address,
                 fingerprint: withUnsafeBytes(of: number) { Array($0) })
             _ = book.allowance(for: viewer, now: start).takeAgent(now: start)
         }
-        #expect(book.count <= AllowanceBook.capacity)
+        #expect(book.count <= ViewerAllowances.capacity)
         // After a while they are full again, and give way.
         let later = start + .seconds(600)
         #expect(book.allowance(for: viewer(9), now: later).takeAgent(now: later))
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func anOutageWithEightCandidatesARestartIsWithinTheAllowance() {
-        let book = AllowanceBook(now: start)
+        let book = ViewerAllowances(now: start)
         let allowance = book.allowance(for: viewer(1), now: start)
         for restart in 0..<10 {
             let now = start + .seconds(restart * 3)
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func aPoolCountsAgentsUntilTheyAreReleased() {
-        let pool = AgentPool(.init(agents: 3, descriptors: 20))
+        let pool = ICEAgentPool(.init(agents: 3, descriptors: 20))
         let first = pool.reserve(descriptors: 8)
         #expect(first != nil)
         #expect(pool.reserve(descriptors: 8) != nil)

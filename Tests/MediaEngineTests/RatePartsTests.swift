@@ -3,14 +3,14 @@ import Testing
 
 @testable import MediaEngine
 
-@Suite struct QueueDelayTests {
-    private func way(_ queue: inout QueueDelay, sent: Int, takes milliseconds: Int) {
+@Suite struct QueueDelayEstimatorTests {
+    private func way(_ queue: inout QueueDelayEstimator, sent: Int, takes milliseconds: Int) {
         queue.note(sent: .at(sent), arrival: .at(sent + milliseconds))
         queue.finishBatch()
     }
 
     @Test func whatIsAboveTheLeastOfHalfAMinuteIsAQueue() {
-        var queue = QueueDelay()
+        var queue = QueueDelayEstimator()
         way(&queue, sent: 0, takes: 50)
         #expect(queue.standing == .zero)
         way(&queue, sent: 20_000, takes: 130)
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func theLeastOfABatchCounts() {
-        var queue = QueueDelay()
+        var queue = QueueDelayEstimator()
         way(&queue, sent: 0, takes: 50)
         for delay in [190, 60, 170] { queue.note(sent: .at(1_000), arrival: .at(1_000 + delay)) }
         queue.finishBatch()
@@ -29,60 +29,62 @@ import Testing
     }
 }
 
-@Suite struct RivalryTests {
+@Suite struct CompetingFlowDetectorTests {
     private func run(
-        _ rivalry: inout Rivalry, from: Int, seconds: Double, queue: Int, sending: Int, arriving: Int,
+        _ competingFlow: inout CompetingFlowDetector, from: Int, seconds: Double, queue: Int, sending: Int,
+        arriving: Int,
         hasLosses: Bool = true
     ) {
         for step in 0..<Int(seconds * 20) {
-            rivalry.update(
+            competingFlow.update(
                 now: .at(from + step * 50), elapsed: .milliseconds(50), queue: .milliseconds(queue),
                 sending: .kilobits(sending), arriving: .kilobits(arriving), hasLosses: hasLosses, isAtMinimum: false)
         }
     }
 
     @Test func aQueueThatStaysThoughLessIsSentIsSomebodyElses() {
-        var rivalry = Rivalry()
-        run(&rivalry, from: 0, seconds: 0.7, queue: 200, sending: 1_000, arriving: 1_000)
-        #expect(!rivalry.isActive && rivalry.passing == .kilobits(1_000))
+        var competingFlow = CompetingFlowDetector()
+        run(&competingFlow, from: 0, seconds: 0.7, queue: 200, sending: 1_000, arriving: 1_000)
+        #expect(!competingFlow.isActive && competingFlow.passing == .kilobits(1_000))
         // By a third less: 200 ms are gone three times over after two seconds.
-        run(&rivalry, from: 700, seconds: 1.5, queue: 200, sending: 670, arriving: 800)
-        #expect(!rivalry.isActive)
-        run(&rivalry, from: 2_200, seconds: 0.7, queue: 200, sending: 670, arriving: 800)
-        #expect(rivalry.isActive)
+        run(&competingFlow, from: 700, seconds: 1.5, queue: 200, sending: 670, arriving: 800)
+        #expect(!competingFlow.isActive)
+        run(&competingFlow, from: 2_200, seconds: 0.7, queue: 200, sending: 670, arriving: 800)
+        #expect(competingFlow.isActive)
     }
 
     @Test func aQueueThatDrainsIsOurs() {
-        var rivalry = Rivalry()
-        run(&rivalry, from: 0, seconds: 0.7, queue: 300, sending: 1_000, arriving: 1_000)
+        var competingFlow = CompetingFlowDetector()
+        run(&competingFlow, from: 0, seconds: 0.7, queue: 300, sending: 1_000, arriving: 1_000)
         for step in 0..<8 {
             run(
-                &rivalry, from: 700 + step * 250, seconds: 0.25, queue: 300 - step * 40, sending: 600, arriving: 1_000)
+                &competingFlow, from: 700 + step * 250, seconds: 0.25, queue: 300 - step * 40, sending: 600,
+                arriving: 1_000)
         }
-        run(&rivalry, from: 3_000, seconds: 2, queue: 10, sending: 900, arriving: 900)
-        #expect(!rivalry.isActive && rivalry.passing == nil)
+        run(&competingFlow, from: 3_000, seconds: 2, queue: 10, sending: 900, arriving: 900)
+        #expect(!competingFlow.isActive && competingFlow.passing == nil)
     }
 
     @Test func withoutLossesNobodyIsBlamed() {
-        var rivalry = Rivalry()
-        run(&rivalry, from: 0, seconds: 4, queue: 200, sending: 600, arriving: 1_000, hasLosses: false)
-        #expect(!rivalry.isActive)
+        var competingFlow = CompetingFlowDetector()
+        run(&competingFlow, from: 0, seconds: 4, queue: 200, sending: 600, arriving: 1_000, hasLosses: false)
+        #expect(!competingFlow.isActive)
     }
 
     @Test func anEmptyQueueEndsIt() {
-        var rivalry = Rivalry()
-        run(&rivalry, from: 0, seconds: 0.7, queue: 200, sending: 1_000, arriving: 1_000)
-        run(&rivalry, from: 700, seconds: 3, queue: 200, sending: 600, arriving: 1_000)
-        #expect(rivalry.isActive)
-        run(&rivalry, from: 5_100, seconds: 2.2, queue: 5, sending: 600, arriving: 600)
-        #expect(!rivalry.isActive)
+        var competingFlow = CompetingFlowDetector()
+        run(&competingFlow, from: 0, seconds: 0.7, queue: 200, sending: 1_000, arriving: 1_000)
+        run(&competingFlow, from: 700, seconds: 3, queue: 200, sending: 600, arriving: 1_000)
+        #expect(competingFlow.isActive)
+        run(&competingFlow, from: 5_100, seconds: 2.2, queue: 5, sending: 600, arriving: 600)
+        #expect(!competingFlow.isActive)
     }
 }
 
 @Suite struct UnreportedTests {
     @Test(arguments: wrapPoints)
     func whatNoFeedbackSpokeOfIsCountedOnce(first: UInt16) {
-        var sent = SentPackets(capacity: 16, first: Int64(first))
+        var sent = SentPacketHistory(capacity: 16, first: Int64(first))
         for _ in 0..<10 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
         let start = Int64(first)
         _ = sent.take(start, hasArrived: true)
@@ -96,15 +98,15 @@ import Testing
     }
 
     @Test func ofWhatIsForgottenNothingIsCounted() {
-        var sent = SentPackets(capacity: 16, first: 1)
+        var sent = SentPacketHistory(capacity: 16, first: 1)
         for _ in 0..<40 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
         expect(sent.takeUnreported(before: 41) == 1_600)
     }
 }
 
-@Suite struct LossLimitTests {
-    private func verdict(_ limit: inout LossLimit, at milliseconds: Int, lost: Int, isAnswered: Bool)
-        -> LossLimit.Verdict
+@Suite struct LossBasedEstimatorTests {
+    private func verdict(_ limit: inout LossBasedEstimator, at milliseconds: Int, lost: Int, isAnswered: Bool)
+        -> LossBasedEstimator.Verdict
     {
         limit.note(lost: lost, received: 100 - lost)
         return limit.update(
@@ -113,7 +115,7 @@ import Testing
     }
 
     @Test func oneDropIsAnsweredOnce() {
-        var limit = LossLimit()
+        var limit = LossBasedEstimator()
         expect(verdict(&limit, at: 0, lost: 0, isAnswered: false) == .none)
         expect(verdict(&limit, at: 300, lost: 30, isAnswered: true) == .high)
         #expect(limit.rate == nil)

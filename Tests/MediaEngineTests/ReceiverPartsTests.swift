@@ -93,10 +93,10 @@ import Testing
     }
 }
 
-@Suite struct FeedbackRecorderTests {
+@Suite struct TransportFeedbackGeneratorTests {
     @Test(arguments: wrapPoints)
     func everyArrivalIsReportedOnceAndGapsAsLost(first: UInt16) throws {
-        var recorder = FeedbackRecorder(senderSSRC: 1, mediaSSRC: 2, epoch: .at(0))
+        var recorder = TransportFeedbackGenerator(senderSSRC: 1, mediaSSRC: 2, epoch: .at(0))
         #expect(recorder.deadline == .distantFuture)
         for step in [0, 1, 4, 3] {
             recorder.note(SequenceNumber(first &+ UInt16(step)), now: .at(step))
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func aThousandArrivalsAreDueAtOnceAndNoMoreAreKept() {
-        var recorder = FeedbackRecorder(senderSSRC: 1, mediaSSRC: 2, epoch: .at(0))
+        var recorder = TransportFeedbackGenerator(senderSSRC: 1, mediaSSRC: 2, epoch: .at(0))
         for step in 0..<5_000 { recorder.note(SequenceNumber(UInt16(step)), now: .at(0)) }
         #expect(recorder.deadline == .at(0))
         var bytes = [UInt8](repeating: 0, count: 1_200)
@@ -136,10 +136,10 @@ import Testing
     }
 }
 
-@Suite struct AudioBufferTests {
+@Suite struct AudioJitterBufferTests {
     private let packet: [UInt8] = [0x48, 1, 2, 3]
 
-    private func insert(_ buffer: inout AudioBuffer, _ sequence: Int64, at milliseconds: Int) {
+    private func insert(_ buffer: inout AudioJitterBuffer, _ sequence: Int64, at milliseconds: Int) {
         packet.withUnsafeBytes {
             buffer.insert(
                 sequence, $0, timestamp: RTPTimestamp(UInt32(truncatingIfNeeded: sequence &* 960)),
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test func evenPacketsAreNotHeld() {
-        var buffer = AudioBuffer()
+        var buffer = AudioJitterBuffer()
         for step in 0..<100 {
             insert(&buffer, Int64(step), at: step * 20)
             let output = buffer.pop(now: .at(step * 20))
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test func aLostPacketIsRepairedFromTheNextOrConcealed() throws {
-        var buffer = AudioBuffer()
+        var buffer = AudioJitterBuffer()
         for step in 0..<10 {
             insert(&buffer, Int64(step), at: step * 20)
             _ = buffer.pop(now: .at(step * 20))
@@ -176,7 +176,7 @@ import Testing
     }
 
     @Test func silenceIsNoLossAndNeedsNoTimer() {
-        var buffer = AudioBuffer()
+        var buffer = AudioJitterBuffer()
         insert(&buffer, 0, at: 0)
         _ = buffer.pop(now: .at(0))
         #expect(buffer.deadline == nil)
@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test func numbersBelowTheFirstAreAsGoodAsOthers() {
-        var buffer = AudioBuffer()
+        var buffer = AudioJitterBuffer()
         for step in -1_600 ... -1_590 {
             insert(&buffer, Int64(step + 1_600), at: (step + 1_600) * 20)
             while buffer.pop(now: .at((step + 1_600) * 20)) != nil {}
@@ -204,7 +204,7 @@ import Testing
     }
 
     @Test func aLongGapIsNotConcealedToItsEnd() {
-        var buffer = AudioBuffer()
+        var buffer = AudioJitterBuffer()
         insert(&buffer, 0, at: 0)
         _ = buffer.pop(now: .at(0))
         insert(&buffer, 50, at: 1_000)
@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test func timeStampsThatJumpAreBorne() {
-        var buffer = AudioBuffer()
+        var buffer = AudioJitterBuffer()
         var stamp: UInt32 = 0
         for step in 0..<200_000 {
             stamp &+= 0x7FFF_FFFF
@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test func jitterMakesTheDelayGrowAndQuietLetsItShrink() {
-        var buffer = AudioBuffer()
+        var buffer = AudioJitterBuffer()
         for step in 0..<300 {
             insert(&buffer, Int64(step), at: step * 20 + (step % 5 == 0 ? 45 : 0))
             while buffer.pop(now: .at(step * 20 + 45)) != nil {}
@@ -277,9 +277,9 @@ import Testing
     }
 }
 
-@Suite struct KeyframeGateTests {
+@Suite struct KeyframeRequesterTests {
     @Test func requestsAreThreeHundredMillisecondsApartAndRarerInTheEnd() {
-        var gate = KeyframeGate()
+        var gate = KeyframeRequester()
         gate.need(now: .at(0))
         var sent: [MediaInstant] = []
         for time in stride(from: 0, to: 20_000, by: 10) where MediaInstant.at(time) >= gate.deadline {

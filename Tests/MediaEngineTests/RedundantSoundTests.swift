@@ -15,7 +15,8 @@ import Testing
 
     /// The packet of 20 ms that tells its number, as it leaves.
     private func send(
-        _ number: Int, at milliseconds: Int, _ distances: SoundDistances, bytes: Int = 20, from track: inout AudioTrack
+        _ number: Int, at milliseconds: Int, _ distances: RedundancyDistances, bytes: Int = 20,
+        from track: inout AudioTrack
     ) throws -> (type: UInt8, blocks: [[UInt8]], offsets: [Int]) {
         var packet = [UInt8](repeating: UInt8(number), count: bytes)
         packet[0] = 0x48
@@ -60,7 +61,9 @@ import Testing
         #expect(try send(4, at: 2_060, .lastTwo, bytes: 1_000, from: &track).type == 111)
     }
 
-    private func insert(_ buffer: inout AudioBuffer, _ sequence: Int64, at milliseconds: Int, with distances: [Int]) {
+    private func insert(
+        _ buffer: inout AudioJitterBuffer, _ sequence: Int64, at milliseconds: Int, with distances: [Int]
+    ) {
         func bytes(_ number: Int64) -> [UInt8] { [0x48, UInt8(truncatingIfNeeded: number)] }
         func stamp(_ number: Int64) -> RTPTimestamp { RTPTimestamp(UInt32(truncatingIfNeeded: number &* 960)) }
         withBytes(bytes(sequence)) {
@@ -77,7 +80,7 @@ import Testing
 
     /// What is played when the packets of these numbers are lost, one each 20 ms.
     private func play(_ count: Int, lost: Set<Int>, distances: [Int]) -> (lost: Int, delay: Double, restored: Int) {
-        var buffer = AudioBuffer()
+        var buffer = AudioJitterBuffer()
         var played: [UInt8] = []
         for step in 0..<count {
             if !lost.contains(step) { insert(&buffer, Int64(step), at: step * 20, with: distances) }
@@ -111,7 +114,7 @@ import Testing
     }
 
     @Test func copiesThatFitNothingAreLeftOut() {
-        var buffer = AudioBuffer()
+        var buffer = AudioJitterBuffer()
         insert(&buffer, 10, at: 0, with: [])
         withBytes([0x48, 1]) {
             for offset in [-960, 0, 1, 959, 960 * 64, .max] {

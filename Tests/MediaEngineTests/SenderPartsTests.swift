@@ -39,9 +39,9 @@ import Testing
     }
 }
 
-@Suite struct SentPacketsTests {
+@Suite struct SentPacketHistoryTests {
     @Test func fatesAreNewsOnceAcrossTheWrap() {
-        var sent = SentPackets(capacity: 16, first: 65_530)
+        var sent = SentPacketHistory(capacity: 16, first: 65_530)
         for _ in 0..<10 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
         #expect(sent.extended(SequenceNumber(3)) == 65_539)
         #expect(sent.extended(SequenceNumber(4)) == nil, "not sent yet")
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func theOtherClockGoesOnAcrossItsWrap() {
-        var sent = SentPackets(capacity: 16, first: 0)
+        var sent = SentPacketHistory(capacity: 16, first: 0)
         expect(sent.clockOffset(0x7F_FFFF) == .zero)
         // 24 bits, signed: the next is the most negative.
         expect(sent.clockOffset(-0x80_0000) == .milliseconds(64) * (1 << 24))
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func whatIsForgottenIsUnknown() {
-        var sent = SentPackets(capacity: 16, first: 1)
+        var sent = SentPacketHistory(capacity: 16, first: 1)
         for _ in 0..<40 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
         #expect(sent.extended(SequenceNumber(20)) == nil && sent.extended(SequenceNumber(30)) == 30)
     }
@@ -136,12 +136,12 @@ import Testing
     }
 }
 
-@Suite struct BurstMeterTests {
+@Suite struct PacketTrainEstimatorTests {
     /// Packets that left together and arrived as a link of that rate lets them through.
-    private func train(_ kilobits: Int, _ count: Int = 12, lineKilobits: Int = 100_000) -> BurstMeter
+    private func train(_ kilobits: Int, _ count: Int = 12, lineKilobits: Int = 100_000) -> PacketTrainEstimator
         .Result?
     {
-        var meter = BurstMeter()
+        var meter = PacketTrainEstimator()
         var sent = MediaInstant.at(0)
         var arrival = MediaInstant.at(50)
         for _ in 0..<count {
@@ -167,9 +167,9 @@ import Testing
     }
 }
 
-@Suite struct DelayTrendTests {
-    private func signal(growth microseconds: Int) -> DelayTrend.Signal {
-        var trend = DelayTrend()
+@Suite struct TrendlineEstimatorTests {
+    private func signal(growth microseconds: Int) -> TrendlineEstimator.Signal {
+        var trend = TrendlineEstimator()
         for step in 0..<60 {
             trend.note(
                 sent: .at(step * 20), arrival: .at(step * 20 + 50) + .microseconds(step * microseconds))
@@ -185,8 +185,8 @@ import Testing
 }
 
 @Suite struct RepetitionTests {
-    private func meter(_ losses: [Bool]) -> PathLoss {
-        var meter = PathLoss()
+    private func meter(_ losses: [Bool]) -> LossEstimator {
+        var meter = LossEstimator()
         for isLost in losses {
             meter.note(isLost: isLost)
             meter.note(lost: isLost ? 1 : 0, received: isLost ? 0 : 1)
@@ -214,14 +214,14 @@ import Testing
     }
 
     @Test func nonsenseChangesNothing() {
-        var meter = PathLoss()
+        var meter = LossEstimator()
         meter.note(lost: -5, received: 3)
         meter.note(lost: .max, received: 0)
         expect((0...1).contains(meter.share))
     }
 
     @Test func repetitionsAreDueOneAfterAnother() {
-        var plan = RepetitionPlan()
+        var plan = PacketDuplicationSchedule()
         plan.add(7, count: 3, now: .at(0))
         plan.add(8, count: 1, now: .at(5))
         expect(plan.takeDue(now: .at(14)) == nil && plan.deadline == .at(15))
@@ -232,7 +232,7 @@ import Testing
     }
 
     @Test func whatDoesNotFitIsNotRepeated() {
-        var plan = RepetitionPlan()
+        var plan = PacketDuplicationSchedule()
         for sequence in 0..<1_000 { plan.add(Int64(sequence), count: 1, now: .at(0)) }
         var taken = 0
         while plan.takeDue(now: .at(15)) != nil { taken += 1 }

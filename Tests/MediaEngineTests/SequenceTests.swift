@@ -4,10 +4,10 @@ import Testing
 
 @testable import MediaEngine
 
-@Suite struct SequenceGateTests {
+@Suite struct SequenceValidatorTests {
     @Test(arguments: wrapPoints)
     func numbersGoOnAcrossTheWrap(start: UInt16) {
-        var gate = SequenceGate()
+        var gate = SequenceValidator()
         expect(gate.take(SequenceNumber(start)) == .next(Int64(start)))
         for step in 1...5 {
             expect(gate.take(SequenceNumber(start &+ UInt16(step))) == .next(Int64(start) + Int64(step)))
@@ -18,7 +18,7 @@ import Testing
 
     @Test(arguments: wrapPoints)
     func aJumpCountsOnlyIfTheNextPacketFollowsIt(start: UInt16) {
-        var gate = SequenceGate()
+        var gate = SequenceValidator()
         _ = gate.take(SequenceNumber(start))
         let far = start &+ 20_000
         expect(gate.take(SequenceNumber(far)) == .jump)
@@ -29,16 +29,16 @@ import Testing
     }
 
     @Test func aRepetitionFromFarAwayIsRefused() {
-        var gate = SequenceGate()
+        var gate = SequenceValidator()
         _ = gate.take(SequenceNumber(65_535))
         expect(gate.takeRepeat(SequenceNumber(2)) == 65_538)
         expect(gate.takeRepeat(SequenceNumber(30_000)) == nil)
     }
 }
 
-@Suite struct ReceptionRegisterTests {
+@Suite struct ReceptionStatisticsTests {
     @Test func lossIsCountedAsTheStandardSays() throws {
-        var register = ReceptionRegister(clockRate: 90_000)
+        var register = ReceptionStatistics(clockRate: 90_000)
         expect(register.block(ssrc: 1, now: .at(0)) == nil)
         for sequence in 65_530...65_549 where sequence % 4 != 0 {
             register.note(Int64(sequence), timestamp: RTPTimestamp(UInt32(sequence)), now: .at(sequence))
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func evenArrivalsHaveNoJitterAcrossTheWrapOfTimeStamps() throws {
-        var register = ReceptionRegister(clockRate: 90_000)
+        var register = ReceptionStatistics(clockRate: 90_000)
         for step in 0..<100 {
             register.note(
                 Int64(step), timestamp: RTPTimestamp(UInt32.max - 45_000).advanced(by: step * 900),
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test func theReportAnswersTheLastSenderReport() throws {
-        var register = ReceptionRegister(clockRate: 90_000)
+        var register = ReceptionStatistics(clockRate: 90_000)
         register.note(1, timestamp: RTPTimestamp(0), now: .at(0))
         register.noteSenderReport(
             NTPTimestamp(seconds: 0x0001_2345, fraction: 0x6789_0000), now: .at(500))
@@ -71,8 +71,8 @@ import Testing
     }
 }
 
-@Suite struct NackRegisterTests {
-    private func due(_ register: inout NackRegister, _ now: MediaInstant) -> [Int64] {
+@Suite struct NackGeneratorTests {
+    private func due(_ register: inout NackGenerator, _ now: MediaInstant) -> [Int64] {
         var result: [Int64] = []
         register.takeDue(now: now) {
             result.append($0)
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func aMissingPacketIsAskedForAtOnceAndAgainAfterARoundTrip() {
-        var register = NackRegister()
+        var register = NackGenerator()
         register.learn(.milliseconds(40))
         expect(register.insert(from: 65_535, to: 65_538, now: .at(0)))
         expect(due(&register, .at(0)) == [65_535, 65_536, 65_537])
@@ -96,7 +96,7 @@ import Testing
     }
 
     /// A packet that is missed at 0, asked for, and repeated so much later.
-    private func repair(_ register: inout NackRegister, _ sequence: Int64, from start: Int, after milliseconds: Int) {
+    private func repair(_ register: inout NackGenerator, _ sequence: Int64, from start: Int, after milliseconds: Int) {
         _ = register.insert(from: sequence, to: sequence + 1, now: .at(start))
         _ = due(&register, .at(start))
         expect(register.remove(sequence, isRepeat: true, now: .at(start + milliseconds)) != nil)
@@ -104,7 +104,7 @@ import Testing
 
     @Test func whatIsRepeatedUnaskedSaysNothingOfTheRoundTrip() {
         for told in [nil, MediaDuration.milliseconds(200)] {
-            var register = NackRegister()
+            var register = NackGenerator()
             register.learn(.milliseconds(200))
             register.told = told
             for number in 0..<100 {
@@ -119,7 +119,7 @@ import Testing
 
     @Test func aShorterWayIsLearntAllTheSame() {
         for told in [nil, MediaDuration.milliseconds(20)] {
-            var register = NackRegister()
+            var register = NackGenerator()
             register.learn(.milliseconds(200))
             register.told = told
             for number in 0..<400 {
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test func whatWasOnlyLateMakesTheNextRequestWait() {
-        var register = NackRegister()
+        var register = NackGenerator()
         _ = register.insert(from: 10, to: 11, now: .at(0))
         _ = register.remove(10, isRepeat: false, now: .at(8))
         _ = register.insert(from: 20, to: 21, now: .at(100))
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test func theRoundTripIsLearntEvenIfItIsFarLongerThanAssumed() {
-        var register = NackRegister()
+        var register = NackGenerator()
         _ = register.insert(from: 1, to: 2, now: .at(0))
         for time in stride(from: 0, to: 300, by: 5) { _ = due(&register, .at(time)) }
         _ = register.remove(1, isRepeat: true, now: .at(300))
@@ -148,11 +148,11 @@ import Testing
     }
 
     @Test func aGapThatDoesNotFitIsRefused() {
-        var register = NackRegister()
-        expect(!register.insert(from: 0, to: Int64(NackRegister.capacity) + 1, now: .at(0)))
+        var register = NackGenerator()
+        expect(!register.insert(from: 0, to: Int64(NackGenerator.capacity) + 1, now: .at(0)))
         #expect(register.isEmpty)
-        expect(register.insert(from: 0, to: Int64(NackRegister.capacity), now: .at(0)))
+        expect(register.insert(from: 0, to: Int64(NackGenerator.capacity), now: .at(0)))
         register.forget(before: 500)
-        #expect(register.count == NackRegister.capacity - 500 && register.first?.sequence == 500)
+        #expect(register.count == NackGenerator.capacity - 500 && register.first?.sequence == 500)
     }
 }

@@ -2,12 +2,13 @@ import MediaCore
 import MediaEngine
 import Testing
 
-@Suite struct ViewerPlanTests {
+@Suite struct EncodingSelectorTests {
     private let fast = Bitrate.kilobits(10_000)
 
     /// - Returns: the seconds after which the target was another one.
     private func moves(
-        _ plan: inout ViewerPlan, _ rate: Int, demand: Int, from start: Int = 0, seconds: Int, isCutOff: Bool = false
+        _ plan: inout EncodingSelector, _ rate: Int, demand: Int, from start: Int = 0, seconds: Int,
+        isCutOff: Bool = false
     ) -> [Double] {
         (0...(seconds * 5)).compactMap { step in
             let now = MediaInstant.at(start * 1_000 + step * 200)
@@ -18,7 +19,7 @@ import Testing
     }
 
     @Test func aDifferenceOfMoreThanThreeTimesTakesASecondEncodingAfterThreeSeconds() {
-        var plan = ViewerPlan()
+        var plan = EncodingSelector()
         expect(moves(&plan, 3_000, demand: 3_000, seconds: 20) == [3])
         #expect(plan.target == .low)
         #expect(plan.encoding == .main)
@@ -26,12 +27,12 @@ import Testing
 
     @Test(arguments: [(3_400, 8_000), (5_000, 8_000), (10_000, 8_000), (1_000, 500), (300, 100)])
     func aSmallerDifferenceOrAPictureThatAsksForLittleDoesNot(rate: Int, demand: Int) {
-        var plan = ViewerPlan()
+        var plan = EncodingSelector()
         expect(moves(&plan, rate, demand: demand, seconds: 60) == [])
     }
 
     @Test func aMomentIsNoReason() {
-        var plan = ViewerPlan()
+        var plan = EncodingSelector()
         for burst in 0..<20 {
             expect(moves(&plan, 1_000, demand: 9_000, from: burst * 4, seconds: 2) == [])
             expect(moves(&plan, 4_000, demand: 9_000, from: burst * 4 + 3, seconds: 0) == [])
@@ -40,7 +41,7 @@ import Testing
 
     /// Else it would hold up each change.
     @Test func aScreenThatRestsOftenIsReasonEnoughInTime() {
-        var plan = ViewerPlan()
+        var plan = EncodingSelector()
         var moved: Int?
         for burst in 0..<20 where moved == nil {
             if !moves(&plan, 100, demand: 100, from: burst * 3, seconds: 1).isEmpty { moved = burst }
@@ -48,7 +49,7 @@ import Testing
         }
         #expect(moved == 3)
         // Not if it changes once in a minute.
-        var other = ViewerPlan()
+        var other = EncodingSelector()
         for burst in 0..<20 {
             expect(moves(&other, 100, demand: 100, from: burst * 60, seconds: 1) == [])
             _ = moves(&other, 100, demand: 30, from: burst * 60 + 30, seconds: 0)
@@ -57,7 +58,7 @@ import Testing
 
     /// Slow whenever it is with the others, and fast whenever it is not.
     @Test func whoGoesBackAndForthReturnsLaterAndLeavesSooner() {
-        var plan = ViewerPlan()
+        var plan = EncodingSelector()
         var time = 0
         var spells: [Double] = []
         for _ in 0..<5 {
@@ -78,12 +79,12 @@ import Testing
     }
 
     @Test func whoIsCutOffAnywayMovesAtOnce() {
-        var plan = ViewerPlan()
+        var plan = EncodingSelector()
         expect(moves(&plan, 1_000, demand: 2_000, seconds: 5, isCutOff: true) == [0])
     }
 
     @Test func aViewerGoesOverWithAKeyFrameOnly() {
-        var plan = ViewerPlan()
+        var plan = EncodingSelector()
         expect(plan.noteKeyframe(of: .main))
         expect(!plan.noteKeyframe(of: .low))
         _ = moves(&plan, 1_000, demand: 9_000, seconds: 4)
@@ -96,7 +97,7 @@ import Testing
     }
 
     @Test func aViewerComesBackWhenItHasRoomForFiveSecondsOrTheOthersTakeLittleForThirty() {
-        var low = ViewerPlan()
+        var low = EncodingSelector()
         _ = moves(&low, 1_000, demand: 9_000, seconds: 4)
         expect(low.noteKeyframe(of: .low))
         // Between the thresholds all stays as it is.
@@ -109,9 +110,9 @@ import Testing
     }
 }
 
-@Suite struct FrameGateTests {
+@Suite struct FrameDropperTests {
     private func admits(
-        _ gate: inout FrameGate, _ layer: UInt8, isKeyframe: Bool = false, bytes: Int = 1_000, rate: Int = 4_000,
+        _ gate: inout FrameDropper, _ layer: UInt8, isKeyframe: Bool = false, bytes: Int = 1_000, rate: Int = 4_000,
         base: Int? = 1_000, at milliseconds: Int
     ) -> Bool {
         gate.admits(
@@ -120,7 +121,7 @@ import Testing
     }
 
     @Test func nothingBeforeAKeyFrame() {
-        var gate = FrameGate()
+        var gate = FrameDropper()
         expect(!admits(&gate, 0, at: 0))
         expect(!admits(&gate, 1, at: 1))
         expect(admits(&gate, 0, isKeyframe: true, at: 2))
@@ -130,7 +131,7 @@ import Testing
     }
 
     @Test func theBaseIsNeverSkippedAndLayerOneOnlyWithRoom() {
-        var gate = FrameGate()
+        var gate = FrameDropper()
         expect(admits(&gate, 0, isKeyframe: true, at: 0))
         expect(admits(&gate, 1, at: 10))
         // Something waits in front of the network.
@@ -146,7 +147,7 @@ import Testing
     }
 
     @Test func layerOneNeverTakesMoreThanTheLine() {
-        var gate = FrameGate()
+        var gate = FrameDropper()
         expect(admits(&gate, 0, isKeyframe: true, bytes: 0, at: 0))
         var bytes = 0
         for step in 0..<3_000 {
@@ -158,7 +159,7 @@ import Testing
     }
 
     @Test func theLayerIsWhatCameThroughLately() {
-        var gate = FrameGate()
+        var gate = FrameDropper()
         expect(admits(&gate, 0, isKeyframe: true, at: 0))
         #expect(gate.layer == 0)
         for step in 1..<50 { _ = admits(&gate, 1, bytes: 100, at: step * 50) }
@@ -168,7 +169,7 @@ import Testing
     }
 
     @Test func whoIsCutOffReturnsOnceWhenAllHasLeftAndEachTimeLater() {
-        var gate = FrameGate()
+        var gate = FrameDropper()
         expect(admits(&gate, 0, isKeyframe: true, at: 0))
         gate.note(isCongested: true, now: .at(0))
         gate.cutOff(now: .at(1_000))
@@ -199,7 +200,7 @@ import Testing
     /// Rates in kbit/s; since when (milliseconds) something waits.
     private func demand(
         _ viewers: [(rate: Int, since: Int?)], wasLayered: Bool = false, at milliseconds: Int = 1_000
-    ) -> EncodingDemand {
+    ) -> EncodingTarget {
         var load = EncodingLoad()
         for viewer in viewers {
             load.add(
@@ -209,13 +210,13 @@ import Testing
     }
 
     @Test func oneViewerHasOneLayerAndWaitsForItself() {
-        #expect(demand([(3_000, nil)]) == EncodingDemand(bitrate: .kilobits(3_000)))
-        #expect(demand([(3_000, 0)]) == EncodingDemand(bitrate: .kilobits(3_000), isBlocked: true))
+        #expect(demand([(3_000, nil)]) == EncodingTarget(bitrate: .kilobits(3_000)))
+        #expect(demand([(3_000, 0)]) == EncodingTarget(bitrate: .kilobits(3_000), isBlocked: true))
     }
 
     @Test func equalViewersHaveOneLayerAndWaitForEachOtherForAMoment() {
-        #expect(demand([(3_000, nil), (3_500, nil)]) == EncodingDemand(bitrate: .kilobits(3_000)))
-        #expect(demand([(3_000, 950), (3_500, nil)]) == EncodingDemand(bitrate: .kilobits(3_000), isBlocked: true))
+        #expect(demand([(3_000, nil), (3_500, nil)]) == EncodingTarget(bitrate: .kilobits(3_000)))
+        #expect(demand([(3_000, 950), (3_500, nil)]) == EncodingTarget(bitrate: .kilobits(3_000), isBlocked: true))
         let stuck = demand([(3_000, 850), (3_500, nil)])
         #expect(!stuck.isBlocked)
         #expect(stuck.layering?.isBaseBlocked == true)
@@ -225,7 +226,7 @@ import Testing
         let free = demand([(3_000, nil), (5_000, nil)])
         #expect(
             free
-                == EncodingDemand(bitrate: .kilobits(5_000), layering: .init(baseBitrate: .kilobits(3_000))))
+                == EncodingTarget(bitrate: .kilobits(5_000), layering: .init(baseBitrate: .kilobits(3_000))))
         let blocked = demand([(3_000, 990), (5_000, nil)])
         #expect(!blocked.isBlocked)
         #expect(blocked.layering?.isBaseBlocked == true)
@@ -245,7 +246,7 @@ import Testing
         load.add(rate: .kilobits(5_000), isWaiting: false, congestedSince: nil)
         load.add(rate: nil, isWaiting: true, congestedSince: .at(0))
         let demand = load.demand(maximum: .kilobits(20_000), wasLayered: false, now: .at(5_000))
-        #expect(demand == EncodingDemand(bitrate: .kilobits(5_000)))
+        #expect(demand == EncodingTarget(bitrate: .kilobits(5_000)))
         load.add(rate: .kilobits(1_000), isWaiting: true, congestedSince: .at(0))
         #expect(
             load.demand(maximum: .kilobits(20_000), wasLayered: false, now: .at(5_000)).layering?.baseBitrate

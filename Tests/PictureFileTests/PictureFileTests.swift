@@ -12,8 +12,8 @@ import Testing
     }
 
     /// The upper half of one luma, the lower of another, slightly red.
-    private func picture() -> I420Canvas {
-        let canvas = I420Canvas(size)
+    private func picture() -> I420Buffer {
+        let canvas = I420Buffer(size)
         for row in 0..<size.height {
             (canvas.y + row * canvas.strideY).update(repeating: row < 16 ? 60 : 200, count: size.width)
         }

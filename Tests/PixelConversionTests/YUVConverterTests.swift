@@ -7,8 +7,8 @@ import Testing
     private let size = PixelSize(width: 64, height: 32)
 
     /// A canvas of one colour, converted from BGRA.
-    private func canvas(blue: UInt8, green: UInt8, red: UInt8) -> I420Canvas {
-        let canvas = I420Canvas(size)
+    private func canvas(blue: UInt8, green: UInt8, red: UInt8) -> I420Buffer {
+        let canvas = I420Buffer(size)
         var pixels: [UInt8] = []
         for _ in 0..<size.width * size.height { pixels += [blue, green, red, 0] }
         pixels.withUnsafeBytes {
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func onlyTheRectangleIsWritten() {
-        let canvas = I420Canvas(size)
+        let canvas = I420Buffer(size)
         let white = [UInt8](repeating: 255, count: 6 * 4 * 4)
         let rect = PixelRect(x: 18, y: 10, width: 6, height: 4)
         white.withUnsafeBytes { converter.convert(bgra: $0.baseAddress!, stride: 24, to: rect, of: canvas) }
@@ -55,14 +55,14 @@ import Testing
     }
 
     @Test func scalingKeepsTheColour() {
-        let small = I420Canvas(PixelSize(width: 30, height: 14))
+        let small = I420Buffer(PixelSize(width: 30, height: 14))
         converter.scale(canvas(blue: 0, green: 0, red: 255).picture, to: small)
         #expect(abs(Int(small.y[13 * small.strideY + 29]) - 82) <= 2)
         #expect(abs(Int(small.v[6 * small.strideC + 14]) - 240) <= 2)
     }
 
     @Test func copyTakesTheRectangleAlone() {
-        let target = I420Canvas(size)
+        let target = I420Buffer(size)
         converter.copy(
             PixelRect(x: 32, y: 16, width: 32, height: 16), of: canvas(blue: 255, green: 255, red: 255).picture,
             to: target)

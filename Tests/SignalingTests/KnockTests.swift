@@ -228,7 +228,7 @@ import Testing
     @Test func wordsAreNewForEachKnockAndTheSameOnBothSides() async throws {
         try await with { stage, _ in
             let identity = try Identity.ephemeral()
-            var told: [FourWords] = []
+            var told: [ShortAuthenticationString] = []
             for _ in 0..<3 {
                 try await stage.client { told.append(try await $0.knock(name: "", identity: identity).words) }
             }

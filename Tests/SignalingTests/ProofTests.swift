@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func wordsMatchTheVector() {
-        let words = FourWords(viewer: viewer, host: host, nonce: [UInt8](64..<80))
+        let words = ShortAuthenticationString(viewer: viewer, host: host, nonce: [UInt8](64..<80))
         #expect(words.words == [166, 180, 100, 114].map { WordList.words[$0] })
         #expect(WordList.words.count == 256)
     }

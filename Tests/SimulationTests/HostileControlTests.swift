@@ -6,7 +6,7 @@ import Testing
 
 /// RTCP that claims much in few bytes. The work that it makes is bounded, and an honest viewer never meets the bound.
 @Suite struct HostileControlTests {
-    /// What `ControlBudget` lets one peer do in a second, and at once.
+    /// What `RTCPWorkLimiter` lets one peer do in a second, and at once.
     private static let (rate, burst) = (50_000, 25_000)
 
     private func sender(packets: Int = 0, at now: MediaInstant = SimulatedCall.start) -> MediaSender {

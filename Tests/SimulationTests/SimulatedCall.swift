@@ -36,7 +36,7 @@ final class SimulatedCall: SimulatedParty {
     var hasAudio = false
     /// Others watch the same encoding, so this viewer's requests have a budget.
     var isShared = false
-    private var keyframeBudget = KeyframeBudget()
+    private var keyframeBudget = KeyframeRequestLimiter()
     /// Bytes of a sound packet where the sender leaves room for it.
     var soundBytes = 120
 

@@ -8,15 +8,15 @@ import Testing
     static let size = PixelSize(width: 320, height: 192)
     static let start = MediaInstant(nanoseconds: 1)
 
-    func meter(_ draw: (I420Canvas) -> Void) -> ContentMeter {
-        let canvas = I420Canvas(Self.size)
+    func meter(_ draw: (I420Buffer) -> Void) -> ContentClassifier {
+        let canvas = I420Buffer(Self.size)
         draw(canvas)
-        return ContentMeter(canvas.picture, nil)
+        return ContentClassifier(canvas.picture, nil)
     }
 
-    func text() -> ContentMeter { meter { TextPage.draw(on: $0, rect: PixelRect(Self.size), seed: 3) } }
+    func text() -> ContentClassifier { meter { TextPage.draw(on: $0, rect: PixelRect(Self.size), seed: 3) } }
 
-    func film() -> ContentMeter {
+    func film() -> ContentClassifier {
         meter { canvas in
             var random = SeededGenerator(seed: 4)
             for i in 0..<canvas.strideY * Self.size.height {
@@ -38,14 +38,14 @@ import Testing
     }
 
     @Test func meterLooksAtTheMapOnly() {
-        let canvas = I420Canvas(Self.size)
+        let canvas = I420Buffer(Self.size)
         TextPage.draw(on: canvas, rect: PixelRect(x: 0, y: 0, width: 320, height: 96), seed: 3)
         var lower = BlockMap(Self.size)
         lower.insert(PixelRect(x: 0, y: 96, width: 320, height: 96))
-        let content = ContentMeter(canvas.picture, lower)
+        let content = ContentClassifier(canvas.picture, lower)
         #expect(content.blocks == 120)
         #expect(content.activity == 0)
-        #expect(ContentMeter(canvas.picture, BlockMap(Self.size)).blocks == 0)
+        #expect(ContentClassifier(canvas.picture, BlockMap(Self.size)).blocks == 0)
     }
 
     @Test(arguments: [false, true])
@@ -53,7 +53,7 @@ import Testing
         let content = isDrawn ? text() : film()
         var last = 0
         for budget in [1_000_000, 100_000, 30_000, 10_000, 3_000, 1_000, 0, -5] {
-            let quantizer = ByteModel().quantizer(
+            let quantizer = FrameSizePredictor().quantizer(
                 for: content, of: 240, isKeyframe: true, budget: budget, in: 6...52, at: Self.start)
             #expect(quantizer >= last)
             last = quantizer
@@ -64,14 +64,16 @@ import Testing
     @Test(arguments: [false, true])
     func curveFalls(isDrawn: Bool) {
         for quantizer in 0..<63 {
-            #expect(ByteModel.scale(quantizer, isDrawn: isDrawn) > ByteModel.scale(quantizer + 1, isDrawn: isDrawn))
+            #expect(
+                FrameSizePredictor.scale(quantizer, isDrawn: isDrawn)
+                    > FrameSizePredictor.scale(quantizer + 1, isDrawn: isDrawn))
         }
-        #expect(ByteModel.scale(-1, isDrawn: isDrawn) == ByteModel.scale(0, isDrawn: isDrawn))
-        #expect(ByteModel.scale(99, isDrawn: isDrawn) == ByteModel.scale(63, isDrawn: isDrawn))
+        #expect(FrameSizePredictor.scale(-1, isDrawn: isDrawn) == FrameSizePredictor.scale(0, isDrawn: isDrawn))
+        #expect(FrameSizePredictor.scale(99, isDrawn: isDrawn) == FrameSizePredictor.scale(63, isDrawn: isDrawn))
     }
 
     @Test func whatWasCheapIsExpectedToStayCheapForAMoment() {
-        var model = ByteModel()
+        var model = FrameSizePredictor()
         let content = text()
         func quantizer(at instant: MediaInstant) -> Int {
             model.quantizer(for: content, of: 240, isKeyframe: false, budget: 4_000, in: 6...52, at: instant)
@@ -87,7 +89,7 @@ import Testing
     }
 
     @Test func modelLearnsWhatKeyframesCost() {
-        var model = ByteModel()
+        var model = FrameSizePredictor()
         let content = text()
         for _ in 0..<8 {
             model.learn(from: content, of: 240, isKeyframe: true, quantizer: 20, bytes: 9_000, at: Self.start)
@@ -98,7 +100,7 @@ import Testing
     }
 
     @Test func bucketFillsByTimeAndNoFurtherThanItsCapacity() {
-        var bucket = ByteBucket()
+        var bucket = FrameByteBudget()
         bucket.fill(at: Self.start, bitrate: .kilobits(800), capacity: 25_000)
         #expect(bucket.credit == 25_000)
         bucket.spend(40_000)
@@ -115,11 +117,11 @@ import Testing
     }
 
     @Test func textDropsFramesWhereMotionSoftens() throws {
-        func run(_ mood: VideoMood) throws -> (dropped: Int, worst: Int) {
+        func run(_ contentHint: ContentHint) throws -> (dropped: Int, worst: Int) {
             let size = PixelSize(width: 640, height: 368)
-            let canvas = I420Canvas(size)
+            let canvas = I420Buffer(size)
             let peer = Peer()
-            peer.encoder.mood = mood
+            peer.encoder.contentHint = contentHint
             peer.bitrate = .kilobits(2_500)
             TextPage.draw(on: canvas, rect: PixelRect(size), seed: 0)
             _ = try peer.step(canvas, BlockMap(size, filled: true))
@@ -146,7 +148,7 @@ import Testing
     /// A whole page of new text each time: sharp frames would take 40 ms each and not fit.
     @Test func aPageThatChangesAllTheTimeIsCoarseUntilItRests() throws {
         let size = PixelSize(width: 640, height: 368)
-        let canvas = I420Canvas(size)
+        let canvas = I420Buffer(size)
         let peer = Peer()
         peer.bitrate = .kilobits(8_000)
         var dropped = 0

@@ -6,7 +6,7 @@ import VPXCodec
 @Suite struct HostileInputTests {
     /// A key frame and some that follow it.
     static func stream(_ size: PixelSize = PixelSize(width: 96, height: 80), frames: Int = 6) throws -> [[UInt8]] {
-        let canvas = I420Canvas(size)
+        let canvas = I420Buffer(size)
         let peer = Peer()
         return try (0..<frames).map { index in
             TextPage.draw(on: canvas, rect: PixelRect(size), seed: UInt64(index))

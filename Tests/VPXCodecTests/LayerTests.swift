@@ -8,15 +8,15 @@ private final class LayeredPeer {
     let full = VP8Decoder()
     let base = VP8Decoder()
     private(set) var now = MediaInstant(nanoseconds: 5_000_000_000)
-    private var fullPicture: I420Picture?
-    private var basePicture: I420Picture?
+    private var fullPicture: I420Frame?
+    private var basePicture: I420Frame?
     private(set) var bytes = [0, 0]
     private(set) var frames = [0, 0]
 
     /// - Returns: the frame's layer; nil if it was dropped.
     @discardableResult
     func step(
-        _ canvas: I420Canvas, _ changed: BlockMap, bitrate: Bitrate = .kilobits(20_000), base baseBitrate: Bitrate,
+        _ canvas: I420Buffer, _ changed: BlockMap, bitrate: Bitrate = .kilobits(20_000), base baseBitrate: Bitrate,
         isBlocked: Bool = false, isKeyframe: Bool = false, isRefinement: Bool = false
     ) throws -> Int? {
         now = now + .milliseconds(33)
@@ -35,10 +35,10 @@ private final class LayeredPeer {
     var fullBlocks: [[UInt8]] { fullPicture.map { blocks(of: $0) } ?? [] }
     var baseBlocks: [[UInt8]] { basePicture.map { blocks(of: $0) } ?? [] }
 
-    func basePSNR(_ canvas: I420Canvas) -> Double { basePicture.map { lumaPSNR($0, canvas.picture) } ?? 0 }
+    func basePSNR(_ canvas: I420Buffer) -> Double { basePicture.map { lumaPSNR($0, canvas.picture) } ?? 0 }
 
     /// Goes on until everybody has a sharp picture.
-    func rest(_ canvas: I420Canvas, base: Bitrate) throws {
+    func rest(_ canvas: I420Buffer, base: Bitrate) throws {
         for _ in 0..<600 where encoder.isBehind || encoder.unrefined != nil {
             try step(canvas, BlockMap(canvas.size), base: base, isRefinement: true)
         }
@@ -48,13 +48,13 @@ private final class LayeredPeer {
 @Suite struct LayerTests {
     static let size = PixelSize(width: 640, height: 368)
 
-    private func page(_ seed: UInt64 = 7) -> I420Canvas {
-        let canvas = I420Canvas(Self.size)
+    private func page(_ seed: UInt64 = 7) -> I420Buffer {
+        let canvas = I420Buffer(Self.size)
         TextPage.draw(on: canvas, rect: PixelRect(Self.size), seed: seed)
         return canvas
     }
 
-    private func draw(_ seed: UInt64, on canvas: I420Canvas, _ rect: PixelRect) -> BlockMap {
+    private func draw(_ seed: UInt64, on canvas: I420Buffer, _ rect: PixelRect) -> BlockMap {
         TextPage.draw(on: canvas, rect: rect, seed: seed)
         var changed = BlockMap(canvas.size)
         changed.insert(rect)

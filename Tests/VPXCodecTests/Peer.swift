@@ -13,7 +13,7 @@ final class Peer {
     /// What came out of one step; nil if the frame was dropped.
     struct Step {
         var frame: EncodedFrame
-        var picture: I420Picture
+        var picture: I420Frame
         /// The frame's bytes, kept beyond the next call.
         var bytes: [UInt8]
         /// Keeps the memory that the picture lies in.
@@ -21,7 +21,7 @@ final class Peer {
     }
 
     func step(
-        _ canvas: I420Canvas, _ changed: BlockMap, isKeyframe: Bool = false, isRefinement: Bool = false,
+        _ canvas: I420Buffer, _ changed: BlockMap, isKeyframe: Bool = false, isRefinement: Bool = false,
         after time: MediaDuration = .milliseconds(33)
     ) throws -> Step? {
         now = now + time
@@ -34,7 +34,7 @@ final class Peer {
 }
 
 /// The luma and chroma of each 16 x 16 block in turn, to compare pictures block by block.
-func blocks(of picture: I420Picture) -> [[UInt8]] {
+func blocks(of picture: I420Frame) -> [[UInt8]] {
     let columns = (picture.size.width + 15) / 16
     let rows = (picture.size.height + 15) / 16
     return (0..<rows * columns).map { index in

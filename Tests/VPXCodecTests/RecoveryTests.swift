@@ -12,13 +12,13 @@ import VPXCodec
         let encoder = VP8Encoder()
         let whole = VP8Decoder()
         let lossy = VP8Decoder()
-        let canvas: I420Canvas
+        let canvas: I420Buffer
         var now = MediaInstant(nanoseconds: 5_000_000_000)
         var bitrate = Bitrate.kilobits(20_000)
         var byteBudget: Int?
 
         init(_ size: PixelSize) {
-            canvas = I420Canvas(size)
+            canvas = I420Buffer(size)
             TextPage.draw(on: canvas, rect: PixelRect(size), seed: 7)
         }
 
@@ -27,7 +27,7 @@ import VPXCodec
             var isKeyframe: Bool
             var quantizer: Int
             var references: FrameReferences
-            var shown: I420Picture
+            var shown: I420Frame
         }
 
         func make(

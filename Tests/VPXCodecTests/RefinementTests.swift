@@ -6,7 +6,7 @@ import VPXCodec
     static let size = PixelSize(width: 640, height: 368)
 
     /// A page, encoded for the first time over a slow line.
-    func softPeer(_ canvas: I420Canvas) throws -> (Peer, firstPSNR: Double, firstBytes: Int) {
+    func softPeer(_ canvas: I420Buffer) throws -> (Peer, firstPSNR: Double, firstBytes: Int) {
         let peer = Peer()
         peer.bitrate = .kilobits(1_000)
         peer.byteBudget = 20_000
@@ -14,8 +14,8 @@ import VPXCodec
         return (peer, lumaPSNR(first.picture, canvas.picture), first.bytes.count)
     }
 
-    func page() -> I420Canvas {
-        let canvas = I420Canvas(Self.size)
+    func page() -> I420Buffer {
+        let canvas = I420Buffer(Self.size)
         TextPage.draw(on: canvas, rect: PixelRect(Self.size), seed: 7)
         return canvas
     }
@@ -115,7 +115,7 @@ import VPXCodec
             if try peer.step(canvas, owed) == nil { dropped += 1 } else { owed.clear() }
         }
         #expect(dropped > 10)
-        var picture: I420Picture?
+        var picture: I420Frame?
         for _ in 0..<100 {
             if !owed.isEmpty {
                 guard let step = try peer.step(canvas, owed) else { continue }

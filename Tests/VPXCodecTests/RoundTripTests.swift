@@ -5,8 +5,8 @@ import VPXCodec
 @Suite struct RoundTripTests {
     static let size = PixelSize(width: 336, height: 200)
 
-    func page(_ size: PixelSize = RoundTripTests.size, seed: UInt64 = 1) -> I420Canvas {
-        let canvas = I420Canvas(size)
+    func page(_ size: PixelSize = RoundTripTests.size, seed: UInt64 = 1) -> I420Buffer {
+        let canvas = I420Buffer(size)
         TextPage.draw(on: canvas, rect: PixelRect(size), seed: seed)
         return canvas
     }
@@ -25,11 +25,11 @@ import VPXCodec
         #expect(lumaPSNR(step.picture, canvas.picture) > 40)
     }
 
-    @Test(arguments: [VideoMood.text, .motion])
-    func onlyChangedBlocksChange(mood: VideoMood) throws {
+    @Test(arguments: [ContentHint.text, .motion])
+    func onlyChangedBlocksChange(contentHint: ContentHint) throws {
         let canvas = page()
         let peer = Peer()
-        peer.encoder.mood = mood
+        peer.encoder.contentHint = contentHint
         var before = blocks(of: try #require(try peer.step(canvas, BlockMap(Self.size, filled: true))).picture)
         for seed in 2..<12 as Range<UInt64> {
             let rect = PixelRect(x: 30, y: 40, width: 90, height: 50)

@@ -10,15 +10,15 @@ import VPXCodec
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func everyBlockEndsUpSharp(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let canvas = I420Canvas(Self.size)
+        let canvas = I420Buffer(Self.size)
         let peer = Peer()
         var owed = BlockMap(Self.size, filled: true)
-        var shown: I420Picture?
+        var shown: I420Frame?
         for _ in 0..<250 {
             change(canvas, &owed, &random)
             peer.bitrate = .kilobits(Int.random(in: 100...6_000, using: &random))
             peer.byteBudget = Bool.random(using: &random) ? nil : Int.random(in: 300...40_000, using: &random)
-            peer.encoder.mood = Bool.random(using: &random) ? .text : .motion
+            peer.encoder.contentHint = Bool.random(using: &random) ? .text : .motion
             let isKeyframe = Int.random(in: 0..<40, using: &random) == 0
             let pause = MediaDuration.milliseconds(Int.random(in: 5...250, using: &random))
             guard
@@ -47,7 +47,7 @@ import VPXCodec
     }
 
     /// Text, a filled window, a scroll, or nothing.
-    private func change(_ canvas: I420Canvas, _ owed: inout BlockMap, _ random: inout SeededGenerator) {
+    private func change(_ canvas: I420Buffer, _ owed: inout BlockMap, _ random: inout SeededGenerator) {
         let x = Int.random(in: 0..<Self.size.width, using: &random)
         let y = Int.random(in: 0..<Self.size.height, using: &random)
         let rect = PixelRect(

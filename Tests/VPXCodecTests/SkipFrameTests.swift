@@ -8,7 +8,7 @@ import VPXCodec
     @Test(arguments: [(16, 16), (2, 34), (18, 2), (336, 200), (1_920, 1_080)])
     func aSkipFrameShowsTheLastPictureAndLeavesNoTrace(width: Int, height: Int) throws {
         let size = PixelSize(width: width, height: height)
-        let canvas = I420Canvas(size)
+        let canvas = I420Buffer(size)
         let peer = Peer()
         // Gets every frame of the encoder, and skip frames between them.
         let other = VP8Decoder()

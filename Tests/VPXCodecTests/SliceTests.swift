@@ -8,7 +8,7 @@ import VPXCodec
     /// A page of it takes some 25 kB, 400 ms.
     static let slow = Bitrate.kilobits(500)
 
-    private func resting(_ canvas: I420Canvas) throws -> Peer {
+    private func resting(_ canvas: I420Buffer) throws -> Peer {
         let peer = Peer()
         peer.byteBudget = nil
         _ = try peer.step(canvas, BlockMap(canvas.size, filled: true), isKeyframe: true)
@@ -21,13 +21,13 @@ import VPXCodec
         return peer
     }
 
-    private func page(_ seed: UInt64) -> I420Canvas {
-        let canvas = I420Canvas(Self.size)
+    private func page(_ seed: UInt64) -> I420Buffer {
+        let canvas = I420Buffer(Self.size)
         TextPage.draw(on: canvas, rect: PixelRect(Self.size), seed: seed)
         return canvas
     }
 
-    private func draw(_ seed: UInt64, on canvas: I420Canvas, _ rect: PixelRect = PixelRect(size)) -> BlockMap {
+    private func draw(_ seed: UInt64, on canvas: I420Buffer, _ rect: PixelRect = PixelRect(size)) -> BlockMap {
         TextPage.draw(on: canvas, rect: rect, seed: seed)
         var map = BlockMap(canvas.size)
         map.insert(rect)
@@ -129,7 +129,7 @@ import VPXCodec
         var now = peer.now
         func make(
             _ changed: BlockMap, isKeyframe: Bool = false, isRefinement: Bool = false, recoversFrom: UInt32? = nil
-        ) throws -> (frame: FrameReferences, picture: I420Picture?)? {
+        ) throws -> (frame: FrameReferences, picture: I420Frame?)? {
             now = now + .milliseconds(40)
             var request = VideoEncodeRequest(
                 bitrate: Self.slow, isKeyframeRequested: isKeyframe, isRefinement: isRefinement)
@@ -164,7 +164,7 @@ import VPXCodec
 
     /// The first picture of many sessions.
     @Test func anEmptyScreenTeachesNothingAboutText() throws {
-        let canvas = I420Canvas(Self.size)
+        let canvas = I420Buffer(Self.size)
         let peer = Peer()
         peer.bitrate = .kilobits(4_000)
         _ = try peer.step(canvas, BlockMap(Self.size, filled: true), isKeyframe: true)

@@ -5,7 +5,7 @@ import TestSupport
 /// Something that is as hard to code as text: dark glyphs of 5 x 7 dots, two pixels stride, on light paper; and a measure.
 enum TextPage {
     /// Fills a rectangle with lines of glyphs that a seed chooses.
-    static func draw(on canvas: I420Canvas, rect: PixelRect, seed: UInt64) {
+    static func draw(on canvas: I420Buffer, rect: PixelRect, seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for row in rect.y..<rect.maxY {
             for column in rect.x..<rect.maxX { canvas.y[row * canvas.strideY + column] = 235 }
@@ -29,7 +29,7 @@ enum TextPage {
 }
 
 /// The sum of squared differences of two pictures' luma inside a rectangle.
-func lumaError(_ a: I420Picture, _ b: I420Picture, in rect: PixelRect) -> Int {
+func lumaError(_ a: I420Frame, _ b: I420Frame, in rect: PixelRect) -> Int {
     var sum = 0
     for row in rect.y..<rect.maxY {
         let lineA = a.y + row * a.strideY
@@ -43,7 +43,7 @@ func lumaError(_ a: I420Picture, _ b: I420Picture, in rect: PixelRect) -> Int {
 }
 
 /// In decibels; 99 if they are equal.
-func lumaPSNR(_ a: I420Picture, _ b: I420Picture) -> Double {
+func lumaPSNR(_ a: I420Frame, _ b: I420Frame) -> Double {
     let sum = lumaError(a, b, in: PixelRect(a.size))
     if sum == 0 { return 99 }
     return 10 * log10(255 * 255 * Double(a.size.width * a.size.height) / Double(sum))

@@ -12,7 +12,7 @@ import Testing
         let core = try VP8EncoderCore(size, threads: 1)
         #expect(try residentMegabytes() - before < 100)
 
-        let canvas = I420Canvas(size)
+        let canvas = I420Buffer(size)
         TextPage.draw(on: canvas, rect: PixelRect(size), seed: 1)
         let settings = VP8FrameSettings(quantizer: 20, isKeyframe: true, search: .wide)
         let instant = MediaInstant(nanoseconds: 1_000_000_000)

@@ -2,9 +2,9 @@ import MediaCore
 
 /// The formula of BT.601, pixel by pixel, and the nearest pixel for scaling.
 struct PlainConverter: PixelConverter {
-    func convert(bgra: UnsafeRawPointer, stride: Int, to rect: PixelRect, of canvas: I420Canvas) {}
+    func convert(bgra: UnsafeRawPointer, stride: Int, to rect: PixelRect, of canvas: I420Buffer) {}
 
-    func convert(_ picture: I420Picture, rect: PixelRect, toBGRA bgra: UnsafeMutableRawPointer, stride: Int) {
+    func convert(_ picture: I420Frame, rect: PixelRect, toBGRA bgra: UnsafeMutableRawPointer, stride: Int) {
         for row in 0..<rect.height {
             for column in 0..<rect.width {
                 let x = rect.x + column
@@ -21,7 +21,7 @@ struct PlainConverter: PixelConverter {
         }
     }
 
-    func scale(_ picture: I420Picture, to canvas: I420Canvas) {
+    func scale(_ picture: I420Frame, to canvas: I420Buffer) {
         let size = canvas.size
         for y in 0..<size.height {
             let from = y * picture.size.height / size.height
@@ -41,10 +41,10 @@ struct PlainConverter: PixelConverter {
         }
     }
 
-    func copy(_ rect: PixelRect, of picture: I420Picture, to canvas: I420Canvas) {}
+    func copy(_ rect: PixelRect, of picture: I420Frame, to canvas: I420Buffer) {}
 }
 
-extension I420Canvas {
+extension I420Buffer {
     func fill(_ rect: PixelRect, y luma: UInt8, u blue: UInt8, v red: UInt8) {
         for row in rect.y..<rect.maxY { (y + row * strideY + rect.x).update(repeating: luma, count: rect.width) }
         for row in (rect.y / 2)..<(rect.maxY / 2) {

@@ -4,7 +4,7 @@ import Testing
 import WindowPlayout
 
 // SDL is one per process, so these take turns with the window's tests.
-extension PictureWindowTests {
+extension VideoWindowTests {
     @Suite struct SpeakerOutputTests {
         @Test func soundIsTakenAndLatencyIsBounded() throws {
             setenv("SDL_AUDIODRIVER", "dummy", 1)

@@ -4,11 +4,11 @@ import Testing
 import WindowPlayout
 
 // SDL is one per process, so these take turns with the window's tests.
-extension PictureWindowTests {
+extension VideoWindowTests {
     /// What keys do, pressed by xdotool.
     @Suite(.timeLimit(.minutes(1))) struct KeyTests {
         // In this order: SDL waits for ever for a display that goes before its window.
-        private let window: PictureWindow
+        private let window: VideoWindow
         private let display: PrivateDisplay
         private let heard = Heard()
 
@@ -23,7 +23,7 @@ extension PictureWindowTests {
             display = try PrivateDisplay(width: 640, height: 360)
             setenv("DISPLAY", display.name, 1)
             setenv("SDL_VIDEODRIVER", "x11", 1)
-            window = try PictureWindow(
+            window = try VideoWindow(
                 title: "share", converter: PlainConverter(), presentation: .surface,
                 onMute: { [heard] in heard.mutes.append($0) }, onStatistics: { [heard] in heard.statistics.append($0) })
         }
@@ -51,7 +51,7 @@ extension PictureWindowTests {
         }
 
         private func showRed() throws {
-            let canvas = I420Canvas(PixelSize(width: 200, height: 120))
+            let canvas = I420Buffer(PixelSize(width: 200, height: 120))
             canvas.fill(PixelRect(canvas.size), y: 82, u: 90, v: 240)
             withExtendedLifetime(canvas) { window.show(canvas.picture) }
             #expect(try comes { $0.isNear([255, 0, 0], 320, 180) && !$0.isNear([255, 0, 0], 5, 5) })
@@ -75,7 +75,7 @@ extension PictureWindowTests {
             try press("m")
             #expect(try comes(isShown))
             // The next picture does not wipe it out.
-            let canvas = I420Canvas(PixelSize(width: 200, height: 120))
+            let canvas = I420Buffer(PixelSize(width: 200, height: 120))
             canvas.fill(PixelRect(canvas.size), y: 145, u: 54, v: 34)
             withExtendedLifetime(canvas) { window.show(canvas.picture) }
             #expect(try comes { $0.isNear([0, 255, 0], 320, 200) && isShown($0) })

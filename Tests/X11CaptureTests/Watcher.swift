@@ -8,7 +8,7 @@ import Testing
 /// A screen source with a canvas: what the video thread would have.
 final class Watcher {
     let screen: X11Screen
-    private(set) var canvas: I420Canvas
+    private(set) var canvas: I420Buffer
     /// What the last `update` changed.
     private(set) var changed: BlockMap
     private let converter = YUVConverter()
@@ -16,7 +16,7 @@ final class Watcher {
     /// Has read the whole screen when made.
     init(_ display: XvfbDisplay) throws {
         screen = try X11Screen(display: display.name, converter: converter)
-        canvas = I420Canvas(screen.size)
+        canvas = I420Buffer(screen.size)
         changed = BlockMap(screen.size)
         #expect(try wait() == .damaged)
         try update()
@@ -47,7 +47,7 @@ final class Watcher {
     func settle() throws { while try wait(milliseconds: 30) == .damaged { try update() } }
 
     func adoptSize() {
-        canvas = I420Canvas(screen.size)
+        canvas = I420Buffer(screen.size)
         changed = BlockMap(screen.size)
     }
 

@@ -27,7 +27,7 @@ final class Screen {
     static let pageHeight = 8_192
     private static let lineHeight = 15
 
-    let canvas = I420Canvas(size)
+    let canvas = I420Buffer(size)
     private var page = [UInt8](repeating: 235, count: size.width * pageHeight)
     private var random = UInt64(88_172_645_463_325_252)
     private var offset = 0

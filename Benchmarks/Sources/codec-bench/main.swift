@@ -32,7 +32,7 @@ func cpuMilliseconds() -> Double {
 }
 
 /// Of luma, in decibels.
-func psnr(_ a: I420Picture, _ b: I420Picture) -> Double {
+func psnr(_ a: I420Frame, _ b: I420Frame) -> Double {
     var sum = 0
     for row in 0..<a.size.height {
         let lineA = a.y + row * a.strideY

@@ -35,7 +35,7 @@ public enum PictureFile {
     /// Writes the picture as 24-bit RGB. A reader of `path` sees the old file or the whole new one, never a part.
     /// - Throws: `.cannotWrite`; what was at `path` is untouched then.
     public static func write(
-        _ picture: I420Picture, to path: String, converter: any PixelConverter
+        _ picture: I420Frame, to path: String, converter: any PixelConverter
     ) throws(PictureFileFailure) {
         let count = picture.size.width * picture.size.height
         var pixels = [UInt8](repeating: 0, count: count * 4)

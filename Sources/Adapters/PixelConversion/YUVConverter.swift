@@ -5,7 +5,7 @@ public import MediaCore
 public struct YUVConverter: PixelConverter {
     public init() {}
 
-    public func convert(bgra: UnsafeRawPointer, stride: Int, to rect: PixelRect, of canvas: I420Canvas) {
+    public func convert(bgra: UnsafeRawPointer, stride: Int, to rect: PixelRect, of canvas: I420Buffer) {
         precondition(
             (rect.x | rect.y | rect.width | rect.height) & 1 == 0 && rect.clipped(to: canvas.size) == rect,
             "\(rect) is odd or not inside \(canvas.size)")
@@ -18,7 +18,7 @@ public struct YUVConverter: PixelConverter {
     }
 
     public func convert(
-        _ picture: I420Picture, rect: PixelRect, toBGRA bgra: UnsafeMutableRawPointer, stride: Int
+        _ picture: I420Frame, rect: PixelRect, toBGRA bgra: UnsafeMutableRawPointer, stride: Int
     ) {
         precondition(
             (rect.x | rect.y) & 1 == 0 && rect.clipped(to: picture.size) == rect,
@@ -30,7 +30,7 @@ public struct YUVConverter: PixelConverter {
             bgra.assumingMemoryBound(to: UInt8.self), Int32(stride), Int32(rect.width), Int32(rect.height))
     }
 
-    public func scale(_ picture: I420Picture, to canvas: I420Canvas) {
+    public func scale(_ picture: I420Frame, to canvas: I420Buffer) {
         I420Scale(
             picture.y, Int32(picture.strideY), picture.u, Int32(picture.strideC), picture.v, Int32(picture.strideC),
             Int32(picture.size.width), Int32(picture.size.height),
@@ -38,7 +38,7 @@ public struct YUVConverter: PixelConverter {
             Int32(canvas.size.width), Int32(canvas.size.height), kFilterBox)
     }
 
-    public func copy(_ rect: PixelRect, of picture: I420Picture, to canvas: I420Canvas) {
+    public func copy(_ rect: PixelRect, of picture: I420Frame, to canvas: I420Buffer) {
         precondition(picture.size == canvas.size, "\(picture.size) is not \(canvas.size)")
         precondition(
             (rect.x | rect.y | rect.width | rect.height) & 1 == 0 && rect.clipped(to: canvas.size) == rect,

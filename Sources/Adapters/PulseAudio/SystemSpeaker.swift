@@ -15,8 +15,8 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
     private let server: String?
     private var context: OpaquePointer?
     private var stream: OpaquePointer?
-    private var ring = SampleRing(prefill: 0)
-    private let scratch = UnsafeMutablePointer<Int16>.allocate(capacity: SampleRing.capacity)
+    private var ring = AudioRingBuffer(prefill: 0)
+    private let scratch = UnsafeMutablePointer<Int16>.allocate(capacity: AudioRingBuffer.capacity)
     private var watch: OpaquePointer?
     private var isRunning = false
     private var isStarting = true
@@ -219,7 +219,8 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
         guard let stream, ring.count > 0 else { return }
         let room = pa_stream_writable_size(stream)
         guard room != Int.max, room > 0 else { return }
-        let count = ring.take(UnsafeMutableBufferPointer(start: scratch, count: min(room / 4 * 2, SampleRing.capacity)))
+        let count = ring.take(
+            UnsafeMutableBufferPointer(start: scratch, count: min(room / 4 * 2, AudioRingBuffer.capacity)))
         if count > 0 { pa_stream_write(stream, scratch, count * 2, nil, 0, PA_SEEK_RELATIVE) }
     }
 

@@ -16,7 +16,7 @@ struct YUVColor {
 }
 
 extension TestPattern {
-    func drawAll(_ frame: Int, on canvas: I420Canvas) {
+    func drawAll(_ frame: Int, on canvas: I420Buffer) {
         canvas.fill(PixelRect(size), .grey)
         canvas.fill(red, .red)
         canvas.fill(green, .green)
@@ -34,7 +34,7 @@ extension TestPattern {
     /// - Parameters:
     ///   - old: the frame that the canvas shows.
     ///   - changed: gets what was drawn.
-    func drawMoving(_ frame: Int, old: Int, on canvas: I420Canvas, changed: inout BlockMap) {
+    func drawMoving(_ frame: Int, old: Int, on canvas: I420Buffer, changed: inout BlockMap) {
         for bit in 0..<Self.bits where Self.bit(bit, of: old) != Self.bit(bit, of: frame) {
             drawBit(bit, of: frame, on: canvas)
             changed.insert(cells[bit + 2])
@@ -47,12 +47,12 @@ extension TestPattern {
         changed.insert(to)
     }
 
-    private func drawBit(_ bit: Int, of frame: Int, on canvas: I420Canvas) {
+    private func drawBit(_ bit: Int, of frame: Int, on canvas: I420Buffer) {
         canvas.fill(cells[bit + 2], Self.bit(bit, of: frame) ? .white : .black)
     }
 
     /// Glyphs of 5 x 7 dots that a fixed seed chooses, in lines.
-    private func drawText(on canvas: I420Canvas) {
+    private func drawText(on canvas: I420Buffer) {
         canvas.fill(text, .white)
         var state: UInt64 = 20
         for top in stride(from: text.y + 3, to: text.maxY - 10, by: 13) {
@@ -68,7 +68,7 @@ extension TestPattern {
     }
 }
 
-extension I420Canvas {
+extension I420Buffer {
     /// - Parameter rect: all four numbers even, inside the canvas.
     fileprivate func fill(_ rect: PixelRect, _ color: YUVColor) {
         for row in rect.y..<rect.maxY { (y + row * strideY + rect.x).update(repeating: color.y, count: rect.width) }

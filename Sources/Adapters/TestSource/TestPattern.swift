@@ -1,6 +1,6 @@
 public import MediaCore
 
-/// What `TestPicture` shows and where, so that tests recognise it after a lossy codec. Colours are BT.601, limited range.
+/// What `TestVideoSource` shows and where, so that tests recognise it after a lossy codec. Colours are BT.601, limited range.
 ///
 ///     +------+    # . 0 1 1 0 ... the counter     +-------+
 ///     | red  |                                    | green |   64 x 64 in each corner
@@ -67,7 +67,7 @@ public struct TestPattern: Equatable, Sendable {
 
     /// Reads the counter.
     /// - Returns: the frame's number modulo 65,536; nil if the picture shows no counter there.
-    public func frameNumber(in picture: I420Picture) -> Int? {
+    public func frameNumber(in picture: I420Frame) -> Int? {
         guard picture.size == size else { return nil }
         let levels = cells.map { cell in
             Int(picture.y[(cell.y + cell.height / 2) * picture.strideY + cell.x + cell.width / 2])

@@ -32,7 +32,7 @@ public final class VP8Decoder: VideoDecoder {
 
     deinit { closeLibrary() }
 
-    public func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Picture? {
+    public func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
         do {
             return try decodeChecked(frame)
         } catch {
@@ -43,7 +43,7 @@ public final class VP8Decoder: VideoDecoder {
         }
     }
 
-    private func decodeChecked(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Picture? {
+    private func decodeChecked(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? {
         let header = try VP8FrameTag(frame)
         if let newSize = header.size {
             guard newSize.width <= Self.maximumSide, newSize.height <= Self.maximumSide,
@@ -72,7 +72,7 @@ public final class VP8Decoder: VideoDecoder {
         guard shown.fmt == VPX_IMG_FMT_I420, let y = shown.planes.0, let u = shown.planes.1, let v = shown.planes.2,
             shown.stride.1 == shown.stride.2, PixelSize(width: Int(shown.d_w), height: Int(shown.d_h)) == size
         else { throw CodecFailure(code: -1, message: "libvpx gave a picture of another shape than announced") }
-        return I420Picture(
+        return I420Frame(
             size: PixelSize(width: Int(shown.d_w), height: Int(shown.d_h)), y: UnsafePointer(y), u: UnsafePointer(u),
             v: UnsafePointer(v), strideY: Int(shown.stride.0), strideC: Int(shown.stride.1))
     }

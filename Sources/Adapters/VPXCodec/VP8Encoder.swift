@@ -7,19 +7,19 @@ public import MediaCore
 /// and by the way with other frames that have room. Confined to one thread.
 public final class VP8Encoder: VideoEncoder {
     /// Takes effect with the next frame.
-    public var mood = VideoMood.text
+    public var contentHint = ContentHint.text
 
     private let threads: Int
     private var core: VP8EncoderCore?
-    private var sharpness: SharpnessMap?
+    private var sharpness: BlockQualityMap?
     /// What the frame being made codes; kept for its memory.
     private var active = BlockMap(PixelSize(width: 0, height: 0))
-    private var model = ByteModel()
-    private var bucket = ByteBucket()
-    private var base = BaseLayer()
-    private var rush = RushMeter()
-    private var slices = ChangeSlices()
-    private var kept = KeptFrames()
+    private var model = FrameSizePredictor()
+    private var bucket = FrameByteBudget()
+    private var base = TemporalBaseLayer()
+    private var rush = ContinuousChangeDetector()
+    private var slices = ProgressiveUpdate()
+    private var kept = LongTermReferences()
 
     /// - Parameter threads: 1...4. libvpx's threads wait for each other by spinning: with two on two busy cores a frame took 250 ms instead of 3.
     public init(threads: Int = 1) { self.threads = min(max(threads, 1), 4) }
@@ -35,13 +35,13 @@ public final class VP8Encoder: VideoEncoder {
     public func makeAnother() -> any VideoEncoder { VP8Encoder(threads: threads) }
 
     public func encode(
-        _ canvas: I420Canvas, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
+        _ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest
     ) throws(CodecFailure) -> EncodedFrame? {
         precondition(changed.size == canvas.size, "a map of \(changed.size) for a canvas of \(canvas.size)")
         let core = try prepare(for: canvas.size)
-        let whole = Budget(request.bitrate, request.byteBudget, mood)
+        let whole = Budget(request.bitrate, request.byteBudget, contentHint)
         let baseBitrate = min(request.layering?.baseBitrate ?? request.bitrate, request.bitrate)
-        let budget = request.layering == nil ? whole : Budget(baseBitrate, nil, mood)
+        let budget = request.layering == nil ? whole : Budget(baseBitrate, nil, contentHint)
         bucket.fill(at: instant, bitrate: request.bitrate, capacity: whole.burst)
         base.bucket.fill(at: instant, bitrate: baseBitrate, capacity: budget.burst)
         sharpness?.noteChange(changed, at: instant)
@@ -75,11 +75,11 @@ public final class VP8Encoder: VideoEncoder {
         core = nil
         let new = try VP8EncoderCore(size, threads: threads)
         core = new
-        sharpness = SharpnessMap(size, sharpQuantizer: Self.sharpQuantizer)
+        sharpness = BlockQualityMap(size, sharpQuantizer: Self.sharpQuantizer)
         active = BlockMap(size)
         base.restart(size)
         slices.end()
-        kept = KeptFrames(size, next: kept.nextNumber)
+        kept = LongTermReferences(size, next: kept.nextNumber)
         return new
     }
 
@@ -95,29 +95,29 @@ public final class VP8Encoder: VideoEncoder {
         var share: Int
         /// How far ahead of the bitrate frames may be before one is dropped.
         var debt: Int
-        private let mood: VideoMood
+        private let contentHint: ContentHint
 
-        init(_ bitrate: Bitrate, _ byteBudget: Int?, _ mood: VideoMood) {
+        init(_ bitrate: Bitrate, _ byteBudget: Int?, _ contentHint: ContentHint) {
             let rate = min(max(bitrate.bitsPerSecond, 8_000), 1_000_000_000) / 8
             burst = max(byteBudget ?? rate / 4, 500)
             share = min(rate / 30, burst)
             // Sharp first: large frames, and then none for a while. Smooth first: never far ahead.
-            debt = mood == .text ? rate / 3 : rate / 8
-            self.mood = mood
+            debt = contentHint == .text ? rate / 3 : rate / 8
+            self.contentHint = contentHint
         }
 
         /// What a frame's quantizer may be. Film is not worth its last bits: it changes again, or is refined when it stops.
-        func range(_ content: ContentMeter, isKeyframe: Bool, isRushed: Bool = false) -> ClosedRange<Int> {
+        func range(_ content: ContentClassifier, isKeyframe: Bool, isRushed: Bool = false) -> ClosedRange<Int> {
             if isRushed { return 40...63 }
-            let best = content.isDrawn || isKeyframe ? sharpQuantizer : (mood == .text ? 14 : 20)
-            return best...(mood == .motion ? 58 : isKeyframe ? 52 : 44)
+            let best = content.isDrawn || isKeyframe ? sharpQuantizer : (contentHint == .text ? 14 : 20)
+            return best...(contentHint == .motion ? 58 : isKeyframe ? 52 : 44)
         }
     }
 
     private func encodeKeyframe(
-        _ core: VP8EncoderCore, _ picture: I420Picture, at instant: MediaInstant, _ budget: Budget
+        _ core: VP8EncoderCore, _ picture: I420Frame, at instant: MediaInstant, _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
-        let content = ContentMeter(picture, nil)
+        let content = ContentClassifier(picture, nil)
         let quantizer = model.quantizer(
             for: content, of: content.blocks, isKeyframe: true, budget: budget.burst,
             in: budget.range(content, isKeyframe: true), at: instant)
@@ -135,13 +135,13 @@ public final class VP8Encoder: VideoEncoder {
     /// A frame that refers to a kept one alone: everything that has changed since then, in one go. What was only sharpened since then is
     /// as soft again as it was, and will be sharpened again.
     private func recover(
-        _ core: VP8EncoderCore, _ picture: I420Picture, _ plan: KeptFrames.Plan, at instant: MediaInstant,
+        _ core: VP8EncoderCore, _ picture: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
         guard let source = plan.source else { return nil }
         active.clear()
         kept.addChanges(since: source, to: &active)
-        let content = ContentMeter(picture, active)
+        let content = ContentClassifier(picture, active)
         let total = active.blocks.count
         let quantizer = model.quantizer(
             for: content, of: total, isKeyframe: false,
@@ -160,7 +160,7 @@ public final class VP8Encoder: VideoEncoder {
 
     /// What has changed, and how it is to be coded.
     private struct Change {
-        var content: ContentMeter
+        var content: ContentClassifier
         var isRushed: Bool
         var quantizer: Int
 
@@ -170,11 +170,11 @@ public final class VP8Encoder: VideoEncoder {
     /// Makes `active` all that the base lacks, and finds the best quantizer at which that takes no more than `bytes`.
     /// - Parameter changed: what is new of it; nil if that is not to be told.
     private func measureChange(
-        _ picture: I420Picture, _ changed: BlockMap? = nil, bytes: Int, _ budget: Budget, at instant: MediaInstant
+        _ picture: I420Frame, _ changed: BlockMap? = nil, bytes: Int, _ budget: Budget, at instant: MediaInstant
     ) -> Change {
         active.clear()
         active.formUnion(base.lacks)
-        let content = ContentMeter(picture, active)
+        let content = ContentClassifier(picture, active)
         let total = active.blocks.count
         let isRushed = rush.isRushed(blocks: changed?.count ?? content.blocks, of: total, at: instant)
         let quantizer = model.quantizer(
@@ -196,7 +196,7 @@ public final class VP8Encoder: VideoEncoder {
     }
 
     private func encodeChange(
-        _ core: VP8EncoderCore, _ picture: I420Picture, _ changed: BlockMap, _ plan: KeptFrames.Plan,
+        _ core: VP8EncoderCore, _ picture: I420Frame, _ changed: BlockMap, _ plan: LongTermReferences.Plan,
         at instant: MediaInstant, _ request: VideoEncodeRequest, _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
         let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
@@ -222,14 +222,14 @@ public final class VP8Encoder: VideoEncoder {
     private func sliceQuantizer(
         _ change: Change, _ bitrate: Bitrate, _ budget: Budget, at instant: MediaInstant
     ) -> Int? {
-        guard !change.isRushed, mood == .text else { return nil }
+        guard !change.isRushed, contentHint == .text else { return nil }
         if let quantizer = slices.quantizer { return quantizer }
         let total = active.blocks.count
         let bytes = model.bytes(for: change.content, of: total, quantizer: change.quantizer, at: instant)
-        guard change.content.isDrawn, ChangeSlices.areWorthwhile(for: bytes, at: bitrate) else { return nil }
+        guard change.content.isDrawn, ProgressiveUpdate.areWorthwhile(for: bytes, at: bitrate) else { return nil }
         let quantizer = model.quantizer(
             for: change.content, of: total, isKeyframe: false, budget: budget.burst,
-            in: Self.sharpQuantizer...ChangeSlices.worstQuantizer, at: instant)
+            in: Self.sharpQuantizer...ProgressiveUpdate.worstQuantizer, at: instant)
         slices.begin(quantizer: quantizer)
         // Another change like this one at once is the beginning of a series.
         rush.note(blocks: change.content.blocks, of: total, bytes: bytes, bitrate: bitrate, at: instant)
@@ -238,19 +238,19 @@ public final class VP8Encoder: VideoEncoder {
 
     /// A frame with the next rows of what is in `active`.
     private func encodeSlice(
-        _ core: VP8EncoderCore, _ picture: I420Picture, _ plan: KeptFrames.Plan, at instant: MediaInstant,
+        _ core: VP8EncoderCore, _ picture: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ quantizer: Int, _ bitrate: Bitrate
     ) throws(CodecFailure) -> EncodedFrame? {
         let budget = slices.budget(at: bitrate)
         let search = slices.search(at: bitrate)
-        var content = ContentMeter()
+        var content = ContentClassifier()
         // Where nothing is left below, what has changed above since then is next.
         for start in [slices.row, 0] where content.blocks == 0 {
             var end = start
             while end < active.rows,
                 model.bytes(for: content, of: 0, quantizer: quantizer, at: instant) < budget
             {
-                content += ContentMeter(picture, active, rows: end..<end + 1)
+                content += ContentClassifier(picture, active, rows: end..<end + 1)
                 end += 1
             }
             guard content.blocks > 0 else { continue }
@@ -268,7 +268,7 @@ public final class VP8Encoder: VideoEncoder {
 
     /// A frame of the base with what is in `active`, as planned.
     private func encodeActive(
-        _ core: VP8EncoderCore, _ picture: I420Picture, _ plan: KeptFrames.Plan, at instant: MediaInstant,
+        _ core: VP8EncoderCore, _ picture: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ quantizer: Int, _ search: MotionSearch
     ) throws(CodecFailure) -> EncodedFrame? {
         let settings = VP8FrameSettings(
@@ -283,7 +283,7 @@ public final class VP8Encoder: VideoEncoder {
 
     /// A frame of layer 1: all that the base lacks, for those who have room for it now.
     private func encodeBeside(
-        _ core: VP8EncoderCore, _ picture: I420Picture, _ plan: KeptFrames.Plan, at instant: MediaInstant,
+        _ core: VP8EncoderCore, _ picture: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ bitrate: Bitrate, _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
         let change = measureChange(picture, bytes: min(bucket.credit, budget.burst), budget, at: instant)
@@ -308,7 +308,7 @@ public final class VP8Encoder: VideoEncoder {
     }
 
     private func refine(
-        _ core: VP8EncoderCore, _ picture: I420Picture, _ plan: KeptFrames.Plan, at instant: MediaInstant,
+        _ core: VP8EncoderCore, _ picture: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
         guard let softCount = sharpness?.softCount, softCount > 0 else { return nil }

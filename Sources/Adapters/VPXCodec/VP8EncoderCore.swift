@@ -97,7 +97,7 @@ final class VP8EncoderCore {
     /// - Parameter active: the blocks to code; nil for all.
     /// - Returns: nil if libvpx gave no frame out.
     func encode(
-        _ picture: I420Picture, active: BlockMap?, at instant: MediaInstant, _ settings: VP8FrameSettings
+        _ picture: I420Frame, active: BlockMap?, at instant: MediaInstant, _ settings: VP8FrameSettings
     ) throws(CodecFailure) -> EncodedFrame? {
         precondition(picture.size == size, "encoder of \(size) got a picture of \(picture.size)")
         precondition(active == nil || active?.size == size, "the map is of another size than the picture")

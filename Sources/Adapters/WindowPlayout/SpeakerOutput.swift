@@ -12,7 +12,7 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
     private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let signal = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     /// Two packets have to wait before playing starts, so that one late one is not heard.
-    private var ring = SampleRing(prefill: 2 * callbackFrames * AudioFormat.channels)
+    private var ring = AudioRingBuffer(prefill: 2 * callbackFrames * AudioFormat.channels)
     private var device: SDL_AudioDeviceID = 0
     private var isOpen = false
     private var isClosing = false

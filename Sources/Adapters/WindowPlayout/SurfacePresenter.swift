@@ -11,7 +11,7 @@ final class SurfacePresenter {
     private var updates: [SDL_Rect] = []
     private var letterbox: Letterbox?
     /// The picture in the window's size, if that is another.
-    private var scaled: I420Canvas?
+    private var scaled: I420Buffer?
     private let layout: OverlayLayout
     private var shownOverlay = WindowOverlay()
     private var isShownDimmed = false
@@ -35,7 +35,7 @@ final class SurfacePresenter {
     /// - Parameters:
     ///   - isDimmed: the picture is shown at 3/8 of its brightness.
     ///   - everything: what the window showed is lost, as after a change of its size.
-    func present(_ shadow: PictureShadow, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
+    func present(_ shadow: FrameShadow, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
         guard let surface = SDL_GetWindowSurface(window), let pixels = surface.pointee.pixels else { return }
         let stride = Int(surface.pointee.pitch)
         let size = PixelSize(width: Int(surface.pointee.w), height: Int(surface.pointee.h))
@@ -64,7 +64,7 @@ final class SurfacePresenter {
 
     /// - Returns: true if all of the window was drawn, false if only `updates`.
     private func draw(
-        _ picture: I420Picture, _ pending: inout BlockMap, _ surface: PixelSurface, _ everything: Bool
+        _ picture: I420Frame, _ pending: inout BlockMap, _ surface: PixelSurface, _ everything: Bool
     ) -> Bool {
         var everything = everything
         let box: Letterbox
@@ -88,7 +88,7 @@ final class SurfacePresenter {
             scaled = nil
         } else {
             let size = PixelSize(width: place.width, height: place.height)
-            if scaled?.size != size { scaled = I420Canvas(size) }
+            if scaled?.size != size { scaled = I420Buffer(size) }
             guard let scaled else { return everything }
             converter.scale(picture, to: scaled)
             source = scaled.picture

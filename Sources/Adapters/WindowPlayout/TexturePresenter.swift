@@ -65,7 +65,7 @@ final class TexturePresenter {
         SDL_DestroyRenderer(renderer)
     }
 
-    func present(_ shadow: PictureShadow, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
+    func present(_ shadow: FrameShadow, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
         let isUploaded = shadow.withPicture { picture, pending in upload(picture, &pending, everything) }
         guard everything || isUploaded == true || overlay != shownOverlay || isDimmed != isShownDimmed else {
             return
@@ -100,7 +100,7 @@ final class TexturePresenter {
     }
 
     /// - Returns: true if the texture is different now.
-    private func upload(_ picture: I420Picture, _ pending: inout BlockMap, _ everything: Bool) -> Bool {
+    private func upload(_ picture: I420Frame, _ pending: inout BlockMap, _ everything: Bool) -> Bool {
         if texture == nil || textureSize != picture.size {
             if let texture { SDL_DestroyTexture(texture) }
             textureSize = picture.size

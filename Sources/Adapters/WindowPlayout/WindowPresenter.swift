@@ -6,7 +6,7 @@ enum WindowPresenter {
     case surface(SurfacePresenter)
     case texture(TexturePresenter)
 
-    init(_ window: OpaquePointer, _ converter: any PixelConverter, _ choice: PictureWindow.Presentation)
+    init(_ window: OpaquePointer, _ converter: any PixelConverter, _ choice: VideoWindow.Presentation)
         throws(SourceFailure)
     {
         let layout = OverlayLayout(scale: OverlayLayout.scale(of: window))
@@ -27,7 +27,7 @@ enum WindowPresenter {
         }
     }
 
-    func present(_ shadow: PictureShadow, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
+    func present(_ shadow: FrameShadow, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
         switch self {
         case .surface(let presenter):
             presenter.present(shadow, overlay, isDimmed: isDimmed, everything: everything)

@@ -50,7 +50,7 @@ final class CursorLayer {
 
     /// Takes the cursor from where it was and draws it where it is.
     /// - Parameter changed: what the screen's changes already overwrote in the canvas; gets the cursor's areas.
-    func draw(on canvas: I420Canvas, over shadow: ScreenShadow, converter: any PixelConverter, changed: inout BlockMap)
+    func draw(on canvas: I420Buffer, over shadow: ScreenShadow, converter: any PixelConverter, changed: inout BlockMap)
     {
         let rect = Self.even(exactRect, inside: canvas.size)
         if wanted != drawn {
@@ -79,7 +79,7 @@ final class CursorLayer {
             x: wanted.x - shape.hotX, y: wanted.y - shape.hotY, width: shape.width, height: shape.height)
     }
 
-    private func restore(_ canvas: I420Canvas, _ shadow: ScreenShadow, _ converter: any PixelConverter) {
+    private func restore(_ canvas: I420Buffer, _ shadow: ScreenShadow, _ converter: any PixelConverter) {
         guard !drawnRect.isEmpty else { return }
         converter.convert(
             bgra: shadow.pixel(x: drawnRect.x, y: drawnRect.y), stride: shadow.stride, to: drawnRect, of: canvas)

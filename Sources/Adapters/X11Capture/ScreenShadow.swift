@@ -31,7 +31,7 @@ final class ScreenShadow {
     ///   - bgra: the pixels of `rect`, which begins on the block grid and ends there or at the picture's edge.
     ///   - isForced: takes every block, equal or not.
     func absorb(
-        _ bgra: UnsafeRawPointer, stride source: Int, rect: PixelRect, isForced: Bool, canvas: I420Canvas,
+        _ bgra: UnsafeRawPointer, stride source: Int, rect: PixelRect, isForced: Bool, canvas: I420Buffer,
         converter: any PixelConverter, changed: inout BlockMap
     ) {
         let columns = (rect.width + 15) / 16

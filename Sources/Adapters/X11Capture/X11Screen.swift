@@ -117,7 +117,7 @@ public final class X11Screen: ScreenSource {
         }
     }
 
-    public func read(into canvas: I420Canvas, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant {
+    public func read(into canvas: I420Buffer, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant {
         let connection = try takeEvents()
         if isResizeUntold && canvas.size != size { return .now }
         precondition(canvas.size == size && changed.size == size, "canvas of \(canvas.size), screen of \(size)")

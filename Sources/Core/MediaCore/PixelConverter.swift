@@ -5,15 +5,15 @@ public protocol PixelConverter: Sendable {
     ///   - bgra: the pixel that belongs at the rectangle's upper left corner.
     ///   - stride: bytes from one row to the next.
     ///   - rect: where it goes; all four numbers even, inside the canvas.
-    func convert(bgra: UnsafeRawPointer, stride: Int, to rect: PixelRect, of canvas: I420Canvas)
+    func convert(bgra: UnsafeRawPointer, stride: Int, to rect: PixelRect, of canvas: I420Buffer)
 
     /// Converts a rectangle of the picture to BGRA (X = 255).
     /// - Parameter rect: `x` and `y` even, inside the picture.
-    func convert(_ picture: I420Picture, rect: PixelRect, toBGRA bgra: UnsafeMutableRawPointer, stride: Int)
+    func convert(_ picture: I420Frame, rect: PixelRect, toBGRA bgra: UnsafeMutableRawPointer, stride: Int)
 
     /// Scales the whole picture into the canvas.
-    func scale(_ picture: I420Picture, to canvas: I420Canvas)
+    func scale(_ picture: I420Frame, to canvas: I420Buffer)
 
     /// Copies a rectangle between pictures of the same size; all four numbers even.
-    func copy(_ rect: PixelRect, of picture: I420Picture, to canvas: I420Canvas)
+    func copy(_ rect: PixelRect, of picture: I420Frame, to canvas: I420Buffer)
 }

@@ -47,7 +47,7 @@ public protocol ScreenSource: AnyObject {
     ///   - canvas: the same one at each call until the size changes; what it holds is the picture as read before.
     ///   - changed: gets the blocks whose pixels are different now; blocks already in it stay.
     /// - Returns: the moment that the pixels belong to.
-    func read(into canvas: I420Canvas, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant
+    func read(into canvas: I420Buffer, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant
 
     /// Makes the next `read` read everything, as after the canvas was replaced.
     func damageEverything()

@@ -74,18 +74,18 @@ public struct CodecFailure: Error, Equatable, Sendable {
 }
 
 /// Sharp first (frames are dropped before sharpness), or smooth first.
-public enum VideoMood: Equatable, Sendable { case text, motion }
+public enum ContentHint: Equatable, Sendable { case text, motion }
 
 /// Confined to one thread. Makes a new encoder inside when the canvas has another size.
 public protocol VideoEncoder: AnyObject {
-    var mood: VideoMood { get set }
+    var contentHint: ContentHint { get set }
 
     /// Encodes the blocks that changed since the last call; all others repeat the last frame.
     /// - Parameters:
     ///   - changed: of the canvas's size. The first frame and key frames take everything.
     ///   - instant: later than at the last call.
     /// - Returns: nil if the rate control dropped the frame: its blocks must be given again.
-    func encode(_ canvas: I420Canvas, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest)
+    func encode(_ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest)
         throws(CodecFailure) -> EncodedFrame?
 
     /// The blocks that `encode` with `isRefinement` would make sharper now; empty when the picture is as sharp as the source.
@@ -111,5 +111,5 @@ extension VideoEncoder {
 public protocol VideoDecoder: AnyObject {
     /// - Returns: the picture, borrowed until the next call; nil if the frame shows none.
     /// - Throws: on a corrupt frame; the decoder then waits for a key frame.
-    func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Picture?
+    func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame?
 }

@@ -23,7 +23,7 @@ struct AudioTrack {
     private let timestampOffset: RTPTimestamp
     private var lastTimestamp: RTPTimestamp?
     private(set) var dropped = 0
-    var report = StreamReport()
+    var report = SenderReportState()
 
     init(_ stream: AudioStreamParameters, slotBytes: Int, epoch: MediaInstant, random: inout SeededRandom) {
         self.stream = stream
@@ -46,7 +46,7 @@ struct AudioTrack {
     /// - Returns: false if it is empty or longer than a packet may be.
     mutating func append(
         _ packet: UnsafeRawBufferPointer, captured: MediaInstant, ids: HeaderExtensionIDs,
-        distances: SoundDistances = .none
+        distances: RedundancyDistances = .none
     ) -> Bool {
         guard !packet.isEmpty, packet.count &+ 64 <= slab.slotBytes else { return false }
         if nextToWrite &- nextToSend == Int64(Self.capacity) {
@@ -84,7 +84,7 @@ struct AudioTrack {
     }
 
     /// How many of the packets at these distances can be carried again.
-    private func fitting(_ distances: SoundDistances, _ stamp: RTPTimestamp, _ frames: Int, _ room: Int) -> Int {
+    private func fitting(_ distances: RedundancyDistances, _ stamp: RTPTimestamp, _ frames: Int, _ room: Int) -> Int {
         var left = room
         var count = 0
         while count < distances.count {
@@ -108,7 +108,7 @@ struct AudioTrack {
 
     /// The oldest first.
     private func writeOlder(
-        _ distances: SoundDistances, _ stamp: RTPTimestamp, into writer: inout ByteWriter
+        _ distances: RedundancyDistances, _ stamp: RTPTimestamp, into writer: inout ByteWriter
     ) throws(BufferFull) {
         for index in stride(from: distances.count &- 1, through: 0, by: -1) {
             let old = kept[place(behind: distances[index])]

@@ -36,14 +36,14 @@ public struct EncodingLoad: Sendable {
 
     /// What to ask of the encoder.
     /// - Parameter wasLayered: what the last demand said.
-    public func demand(maximum: Bitrate, wasLayered: Bool, now: MediaInstant) -> EncodingDemand {
+    public func demand(maximum: Bitrate, wasLayered: Bool, now: MediaInstant) -> EncodingTarget {
         let least = Bitrate.kilobits(100)
         let low = max(slowest ?? maximum, least)
         let high = max(fastest ?? maximum, low)
         let ratio = Double(high.bitsPerSecond) / Double(low.bitsPerSecond)
         let isStuck = isDivided && congestedSince.map { now - $0 > Self.patience } ?? false
         let isLayered = following &+ waiting > 1 && (isStuck || ratio > (wasLayered ? 1.15 : 1.3))
-        return EncodingDemand(
+        return EncodingTarget(
             bitrate: isLayered ? high : low,
             layering: isLayered ? .init(baseBitrate: low, isBaseBlocked: isDivided) : nil,
             isBlocked: congested > 0 && (congested == following || !isLayered))
@@ -54,7 +54,7 @@ public struct EncodingLoad: Sendable {
 }
 
 /// What the viewers of one encoding want of it.
-public struct EncodingDemand: Equatable, Sendable {
+public struct EncodingTarget: Equatable, Sendable {
     public var bitrate: Bitrate
     /// nil: one layer for all.
     public var layering: VideoEncodeRequest.Layering?

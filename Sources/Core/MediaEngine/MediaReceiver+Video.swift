@@ -109,7 +109,7 @@ extension MediaReceiver {
     private var canRecover: Bool { hasReferences && video?.newestKept != nil }
 
     /// When a missing packet has to be given up; repetitions that keep coming put it off.
-    private func giveUpTime(_ first: NackRegister.Missing) -> MediaInstant {
+    private func giveUpTime(_ first: NackGenerator.Missing) -> MediaInstant {
         let plain = first.since + patience
         guard let repair = nacks.lastRepair, repair > first.since else { return plain }
         let last = first.since + patience * (canRecover ? 2 : 3)

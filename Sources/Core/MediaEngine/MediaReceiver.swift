@@ -11,17 +11,17 @@ public final class MediaReceiver {
     var videoSSRC: UInt32
     var rtxSSRC: UInt32
     var video: FrameAssembler?
-    var videoSequence = SequenceGate()
-    var videoRegister = ReceptionRegister(clockRate: 90_000)
+    var videoSequence = SequenceValidator()
+    var videoRegister = ReceptionStatistics(clockRate: 90_000)
     var videoClock = ClockMapping(clockRate: 90_000)
-    var nacks = NackRegister()
-    var gate = KeyframeGate()
+    var nacks = NackGenerator()
+    var gate = KeyframeRequester()
     /// When a frame was given out last.
     var lastFrame: MediaInstant?
     /// When the last request for a key frame is said again, as it may be lost.
     var pictureLossEcho = MediaInstant.distantFuture
     var tracks: [Track]
-    var feedback: FeedbackRecorder
+    var feedback: TransportFeedbackGenerator
     var counters = ReceiverStatistics()
     var nextReport: MediaInstant?
     var hasPolled = false
@@ -38,10 +38,10 @@ public final class MediaReceiver {
     struct Track {
         let stream: AudioStreamParameters
         var ssrc: UInt32
-        var sequence = SequenceGate()
-        var register = ReceptionRegister(clockRate: AudioFormat.sampleRate)
+        var sequence = SequenceValidator()
+        var register = ReceptionStatistics(clockRate: AudioFormat.sampleRate)
         var clock = ClockMapping(clockRate: AudioFormat.sampleRate)
-        var buffer = AudioBuffer()
+        var buffer = AudioJitterBuffer()
     }
 
     /// - Parameters:
@@ -55,7 +55,7 @@ public final class MediaReceiver {
         rtxSSRC = parameters.video?.rtxSSRC ?? 0
         video = parameters.video == nil ? nil : FrameAssembler(capacity: parameters.packetCapacity)
         tracks = parameters.audio.map { Track(stream: $0, ssrc: $0.ssrc) }
-        feedback = FeedbackRecorder(
+        feedback = TransportFeedbackGenerator(
             senderSSRC: parameters.localSSRC, mediaSSRC: parameters.video?.ssrc ?? parameters.audio.first?.ssrc ?? 0,
             epoch: now)
     }

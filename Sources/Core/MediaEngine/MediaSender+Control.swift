@@ -4,7 +4,7 @@ import RTPWire
 extension MediaSender {
     /// Takes one RTCP datagram in, compound or reduced-size, with SRTCP's protection removed.
     ///
-    /// What the messages claim to be about does not decide the work: it is bounded by `ControlBudget`, and what is over is counted
+    /// What the messages claim to be about does not decide the work: it is bounded by `RTCPWorkLimiter`, and what is over is counted
     /// and dropped. Of transport-wide feedback one message a datagram is used.
     public func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
         var packets = RTCPIterator(bytes)
@@ -13,12 +13,12 @@ extension MediaSender {
         hasFeedbackInDatagram = false
         while hasMore {
             do throws(RTPMalformed) {
-                guard let packet = try packets.next(), spend(ControlBudget.packet, now) else { return }
+                guard let packet = try packets.next(), spend(RTCPWorkLimiter.packet, now) else { return }
                 handle(packet, now)
             } catch {
                 counters.malformedControl &+= 1
                 let isDelimited = error.reason != .truncated && error.reason != .version && error.reason != .rtcpLength
-                hasMore = spend(ControlBudget.packet, now) && isDelimited
+                hasMore = spend(RTCPWorkLimiter.packet, now) && isDelimited
             }
         }
     }
@@ -34,7 +34,7 @@ extension MediaSender {
     }
 
     private func handle(_ blocks: ReportBlocks, _ now: MediaInstant) {
-        guard spend(blocks.count &* ControlBudget.block, now) else { return }
+        guard spend(blocks.count &* RTCPWorkLimiter.block, now) else { return }
         for block in blocks { handle(block, now) }
     }
 
@@ -67,7 +67,7 @@ extension MediaSender {
             noteAcknowledged()
         case .transportFeedback(let feedback): handle(feedback, now)
         case .bitrateEstimate(let estimate):
-            guard parameters.hasBitrateEstimate, !parameters.hasTransportFeedback, spend(ControlBudget.block, now)
+            guard parameters.hasBitrateEstimate, !parameters.hasTransportFeedback, spend(RTCPWorkLimiter.block, now)
             else { return }
             // It is about the streams that it names.
             guard estimate.contains(where: { isCounted($0) }) else { return counters.foreignControl &+= 1 }
@@ -202,7 +202,7 @@ extension MediaSender {
         let known = isUsable ? (first..<first &+ Int64(feedback.statusCount)).clamped(to: recent) : 0..<0
         hasFeedbackInDatagram = true
         counters.feedbackUnknown &+= feedback.statusCount &- known.count
-        guard !known.isEmpty, spend(ControlBudget.feedback &+ known.count, now) else { return }
+        guard !known.isEmpty, spend(RTCPWorkLimiter.feedback &+ known.count, now) else { return }
         let offset = sent.clockOffset(feedback.referenceTime)
         var received = 0
         var lost = 0

@@ -28,7 +28,7 @@ extension MediaSender {
     }
 
     /// Which sound packets are carried again by the one at hand, counted back from it.
-    func redundancy(of packet: UnsafeRawBufferPointer, _ track: Int) -> SoundDistances {
+    func redundancy(of packet: UnsafeRawBufferPointer, _ track: Int) -> RedundancyDistances {
         guard tracks[track].stream.redundantPayloadType != nil else { return .none }
         let wanted = pathLoss.soundDistances(isSpaced: hasReferences)
         // A third of the path for all the sound, at most.

@@ -10,27 +10,27 @@ public final class MediaSender {
     let ntpEpoch: NTPTimestamp
     let epoch: MediaInstant
     var history: PacketHistory
-    var packetizer: VideoPacketizer?
-    var videoReport = StreamReport()
+    var packetizer: VP8Packetizer?
+    var videoReport = SenderReportState()
     var tracks: [AudioTrack]
-    var resends = FixedRing<Int64>(capacity: 512, filler: 0)
+    var resends = RingBuffer<Int64>(capacity: 512, filler: 0)
     var rtxSequence: SequenceNumber
-    var sent: SentPackets
-    var sentRate = SentRate()
+    var sent: SentPacketHistory
+    var sentRate = SentBitrateMeter()
     /// Of what was asked for again.
-    var repeatRate = SentRate()
+    var repeatRate = SentBitrateMeter()
     /// Of what was repeated unasked.
-    var repetitionRate = SentRate()
-    var soundRate = SentRate()
-    var pathLoss = PathLoss()
-    var repetitions = RepetitionPlan()
-    var controller: RateController
+    var repetitionRate = SentBitrateMeter()
+    var soundRate = SentBitrateMeter()
+    var pathLoss = LossEstimator()
+    var repetitions = PacketDuplicationSchedule()
+    var controller: BandwidthEstimator
     var pacer: Pacer
-    var probe = ProbePlan()
+    var probe = ProbeController()
     var counters = SenderStatistics()
 
     var isKeyframeNeeded = false
-    var ledger = ReferenceLedger()
+    var ledger = LongTermReferenceTracker()
     /// The other side's clock by its last report, which waits for an answer: whose, the middle 32 bits, and when it came.
     var receiverTime: (ssrc: UInt32, middle: UInt32, arrival: MediaInstant)?
     /// The kept frame that the other side wants to go on from.
@@ -39,7 +39,7 @@ public final class MediaSender {
     var offeredReference: UInt32?
     /// The datagram at hand had transport-wide feedback already.
     var hasFeedbackInDatagram = false
-    var controlBudget: ControlBudget
+    var controlBudget: RTCPWorkLimiter
     var repairsPreferredSince: MediaInstant?
     /// Packets that were asked for again although their retransmission had arrived, and when the last one was.
     var uselessRetransmissions = 0
@@ -56,7 +56,7 @@ public final class MediaSender {
     var isStalled = false
     var stalledSince = MediaInstant(nanoseconds: 0)
     var nextStallProbe = MediaInstant(nanoseconds: .min)
-    var tail = TailGuard()
+    var tail = TailLossProbe()
     /// nil: the other side does without.
     var keepAlive: VideoKeepAlive?
     /// The packet that `poll` gave out last, if it is to be sent again only as the transport has protected it.
@@ -83,19 +83,19 @@ public final class MediaSender {
             slotBytes: parameters.maximumPacketSize &+ Self.protectionRoom,
             first: Int64(UInt16.random(in: 1...0x7FFF, using: &random)))
         rtxSequence = SequenceNumber(UInt16.random(in: 1...0x7FFF, using: &random))
-        packetizer = parameters.video.map { VideoPacketizer(parameters, $0, epoch: now, random: &random) }
+        packetizer = parameters.video.map { VP8Packetizer(parameters, $0, epoch: now, random: &random) }
         // A viewer of ours waits for as long as nothing changes.
         if parameters.video != nil, parameters.extensions.references == nil { keepAlive = VideoKeepAlive() }
         tracks = parameters.audio.map {
             AudioTrack($0, slotBytes: parameters.maximumPacketSize, epoch: now, random: &random)
         }
-        sent = SentPackets(capacity: 8_192, first: 1)
-        controller = RateController(
+        sent = SentPacketHistory(capacity: 8_192, first: 1)
+        controller = BandwidthEstimator(
             start: parameters.startBitrate, minimum: parameters.minimumBitrate, maximum: parameters.maximumBitrate,
             now: now)
         toldEstimate = controller.estimate
         pacer = Pacer(rate: Bitrate(bitsPerSecond: parameters.startBitrate.bitsPerSecond / 2 &* 5), now: now)
-        controlBudget = ControlBudget(now: now)
+        controlBudget = RTCPWorkLimiter(now: now)
         nextReport = now
         lastHeard = now
     }
@@ -175,7 +175,7 @@ public final class MediaSender {
 
     /// What the frame's first packet says of it; nil for an ordinary frame, and where nothing was agreed.
     private func element(
-        _ references: FrameReferences, _ isKeyframe: Bool, _ source: ReferenceLedger.Kept?
+        _ references: FrameReferences, _ isKeyframe: Bool, _ source: LongTermReferenceTracker.Kept?
     ) -> FrameReferencesElement? {
         guard hasReferences, !isKeyframe, references.stored != nil || source != nil else { return nil }
         let from = references.recovered.flatMap { recovery in
@@ -244,7 +244,7 @@ public final class MediaSender {
 
     private var backlogBytes: Int { history.waitingBytes &+ resends.count &* parameters.maximumPacketSize }
 
-    public var limit: SenderLimit {
+    public var limit: QualityLimitationReason {
         if controller.isLimitedByLoss, !controller.isAtMaximum { return .loss }
         if isStalled || backlog > .milliseconds(40) { return .bandwidth }
         let isFull = controller.hasFeedback && !controller.isAtMaximum && !controller.isApplicationLimited

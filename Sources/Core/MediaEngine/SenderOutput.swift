@@ -75,7 +75,7 @@ public struct SenderStatistics: Equatable, Sendable {
     public var feedbackPackets = 0
     /// Statuses of packets that were never sent or are long forgotten, and those of feedback that was not used.
     public var feedbackUnknown = 0
-    /// Units of work that RTCP made, see `ControlBudget`: bounded for each second.
+    /// Units of work that RTCP made, see `RTCPWorkLimiter`: bounded for each second.
     public var controlWork = 0
     /// RTCP packets, or the rest of a datagram, that were dropped because the peer had made too much work already.
     public var controlOverBudget = 0

@@ -7,7 +7,7 @@ import Signaling
 
 /// What a host publishes, and to whom: one encoding (two while some are much slower), a connection a viewer. Confined to the network
 /// loop.
-final class Broadcast: ViewerConnectionDelegate {
+final class Broadcast: SendingPeerDelegate {
     struct AudioTrack: Sendable {
         var label: String
         var hasSilenceSuppression: Bool
@@ -19,7 +19,7 @@ final class Broadcast: ViewerConnectionDelegate {
         var audio: [AudioTrack]
         var maximumViewers: Int
         /// Bounds the ICE agents of all viewers.
-        var agents = AgentPool.Limits()
+        var agents = ICEAgentPool.Limits()
         /// Numeric; nil for all of the machine.
         var localAddresses: [String]?
         var includesLoopback: Bool
@@ -34,12 +34,12 @@ final class Broadcast: ViewerConnectionDelegate {
     private let loop: NetworkLoop
     private let cname: String
     private let settings: Settings
-    private let agents: AgentPool
-    private let allowances = AllowanceBook(now: NetworkLoop.now())
+    private let agents: ICEAgentPool
+    private let allowances = ViewerAllowances(now: NetworkLoop.now())
     private let emit: @Sendable (BroadcastEvent) -> Void
     private let frames: FrameQueues
     private let packets: FrameQueue<AudioPipeline.Info>
-    private var viewers: [SessionID: ViewerConnection] = [:]
+    private var viewers: [SessionID: SendingPeer] = [:]
     private var isEnded = false
     private var retired = (
         packets: 0, bytes: 0, retransmissions: 0, bad: 0, keyframeRequests: 0, freezes: 0,
@@ -48,19 +48,19 @@ final class Broadcast: ViewerConnectionDelegate {
     private var congestionTimer: LoopTimer?
     private var lastWish: Wish?
     /// What the main encoding took lately.
-    private var mainRate = SentRate()
+    private var mainRate = SentBitrateMeter()
     private var lastPlan: MediaInstant?
     /// Tells the video and the audio side what the viewers need.
-    var wish: ((Wish) -> Void)?
+    var control: ((Wish) -> Void)?
     /// A key frame of an encoding is needed: for a viewer that has no picture yet, or else for repair.
     var keyframe: ((EncodingID, Bool) -> Void)?
     /// A frame that refers to the kept one of this number alone would do for a viewer of that encoding.
     var recovery: ((EncodingID, UInt32) -> Void)?
     /// Whether frames of an encoding are kept, and whether a new one may be.
-    var keeping: ((EncodingID, KeepingWish) -> Void)?
-    private var lastKeeping: (main: KeepingWish, low: KeepingWish)?
+    var keeping: ((EncodingID, LongTermReferencePolicy) -> Void)?
+    private var lastKeeping: (main: LongTermReferencePolicy, low: LongTermReferencePolicy)?
     /// STUN and TURN for those who come from now on.
-    var servers = PathServers.Addresses()
+    var servers = ICEServerResolver.Addresses()
     /// Candidates were found after the answer: all of these so far, as a trickle fragment.
     var foundLate: ((SessionID, String) -> Void)?
     /// A session is over; so many viewers stay.
@@ -68,14 +68,14 @@ final class Broadcast: ViewerConnectionDelegate {
 
     struct Wish: Equatable {
         /// nil: nobody gets it.
-        var main: EncodingDemand?
-        var low: EncodingDemand?
+        var main: EncodingTarget?
+        var low: EncodingTarget?
         var audioLoss: Double
         /// What all sound together may take for the slowest and the fastest viewer; nil: as much as it likes.
         var audioLimits: ClosedRange<Bitrate>?
 
         var hasViewers: Bool { main != nil || low != nil }
-        subscript(encoding: EncodingID) -> EncodingDemand? { encoding == .main ? main : low }
+        subscript(encoding: EncodingID) -> EncodingTarget? { encoding == .main ? main : low }
     }
 
     init(
@@ -84,13 +84,13 @@ final class Broadcast: ViewerConnectionDelegate {
     ) {
         self.loop = loop
         self.settings = settings
-        agents = AgentPool(settings.agents)
+        agents = ICEAgentPool(settings.agents)
         self.frames = frames
         self.packets = packets
         self.emit = emit
         cname = RandomName.random().text
         let box = WeakBox(self)
-        congestionTimer = loop.makeTimer { box.value?.updateWish() }
+        congestionTimer = loop.makeTimer { box.value?.updateEncoderControl() }
     }
 
     // MARK: Viewers
@@ -114,7 +114,7 @@ final class Broadcast: ViewerConnectionDelegate {
         // Who comes again instead of coming back leaves nothing behind.
         for old in viewers.values where old.isReplaced(by: viewer) {
             old.close()
-            viewerEnded(old, .cameAgain)
+            viewerEnded(old, .replaced)
         }
         guard viewers.count < settings.maximumViewers else {
             return done(.failure(OfferRefusal(.busy, "The host has as many viewers as it can serve.")))
@@ -125,7 +125,7 @@ final class Broadcast: ViewerConnectionDelegate {
         var numbers = Set<UInt32>()
         while numbers.count < 4 { numbers.insert(UInt32.random(in: 1...UInt32.max)) }
         let ssrcs = Array(numbers)
-        let connection: ViewerConnection
+        let connection: SendingPeer
         let allowance = allowances.allowance(for: viewer, now: NetworkLoop.now())
         do {
             let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.machineAddresses())
@@ -144,7 +144,7 @@ final class Broadcast: ViewerConnectionDelegate {
                 parameters(offer, ssrcs, settings.viewerLimit?(description)), seed: UInt64.random(in: .min ... .max),
                 ntpEpoch: WallClock.now(),
                 now: NetworkLoop.now())
-            connection = ViewerConnection(
+            connection = SendingPeer(
                 id: id, viewer: viewer, description: description, loop: loop, transport: transport,
                 sender: sender, allowance: allowance, delegate: self)
         } catch {
@@ -191,7 +191,7 @@ final class Broadcast: ViewerConnectionDelegate {
     }
 
     /// Tells the viewer what was found after the answer with these credentials.
-    private func trickleLate(_ connection: ViewerConnection, _ credentials: ICECredentials, mid: String?) {
+    private func trickleLate(_ connection: SendingPeer, _ credentials: ICECredentials, mid: String?) {
         connection.trickle { [weak self, id = connection.id] late, isComplete in
             let fragment = TrickleFragment(
                 credentials: credentials, mid: mid, candidates: CandidateList(late), endsCandidates: isComplete)
@@ -295,7 +295,7 @@ final class Broadcast: ViewerConnectionDelegate {
         let now = NetworkLoop.now()
         deliver(frames.main, now)
         deliver(frames.low, now)
-        updateWish()
+        updateEncoderControl()
         updateKeeping(now)
     }
 
@@ -307,15 +307,15 @@ final class Broadcast: ViewerConnectionDelegate {
         lastKeeping = (main, low)
     }
 
-    /// After each frame, as `updateWish`.
-    private func keepingWish(of encoding: EncodingID, now: MediaInstant) -> KeepingWish {
-        var wish = KeepingWish(isRecoverable: false, mayStore: true)
+    /// After each frame, as `updateEncoderControl`.
+    private func keepingWish(of encoding: EncodingID, now: MediaInstant) -> LongTermReferencePolicy {
+        var control = LongTermReferencePolicy(isRecoverable: false, mayStore: true)
         for viewer in viewers.values where viewer.isConnected && viewer.hasReferences {
             guard viewer.plan.encoding == encoding || viewer.plan.target == encoding else { continue }
-            wish.isRecoverable = true
-            wish.mayStore = wish.mayStore && !viewer.awaitsAcknowledgement(now: now)
+            control.isRecoverable = true
+            control.mayStore = control.mayStore && !viewer.awaitsAcknowledgement(now: now)
         }
-        return wish
+        return control
     }
 
     private func deliver(_ frames: FrameQueue<FrameInfo>, _ now: MediaInstant) {
@@ -336,7 +336,7 @@ final class Broadcast: ViewerConnectionDelegate {
         }) {}
     }
 
-    private func updateWish() {
+    private func updateEncoderControl() {
         // After each frame: no array of the viewers is made.
         var main = EncodingLoad()
         var low = EncodingLoad()
@@ -368,7 +368,7 @@ final class Broadcast: ViewerConnectionDelegate {
         }
         if new != lastWish {
             lastWish = new
-            wish?(new)
+            control?(new)
         }
         let hasCutOff = (main.isDivided || low.isDivided) && cutOffStuck(main, low, now)
         let isPlanned = viewers.count > 1 || lastWish?.low != nil
@@ -386,7 +386,7 @@ final class Broadcast: ViewerConnectionDelegate {
         return steps[0]...steps[1]
     }
 
-    private func demand(_ load: EncodingLoad, _ last: EncodingDemand?, _ now: MediaInstant) -> EncodingDemand? {
+    private func demand(_ load: EncodingLoad, _ last: EncodingTarget?, _ now: MediaInstant) -> EncodingTarget? {
         guard !load.isEmpty else { return nil }
         return load.demand(maximum: settings.maximumBitrate, wasLayered: last?.layering != nil, now: now)
     }
@@ -411,19 +411,19 @@ final class Broadcast: ViewerConnectionDelegate {
             keyframe?(viewer.plan.target, false)
         }
         // The encoding that they move to may not have been wanted so far.
-        if hasMoves { updateWish() }
+        if hasMoves { updateEncoderControl() }
     }
 
     // MARK: News of the viewers
 
-    func viewerIsConnected(_ connection: ViewerConnection) {
-        updateWish()
+    func viewerIsConnected(_ connection: SendingPeer) {
+        updateEncoderControl()
         updateKeeping(NetworkLoop.now())
         viewerNeedsKeyframe(connection)
         emit(.connected(connection.description, path: connection.path))
     }
 
-    func viewerNeedsKeyframe(_ connection: ViewerConnection) {
+    func viewerNeedsKeyframe(_ connection: SendingPeer) {
         let encoding = connection.plan.target
         let isFirst = connection.isOwedKeyframe || connection.lacksPicture
         guard connection.mayHave(.key, isShared: isShared(encoding), now: NetworkLoop.now()) else { return }
@@ -439,7 +439,7 @@ final class Broadcast: ViewerConnectionDelegate {
         return count > 1
     }
 
-    func viewerNeedsRecovery(_ connection: ViewerConnection, from number: UInt32) {
+    func viewerNeedsRecovery(_ connection: SendingPeer, from number: UInt32) {
         // On its way to another encoding it will get a key frame anyway.
         let encoding = connection.plan.encoding
         guard encoding == connection.plan.target else { return viewerNeedsKeyframe(connection) }
@@ -447,18 +447,18 @@ final class Broadcast: ViewerConnectionDelegate {
         recovery?(encoding, number)
     }
 
-    func viewerIsInterrupted(_ connection: ViewerConnection) {
-        updateWish()
+    func viewerIsInterrupted(_ connection: SendingPeer) {
+        updateEncoderControl()
         emit(.interrupted(connection.description))
     }
 
-    func viewerIsBack(_ connection: ViewerConnection, after silence: MediaDuration) {
-        updateWish()
+    func viewerIsBack(_ connection: SendingPeer, after silence: MediaDuration) {
+        updateEncoderControl()
         viewerNeedsKeyframe(connection)
         emit(.resumed(connection.description, path: connection.path, after: silence))
     }
 
-    func viewerEnded(_ connection: ViewerConnection, _ reason: EndReason) {
+    func viewerEnded(_ connection: SendingPeer, _ reason: EndReason) {
         guard viewers.removeValue(forKey: connection.id) != nil else { return }
         let last = connection.statistics
         retired.packets += last.packetsSent
@@ -469,7 +469,7 @@ final class Broadcast: ViewerConnectionDelegate {
         let held = connection.heldBack(now: NetworkLoop.now())
         retired.freezes += held.count
         retired.freezeTime = retired.freezeTime + held.time
-        updateWish()
+        updateEncoderControl()
         left?(connection.id, viewers.count)
         emit(.viewerLeft(connection.description, reason: reason, viewers: viewers.count))
     }

@@ -1,8 +1,8 @@
 public import MediaCore
 
 /// Where a viewer's pictures go: a window, a file. Called on the decode thread; the picture is borrowed for the call.
-public protocol PictureSink: AnyObject, Sendable {
-    func show(_ picture: I420Picture)
+public protocol VideoSink: AnyObject, Sendable {
+    func show(_ picture: I420Frame)
 }
 
 struct ArrivedFrame: Sendable {
@@ -60,7 +60,7 @@ public struct DecodeStatistics: Sendable {
 // SAFETY: decoder and sink calls happen on the decode thread alone; the rest is in Monitors.
 final class DecodePipeline: @unchecked Sendable {
     private let decoder: any VideoDecoder
-    private let sink: any PictureSink
+    private let sink: any VideoSink
     private let clock: @Sendable () -> MediaInstant
     private let keyframeWanted: @Sendable () -> Void
     private let firstPicture: @Sendable (PixelSize) -> Void
@@ -75,7 +75,7 @@ final class DecodePipeline: @unchecked Sendable {
     private static let longestDelay = MediaDuration.milliseconds(500)
 
     init(
-        decoder: any VideoDecoder, sink: any PictureSink, clock: @escaping @Sendable () -> MediaInstant,
+        decoder: any VideoDecoder, sink: any VideoSink, clock: @escaping @Sendable () -> MediaInstant,
         keyframeWanted: @escaping @Sendable () -> Void, firstPicture: @escaping @Sendable (PixelSize) -> Void
     ) {
         self.decoder = decoder
@@ -120,7 +120,7 @@ final class DecodePipeline: @unchecked Sendable {
 
     private func decode(_ bytes: UnsafeRawBufferPointer, _ info: ArrivedFrame) {
         let start = clock()
-        let picture: I420Picture?
+        let picture: I420Frame?
         do throws(CodecFailure) {
             picture = try decoder.decode(bytes)
         } catch {

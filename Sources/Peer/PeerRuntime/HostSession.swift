@@ -37,7 +37,7 @@ public final class HostSession: BroadcastDesk {
         public var framesPerSecond: Int
         public var maximumBitrate: Bitrate
         /// nil: chosen by what the screen does.
-        public var mood: VideoMood?
+        public var contentHint: ContentHint?
         public var maximumViewers: Int
         /// What viewers see; nil for no name.
         public var name: String?
@@ -59,7 +59,7 @@ public final class HostSession: BroadcastDesk {
 
         public init(
             listenHost: String, listenPort: Int, linkHost: String, fixedToken: String?, framesPerSecond: Int,
-            maximumBitrate: Bitrate, mood: VideoMood?, maximumViewers: Int = 32, name: String? = nil
+            maximumBitrate: Bitrate, contentHint: ContentHint?, maximumViewers: Int = 32, name: String? = nil
         ) {
             self.listenHost = listenHost
             self.listenPort = listenPort
@@ -67,7 +67,7 @@ public final class HostSession: BroadcastDesk {
             self.fixedToken = fixedToken
             self.framesPerSecond = framesPerSecond
             self.maximumBitrate = maximumBitrate
-            self.mood = mood
+            self.contentHint = contentHint
             self.maximumViewers = maximumViewers
             self.name = name
         }
@@ -91,7 +91,7 @@ public final class HostSession: BroadcastDesk {
     /// Who waits for an answer.
     private let knocking = Monitor<[KnockID: ViewerDescription]>([:])
     private let bells: LoopBound<Bells>
-    private let servers: PathServers
+    private let servers: ICEServerResolver
     private let descriptors: DescriptorPlan
     /// When they were last asked whether they do what they are there for.
     private let serversAsked = Monitor<ContinuousClock.Instant?>(nil)
@@ -109,7 +109,7 @@ public final class HostSession: BroadcastDesk {
         self.identity = identity
         self.door = door
         self.emit = emit
-        servers = PathServers(configuration.iceServers)
+        servers = ICEServerResolver(configuration.iceServers)
         let descriptors = DescriptorPlan.ofThisProcess
         self.descriptors = descriptors
         let loop = NetworkLoop(name: "net-0")
@@ -153,7 +153,7 @@ public final class HostSession: BroadcastDesk {
         let fail = Monitor<(@Sendable (SourceFailure) -> Void)?>(nil)
         video = VideoPipeline(
             source: source, encoder: encoder,
-            limits: .init(framesPerSecond: configuration.framesPerSecond, mood: configuration.mood),
+            limits: .init(framesPerSecond: configuration.framesPerSecond, contentHint: configuration.contentHint),
             bitrate: configuration.maximumBitrate, frames: frames, clock: { NetworkLoop.now() },
             ring: { videoBell.ring() }, failed: { failure in fail.with { $0 }?(failure) })
         var pipelines: [AudioPipeline] = []
@@ -170,17 +170,17 @@ public final class HostSession: BroadcastDesk {
         let wanted = Bitrate(bitsPerSecond: pipelines.reduce(0) { $0 + $1.normalBitrate.bitsPerSecond })
         let running = server
         core.perform { broadcast in
-            broadcast.wish = { (wish: Broadcast.Wish) in
+            broadcast.control = { (control: Broadcast.Wish) in
                 video.change {
                     for encoding in EncodingID.allCases {
-                        $0[encoding].isWanted = wish[encoding] != nil
-                        if let demand = wish[encoding] { $0[encoding].demand = demand }
+                        $0[encoding].isWanted = control[encoding] != nil
+                        if let demand = control[encoding] { $0[encoding].demand = demand }
                     }
                 }
                 for sound in sounds {
-                    sound.setWanted(wish.hasViewers)
-                    sound.setExpectedLoss(wish.audioLoss)
-                    sound.setShare(AudioPipeline.share(of: wanted, within: wish.audioLimits))
+                    sound.setWanted(control.hasViewers)
+                    sound.setExpectedLoss(control.audioLoss)
+                    sound.setShare(AudioPipeline.share(of: wanted, within: control.audioLimits))
                 }
             }
             broadcast.left = { session, viewers in

@@ -82,7 +82,7 @@ final class SecureTransport {
     /// What may be made and tried for the other side.
     struct Limits {
         /// nil: agents are not counted beyond this session.
-        var pool: AgentPool?
+        var pool: ICEAgentPool?
         var allowance: ViewerAllowance?
         var policy = CandidatePolicy(.loopback)
     }
@@ -135,7 +135,7 @@ final class SecureTransport {
         guard limits.allowance?.takeAgent(now: NetworkLoop.now()) ?? true else {
             throw ICEFailure("this viewer has asked for too many connections in a short time")
         }
-        var reservation: AgentPool.Reservation?
+        var reservation: ICEAgentPool.Reservation?
         if let pool = limits.pool {
             let cost = configuration.descriptors(machineAddresses: ICEAgent.machineAddresses().count)
             guard let room = pool.reserve(descriptors: cost) else {
@@ -210,8 +210,8 @@ final class SecureTransport {
     }
 
     /// What there was to try, for the words that say that there is no way.
-    var route: RouteReport {
-        RouteReport(
+    var route: ConnectivityReport {
+        ConnectivityReport(
             own: localCandidates.map { .init($0) }, other: remoteCandidates.map { .init($0) },
             refused: refusedCandidates, hasPath: hasPath, usesOnlyRelays: configuration.usesOnlyRelays,
             servers: servers.map { .init(url: $0, finding: nil) })

@@ -36,7 +36,7 @@ public struct EndReason: Error, Sendable, Equatable {
     public var sentence: String
     public var remedy: String
     /// With `noRoute` and `connectionLost`: what was tried.
-    public var route: RouteReport?
+    public var route: ConnectivityReport?
 
     public init(_ code: Code, _ sentence: String, remedy: String = "") {
         self.code = code
@@ -45,13 +45,13 @@ public struct EndReason: Error, Sendable, Equatable {
     }
 
     /// There is no way for the media.
-    init(_ route: RouteReport, other: String) {
+    init(_ route: ConnectivityReport, other: String) {
         self.init(.noRoute, route.sentence(other: other), remedy: route.remedy(other: other))
         self.route = route
     }
 
     /// A viewer's session whose place its next one takes.
-    public static let cameAgain = EndReason(.viewerLeft, "the viewer came again")
+    public static let replaced = EndReason(.viewerLeft, "the viewer came again")
 }
 
 public enum BroadcastEvent: Sendable {

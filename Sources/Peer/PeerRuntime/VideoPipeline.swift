@@ -2,17 +2,17 @@ public import MediaCore
 import MediaEngine
 
 /// What the network side wants of one encoding.
-struct EncodingWish: Sendable {
+struct EncoderControl: Sendable {
     var isWanted = false
     var isKeyframeWanted = false
     /// A new viewer has no picture yet: its key frame comes sooner than one that repairs.
     var isPictureAwaited = false
-    var demand: EncodingDemand
-    var keeping = KeepingWish()
+    var demand: EncodingTarget
+    var keeping = LongTermReferencePolicy()
     /// Go on from this kept frame.
     private(set) var recoversFrom: UInt32?
 
-    init(demand: EncodingDemand) { self.demand = demand }
+    init(demand: EncodingTarget) { self.demand = demand }
 
     /// Two viewers that have different frames both get a key frame.
     mutating func wantRecovery(from number: UInt32) {
@@ -25,7 +25,7 @@ struct EncodingWish: Sendable {
 }
 
 /// About the frames that viewers keep beside the last one.
-struct KeepingWish: Equatable, Sendable {
+struct LongTermReferencePolicy: Equatable, Sendable {
     /// Some viewer can go on from one.
     var isRecoverable = false
     /// Every viewer has the newest: another one may be kept.
@@ -33,22 +33,22 @@ struct KeepingWish: Equatable, Sendable {
 }
 
 /// What the network side wants of the video thread.
-struct VideoWishes: Sendable {
-    var main: EncodingWish
+struct EncoderControls: Sendable {
+    var main: EncoderControl
     /// For viewers who are much slower than others.
-    var low: EncodingWish
+    var low: EncoderControl
     var isStopped = false
     /// Counts the changes, so that none is slept through.
     fileprivate var generation = 0
 
     init(bitrate: Bitrate) {
-        main = EncodingWish(demand: EncodingDemand(bitrate: bitrate))
+        main = EncoderControl(demand: EncodingTarget(bitrate: bitrate))
         low = main
     }
 
     var hasViewers: Bool { main.isWanted || low.isWanted }
 
-    subscript(encoding: EncodingID) -> EncodingWish {
+    subscript(encoding: EncodingID) -> EncoderControl {
         get { encoding == .main ? main : low }
         _modify { if encoding == .main { yield &main } else { yield &low } }
     }
@@ -99,7 +99,7 @@ final class VideoPipeline: @unchecked Sendable {
     struct Limits: Sendable {
         var framesPerSecond: Int
         /// nil: chosen by what the screen does.
-        var mood: VideoMood?
+        var contentHint: ContentHint?
     }
 
     private let source: any ScreenSource
@@ -108,14 +108,14 @@ final class VideoPipeline: @unchecked Sendable {
     private let frames: FrameQueues
     private let ring: @Sendable () -> Void
     private let failed: @Sendable (SourceFailure) -> Void
-    private let wishes: Monitor<VideoWishes>
+    private let controls: Monitor<EncoderControls>
     private let counters = Monitor(VideoPipelineStatistics())
     private let thread = Monitor<NamedThread?>(nil)
 
     // The rest belongs to the video thread.
-    private var canvas: I420Canvas
-    private let main: EncodingLane
-    private var low: EncodingLane?
+    private var canvas: I420Buffer
+    private let main: VideoEncoding
+    private var low: VideoEncoding?
     /// What one reading found, while it is for two encodings.
     private var fresh = BlockMap(PixelSize(width: 0, height: 0))
     private var needsRead = true
@@ -136,9 +136,9 @@ final class VideoPipeline: @unchecked Sendable {
         self.clock = clock
         self.ring = ring
         self.failed = failed
-        wishes = Monitor(VideoWishes(bitrate: bitrate))
-        canvas = I420Canvas(source.size)
-        main = EncodingLane(.main, encoder, source.size)
+        controls = Monitor(EncoderControls(bitrate: bitrate))
+        canvas = I420Buffer(source.size)
+        main = VideoEncoding(.main, encoder, source.size)
     }
 
     func start() { thread.with { $0 = NamedThread("video") { self.run() } } }
@@ -152,8 +152,8 @@ final class VideoPipeline: @unchecked Sendable {
     }
 
     /// Says what is wanted and wakes the thread if that is news to it. From any thread.
-    func change(_ body: (inout VideoWishes) -> Void) {
-        wishes.change {
+    func change(_ body: (inout EncoderControls) -> Void) {
+        controls.change {
             body(&$0)
             $0.generation &+= 1
         }
@@ -161,7 +161,9 @@ final class VideoPipeline: @unchecked Sendable {
     }
 
     /// Takes effect with the next frame; no reason to wake up. From any thread.
-    func set(_ keeping: KeepingWish, of encoding: EncodingID) { wishes.with { $0[encoding].keeping = keeping } }
+    func set(_ keeping: LongTermReferencePolicy, of encoding: EncodingID) {
+        controls.with { $0[encoding].keeping = keeping }
+    }
 
     var statistics: VideoPipelineStatistics { counters.with { $0 } }
 
@@ -169,12 +171,12 @@ final class VideoPipeline: @unchecked Sendable {
         do throws(SourceFailure) {
             var isSuspended = false
             while true {
-                let wish = wishes.with { $0 }
-                if wish.isStopped { break }
-                if !wish.hasViewers {
+                let control = controls.with { $0 }
+                if control.isStopped { break }
+                if !control.hasViewers {
                     if !isSuspended { source.suspend() }
                     isSuspended = true
-                    wishes.wait { $0.isStopped || $0.hasViewers ? () : nil }
+                    controls.wait { $0.isStopped || $0.hasViewers ? () : nil }
                     continue
                 }
                 if isSuspended {
@@ -182,7 +184,7 @@ final class VideoPipeline: @unchecked Sendable {
                     isSuspended = false
                     needsRead = true
                 }
-                try step(wish)
+                try step(control)
             }
         } catch {
             failed(error)
@@ -190,19 +192,19 @@ final class VideoPipeline: @unchecked Sendable {
         source.close()
     }
 
-    private func step(_ wish: VideoWishes) throws(SourceFailure) {
+    private func step(_ control: EncoderControls) throws(SourceFailure) {
         var now = clock()
-        if wish.low.isWanted, low == nil {
-            low = EncodingLane(.low, main.encoder.makeAnother(), canvas.size)
-        } else if !wish.low.isWanted {
+        if control.low.isWanted, low == nil {
+            low = VideoEncoding(.low, main.encoder.makeAnother(), canvas.size)
+        } else if !control.low.isWanted {
             low = nil
         }
-        let due = earlier(nextWork(main, wish.main), low.flatMap { nextWork($0, wish.low) })
-        guard let due else { return try sleep(until: .distantFuture, wish) }
-        if due > now { return try sleep(until: due, wish) }
-        if !hasNews(main, wish.main), !(low.map { hasNews($0, wish.low) } ?? false) {
+        let due = earlier(nextWork(main, control.main), low.flatMap { nextWork($0, control.low) })
+        guard let due else { return try sleep(until: .distantFuture, control) }
+        if due > now { return try sleep(until: due, control) }
+        if !hasNews(main, control.main), !(low.map { hasNews($0, control.low) } ?? false) {
             // A change goes before what refines the picture, which is due as soon as a slow encoding has ended.
-            try sleep(until: now, wish)
+            try sleep(until: now, control)
             if needsRead { return }
         }
 
@@ -217,13 +219,13 @@ final class VideoPipeline: @unchecked Sendable {
             counters.with { $0.readNanoseconds += spent.nanoseconds }
             now = after
         }
-        work(main, wish.main, now)
-        if let low { work(low, wish.low, clock()) }
+        work(main, control.main, now)
+        if let low { work(low, control.low, clock()) }
     }
 
     /// Whether a frame would be more than a refinement.
-    private func hasNews(_ lane: EncodingLane, _ wish: EncodingWish) -> Bool {
-        needsRead || lane.hasChanges || wish.isKeyframeWanted || wish.recoversFrom != nil
+    private func hasNews(_ lane: VideoEncoding, _ control: EncoderControl) -> Bool {
+        needsRead || lane.hasChanges || control.isKeyframeWanted || control.recoversFrom != nil
     }
 
     private func earlier(_ a: MediaInstant?, _ b: MediaInstant?) -> MediaInstant? {
@@ -251,38 +253,40 @@ final class VideoPipeline: @unchecked Sendable {
         return true
     }
 
-    private func work(_ lane: EncodingLane, _ wish: EncodingWish, _ now: MediaInstant) {
-        guard let due = nextWork(lane, wish), due <= now else { return }
-        let isKeyframe = keyframeIsDue(lane, wish, now)
-        let recovery = isKeyframe ? nil : recoveryIsDue(lane, wish, now)
+    private func work(_ lane: VideoEncoding, _ control: EncoderControl, _ now: MediaInstant) {
+        guard let due = nextWork(lane, control), due <= now else { return }
+        let isKeyframe = keyframeIsDue(lane, control, now)
+        let recovery = isKeyframe ? nil : recoveryIsDue(lane, control, now)
         if lane.hasChanges || isKeyframe || recovery != nil {
-            encode(lane, wish, isKeyframe: isKeyframe, isRefinement: false, recoversFrom: recovery, captured, now)
+            encode(lane, control, isKeyframe: isKeyframe, isRefinement: false, recoversFrom: recovery, captured, now)
         } else {
-            encode(lane, wish, isKeyframe: false, isRefinement: true, now, now)
+            encode(lane, control, isKeyframe: false, isRefinement: true, now, now)
         }
     }
 
     /// When there is something to do for an encoding; nil if nothing but news from outside can bring any.
-    private func nextWork(_ lane: EncodingLane, _ wish: EncodingWish) -> MediaInstant? {
-        guard wish.isWanted, !wish.demand.isBlocked else { return nil }
+    private func nextWork(_ lane: VideoEncoding, _ control: EncoderControl) -> MediaInstant? {
+        guard control.isWanted, !control.demand.isBlocked else { return nil }
         let interval = MediaDuration.microseconds(1_000_000 / max(limits.framesPerSecond, 1))
         let next = lane.lastFrame + interval
         if needsRead || lane.hasChanges { return next }
-        if wish.isKeyframeWanted {
-            return lane.lastKeyframe.map { max(next, $0 + keyframeInterval(wish)) } ?? next
+        if control.isKeyframeWanted {
+            return lane.lastKeyframe.map { max(next, $0 + keyframeInterval(control)) } ?? next
         }
-        if wish.recoversFrom != nil { return lane.lastRecovery.map { max(next, $0 + Self.recoveryInterval) } ?? next }
+        if control.recoversFrom != nil {
+            return lane.lastRecovery.map { max(next, $0 + Self.recoveryInterval) } ?? next
+        }
         // What comes now is of the base.
-        if wish.demand.layering?.isBaseBlocked == true { return nil }
+        if control.demand.layering?.isBaseBlocked == true { return nil }
         if lane.encoder.isBehind { return next }
         return lane.encoder.unrefined == nil ? nil : max(next, lastChange + restBeforeRefinement)
     }
 
     private var restBeforeRefinement: MediaDuration { .milliseconds(120) }
 
-    private func keyframeIsDue(_ lane: EncodingLane, _ wish: EncodingWish, _ now: MediaInstant) -> Bool {
+    private func keyframeIsDue(_ lane: VideoEncoding, _ control: EncoderControl, _ now: MediaInstant) -> Bool {
         guard let last = lane.lastKeyframe else { return true }
-        return wish.isKeyframeWanted && now - last >= keyframeInterval(wish)
+        return control.isKeyframeWanted && now - last >= keyframeInterval(control)
     }
 
     /// Between two of either.
@@ -290,10 +294,10 @@ final class VideoPipeline: @unchecked Sendable {
     private static let storingInterval = MediaDuration.milliseconds(400)
 
     /// The kept frame to go on from now; where the encoder cannot, a key frame is wanted instead.
-    private func recoveryIsDue(_ lane: EncodingLane, _ wish: EncodingWish, _ now: MediaInstant) -> UInt32? {
-        guard let number = wish.recoversFrom else { return nil }
+    private func recoveryIsDue(_ lane: VideoEncoding, _ control: EncoderControl, _ now: MediaInstant) -> UInt32? {
+        guard let number = control.recoversFrom else { return nil }
         guard lane.encoder.canRecover(from: number) else {
-            wishes.with {
+            controls.with {
                 $0[lane.id].noteRecovery()
                 $0[lane.id].isKeyframeWanted = true
             }
@@ -302,14 +306,14 @@ final class VideoPipeline: @unchecked Sendable {
         return lane.lastRecovery.map { now - $0 >= Self.recoveryInterval } ?? true ? number : nil
     }
 
-    private func keyframeInterval(_ wish: EncodingWish) -> MediaDuration {
-        wish.isPictureAwaited ? .milliseconds(250) : .seconds(1)
+    private func keyframeInterval(_ control: EncoderControl) -> MediaDuration {
+        control.isPictureAwaited ? .milliseconds(250) : .seconds(1)
     }
 
-    private func sleep(until deadline: MediaInstant, _ wish: VideoWishes) throws(SourceFailure) {
+    private func sleep(until deadline: MediaInstant, _ control: EncoderControls) throws(SourceFailure) {
         if needsRead {
             // Damage is known and may not be read yet: more of it is no news.
-            _ = wishes.wait(until: deadline) { $0.generation != wish.generation ? () : nil }
+            _ = controls.wait(until: deadline) { $0.generation != control.generation ? () : nil }
             return
         }
         switch try source.wait(until: deadline == .distantFuture ? nil : deadline) {
@@ -322,7 +326,7 @@ final class VideoPipeline: @unchecked Sendable {
     }
 
     private func adoptSize() {
-        canvas = I420Canvas(source.size)
+        canvas = I420Buffer(source.size)
         main.restart(source.size)
         low?.restart(source.size)
         source.damageEverything()
@@ -330,18 +334,18 @@ final class VideoPipeline: @unchecked Sendable {
     }
 
     private func encode(
-        _ lane: EncodingLane, _ wish: EncodingWish, isKeyframe: Bool, isRefinement: Bool,
+        _ lane: VideoEncoding, _ control: EncoderControl, isKeyframe: Bool, isRefinement: Bool,
         recoversFrom: UInt32? = nil, _ captured: MediaInstant, _ now: MediaInstant
     ) {
         if !isRefinement { lane.activity.note(blocks: lane.changed.count, of: lane.changed.blocks.count, at: now) }
-        lane.encoder.mood = limits.mood ?? lane.activity.mood
+        lane.encoder.contentHint = limits.contentHint ?? lane.activity.contentHint
         // A new scene may take a quarter of a second of the line; what is missing is refined afterwards.
-        let budget = max(wish.demand.bitrate.bitsPerSecond / 8 / 4, 6_000)
+        let budget = max(control.demand.bitrate.bitsPerSecond / 8 / 4, 6_000)
         var request = VideoEncodeRequest(
-            bitrate: wish.demand.bitrate, isKeyframeRequested: isKeyframe, isRefinement: isRefinement,
-            byteBudget: budget, layering: wish.demand.layering)
-        request.isRecoverable = wish.keeping.isRecoverable
-        request.isStored = wish.keeping.mayStore && now - lane.lastStored >= Self.storingInterval
+            bitrate: control.demand.bitrate, isKeyframeRequested: isKeyframe, isRefinement: isRefinement,
+            byteBudget: budget, layering: control.demand.layering)
+        request.isRecoverable = control.keeping.isRecoverable
+        request.isStored = control.keeping.mayStore && now - lane.lastStored >= Self.storingInterval
         request.recoversFrom = recoversFrom
         lane.lastFrame = now
         let isRest = lane.encoder.isBehind
@@ -351,7 +355,7 @@ final class VideoPipeline: @unchecked Sendable {
         } catch {
             counters.with { $0.skipped += 1 }
             failed(SourceFailure(.unsupported, "the encoder gave up: \(error.message)"))
-            wishes.with { $0.isStopped = true }
+            controls.with { $0.isStopped = true }
             return
         }
         let spent = clock() - now
@@ -363,7 +367,7 @@ final class VideoPipeline: @unchecked Sendable {
         lane.changed.clear()
         if frame.isKeyframe {
             lane.lastKeyframe = now
-            wishes.with {
+            controls.with {
                 $0[lane.id].isKeyframeWanted = false
                 $0[lane.id].isPictureAwaited = false
                 $0[lane.id].noteRecovery()
@@ -371,7 +375,7 @@ final class VideoPipeline: @unchecked Sendable {
         }
         if frame.references.recovered != nil {
             lane.lastRecovery = now
-            wishes.with { $0[lane.id].noteRecovery() }
+            controls.with { $0[lane.id].noteRecovery() }
         }
         if frame.isKeyframe || frame.references.stored != nil { lane.lastStored = now }
         let size = canvas.size
@@ -395,7 +399,7 @@ final class VideoPipeline: @unchecked Sendable {
         } else {
             counters.with { $0.skipped += 1 }
             // The next frame would refer to one that nobody got.
-            if frame.layer == 0 { wishes.with { $0[lane.id].isKeyframeWanted = true } }
+            if frame.layer == 0 { controls.with { $0[lane.id].isKeyframeWanted = true } }
         }
     }
 }

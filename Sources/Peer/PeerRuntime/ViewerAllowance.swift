@@ -49,7 +49,7 @@ final class ViewerAllowance {
     private var agents: AllowanceBucket
     private var candidates: AllowanceBucket
     /// Of all its sessions: a viewer that joins again does not begin with nothing owed.
-    var keyframes = KeyframeBudget()
+    var keyframes = KeyframeRequestLimiter()
     private let parent: ViewerAllowance?
 
     /// - Parameter parent: has to allow it as well.
@@ -80,7 +80,7 @@ final class ViewerAllowance {
 
 /// The allowances of all who came lately: a session that ends and is opened again gets what is left of the former one's.
 /// Confined to the network loop; constant memory.
-final class AllowanceBook {
+final class ViewerAllowances {
     private enum Key: Hashable {
         /// Proven by the knock.
         case identity(ViewerIdentity)

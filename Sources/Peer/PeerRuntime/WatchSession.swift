@@ -10,13 +10,13 @@ public import Signaling
 public final class WatchSession: Sendable {
     public struct Playback: Sendable {
         public var decoder: @Sendable () throws(CodecFailure) -> any VideoDecoder
-        public var sink: any PictureSink
+        public var sink: any VideoSink
         public var audioDecoder: @Sendable () throws(CodecFailure) -> any AudioDecoder
         /// Makes the output for one sound track when its first packet comes; nil: no sound here.
         public var makeSpeaker: @Sendable () throws(SourceFailure) -> (any AudioSink)?
 
         public init(
-            decoder: @escaping @Sendable () throws(CodecFailure) -> any VideoDecoder, sink: any PictureSink,
+            decoder: @escaping @Sendable () throws(CodecFailure) -> any VideoDecoder, sink: any VideoSink,
             audioDecoder: @escaping @Sendable () throws(CodecFailure) -> any AudioDecoder,
             makeSpeaker: @escaping @Sendable () throws(SourceFailure) -> (any AudioSink)?
         ) {
@@ -34,18 +34,18 @@ public final class WatchSession: Sendable {
     private let usesOnlyRelays: Bool
     let emit: @Sendable (WatchEvent) -> Void
     private let loop: NetworkLoop
-    let core: LoopBound<Watching>
+    let core: LoopBound<ViewerSession>
     let outcome = Outcome()
     private let interruptions: AsyncStream<Void>
     /// The knock that waits for its answer.
     private let ticket = Monitor<KnockTicket?>(nil)
-    private let servers = Monitor<PathServers?>(nil)
+    private let servers = Monitor<ICEServerResolver?>(nil)
     /// What let this viewer in.
     let admission = Monitor<Admission?>(nil)
 
     struct Admission: Sendable {
         var token: String
-        var servers: PathServers.Addresses
+        var servers: ICEServerResolver.Addresses
     }
 
     /// - Parameters:
@@ -70,7 +70,7 @@ public final class WatchSession: Sendable {
         core = LoopBound(
             loop,
             making: {
-                Watching(
+                ViewerSession(
                     loop: loop, playback: playback, emit: emit, outcome: outcome, interrupted: { interrupted.yield() })
             })
     }
@@ -133,7 +133,7 @@ public final class WatchSession: Sendable {
     }
 
     /// Opens a transport and starts to gather.
-    func prepare(_ addresses: PathServers.Addresses) async throws(EndReason) {
+    func prepare(_ addresses: ICEServerResolver.Addresses) async throws(EndReason) {
         let own = SecureTransport.Identity(
             certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER)
         let expected = link.fingerprint
@@ -152,7 +152,7 @@ public final class WatchSession: Sendable {
     /// Offers what was gathered, checks who answers, and lets the connection begin.
     func offer(
         _ client: SignalingClient, _ token: String, patience: Duration?
-    ) async throws(EndReason) -> Watching.Gathered {
+    ) async throws(EndReason) -> ViewerSession.Gathered {
         let found = await core.gathered()
         guard let credentials = found.credentials, let print = Fingerprint(sha256: identity.fingerprint) else {
             throw EndReason(.failed, "this machine found no way to receive")
@@ -182,8 +182,8 @@ public final class WatchSession: Sendable {
     }
 
     /// Without servers this takes no time.
-    private func find(_ servers: [ICEServer]) async -> PathServers.Addresses {
-        let book = PathServers(servers)
+    private func find(_ servers: [ICEServer]) async -> ICEServerResolver.Addresses {
+        let book = ICEServerResolver(servers)
         self.servers.with { $0 = book }
         // Who waits for a picture should not wait long for a name.
         let addresses = await book.addresses(limit: .milliseconds(1_500))

@@ -46,7 +46,7 @@ struct ReceivedPicture: Sendable {
         self = last
     }
 
-    init(_ picture: I420Picture) {
+    init(_ picture: I420Frame) {
         size = picture.size
         func plane(_ start: UnsafePointer<UInt8>, _ stride: Int, _ width: Int, _ height: Int) -> [UInt8] {
             (0..<height).flatMap { UnsafeBufferPointer(start: start + $0 * stride, count: width) }
@@ -60,11 +60,11 @@ struct ReceivedPicture: Sendable {
 
     /// The test picture of the number that the picture shows; nil if it shows none.
     var expectedPattern: ReceivedPicture? {
-        guard size == TestPicture.defaultSize else { return nil }
+        guard size == TestVideoSource.defaultSize else { return nil }
         let pattern = TestPattern(size)
         let number = withPicture { pattern.frameNumber(in: $0) }
         guard let number else { return nil }
-        let canvas = I420Canvas(size)
+        let canvas = I420Buffer(size)
         pattern.drawAll(number, on: canvas)
         return ReceivedPicture(canvas.picture)
     }
@@ -88,7 +88,7 @@ struct ReceivedPicture: Sendable {
         return squares == 0 ? 99 : 10 * log10(255 * 255 * Double(one.count) / Double(squares))
     }
 
-    private func withPicture<Result>(_ body: (I420Picture) -> Result) -> Result {
+    private func withPicture<Result>(_ body: (I420Frame) -> Result) -> Result {
         planes[0].withUnsafeBufferPointer { y in
             planes[1].withUnsafeBufferPointer { u in
                 planes[2].withUnsafeBufferPointer { v in
@@ -96,7 +96,7 @@ struct ReceivedPicture: Sendable {
                         preconditionFailure("a picture without pixels")
                     }
                     return body(
-                        I420Picture(size: size, y: y, u: u, v: v, strideY: size.width, strideC: size.width / 2))
+                        I420Frame(size: size, y: y, u: u, v: v, strideY: size.width, strideC: size.width / 2))
                 }
             }
         }

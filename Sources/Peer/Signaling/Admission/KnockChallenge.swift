@@ -25,7 +25,9 @@ struct KnockChallenge: Sendable {
     }
 
     /// What both sides show.
-    var words: FourWords { FourWords(viewer: identity.fingerprint, host: host, nonce: nonce) }
+    var words: ShortAuthenticationString {
+        ShortAuthenticationString(viewer: identity.fingerprint, host: host, nonce: nonce)
+    }
 
     /// Whether this knock's identity has signed. The certificate (DER) is the one with the fingerprint V; a browser has none to show.
     func isSigned(_ signature: [UInt8], certificate: [UInt8]?) -> Bool {

@@ -9,7 +9,7 @@ public struct KnockTicket: Sendable {
     /// Secret: whoever has it collects the answer.
     let path: String
     /// What the host sees too.
-    public let words: FourWords
+    public let words: ShortAuthenticationString
 }
 
 /// What the host's owner said.
@@ -51,7 +51,7 @@ public actor SignalingClient {
     private let link: Link
     private let proof: Proof
     /// So that the host knows a session that replaces another from one of another program with the same certificate.
-    private let visit = VisitID.random()
+    private let visit = ClientInstanceID.random()
     private let configuration: Configuration
     private let group: MultiThreadedEventLoopGroup
     private let connector: PinnedConnector

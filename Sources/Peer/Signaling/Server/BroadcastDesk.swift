@@ -57,7 +57,7 @@ func randomBytes(_ count: Int) -> [UInt8] {
 public typealias KnockID = RandomName
 public typealias SessionID = RandomName
 /// One run of a viewer's program, which chooses it.
-public typealias VisitID = RandomName
+public typealias ClientInstanceID = RandomName
 
 /// Somebody who knows the link asks to come in.
 public struct Knock: Sendable {
@@ -75,7 +75,7 @@ public struct Knock: Sendable {
     /// Who it is: proven by a signature before anybody is asked.
     public let identity: ViewerIdentity
     /// Of this knock; the viewer shows them too.
-    public let words: FourWords
+    public let words: ShortAuthenticationString
 
     /// SHA-256 of the viewer's DTLS certificate, 32 bytes.
     public var fingerprint: [UInt8] { identity.fingerprint }
@@ -117,9 +117,9 @@ public struct Viewer: Sendable {
     /// by `fingerprint`, which anybody can claim.
     public var identity: ViewerIdentity?
     /// Of the knock that was accepted.
-    public var words: FourWords?
+    public var words: ShortAuthenticationString?
     /// Tells programs with one certificate apart, and stays the same when one of them comes again; nil if it says nothing.
-    public var visit: VisitID?
+    public var visit: ClientInstanceID?
 }
 
 public struct OpenedSession: Sendable {

@@ -26,7 +26,7 @@ final class ConnectionRegister: Sendable {
     }
 
     private struct State {
-        var doorman: Doorman
+        var doorman: RequestLimiter
         var connections: [ObjectIdentifier: Connection] = [:]
         var connectionsSeen = 0
 
@@ -38,12 +38,14 @@ final class ConnectionRegister: Sendable {
     private let state: Mutex<State>
     private let count: @Sendable (Event) -> Void
 
-    init(doorman: Doorman, count: @escaping @Sendable (Event) -> Void) {
+    init(doorman: RequestLimiter, count: @escaping @Sendable (Event) -> Void) {
         state = Mutex(State(doorman: doorman))
         self.count = count
     }
 
-    func withDoorman<Result: Sendable>(_ body: @Sendable (inout Doorman, ContinuousClock.Instant) -> Result) -> Result {
+    func withDoorman<Result: Sendable>(_ body: @Sendable (inout RequestLimiter, ContinuousClock.Instant) -> Result)
+        -> Result
+    {
         state.withLock { body(&$0.doorman, .now) }
     }
 

@@ -49,7 +49,7 @@ public actor SignalingServer {
         /// How long the answer to a wrong proof or token is held.
         public var failureDelay: Duration = .milliseconds(500)
         public var heartbeat: Duration = .seconds(15)
-        var limits = Doorman.Limits()
+        var limits = RequestLimiter.Limits()
         var bodyLimit = 65_536
         var tokenLimits = TokenTable.Limits()
         var eventStreamCapacity = 256

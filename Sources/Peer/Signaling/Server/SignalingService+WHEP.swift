@@ -61,7 +61,7 @@ extension SignalingService {
                 knock: nil, name: "player with the token", kind: PeerText.kind(userAgent: call.headers[.userAgent]),
                 address: call.address.text, fingerprint: fingerprint)
         }
-        viewer.visit = call.headers[Header.shareVisit].flatMap { VisitID($0) }
+        viewer.visit = call.headers[Header.shareVisit].flatMap { ClientInstanceID($0) }
         let place = AdmissionBook.SessionOwner(
             token: owner, isFixed: admission.isFixed, identity: viewer.identity, fingerprint: fingerprint,
             address: call.address.key)

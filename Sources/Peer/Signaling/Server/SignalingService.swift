@@ -31,7 +31,7 @@ final class SignalingService: Sendable {
         knocks = KnockRegister(
             desk: desk, admissions: admissions, limits: configuration.knockLimits, poll: configuration.pollTimeout
         ) { outcome in counter.count(outcome) }
-        connections = ConnectionRegister(doorman: Doorman(limits: configuration.limits, now: .now)) { event in
+        connections = ConnectionRegister(doorman: RequestLimiter(limits: configuration.limits, now: .now)) { event in
             counter.count(event)
         }
         counter.set(self)

@@ -1,0 +1,67 @@
+public import MediaCore
+
+/// A picture of its own making that moves, for tests and for trying things without a display: see `TestPattern`.
+/// One thread at a time; `wake` from any.
+public final class TestVideoSource: ScreenSource {
+    public static let defaultSize = PixelSize(width: 1_280, height: 720)
+
+    public let pattern: TestPattern
+    /// nil: the picture rests.
+    private let interval: MediaDuration?
+    private let start = MediaInstant.now
+    private let signal = WakeSignal()
+    /// The frame that the canvas shows; nil if it shows none of this source.
+    private var shown: Int?
+
+    /// - Parameters:
+    ///   - size: even, at least `TestPattern.smallestSize`.
+    ///   - framesPerSecond: 0...1,000; 0 never moves.
+    public init(size: PixelSize = TestVideoSource.defaultSize, framesPerSecond: Int = 30) {
+        precondition((0...1_000).contains(framesPerSecond), "\(framesPerSecond) frames a second")
+        pattern = TestPattern(size)
+        interval = framesPerSecond == 0 ? nil : .microseconds(1_000_000 / framesPerSecond)
+    }
+
+    public var size: PixelSize { pattern.size }
+
+    public var summary: String { "test picture, \(size.width) x \(size.height)" }
+
+    public var limitations: [String] { [] }
+
+    public func wait(until deadline: MediaInstant?) -> ScreenEvent {
+        let tick = nextTick
+        if let tick, tick <= .now { return .damaged }
+        let until = tick.map { min($0, deadline ?? $0) } ?? deadline
+        if signal.sleep(until: until) { return .woken }
+        if let tick, tick <= .now { return .damaged }
+        return .woken
+    }
+
+    public func read(into canvas: I420Buffer, changed: inout BlockMap) -> MediaInstant {
+        precondition(canvas.size == size && changed.size == size, "canvas of \(canvas.size), picture of \(size)")
+        let now = MediaInstant.now
+        let frame = interval.map { Int((now - start).nanoseconds / $0.nanoseconds) } ?? 0
+        if let shown {
+            pattern.drawMoving(frame, old: shown, on: canvas, changed: &changed)
+        } else {
+            pattern.drawAll(frame, on: canvas)
+            changed.fill()
+        }
+        shown = frame
+        return now
+    }
+
+    public func damageEverything() { shown = nil }
+
+    public func wake() { signal.ring() }
+
+    public func resume() { shown = nil }
+
+    public func close() {}
+
+    /// When the frame after the shown one begins; nil if it never does.
+    private var nextTick: MediaInstant? {
+        guard let shown else { return start }
+        return interval.map { start + $0 * Int64(shown + 1) }
+    }
+}

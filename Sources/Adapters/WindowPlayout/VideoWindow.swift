@@ -1,0 +1,287 @@
+import CSDL
+import Glibc
+public import MediaCore
+import Synchronization
+
+/// A window that shows pictures.
+///
+/// Made, run and released on one thread, the main thread; `show`, `setStatus`, `setTitle` and `stop` may be called from any.
+/// At rest it sleeps in one poll: no timers. Keys: F, F11 or a double click for full screen, M mutes, S shows statistics, Q leaves,
+/// Esc leaves full screen or, without it, the window.
+public final class VideoWindow: @unchecked Sendable {
+    // SAFETY: `shadow`, `commands` and `doorbell` are the crossing and guard themselves; everything else is confined to the
+    // thread that made the window, which `run` checks.
+
+    /// How pictures reach the display.
+    public enum Presentation: Sendable {
+        /// The graphics card if there is one.
+        case automatic
+        /// Converted here; only what changed goes to the display.
+        case surface
+        /// Converted and scaled by the graphics card.
+        case texture
+    }
+
+    /// Why `run` returned.
+    public enum End: Equatable, Sendable {
+        case closedByUser, stopped, deadline
+    }
+
+    private struct Commands {
+        var isStopped = false
+        /// Not even a reason is wanted any more.
+        var isDismissed = false
+        var status: String?
+        var isDimmed = false
+        var statistics: String?
+        var title: String?
+        var hasChanges = false
+    }
+
+    private let shadow = FrameShadow()
+    private let commands = Mutex(Commands())
+    private let doorbell: WindowDoorbell
+    private let owner = pthread_self()
+    private let window: OpaquePointer
+    private let presenter: WindowPresenter
+    private var geometry: WindowGeometry
+    private var overlay = WindowOverlay()
+    private var isDimmed = false
+    /// Any key closes it.
+    private var isDismissible = false
+    private var isHidden = false
+    private var needsEverything = true
+    private var isClosedByUser = false
+    /// The doorbell rang in SDL's queue.
+    private var isRung = false
+    private let onMute: @Sendable (Bool) -> Void
+    private let onStatistics: @Sendable (Bool) -> Void
+    private var showsStatistics = false
+
+    /// Opens the window.
+    /// - Parameters:
+    ///   - startsMute: the sound is off.
+    ///   - onMute: called on the main thread when the person turns the sound off or on.
+    ///   - onStatistics: called on the main thread when the person wants statistics, or no more.
+    /// - Throws: `.noDisplay` if there is none.
+    public init(
+        title: String, converter: any PixelConverter, startsFullscreen: Bool = false, startsMute: Bool = false,
+        presentation: Presentation = .automatic, onMute: @escaping @Sendable (Bool) -> Void = { _ in },
+        onStatistics: @escaping @Sendable (Bool) -> Void = { _ in }
+    ) throws(SourceFailure) {
+        guard SDLLibrary.open(UInt32(SDL_INIT_VIDEO)) else { throw Self.noDisplay() }
+        do {
+            let geometry = WindowGeometry()
+            window = try geometry.makeWindow(title: title)
+            self.geometry = geometry
+            var socket = Int32(-1)
+            if let display = csdl_x11_display(window) {
+                socket = csdl_x11_socket(display)
+                SDLLibrary.keepAliveWithoutDisplay(display)
+            }
+            doorbell = try WindowDoorbell(socket: socket)
+            presenter = try WindowPresenter(window, converter, presentation)
+        } catch {
+            SDLLibrary.close(UInt32(SDL_INIT_VIDEO))
+            throw error
+        }
+        self.onMute = onMute
+        self.onStatistics = onStatistics
+        overlay.isMute = startsMute
+        WindowIcon.set(window)
+        SDL_StopTextInput()
+        if startsFullscreen { self.geometry.toggleFullscreen(window) }
+    }
+
+    /// Whether a window could be opened.
+    /// - Throws: `.noDisplay` if the display does not answer.
+    public static func checkDisplay() throws(SourceFailure) {
+        guard SDLLibrary.open(UInt32(SDL_INIT_VIDEO)) else { throw noDisplay() }
+        SDLLibrary.close(UInt32(SDL_INIT_VIDEO))
+    }
+
+    private static func noDisplay() -> SourceFailure {
+        SourceFailure(
+            .noDisplay, "No window can be opened: \(SDLLibrary.lastError).",
+            remedy: "Set DISPLAY to a running X server, or join without a window.")
+    }
+
+    deinit {
+        guard !SDLLibrary.isDisplayGone.load(ordering: .acquiring) else { return }
+        presenter.close()
+        SDL_DestroyWindow(window)
+        SDLLibrary.close(UInt32(SDL_INIT_VIDEO))
+    }
+
+    /// Shows a picture as soon as the display can; takes what it needs of it before it returns. It takes a status away.
+    /// - Isolation: any one thread at a time. Allocates only when the picture's size changes.
+    public func show(_ picture: I420Frame) {
+        let isChanged = shadow.update(picture)
+        let hadStatus = commands.withLock { commands in
+            guard commands.status != nil else { return false }
+            commands.status = nil
+            commands.isDimmed = false
+            commands.hasChanges = true
+            return true
+        }
+        if isChanged || hadStatus { doorbell.ring() }
+    }
+
+    /// Shows a sentence in the middle of the window, over the last picture if there is one; nil takes it away.
+    /// - Parameter isDimming: the picture is old: it is shown darker.
+    public func setStatus(_ text: String?, isDimming: Bool = false) {
+        change {
+            $0.status = text
+            $0.isDimmed = text != nil && isDimming
+        }
+    }
+
+    /// Shows lines at the top left while the person wants statistics; the first call of `onStatistics` asks for them.
+    public func setStatistics(_ text: String) {
+        change { $0.statistics = text }
+    }
+
+    public func setTitle(_ text: String) {
+        change { $0.title = text }
+    }
+
+    /// Makes `run` return; before a run, it makes that one return at once.
+    public func stop() {
+        change { $0.isStopped = true }
+    }
+
+    /// Makes `run` and `runUntilDismissed` return, now and later.
+    public func dismiss() {
+        change {
+            $0.isStopped = true
+            $0.isDismissed = true
+        }
+    }
+
+    /// Keeps the window, with the last picture, until the person presses a key or closes it, or until `dismiss`.
+    /// - Parameter status: says why there is nothing more to see.
+    public func runUntilDismissed(_ status: String) throws(SourceFailure) -> End {
+        change {
+            $0.isStopped = $0.isDismissed
+            $0.status = status
+            $0.isDimmed = true
+        }
+        isClosedByUser = false
+        isDismissible = true
+        defer { isDismissible = false }
+        return try run()
+    }
+
+    private func change(_ body: (inout sending Commands) -> Void) {
+        commands.withLock { commands in
+            body(&commands)
+            commands.hasChanges = true
+        }
+        doorbell.ring()
+    }
+
+    /// Handles the window's events until the person closes it or `stop` is called. It may be called again, to keep the
+    /// last picture on screen.
+    /// - Parameter deadline: nil runs as long as it takes.
+    /// - Throws: `.displayGone` when the connection to the display broke; the window is then of no more use.
+    public func run(until deadline: MediaInstant? = nil) throws(SourceFailure) -> End {
+        precondition(pthread_equal(owner, pthread_self()) != 0, "a window runs on the thread that made it")
+        var isTimedOut = false
+        while true {
+            handleEvents()
+            isRung = false
+            let isStopped = takeCommands()
+            if SDLLibrary.isDisplayGone.load(ordering: .acquiring) { throw Self.displayGone }
+            if !isHidden { present() }
+            // Drawing may have read events from the connection that poll would not see any more.
+            handleEvents()
+            if SDLLibrary.isDisplayGone.load(ordering: .acquiring) { throw Self.displayGone }
+            if isClosedByUser { return .closedByUser }
+            if isStopped { return .stopped }
+            if isTimedOut { return .deadline }
+            if !isRung, !needsEverything || isHidden { doorbell.wait(until: deadline) }
+            if let deadline, WindowDoorbell.now() >= deadline { isTimedOut = true }
+        }
+    }
+
+    private static let displayGone = SourceFailure(
+        .displayGone, "The display is gone: the connection to the X server broke.",
+        remedy: "Start the X server again and join once more.")
+
+    private func takeCommands() -> Bool {
+        let (isStopped, changes) = commands.withLock { commands in
+            defer {
+                commands.hasChanges = false
+                commands.title = nil
+            }
+            return (commands.isStopped, commands.hasChanges ? commands : nil)
+        }
+        if let changes {
+            overlay.status = changes.status
+            overlay.statistics = showsStatistics ? changes.statistics : nil
+            isDimmed = changes.isDimmed
+            if let title = changes.title { SDL_SetWindowTitle(window, title) }
+        }
+        return isStopped
+    }
+
+    private func present() {
+        if let size = shadow.size, geometry.adopt(size, window) { needsEverything = true }
+        let everything = needsEverything
+        needsEverything = false
+        presenter.present(shadow, overlay, isDimmed: isDimmed, everything: everything)
+    }
+
+    private func handleEvents() {
+        var event = SDL_Event()
+        while SDL_PollEvent(&event) != 0 {
+            switch SDL_EventType(event.type) {
+            case SDL_QUIT: isClosedByUser = true
+            case SDL_KEYDOWN where event.key.repeat == 0: handleKey(event.key.keysym)
+            case SDL_MOUSEBUTTONDOWN where event.button.clicks == 2 && event.button.button == 1:
+                geometry.toggleFullscreen(window)
+            case SDL_WINDOWEVENT: handleWindow(event.window)
+            case SDL_RENDER_TARGETS_RESET, SDL_RENDER_DEVICE_RESET: needsEverything = true
+            default: if event.type == doorbell.eventType { isRung = true }
+            }
+        }
+    }
+
+    private func handleKey(_ key: SDL_Keysym) {
+        // The modifiers' key codes are the last ones; a shortcut of the desktop begins with one.
+        let isModifier = (SDLK_LCTRL.rawValue...SDLK_RGUI.rawValue).contains(UInt32(bitPattern: key.sym))
+        if isDismissible {
+            isClosedByUser = isClosedByUser || !isModifier
+            return
+        }
+        switch Int(key.sym) {
+        case Int(SDLK_f.rawValue), Int(SDLK_F11.rawValue): geometry.toggleFullscreen(window)
+        case Int(SDLK_m.rawValue):
+            overlay.isMute.toggle()
+            onMute(overlay.isMute)
+        case Int(SDLK_s.rawValue):
+            showsStatistics.toggle()
+            // What was shown when they were last wanted is old.
+            commands.withLock { $0.statistics = showsStatistics ? "..." : nil }
+            overlay.statistics = showsStatistics ? "..." : nil
+            onStatistics(showsStatistics)
+        case Int(SDLK_ESCAPE.rawValue) where geometry.isFullscreen: geometry.toggleFullscreen(window)
+        case Int(SDLK_q.rawValue), Int(SDLK_ESCAPE.rawValue): isClosedByUser = true
+        default: break
+        }
+    }
+
+    private func handleWindow(_ event: SDL_WindowEvent) {
+        switch SDL_WindowEventID(UInt32(event.event)) {
+        case SDL_WINDOWEVENT_CLOSE: isClosedByUser = true
+        case SDL_WINDOWEVENT_HIDDEN, SDL_WINDOWEVENT_MINIMIZED: isHidden = true
+        case SDL_WINDOWEVENT_SHOWN, SDL_WINDOWEVENT_RESTORED, SDL_WINDOWEVENT_MAXIMIZED, SDL_WINDOWEVENT_EXPOSED:
+            isHidden = false
+            needsEverything = true
+        case SDL_WINDOWEVENT_SIZE_CHANGED:
+            geometry.sizeChanged(to: PixelSize(width: Int(event.data1), height: Int(event.data2)))
+            needsEverything = true
+        default: break
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import MediaCore
+
+/// How much arrives at the other side: a sliding window of buckets of 50 ms of its clock, half a second together.
+struct AcknowledgedBitrateEstimator {
+    private static let bucket: Int64 = 50_000_000
+    private static let count = 10
+    private var buckets = [Int](repeating: 0, count: count)
+    private var newest: Int64?
+    private var oldest: Int64 = 0
+
+    mutating func note(bytes: Int, at instant: MediaInstant) {
+        let index = instant.nanoseconds / Self.bucket
+        guard let last = newest else {
+            newest = index
+            oldest = index
+            buckets[slot(index)] = bytes
+            return
+        }
+        if index > last {
+            for step in 1...min(index &- last, Int64(Self.count)) { buckets[slot(last &+ step)] = 0 }
+            if index &- last >= Int64(Self.count) { oldest = index }
+            if index &- last > Int64(Self.count) { for i in buckets.indices { buckets[i] = 0 } }
+            newest = index
+        } else if last &- index >= Int64(Self.count) {
+            return
+        }
+        buckets[slot(index)] &+= bytes
+    }
+
+    /// Over the last half second that anything arrived in, or what there is of it; nil under 100 ms.
+    var rate: Bitrate? {
+        guard let newest else { return nil }
+        let span = min(newest &- oldest &+ 1, Int64(Self.count))
+        guard span >= 3 else { return nil }
+        // The newest bucket is still being filled: it counts for half its time.
+        let seconds = (Double(span) - 0.5) * 0.05
+        let bytes = buckets.reduce(0, &+)
+        return Bitrate(bitsPerSecond: Int(Double(bytes) * 8 / seconds))
+    }
+
+    private func slot(_ index: Int64) -> Int {
+        Int(((index % Int64(Self.count)) &+ Int64(Self.count)) % Int64(Self.count))
+    }
+}

@@ -1,0 +1,46 @@
+import MediaCore
+
+/// When to send more than there is, so that the rate can be known before it is needed: three and six times the start rate at
+/// the beginning, and twice the estimate now and then while the screen moves but does not fill the path.
+struct ProbeController {
+    private static let length = MediaDuration.milliseconds(15)
+    private static let pause = MediaDuration.seconds(5)
+
+    private(set) var active: (rate: Bitrate, left: Int, until: MediaInstant)?
+    private var nextFactor = 3
+    private var nextAt: MediaInstant?
+    private var lastRate: Bitrate?
+
+    /// Starts a probe if one is due.
+    /// - Parameter isMoving: pictures were sent in the last two seconds.
+    mutating func update(now: MediaInstant, start: Bitrate, controller: BandwidthEstimator, isMoving: Bool) {
+        if let probe = active {
+            if probe.left <= 0 || now >= probe.until { active = nil } else { return }
+        }
+        guard !controller.isAtMaximum else { return }
+        if nextFactor <= 6 {
+            // The second is sent only if the first arrived.
+            if nextFactor == 6 {
+                guard controller.hasFeedback else { return }
+                let reached = controller.estimate.bitsPerSecond
+                guard reached >= start.bitsPerSecond * 2 else { return nextFactor = 7 }
+            }
+            begin(Bitrate(bitsPerSecond: start.bitsPerSecond &* nextFactor), now)
+            nextFactor += 3
+            return
+        }
+        guard isMoving, controller.hasFeedback, now >= nextAt ?? now, controller.queueDelay < .milliseconds(20) else {
+            return
+        }
+        begin(Bitrate(bitsPerSecond: controller.estimate.bitsPerSecond &* 2), now)
+    }
+
+    private mutating func begin(_ rate: Bitrate, _ now: MediaInstant) {
+        let bytes = max(Int(Double(rate.bitsPerSecond) / 8 * Self.length.inSeconds), 5 * 1_200)
+        active = (rate, bytes, now + .milliseconds(60))
+        lastRate = rate
+        nextAt = now + Self.pause
+    }
+
+    mutating func noteSent(bytes: Int) { active?.left -= bytes }
+}

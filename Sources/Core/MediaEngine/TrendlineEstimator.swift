@@ -1,0 +1,129 @@
+import MediaCore
+
+/// Sees a queue build up from how packets spread on their way: Google Congestion Control's trendline filter
+/// (draft-ietf-rmcat-gcc-02 section 5.3 and 5.4, with a line fitted instead of the Kalman filter).
+struct TrendlineEstimator {
+    enum Signal { case normal, overuse, underuse }
+
+    private static let groupLength = MediaDuration.milliseconds(5)
+    private static let window = 20
+    private static let smoothing = 0.9
+    private static let gain = 4.0
+    private static let overuseTime = 10.0
+
+    private struct Group {
+        var firstSent: MediaInstant
+        var lastSent: MediaInstant
+        var firstArrival: MediaInstant
+        var lastArrival: MediaInstant
+    }
+
+    private(set) var signal = Signal.normal
+    private var current: Group?
+    private var previous: Group?
+    private var points = RingBuffer<(time: Double, delay: Double)>(capacity: window, filler: (0, 0))
+    private var groups = 0
+    private var accumulated = 0.0
+    private var smoothed = 0.0
+    private var start = MediaInstant(nanoseconds: 0)
+    private var threshold = 12.5
+    private var lastTrend = 0.0
+    private var lastUpdate: MediaInstant?
+    private var timeOver: Double?
+
+    /// Takes one packet in, in the order of sending; `arrival` is on the other side's clock.
+    mutating func note(sent: MediaInstant, arrival: MediaInstant) {
+        guard var group = current else {
+            current = Group(firstSent: sent, lastSent: sent, firstArrival: arrival, lastArrival: arrival)
+            start = arrival
+            return
+        }
+        guard sent >= group.firstSent else { return }
+        if belongs(sent, arrival, to: group) {
+            group.lastSent = max(group.lastSent, sent)
+            group.lastArrival = max(group.lastArrival, arrival)
+            current = group
+            return
+        }
+        if let previous { close(group, after: previous) }
+        // After a second of rest the line starts anew: nothing that old says how the queue grows now.
+        if sent - group.lastSent > .seconds(1) { reset() }
+        previous = group
+        current = Group(firstSent: sent, lastSent: sent, firstArrival: arrival, lastArrival: arrival)
+    }
+
+    private func belongs(_ sent: MediaInstant, _ arrival: MediaInstant, to group: Group) -> Bool {
+        if sent - group.firstSent <= Self.groupLength { return true }
+        // A burst that some link held and let go at once.
+        let spread = (arrival - group.lastArrival) - (sent - group.lastSent)
+        return spread < .zero && arrival - group.lastArrival <= .milliseconds(5)
+            && arrival - group.firstArrival < .milliseconds(100)
+    }
+
+    private mutating func close(_ group: Group, after previous: Group) {
+        let sending = (group.lastSent - previous.lastSent).inMilliseconds
+        let arriving = (group.lastArrival - previous.lastArrival).inMilliseconds
+        guard arriving >= 0 else { return }
+        groups = min(groups + 1, 60)
+        accumulated += arriving - sending
+        smoothed = Self.smoothing * smoothed + (1 - Self.smoothing) * accumulated
+        if points.isFull { points.popFirst() }
+        points.append(((group.lastArrival - start).inMilliseconds, smoothed))
+        let trend = points.isFull ? slope ?? lastTrend : lastTrend
+        detect(trend, sending, group.lastArrival)
+    }
+
+    private var slope: Double? {
+        var timeSum = 0.0
+        var delaySum = 0.0
+        for i in 0..<points.count {
+            timeSum += points[i].time
+            delaySum += points[i].delay
+        }
+        let meanTime = timeSum / Double(points.count)
+        let meanDelay = delaySum / Double(points.count)
+        var numerator = 0.0
+        var denominator = 0.0
+        for i in 0..<points.count {
+            let time = points[i].time - meanTime
+            numerator += time * (points[i].delay - meanDelay)
+            denominator += time * time
+        }
+        return denominator == 0 ? nil : numerator / denominator
+    }
+
+    private mutating func detect(_ trend: Double, _ sending: Double, _ now: MediaInstant) {
+        let modified = Double(groups) * trend * Self.gain
+        if modified > threshold {
+            let time = (timeOver ?? -sending / 2) + sending
+            timeOver = time
+            if time > Self.overuseTime, trend >= lastTrend {
+                timeOver = 0
+                signal = .overuse
+            }
+        } else {
+            timeOver = nil
+            signal = modified < -threshold ? .underuse : .normal
+        }
+        lastTrend = trend
+        adapt(abs(modified), now)
+    }
+
+    private mutating func adapt(_ magnitude: Double, _ now: MediaInstant) {
+        defer { lastUpdate = now }
+        guard magnitude <= threshold + 15, let lastUpdate else { return }
+        let gain = magnitude < threshold ? 0.039 : 0.0087
+        let elapsed = min(max((now - lastUpdate).inMilliseconds, 0), 100)
+        threshold = min(max(threshold + gain * (magnitude - threshold) * elapsed, 6), 600)
+    }
+
+    private mutating func reset() {
+        points.removeAll()
+        groups = 0
+        accumulated = 0
+        smoothed = 0
+        lastTrend = 0
+        timeOver = nil
+        signal = .normal
+    }
+}

@@ -1,0 +1,107 @@
+import MediaCore
+import RTPWire
+
+/// Cuts VP8 frames into RTP packets (RFC 7741): equal parts, 15-bit PictureID, TL0PICIDX and TID always there.
+struct VP8Packetizer {
+    private let stream: VideoStreamParameters
+    private let ids: HeaderExtensionIDs
+    private let maximumPacketSize: Int
+    private let epoch: MediaInstant
+    private let timestampOffset: RTPTimestamp
+    private var pictureID: UInt16
+    private var baseLayerIndex: UInt8
+    private var lastCaptured: MediaInstant?
+    /// The mid goes along until a packet with it has arrived: a stream of the same section that says it before this one does, as
+    /// repetitions do, would be the only one that Firefox takes.
+    var announcesMid = true
+
+    /// What one frame became.
+    struct Cut {
+        var packets: Int
+        var payloadBytes: Int
+        var pictureID: UInt16
+    }
+
+    init(
+        _ parameters: SenderParameters, _ stream: VideoStreamParameters, epoch: MediaInstant, random: inout SeededRandom
+    ) {
+        self.stream = stream
+        ids = parameters.extensions
+        maximumPacketSize = parameters.maximumPacketSize
+        self.epoch = epoch
+        timestampOffset = RTPTimestamp(UInt32.random(in: .min ... .max, using: &random))
+        pictureID = UInt16.random(in: 0...0x7FFF, using: &random)
+        baseLayerIndex = UInt8.random(in: .min ... .max, using: &random)
+    }
+
+    /// The stream's clock, 90 kHz.
+    func timestamp(at instant: MediaInstant) -> RTPTimestamp {
+        timestampOffset.advanced(by: instant - epoch, clockRate: 90_000)
+    }
+
+    /// Appends the packets of one frame to the history. Two frames never have the same time stamp, or they would look like one.
+    /// - Returns: nil if the history has no room for all of them; nothing was appended then.
+    mutating func append(
+        _ frame: UnsafeRawBufferPointer, layer: UInt8, captured: MediaInstant,
+        references: FrameReferencesElement? = nil, to history: inout PacketHistory
+    ) -> Cut? {
+        let start = history.nextToWrite
+        let baseIndex = layer == 0 ? baseLayerIndex &+ 1 : baseLayerIndex
+        // Nothing refers to a frame above the base, and it refers to the base alone.
+        var descriptor = VP8PayloadDescriptor(
+            isNonReference: layer > 0, isPartitionStart: true, pictureID: pictureID, baseLayerIndex: baseIndex,
+            temporalLayer: min(layer, 3), isLayerSync: layer > 0)
+        // Room for RTX's two bytes too, so that a retransmission is never larger than the path allows.
+        let overhead = headerLength &+ descriptor.length &+ RTX.overhead
+        let share = max(maximumPacketSize &- overhead, 64)
+        let count = max((frame.count &+ share &- 1) / share, 1)
+        guard count <= history.room else { return nil }
+        // A tick has 11.1 us.
+        let captured = lastCaptured.map { max(captured, $0 + .microseconds(12)) } ?? captured
+        let stamp = timestamp(at: captured)
+        var offset = 0
+        for index in 0..<count {
+            // Equal parts: the last packet is not a tiny one.
+            let size = (frame.count &- offset &+ count &- index &- 1) / (count &- index)
+            let slot = history.nextSlot
+            let header = RTPHeader(
+                marker: index == count &- 1, payloadType: stream.payloadType,
+                sequenceNumber: SequenceNumber(truncating: start &+ Int64(index)), timestamp: stamp, ssrc: stream.ssrc)
+            do throws(BufferFull) {
+                let layout = try RTPPacketLayout.write(
+                    header, extensions: extensions(index == 0 ? references : nil), ids: ids, into: slot)
+                var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: slot[layout.headerLength...]))
+                try descriptor.write(into: &writer)
+                try writer.write(UnsafeRawBufferPointer(rebasing: frame[offset..<(offset &+ size)]))
+                history.commit(length: layout.headerLength &+ writer.position, layout: layout)
+            } catch {
+                preconditionFailure("a slot is too small for a packet of \(size) bytes")
+            }
+            descriptor.isPartitionStart = false
+            offset &+= size
+        }
+        defer { pictureID = (pictureID &+ 1) & 0x7FFF }
+        baseLayerIndex = baseIndex
+        lastCaptured = captured
+        return Cut(packets: count, payloadBytes: frame.count, pictureID: pictureID)
+    }
+
+    private func extensions(_ references: FrameReferencesElement?) -> OutgoingExtensions {
+        OutgoingExtensions(
+            transportSequence: SequenceNumber(0), playoutDelay: .zero, absSendTime: AbsoluteSendTime(rawValue: 0),
+            mid: announcesMid ? stream.mid : nil, references: references)
+    }
+
+    /// Bytes before the payload, at most.
+    private var headerLength: Int {
+        var elements = 0
+        let perElement = 2
+        if ids.transportSequence != nil { elements &+= perElement &+ 2 }
+        if ids.playoutDelay != nil { elements &+= perElement &+ 3 }
+        if ids.absSendTime != nil { elements &+= perElement &+ 3 }
+        if ids.references != nil { elements &+= perElement &+ 3 }
+        // A repetition has it behind the others.
+        let mid = ids.mid == nil ? 0 : perElement &+ stream.mid.utf8.count
+        return RTPHeader.length &+ (elements &+ mid == 0 ? 0 : 4 &+ (elements &+ 3) & ~3 &+ (mid &+ 3) & ~3)
+    }
+}

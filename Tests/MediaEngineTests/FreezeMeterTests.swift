@@ -1,0 +1,66 @@
+import MediaCore
+import MediaEngine
+import Testing
+
+@Suite struct FreezeMeterTests {
+    private func started() -> FreezeMeter {
+        var meter = FreezeMeter()
+        meter.note(change: .at(0), isTaken: true)
+        meter.noteLeft(hasMore: false, now: .at(1_000))
+        return meter
+    }
+
+    private func expect(_ meter: FreezeMeter, at time: Int, _ count: Int, _ milliseconds: Int) {
+        let figures = meter.figures(now: .at(time))
+        #expect(figures.count == count)
+        #expect(figures.time == .milliseconds(milliseconds))
+    }
+
+    @Test func theWaitForTheFirstPictureIsNoFreeze() {
+        var meter = FreezeMeter()
+        meter.note(change: .at(0), isTaken: false)
+        expect(meter, at: 5_000, 0, 0)
+        meter.note(change: .at(0), isTaken: true)
+        meter.noteLeft(hasMore: false, now: .at(5_000))
+        expect(meter, at: 5_000, 0, 0)
+    }
+
+    @Test func aScreenThatRestsIsNoFreeze() {
+        var meter = started()
+        expect(meter, at: 60_000, 0, 0)
+        meter.note(change: .at(60_000), isTaken: true)
+        meter.noteLeft(hasMore: false, now: .at(60_150))
+        expect(meter, at: 90_000, 0, 0)
+    }
+
+    @Test func aChangeThatWaitsIsOneAndCountsFromItsDamage() {
+        var meter = started()
+        meter.note(change: .at(2_000), isTaken: true)
+        expect(meter, at: 2_150, 0, 0)
+        // While it lasts, it counts too.
+        expect(meter, at: 2_151, 1, 151)
+        meter.noteLeft(hasMore: false, now: .at(2_400))
+        expect(meter, at: 9_000, 1, 400)
+    }
+
+    @Test func framesThatKeepLeavingAreNoneHoweverLongTheirQueue() {
+        var meter = started()
+        for time in stride(from: 2_000, to: 5_000, by: 100) {
+            meter.note(change: .at(time - 500), isTaken: true)
+            meter.noteLeft(hasMore: true, now: .at(time))
+        }
+        // The wait for the first of them: it was reported at 1.5 s.
+        expect(meter, at: 4_900, 1, 500)
+    }
+
+    @Test func whoIsPassedOverWaitsUntilAFrameIsForThem() {
+        var meter = started()
+        for time in [2_000, 2_100, 2_200] { meter.note(change: .at(time), isTaken: false) }
+        // A refinement of what was there before brings it nothing of that.
+        meter.noteLeft(hasMore: false, now: .at(2_050))
+        expect(meter, at: 2_300, 1, 250)
+        meter.note(change: .at(2_300), isTaken: true)
+        meter.noteLeft(hasMore: false, now: .at(2_350))
+        expect(meter, at: 9_000, 1, 300)
+    }
+}

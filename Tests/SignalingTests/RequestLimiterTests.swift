@@ -1,0 +1,149 @@
+import Testing
+
+@testable import Signaling
+
+@Suite struct RequestLimiterTests {
+    private let start = ContinuousClock.now
+    private func address(_ number: UInt32) -> AddressKey { AddressKey(ipv4: number) }
+
+    @Test func burstPassesThenTheRateRules() {
+        var doorman = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        var passed = 0
+        for _ in 0..<1_000 where doorman.knockDelay(address(1), now: start) == nil { passed += 1 }
+        #expect(passed == 20)
+        for millisecond in 0..<10_000
+        where doorman.knockDelay(address(1), now: start + .milliseconds(millisecond)) == nil {
+            passed += 1
+        }
+        #expect((38...40).contains(passed))
+    }
+
+    @Test func manyAddressesShareOneLimit() {
+        var doorman = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        var passed = 0
+        for number in 0..<1_000 where doorman.knockDelay(address(UInt32(number)), now: start) == nil { passed += 1 }
+        #expect(passed == 60)
+    }
+
+    @Test func delayTellsWhenItWorksAgain() {
+        var doorman = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        while doorman.knockDelay(address(1), now: start) == nil {}
+        let delay = doorman.knockDelay(address(1), now: start) ?? 0
+        let later = doorman.knockDelay(address(1), now: start + .seconds(delay))
+        #expect(delay > 0 && later == nil)
+    }
+
+    @Test func wrongProofsOfOneAddressAreAnsweredRarely() {
+        var doorman = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        let answered = (0..<100).count { _ in doorman.failureDelay(address(1), now: start) == nil }
+        #expect(answered == 6)
+        let other = doorman.failureDelay(address(2), now: start)
+        let knock = doorman.knockDelay(address(1), now: start)
+        let later = doorman.failureDelay(address(1), now: start + .seconds(10))
+        #expect(other == nil && knock == nil && later == nil)
+    }
+
+    @Test func requestsHaveARate() {
+        var doorman = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        let passed = (0..<1_000).count { doorman.requestDelay(address(1), now: start + .milliseconds($0)) == nil }
+        #expect((318...320).contains(passed))
+    }
+
+    @Test func connectionsAreLimitedPerAddressAndInAll() {
+        var doorman = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        let first = (0..<200).count { _ in doorman.connect(address(1), now: start).isAccepted }
+        #expect(first == 96)
+        for number in 2..<100 {
+            for _ in 0..<50 { _ = doorman.connect(address(UInt32(number)), now: start) }
+        }
+        // The rest is for addresses that were admitted.
+        #expect(doorman.open <= 448)
+        let before = doorman.open
+        doorman.closed(address(99))
+        doorman.closed(address(200))
+        #expect(doorman.open >= before - 1)
+    }
+
+    /// 448 connections of strangers, 64 of each address.
+    private func full() -> RequestLimiter {
+        var limits = RequestLimiter.Limits()
+        limits.allConnectionBurst = 10_000
+        var doorman = RequestLimiter(limits: limits, now: start)
+        for number: UInt32 in 1...7 {
+            for _ in 0..<64 { _ = doorman.connect(address(number), now: start) }
+        }
+        return doorman
+    }
+
+    @Test func strangersTakePlacesOnlyFromWhoHoldsMore() {
+        var doorman = full()
+        #expect(doorman.open == 448)
+        let attacker = doorman.connect(address(1), now: start)
+        let newcomer = doorman.connect(address(8), now: start)
+        #expect(attacker == .refused && newcomer.isAccepted && newcomer != .accepted && doorman.open == 448)
+    }
+
+    @Test func admittedAddressesHaveAReserveAndThenTheStrangersPlaces() {
+        var doorman = full()
+        _ = doorman.connect(address(8), now: start)
+        doorman.admitted(address(8), now: start)
+        let reserve = (0..<64).count { _ in doorman.connect(address(8), now: start) == .accepted }
+        #expect(reserve == 64 && doorman.open == 512)
+        let next = doorman.connect(address(8), now: start)
+        #expect(next.isAccepted && next != .accepted && doorman.open == 512)
+        // Strangers cannot take them back.
+        for _ in 0..<20 {
+            guard case .acceptedInsteadOf(let loser) = doorman.connect(address(9), now: start) else { continue }
+            #expect(loser != address(8))
+        }
+        let isForgotten = doorman.connect(address(8), now: start + .seconds(601))
+        #expect(isForgotten == .refused)
+    }
+
+    @Test func addressesThatConnectOftenLeaveSomeOfTheCommonRate() {
+        var limits = RequestLimiter.Limits()
+        limits.connections = 10_000
+        limits.connectionsPerAddress = 1_000
+        var doorman = RequestLimiter(limits: limits, now: start)
+        for number: UInt32 in 1...6 {
+            for _ in 0..<128 { _ = doorman.connect(address(number), now: start) }
+        }
+        let again = doorman.connect(address(6), now: start)
+        let quiet = (0..<10).count { _ in doorman.connect(address(7), now: start).isAccepted }
+        #expect(again == .refused && quiet == 10)
+        // Also when each stays within its own rate, for a minute.
+        var (refused, now) = (0, start)
+        for second in 1...60 {
+            for tick in 0..<32 {
+                now = start + .seconds(second) + .milliseconds(tick * 30)
+                for number: UInt32 in 1...6 { _ = doorman.connect(address(number), now: now) }
+                for number: UInt32 in 1...6 { doorman.closed(address(number)) }
+            }
+            if !doorman.connect(address(UInt32(100 + second)), now: now).isAccepted { refused += 1 }
+        }
+        #expect(refused == 0)
+    }
+
+    @Test func memoryIsBoundedAndStrangersAreForgotten() {
+        var limits = RequestLimiter.Limits()
+        limits.addresses = 10
+        var doorman = RequestLimiter(limits: limits, now: start)
+        for number in 0..<10 {
+            let entry = doorman.connect(address(UInt32(number)), now: start)
+            #expect(entry == .accepted)
+            doorman.closed(address(UInt32(number)))
+        }
+        let atOnce = doorman.connect(address(10), now: start)
+        let later = doorman.connect(address(10), now: start + .seconds(11))
+        #expect(atOnce == .refused && later == .accepted)
+    }
+
+    @Test func timeThatJumpsBackIsIgnored() {
+        var bucket = TokenBucket(burst: 1, rate: 1, now: start)
+        bucket.take()
+        bucket.refill(start - .seconds(100))
+        #expect(!bucket.has())
+        bucket.refill(start + .seconds(1))
+        #expect(bucket.has())
+    }
+}

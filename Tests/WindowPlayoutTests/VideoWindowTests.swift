@@ -1,0 +1,190 @@
+import Foundation
+import MediaCore
+import Testing
+import WindowPlayout
+
+/// SDL keeps one display per process, and the window belongs to the thread that made it: one test at a time, each on the
+/// thread that runs it from beginning to end.
+@Suite(.serialized) struct VideoWindowTests {
+    private func withWindow(
+        _ width: Int, _ height: Int, _ presentation: VideoWindow.Presentation = .surface,
+        startsFullscreen: Bool = false,
+        _ body: (VideoWindow, PrivateDisplay) throws -> Void
+    ) throws {
+        let display = try PrivateDisplay(width: width, height: height)
+        setenv("DISPLAY", display.name, 1)
+        setenv("SDL_VIDEODRIVER", "x11", 1)
+        let window = try VideoWindow(
+            title: "share", converter: PlainConverter(), startsFullscreen: startsFullscreen,
+            presentation: presentation)
+        try body(window, display)
+    }
+
+    /// Lets the window handle what there is. What `run` has presented is on the screen when it returns.
+    private func settle(_ window: VideoWindow) throws {
+        let end = try window.run(until: MediaInstant(nanoseconds: 0))
+        #expect(end == .deadline)
+    }
+
+    /// Looks until it is so, or for 5 s: the X server draws when it comes to it.
+    private func comes(
+        _ window: VideoWindow, _ display: PrivateDisplay, _ isSo: (Screenshot) -> Bool
+    ) throws -> Bool {
+        let deadline = ContinuousClock.now + .seconds(5)
+        repeat {
+            try settle(window)
+            if isSo(try display.screenshot()) { return true }
+        } while ContinuousClock.now < deadline
+        return false
+    }
+
+    private func redWithGreenCorner(_ size: PixelSize) -> I420Buffer {
+        let canvas = I420Buffer(size)
+        canvas.fill(PixelRect(size), y: 82, u: 90, v: 240)
+        canvas.fill(PixelRect(x: 0, y: 0, width: 32, height: 32), y: 145, u: 54, v: 34)
+        return canvas
+    }
+
+    @Test(arguments: [VideoWindow.Presentation.surface, .texture])
+    func pictureOfTheScreensSizeFillsTheScreen(_ presentation: VideoWindow.Presentation) throws {
+        try withWindow(640, 360, presentation) { window, display in
+            let canvas = redWithGreenCorner(PixelSize(width: 640, height: 360))
+            window.show(canvas.picture)
+            try settle(window)
+            var screen = try display.screenshot()
+            #expect(screen.isNear([255, 0, 0], 639, 359))
+            #expect(screen.isNear([0, 255, 0], 0, 0))
+            #expect(screen.isNear([0, 255, 0], 28, 28))
+            // A change of some blocks.
+            canvas.fill(PixelRect(x: 320, y: 160, width: 64, height: 32), y: 235, u: 128, v: 128)
+            window.show(canvas.picture)
+            try settle(window)
+            screen = try display.screenshot()
+            #expect(screen.isNear([255, 255, 255], 324, 164))
+            #expect(screen.isNear([255, 255, 255], 380, 188))
+            #expect(screen.isNear([255, 0, 0], 388, 188))
+        }
+    }
+
+    @Test func largePictureIsScaledAndKeepsItsShape() throws {
+        try withWindow(400, 400) { window, display in
+            let canvas = redWithGreenCorner(PixelSize(width: 800, height: 400))
+            window.show(canvas.picture)
+            try settle(window)
+            let screen = try display.screenshot()
+            #expect(screen.isNear([0, 0, 0], 200, 98))
+            #expect(screen.isNear([0, 255, 0], 4, 104))
+            #expect(screen.isNear([255, 0, 0], 395, 295))
+            #expect(screen.isNear([0, 0, 0], 200, 302))
+        }
+    }
+
+    @Test func fullScreenNeedsNoWindowManager() throws {
+        try withWindow(500, 300, startsFullscreen: true) { window, display in
+            let canvas = redWithGreenCorner(PixelSize(width: 100, height: 60))
+            window.show(canvas.picture)
+            try settle(window)
+            let screen = try display.screenshot()
+            #expect(screen.isNear([0, 255, 0], 2, 2))
+            #expect(screen.isNear([255, 0, 0], 497, 297))
+        }
+    }
+
+    @Test(arguments: [VideoWindow.Presentation.surface, .texture])
+    func statusIsReadableBeforeAndOverThePicture(_ presentation: VideoWindow.Presentation) throws {
+        try withWindow(640, 360, presentation) { window, display in
+            func ink(_ screen: Screenshot) -> Int {
+                var count = 0
+                for y in 150..<210 {
+                    for x in 0..<640 where screen.isNear([230, 230, 230], x, y) { count += 1 }
+                }
+                return count
+            }
+            window.setStatus("waiting for the host's answer \u{2026}")
+            try settle(window)
+            var screen = try display.screenshot()
+            #expect(ink(screen) > 100)
+            #expect(screen.isNear([0x1E, 0x20, 0x24], 5, 5))
+            let canvas = redWithGreenCorner(PixelSize(width: 640, height: 360))
+            window.show(canvas.picture)
+            try settle(window)
+            screen = try display.screenshot()
+            #expect(ink(screen) == 0)
+            #expect(screen.isNear([255, 0, 0], 320, 180))
+            window.setStatus("The host has stopped sharing.")
+            try settle(window)
+            screen = try display.screenshot()
+            #expect(ink(screen) > 100)
+            #expect(screen.isNear([255, 0, 0], 320, 40))
+        }
+    }
+
+    @Test(arguments: [VideoWindow.Presentation.surface, .texture])
+    func anOldPictureIsDimmedUntilTheStatusIsTakenAway(_ presentation: VideoWindow.Presentation) throws {
+        try withWindow(640, 360, presentation) { window, display in
+            let canvas = redWithGreenCorner(PixelSize(width: 640, height: 360))
+            withExtendedLifetime(canvas) { window.show(canvas.picture) }
+            #expect(try comes(window, display) { $0.isNear([255, 0, 0], 320, 40) })
+            window.setStatus("connection lost, trying again ... 3 s", isDimming: true)
+            #expect(try comes(window, display) { $0.isNear([95, 0, 0], 320, 40) })
+            // Not darker each time: its words change, and the picture behind them does not.
+            let words = try display.screenshot()
+            window.setStatus("connection lost, trying again ... 14 s", isDimming: true)
+            #expect(try comes(window, display) { $0.bytes != words.bytes })
+            #expect(try comes(window, display) { $0.isNear([95, 0, 0], 320, 40) })
+            window.setStatus(nil)
+            #expect(try comes(window, display) { $0.isNear([255, 0, 0], 320, 40) })
+        }
+    }
+
+    @Test func stopEndsARunThatSleeps() throws {
+        try withWindow(320, 200) { window, _ in
+            let thread = Thread { window.stop() }
+            thread.start()
+            let end = try window.run()
+            #expect(end == .stopped)
+        }
+    }
+
+    @Test func pictureFromAnotherThreadWakesTheWindow() throws {
+        try withWindow(320, 200) { window, display in
+            try settle(window)
+            let thread = Thread {
+                let canvas = I420Buffer(PixelSize(width: 320, height: 200))
+                canvas.fill(PixelRect(canvas.size), y: 235, u: 128, v: 128)
+                window.show(canvas.picture)
+                window.stop()
+            }
+            thread.start()
+            #expect(try window.run() == .stopped)
+            #expect(try display.screenshot().isNear([255, 255, 255], 160, 100))
+        }
+    }
+
+    /// Any display but X11: SDL waits for events, and its queue carries the doorbell.
+    @Test func anotherKindOfDisplayIsWokenToo() throws {
+        setenv("SDL_VIDEODRIVER", "dummy", 1)
+        let window = try VideoWindow(title: "share", converter: PlainConverter())
+        try settle(window)
+        let thread = Thread {
+            let canvas = I420Buffer(PixelSize(width: 320, height: 200))
+            for luma in 0..<100 {
+                canvas.fill(PixelRect(canvas.size), y: UInt8(100 + luma), u: 128, v: 128)
+                window.show(canvas.picture)
+            }
+            window.stop()
+        }
+        thread.start()
+        #expect(try window.run() == .stopped)
+    }
+
+    @Test func missingDisplayIsNamed() {
+        setenv("DISPLAY", ":4093", 1)
+        setenv("SDL_VIDEODRIVER", "x11", 1)
+        let failure = #expect(throws: SourceFailure.self) {
+            try VideoWindow(title: "share", converter: PlainConverter())
+        }
+        #expect(failure?.code == .noDisplay)
+        #expect(failure?.remedy.isEmpty == false)
+    }
+}
