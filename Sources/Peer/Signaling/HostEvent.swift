@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// What a host tells its viewers while they watch.
+/// An event that a host sends to its viewers.
 public enum HostEvent: Sendable, Equatable {
-    /// The broadcast is over; nothing follows.
+    /// The broadcast has ended; no event follows.
     case ended(reason: String)
     case viewerCount(Int)
-    /// For one viewer: all candidates that the host found after its answer, as a trickle fragment (RFC 8840).
+    /// For one viewer: all candidates that the host gathered after its answer, as a trickle fragment (RFC 8840).
     case candidates(fragment: String)
-    /// Any other event: its name and its JSON.
+    /// Any other event, with its name and its JSON.
     case other(name: String, json: String)
 
     public var name: String {
@@ -37,7 +37,7 @@ public enum HostEvent: Sendable, Equatable {
         (try? JSONEncoder().encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 
-    /// One server-sent event: its name, and one `data:` line of JSON.
+    /// The event as text of `text/event-stream`: its name, and one `data:` line of JSON.
     var serialized: String {
         let json: String
         switch self {
@@ -49,7 +49,7 @@ public enum HostEvent: Sendable, Equatable {
         return "event: \(Self.line(name))\ndata: \(Self.line(json))\n\n"
     }
 
-    /// Nil if it is an event of ours that is not as it should be.
+    /// Returns nil if an event of a known name is malformed.
     init?(name: String, data: String) {
         let decoder = JSONDecoder()
         switch name {
@@ -71,9 +71,9 @@ public enum HostEvent: Sendable, Equatable {
     }
 }
 
-/// Takes server-sent events out of a byte stream.
+/// Parses server-sent events from a byte stream.
 ///
-/// A line over 64 KiB ends the stream with an error; a field other than `event` and `data` is skipped.
+/// A line over 64 KiB ends the stream with an error. Fields other than `event` and `data` are skipped.
 struct EventStreamParser {
     private var line: [UInt8] = []
     private var name = ""

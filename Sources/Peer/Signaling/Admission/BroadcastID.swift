@@ -1,4 +1,5 @@
-/// The public name of a broadcast: 8 random bytes as 13 characters of Crockford's base32, most significant first.
+/// The public identifier of a broadcast: 64 random bits, written as 13 characters of Crockford's base32, most
+/// significant bits first.
 public struct BroadcastID: Hashable, Sendable, CustomStringConvertible {
     /// Upper case, 13 characters.
     public let text: String
@@ -17,7 +18,8 @@ public struct BroadcastID: Hashable, Sendable, CustomStringConvertible {
 
     public static func random() -> BroadcastID { BroadcastID(UInt64.random(in: .min ... .max)) }
 
-    /// Reads lower case, and O for 0, I and L for 1; nil for anything else, or a value over 64 bits.
+    /// Parses 13 characters of Crockford's base32. Accepts lower case, O for 0, and I and L for 1. Returns nil for
+    /// other characters, another length, or a value over 64 bits.
     public init?(_ text: some StringProtocol) {
         guard text.utf8.count == Self.length else { return nil }
         var value: UInt64 = 0

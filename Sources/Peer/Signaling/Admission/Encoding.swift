@@ -21,8 +21,8 @@ enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Nil for a character outside the alphabet, an impossible length, or left-over bits that are not zero.
-    /// Padding and the standard alphabet's `+` and `/` are understood.
+    /// Returns nil for a character outside the alphabet, an impossible length, or trailing bits that are not zero.
+    /// Accepts padding, and `+` and `/` of the standard alphabet.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var buffer: UInt32 = 0
@@ -55,9 +55,9 @@ enum Base64URL {
     }
 }
 
-/// SHA-256 fingerprints as people and SDP write them (RFC 8122 section 5).
+/// Formats and parses SHA-256 certificate fingerprints (RFC 8122 section 5).
 public enum FingerprintText {
-    /// `AB:CD:...`
+    /// Upper-case hexadecimal bytes with colons between them: `AB:CD:...`
     public static func colons(_ bytes: [UInt8]) -> String {
         bytes.map { byte in
             let text = String(byte, radix: 16, uppercase: true)
@@ -65,7 +65,8 @@ public enum FingerprintText {
         }.joined(separator: ":")
     }
 
-    /// 32 bytes from `sha-256 AB:CD:...`, `AB:CD:...`, 64 hexadecimal digits, or base64url; else nil.
+    /// Returns 32 bytes from `sha-256 AB:CD:...`, `AB:CD:...`, 64 hexadecimal digits, or base64url; nil for anything
+    /// else.
     public static func parse(_ text: some StringProtocol) -> [UInt8]? {
         var rest = Substring(text)
         if rest.lowercased().hasPrefix("sha-256 ") { rest = rest.dropFirst(8) }
@@ -94,8 +95,8 @@ public enum FingerprintText {
         }
     }
 
-    /// SHA-256 of the one certificate that an SDP names, by the rule of ``CertificateFingerprints``; nil if it names none or
-    /// several, or is no SDP.
+    /// Returns the SHA-256 fingerprint of the one certificate that an SDP names, as defined by
+    /// ``CertificateFingerprints``. Returns nil if the SDP names none or several, or does not parse.
     public static func only(in description: String) -> [UInt8]? {
         guard let description = try? SessionDescription.parse(description) else { return nil }
         return (try? CertificateFingerprints(of: description))?.sha256.bytes

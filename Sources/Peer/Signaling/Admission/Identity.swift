@@ -3,21 +3,22 @@ import FoundationEssentials
 import SwiftASN1
 import X509
 
-/// A peer's long-lived ECDSA P-256 certificate with its key: the same one for DTLS and for the TLS of its own server.
+/// A peer's long-lived, self-signed ECDSA P-256 certificate with its private key. DTLS and the TLS of the host's
+/// signalling server use the same certificate.
 ///
-/// Values are immutable and hold the private key: never print one.
+/// Values are immutable. They hold the private key, so never print one.
 public struct Identity: Sendable {
     /// The certificate, DER (X.509 v3, self-signed).
     public let certificateDER: [UInt8]
-    /// The private key, DER, PKCS#8.
+    /// The private key (DER, PKCS#8).
     public let privateKeyDER: [UInt8]
     public let certificatePEM: String
-    /// PKCS#8 ("PRIVATE KEY").
+    /// The private key (PKCS#8, "PRIVATE KEY").
     public let privateKeyPEM: String
     /// SHA-256 of `certificateDER`, 32 bytes.
     public let fingerprint: [UInt8]
 
-    /// A new identity that lives in memory only.
+    /// Creates an identity in memory, without a file.
     public static func ephemeral() throws(IdentityError) -> Identity {
         do {
             let key = P256.Signing.PrivateKey()
@@ -25,7 +26,7 @@ public struct Identity: Sendable {
             let certificate = try Certificate(
                 version: .v3, serialNumber: Certificate.SerialNumber(),
                 publicKey: Certificate.PublicKey(key.publicKey),
-                // A clock that is a day behind must not make the certificate invalid.
+                // The validity begins two days ago, so that a peer whose clock is a day slow accepts the certificate.
                 notValidBefore: Date(timeIntervalSinceNow: -2 * 86_400),
                 notValidAfter: Date(timeIntervalSinceNow: 20 * 365 * 86_400),
                 issuer: name, subject: name, signatureAlgorithm: .ecdsaWithSHA256,
@@ -41,7 +42,8 @@ public struct Identity: Sendable {
         }
     }
 
-    /// Reads what `pem` holds: one certificate and its key, in any order.
+    /// Parses `pem`, which holds one certificate and its key in any order.
+    /// - Throws: `.damaged`, with `path` in its message.
     init(pem: String, path: String) throws(IdentityError) {
         do {
             let documents = try PEMDocument.parseMultiple(pemString: pem)
@@ -78,7 +80,7 @@ extension Identity: CustomStringConvertible, CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["fingerprint": FingerprintText.colons(fingerprint)]) }
 }
 
-/// Why there is no identity; `description` is a sentence for people.
+/// Why there is no identity. `description` is a sentence for people.
 public struct IdentityError: Error, CustomStringConvertible {
     public enum Code: Sendable { case creation, directory, permissions, damaged, file }
     public let code: Code

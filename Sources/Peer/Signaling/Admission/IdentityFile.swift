@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 
 extension Identity {
-    /// Where identities live: `$XDG_DATA_HOME/share`, else `~/.local/share/share`.
+    /// The directory of identity files: `$XDG_DATA_HOME/share`, else `~/.local/share/share`.
     public static var defaultDirectory: String {
         if let data = getenv("XDG_DATA_HOME").map({ String(cString: $0) }), data.hasPrefix("/") {
             return data + "/share"
@@ -11,11 +11,13 @@ extension Identity {
         return home + "/.local/share/share"
     }
 
-    /// Reads `identity.pem` (mode 0600) of `directory`, or makes both; the directory gets mode 0700.
+    /// Reads `identity.pem` (mode 0600) in `directory`. Creates the directory (mode 0700) and the file if they do not
+    /// exist.
     ///
-    /// Two processes that start at once end with the same identity: the file appears whole, by link(2), and the slower one
-    /// reads what the faster one wrote.
-    /// - Throws: `.permissions` if others could read or replace the file, `.damaged` if it does not parse, `.directory`, `.file`.
+    /// Two processes that start at once get the same identity: link(2) makes the whole file appear at once, and the
+    /// slower process reads the file of the faster one.
+    /// - Throws: `.permissions` if other users could read or replace the file, `.damaged` if it does not parse,
+    ///   `.directory`, `.file`.
     public static func loadOrCreate(in directory: String = defaultDirectory) throws(IdentityError) -> Identity {
         try IdentityFile.prepare(directory)
         let path = directory + "/identity.pem"
@@ -29,7 +31,7 @@ extension Identity {
     }
 }
 
-/// The file of an identity: a certificate and a PKCS#8 key, PEM.
+/// Reads and writes the file of an identity: a certificate and a PKCS#8 key, both PEM.
 private enum IdentityFile {
     static func prepare(_ directory: String) throws(IdentityError) {
         var built = ""
@@ -40,7 +42,7 @@ private enum IdentityFile {
                 throw IdentityError(.directory, "cannot make \(path) for this machine's identity: \(reason())")
             }
         }
-        // With "/." a symbolic link to a directory is followed.
+        // The trailing "/." follows a symbolic link to a directory.
         guard let status = FileStatus(directory + "/."), status.isDirectory else {
             throw IdentityError(.directory, "\(directory) is not a directory")
         }
@@ -53,7 +55,7 @@ private enum IdentityFile {
         }
     }
 
-    /// Nil if there is no such file.
+    /// Returns nil if the file does not exist.
     static func read(_ path: String) throws(IdentityError) -> Identity? {
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else {
@@ -61,7 +63,7 @@ private enum IdentityFile {
             throw IdentityError(.file, "cannot open \(path): \(reason())")
         }
         defer { close(file) }
-        // Nobody can put another file there meanwhile: only we may write to the directory.
+        // The file at `path` is still the one that was opened: only this user may write to the directory.
         guard let status = FileStatus(path), status.isFile else {
             throw IdentityError(.file, "\(path) is not a plain file")
         }
@@ -89,7 +91,7 @@ private enum IdentityFile {
         return try Identity(pem: String(decoding: bytes[..<count], as: UTF8.self), path: path)
     }
 
-    /// - Returns: false if another process was faster.
+    /// - Returns: false if another process has created the file first.
     static func publish(_ identity: Identity, at path: String) throws(IdentityError) -> Bool {
         do throws(PrivateFile.Failure) {
             try PrivateFile.write(
@@ -104,14 +106,15 @@ private enum IdentityFile {
     private static func reason() -> String { String(cString: strerror(errno)) }
 }
 
-/// What the file system says of a path; a symbolic link is not followed.
+/// The metadata of the file at a path. A symbolic link is not followed.
 ///
-/// By Foundation: the members of C's `struct stat` belong to whichever module the compiler meets first.
+/// Foundation is used because the Swift compiler attributes the members of C's `struct stat` to whichever module it
+/// sees first.
 struct FileStatus {
     let isFile: Bool
     let isDirectory: Bool
     let owner: Int
-    /// The permission bits.
+    /// The permission bits, such as 0o600.
     let mode: Int
     /// Bytes.
     let size: Int

@@ -3,16 +3,17 @@ import FoundationEssentials
 import SwiftASN1
 import X509
 
-/// What a viewer signs to prove that the identity in its knock is its own (ECDSA P-256 with SHA-256).
+/// The challenge that a viewer signs to prove that it owns the identity in its knock (ECDSA P-256 with SHA-256). The
+/// signed bytes are
 ///
 ///     "share v1 knock" | ID (13 characters) | H (32 bytes) | V (32) | nonce (16)
 ///
-/// H and V are the fingerprints of the host and the viewer. The host chooses the nonce when V is fixed, so that a signature is
-/// good for one knock at one host.
+/// H and V are the fingerprints of the host and the viewer. The host chooses the nonce after V is fixed, so a signature
+/// is valid for one knock at one host.
 struct KnockChallenge: Sendable {
     static let nonceLength = 16
     static let signatureLength = 64
-    /// DER; ours have some 400 bytes.
+    /// The largest certificate that is accepted, in bytes of DER. Certificates of `Identity` have about 400.
     static let certificateLimit = 2_048
 
     let id: BroadcastID
@@ -24,12 +25,13 @@ struct KnockChallenge: Sendable {
         Array("share v1 knock".utf8) + Array(id.text.utf8) + host + identity.fingerprint + nonce
     }
 
-    /// What both sides show.
+    /// The words that both host and viewer show.
     var words: ShortAuthenticationString {
         ShortAuthenticationString(viewer: identity.fingerprint, host: host, nonce: nonce)
     }
 
-    /// Whether this knock's identity has signed. The certificate (DER) is the one with the fingerprint V; a browser has none to show.
+    /// Returns whether this knock's identity made `signature`.
+    /// - Parameter certificate: DER, with the fingerprint V; nil for a browser, which sends none.
     func isSigned(_ signature: [UInt8], certificate: [UInt8]?) -> Bool {
         guard signature.count == Self.signatureLength, let key = key(certificate),
             let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
@@ -39,7 +41,7 @@ struct KnockChallenge: Sendable {
 
     private func key(_ certificate: [UInt8]?) -> P256.Signing.PublicKey? {
         if let key = identity.key { return Self.publicKey(key) }
-        // The hash is compared first: nothing of another certificate is parsed.
+        // The hash is compared first, so that no other certificate is parsed.
         guard let certificate, certificate.count <= Self.certificateLimit,
             Array(SHA256.hash(data: certificate)) == identity.fingerprint,
             let parsed = try? Certificate(derEncoded: certificate)
@@ -47,7 +49,7 @@ struct KnockChallenge: Sendable {
         return P256.Signing.PublicKey(parsed.publicKey)
     }
 
-    /// Whether these bytes are an uncompressed point of P-256.
+    /// Returns whether `bytes` are an uncompressed point of P-256.
     static func isKey(_ bytes: [UInt8]) -> Bool { publicKey(bytes) != nil }
 
     private static func publicKey(_ bytes: [UInt8]) -> P256.Signing.PublicKey? {
@@ -57,7 +59,7 @@ struct KnockChallenge: Sendable {
 }
 
 extension Identity {
-    /// Signs with the certificate's key: ECDSA P-256 with SHA-256, 64 bytes r | s (IEEE P1363).
+    /// Signs with the certificate's key: ECDSA P-256 with SHA-256. Returns 64 bytes, r | s (IEEE P1363).
     func signature(over bytes: [UInt8]) throws(IdentityError) -> [UInt8] {
         do {
             let key = try P256.Signing.PrivateKey(derRepresentation: privateKeyDER)

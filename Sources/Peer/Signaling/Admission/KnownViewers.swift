@@ -1,40 +1,41 @@
 public import FoundationEssentials
 import Glibc
 
-/// The viewers that were let in for good: a line of text each in `known-viewers` beside the identity, mode 0600.
+/// The viewers that are let in without a question, stored as one line each in the file `known-viewers` (mode 0600)
+/// beside the identity.
 ///
 ///     native  V DATE NAME        V: the certificate's SHA-256, 64 hexadecimal digits
 ///     browser V KEY DATE NAME    KEY: base64url of the P-256 point that was pinned when it was let in
 ///     V NAME                     of an older version; counts as native
 ///
-/// Every call reads the file, so that what another process changes holds at once. Changes are made under a lock
-/// (`known-viewers.lock`), and the file is replaced whole. Lines that are not understood stay.
+/// Every call reads the file, so changes by other processes take effect at once. Changes are made under a lock
+/// (`known-viewers.lock`), and the file is replaced as a whole. Lines that do not parse are preserved.
 public struct KnownViewers: Sendable {
     public struct Entry: Sendable, Equatable {
         public let identity: ViewerIdentity
-        /// What the viewer called itself then.
+        /// The name that the viewer gave when it was let in.
         public let name: String
-        /// The day on which it was let in first, as `2026-11-22` (UTC); nil if an older version wrote it.
+        /// The day on which it was first let in, as `2026-11-22` (UTC); nil if an older version wrote the entry.
         public let since: String?
 
-        /// 64 hexadecimal digits, lower case.
+        /// SHA-256 of the certificate: 64 hexadecimal digits, lower case.
         public var fingerprint: String { KnownViewers.hexadecimal(identity.fingerprint) }
     }
 
     private static let sizeLimit = 1 << 20
     private let path: String
 
-    /// - Parameter directory: it has to exist before `add`.
+    /// - Parameter directory: has to exist before `add` is called.
     public init(directory: String = Identity.defaultDirectory) { path = directory + "/known-viewers" }
 
-    /// In the order in which they were let in. None if there is no file.
+    /// The entries in the order in which they were added; empty if there is no file.
     public func entries() throws(KnownViewersError) -> [Entry] { try lines().compactMap(Self.entry) }
 
     public func entry(of identity: ViewerIdentity) throws(KnownViewersError) -> Entry? {
         try entries().first { $0.identity == identity }
     }
 
-    /// Does nothing if the identity is known. It is on the disk when this returns.
+    /// Adds a viewer unless its identity is known. The entry is on the disk when this returns.
     public func add(_ identity: ViewerIdentity, name: String, on day: Date = Date()) throws(KnownViewersError) {
         try changing { lines in
             guard !lines.compactMap(Self.entry).contains(where: { $0.identity == identity }) else { return false }
@@ -47,6 +48,7 @@ public struct KnownViewers: Sendable {
         }
     }
 
+    /// Removes a viewer.
     /// - Returns: false if it was not known.
     @discardableResult
     public func forget(_ identity: ViewerIdentity) throws(KnownViewersError) -> Bool {
@@ -60,7 +62,8 @@ public struct KnownViewers: Sendable {
         return isFound
     }
 
-    /// Those with this name, or whose fingerprint begins with it (4 digits at least, colons or not).
+    /// Returns the entries with this name, and those whose fingerprint begins with `text` (at least 4 digits, with or
+    /// without colons).
     public func find(_ text: String) throws(KnownViewersError) -> [Entry] {
         let digits = text.lowercased().filter { $0 != ":" }
         let isPrefix = digits.count >= 4 && digits.allSatisfy { $0.isASCII && $0.isHexDigit }
@@ -123,11 +126,12 @@ public struct KnownViewers: Sendable {
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
+    /// Applies `change` under the lock and replaces the file.
     /// - Parameter change: returns false if nothing has to be written.
     private func changing(_ change: (inout [String]) -> Bool) throws(KnownViewersError) {
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw failure("cannot lock \(path)") }
-        // Closing unlocks.
+        // Closing the file releases the lock.
         defer { close(lock) }
         while flock(lock, LOCK_EX) != 0 {
             guard errno == EINTR else { throw failure("cannot lock \(path)") }
@@ -154,7 +158,7 @@ public struct KnownViewers: Sendable {
     }
 }
 
-/// Why the known viewers cannot be read or written; a sentence for people.
+/// Why the file of known viewers cannot be read or written. `description` is a sentence for people.
 public struct KnownViewersError: Error, CustomStringConvertible {
     public let description: String
 }

@@ -1,7 +1,7 @@
-/// An invitation: `https://HOST:PORT/ID#FRAGMENT`, where FRAGMENT is base64url of
-/// `0x01 | secret (16 bytes) | SHA-256 of the host's certificate (32 bytes)`.
+/// The link that invites to a broadcast: `https://HOST:PORT/ID#FRAGMENT`, where FRAGMENT is base64url of `0x01 | secret
+/// (16 bytes) | SHA-256 of the host's certificate (32 bytes)`.
 ///
-/// Whoever has it may knock. `description` leaves the secret out; only `text` has it.
+/// Everybody who has the link may knock. `description` omits the secret; only `text` contains it.
 public struct Link: Sendable, Hashable {
     /// A name or an address; IPv6 without brackets.
     public let host: String
@@ -30,7 +30,7 @@ public struct Link: Sendable, Hashable {
         return (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     }
 
-    /// The same broadcast under another address.
+    /// Returns a link to the same broadcast at another address.
     public func at(host: String, port: Int) -> Link {
         Link(host: host, port: port, id: id, secret: secret, fingerprint: fingerprint)
     }
@@ -45,19 +45,19 @@ public struct Link: Sendable, Hashable {
 }
 
 extension Link: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// For logs.
+    /// The link without its fragment, for logs.
     public var redacted: String { "https://\(authority)/\(id.text)#..." }
     public var description: String { redacted }
     public var debugDescription: String { redacted }
     public var customMirror: Mirror { Mirror(self, children: ["link": redacted]) }
 }
 
-/// What is wrong with a link; `description` is a sentence for people and never repeats the link.
+/// Why a text is not a valid link. `description` is a sentence for people and never contains the link.
 public enum LinkError: Error, Equatable, CustomStringConvertible {
     case notALink
-    /// Characters that are missing at its end.
+    /// The given number of characters is missing at the end.
     case cutOff(missing: Int)
-    /// What looks wrong.
+    /// A part of the link is wrong; the value says which.
     case mistyped(String)
     case unknownVersion(UInt8)
 
@@ -75,8 +75,8 @@ public enum LinkError: Error, Equatable, CustomStringConvertible {
 }
 
 extension Link {
-    /// Reads a link as people paste it: white space around or inside (a wrapped line), quotes or angle brackets around it,
-    /// the ID in lower case.
+    /// Parses a link as people paste it. Ignores white space around and inside (a wrapped line) and quotes or angle
+    /// brackets around it; accepts the ID in lower case.
     public init(parsing text: String) throws(LinkError) {
         guard text.utf8.count <= 4_096 else { throw .notALink }
         var rest = Substring(text.filter { !$0.isWhitespace })
@@ -159,7 +159,7 @@ extension Link {
         }
     }
 
-    /// `%` and a name, for the zone of a link-local address.
+    /// Includes `%` and the name of a zone, for link-local addresses.
     private static func isAddressCharacter(_ byte: UInt8) -> Bool {
         isNameCharacter(byte) || byte == UInt8(ascii: ":") || byte == UInt8(ascii: "%")
     }

@@ -1,9 +1,10 @@
 import FoundationEssentials
 import NIOCore
 
-/// The addresses of this machine that others may reach.
+/// Lists the addresses of this machine that other machines may reach.
 public enum LocalAddresses {
-    /// IPv4 first, the default route's interface first of all; no loopback, no link-local.
+    /// IPv4 before IPv6, those of the default route's interface first in each. Loopback and link-local addresses are
+    /// left out.
     public static func all() -> [String] {
         let main = defaultInterface()
         let found = ((try? System.enumerateDevices()) ?? []).compactMap { device -> (rank: Int, text: String)? in
@@ -15,10 +16,10 @@ public enum LocalAddresses {
         return found.sorted { $0.rank < $1.rank }.map(\.text)
     }
 
-    /// The address that a link names when the host listens everywhere.
+    /// The address for the link when the host listens on all addresses.
     public static func preferred() -> String { all().first ?? "127.0.0.1" }
 
-    /// The interface of the IPv4 default route.
+    /// The name of the interface of the IPv4 default route.
     private static func defaultInterface() -> String? {
         guard let table = try? String(contentsOfFile: "/proc/net/route", encoding: .utf8) else { return nil }
         for line in table.split(separator: "\n").dropFirst() {

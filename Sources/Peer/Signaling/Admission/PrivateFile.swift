@@ -1,18 +1,18 @@
 import Glibc
 
-/// Files of mode 0600 that are whole on the disk before they get their names.
+/// Writes files of mode 0600 that appear under their names only when they are complete on the disk.
 enum PrivateFile {
     enum Placing {
-        /// A file that is there already stays, and the write fails with EEXIST.
+        /// An existing file stays, and the write fails with EEXIST.
         case new
-        /// A file that is there already is replaced.
+        /// An existing file is replaced.
         case replacing
     }
 
     struct Failure: Error {
-        /// Of errno.
+        /// The value of errno.
         let code: Int32
-        /// What and why, for people.
+        /// What failed and why, for people.
         let description: String
 
         init(_ what: String) {
@@ -21,10 +21,11 @@ enum PrivateFile {
         }
     }
 
-    /// Writes a file beside `path` and gives it that name. When it throws, nothing is left behind.
+    /// Writes `text` to a temporary file beside `path`, then gives it that name. Removes the temporary file if it
+    /// throws.
     static func write(_ text: String, to path: String, _ placing: Placing) throws(Failure) {
         var template = Array((path + ".XXXXXX").utf8CString)
-        // mkstemp creates with O_EXCL and mode 0600.
+        // mkstemp opens with O_EXCL and mode 0600.
         let file = template.withUnsafeMutableBufferPointer { $0.baseAddress.map { mkstemp($0) } ?? -1 }
         guard file >= 0 else { throw Failure("cannot write next to \(path)") }
         let temporary = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)

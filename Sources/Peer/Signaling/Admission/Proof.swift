@@ -1,12 +1,14 @@
 internal import Crypto
 import FoundationEssentials
 
-/// Proofs of knowing a link's secret, bound to certificates, so that whoever repeats one needs that certificate's key too.
+/// Computes and checks proofs that a peer knows the link's secret. A proof is bound to certificates, so replaying it is
+/// useless without the certificate's key.
 ///
 ///     viewer  HMAC-SHA256(HKDF-SHA256(secret, info "share v1 viewer"), ID | viewer's fingerprint)
 ///     host    HMAC-SHA256(HKDF-SHA256(secret, info "share v1 host"),   ID | viewer's fingerprint | host's fingerprint)
 ///
-/// HKDF with an empty salt and 32 bytes of output; the ID is its 13 characters, a fingerprint its 32 bytes (SHA-256).
+/// HKDF (RFC 5869) has an empty salt and 32 bytes of output. The ID is its 13 characters, a fingerprint its 32 bytes
+/// (SHA-256).
 public struct Proof: Sendable {
     private let id: BroadcastID
     private let viewerKey: SymmetricKey
@@ -20,22 +22,22 @@ public struct Proof: Sendable {
 
     public init(link: Link) { self.init(id: link.id, secret: link.secret) }
 
-    /// 32 bytes.
+    /// The viewer's proof, 32 bytes.
     public func viewer(fingerprint: [UInt8]) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: viewerMessage(fingerprint), using: viewerKey))
     }
 
-    /// 32 bytes.
+    /// The host's proof, 32 bytes.
     public func host(viewer: [UInt8], host: [UInt8]) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: viewerMessage(viewer) + host, using: hostKey))
     }
 
-    /// In constant time.
+    /// Compares in constant time.
     public func isViewer(_ proof: [UInt8], fingerprint: [UInt8]) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(proof, authenticating: viewerMessage(fingerprint), using: viewerKey)
     }
 
-    /// In constant time.
+    /// Compares in constant time.
     public func isHost(_ proof: [UInt8], viewer: [UInt8], host: [UInt8]) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(proof, authenticating: viewerMessage(viewer) + host, using: hostKey)
     }

@@ -1,18 +1,20 @@
 internal import Crypto
 
-/// Four words that host and viewer both see, to be compared aloud.
+/// Four words that host and viewer both show, so that the two people can compare them aloud (a short authentication
+/// string, as in ZRTP, RFC 6189).
 ///
-/// Word i is number `d[2i] d[2i+1]` (big-endian) modulo 256 of the list, where d = SHA-256("share v1 words" | V | H | nonce).
-/// The host chooses the nonce after V is fixed, so that nobody can search for a certificate whose words are another's.
+/// Word i is entry `d[2i] d[2i+1]` (big-endian) modulo 256 of the word list, where d = SHA-256("share v1 words" | V | H
+/// | nonce). The host chooses the nonce after V is fixed, so nobody can search for a certificate that gives the same
+/// words.
 public struct ShortAuthenticationString: Hashable, Sendable, CustomStringConvertible {
-    /// Four words of the list.
+    /// Four entries of the word list.
     public let words: [String]
     public var description: String { words.joined(separator: " ") }
 
     /// - Parameters:
     ///   - viewer: fingerprint of the viewer's DTLS certificate, 32 bytes.
     ///   - host: fingerprint of the host's certificate, 32 bytes.
-    ///   - nonce: the host's for this knock, 16 bytes.
+    ///   - nonce: chosen by the host for this knock, 16 bytes.
     init(viewer: [UInt8], host: [UInt8], nonce: [UInt8]) {
         let digest = Array(SHA256.hash(data: Array("share v1 words".utf8) + viewer + host + nonce))
         words = (0..<4).map { index in

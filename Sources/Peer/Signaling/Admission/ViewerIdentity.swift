@@ -1,13 +1,13 @@
-/// Who knocks, as far as a signature has proven it.
+/// The identity of a viewer that knocks, as far as its signature proves it.
 ///
-/// Two identities are the same person's only if both members are equal. A browser's `fingerprint` is a claim that only the
-/// DTLS handshake proves, so nothing may be granted, counted or closed by the fingerprint alone.
+/// Two identities belong to the same viewer only if both members are equal. A browser's `fingerprint` is a claim that
+/// only the DTLS handshake proves. So nothing may be granted, counted or closed by the fingerprint alone.
 public struct ViewerIdentity: Hashable, Sendable {
     public enum Kind: String, Sendable, CaseIterable {
-        /// `share join`: the key of the certificate itself signs knocks.
+        /// `share join`: the certificate's own key signs knocks.
         case native
-        /// A web page: a WebCrypto key beside the certificate signs knocks. It lives in the browser's storage for the origin, the
-        /// host's address and port.
+        /// A web page: a WebCrypto key beside the certificate signs knocks. The browser stores it for the page's
+        /// origin, which is the host's address and port.
         case browser
     }
 
@@ -18,7 +18,7 @@ public struct ViewerIdentity: Hashable, Sendable {
 
     public var kind: Kind { key == nil ? .native : .browser }
 
-    /// Nil unless the sizes are right.
+    /// Returns nil if a size is wrong.
     public init?(fingerprint: [UInt8], key: [UInt8]? = nil) {
         guard fingerprint.count == 32, key.map({ $0.count == 65 && $0.first == 4 }) ?? true else { return nil }
         self.fingerprint = fingerprint

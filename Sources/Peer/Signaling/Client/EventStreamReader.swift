@@ -1,7 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// From the bytes of an event stream to events, called on the connection's event loop.
+/// Parses the bytes of a server-sent-events stream into `HostEvent`s and feeds them to an `AsyncThrowingStream`. Called
+/// on the connection's event loop.
 final class EventStreamReader: Sendable {
     private struct State {
         var parser = EventStreamParser()
@@ -47,10 +48,10 @@ final class EventStreamReader: Sendable {
         }
     }
 
-    /// The connection has closed; without `ended` before, it was lost.
+    /// Handles the close of the connection. Without an `ended` event before, the stream ends with `.connectionLost`.
     func end(_ error: (any Error)?) { finish(lost) }
 
-    /// The first call counts.
+    /// Ends the stream. Only the first call has an effect.
     private func finish(_ error: SignalingError?) {
         let isFirst = state.withLock { state in
             defer { state.hasEnded = true }

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// One answer, whole.
+/// A complete HTTP response.
 struct HTTPAnswer: Sendable {
     var status: Int
     var headers: HTTPHeaders
@@ -10,7 +10,7 @@ struct HTTPAnswer: Sendable {
     var text: String { String(buffer: body) }
 }
 
-/// One request at a time over one connection: writes it, collects the answer.
+/// The channel handler of an HTTP/1.1 client connection: writes one request at a time and collects its response.
 ///
 /// Event-loop confined.
 final class HTTPExchange: ChannelDuplexHandler {
@@ -20,12 +20,12 @@ final class HTTPExchange: ChannelDuplexHandler {
 
     enum Kind: Sendable {
         case whole(EventLoopPromise<HTTPAnswer>)
-        /// A body without end: `head` when the status is there, then each piece.
+        /// A body without end. `head` succeeds when the status has arrived; `piece` gets each part of the body.
         case stream(
             head: EventLoopPromise<HTTPResponseHead>, piece: @Sendable (ByteBuffer) -> Void,
             end: @Sendable ((any Error)?) -> Void)
 
-        /// The first outcome counts.
+        /// Fails the request. Only the first outcome has an effect.
         func fail(_ error: any Error) {
             switch self {
             case .whole(let promise): promise.fail(error)
@@ -42,7 +42,7 @@ final class HTTPExchange: ChannelDuplexHandler {
         var kind: Kind
     }
 
-    /// Sends a request over a connection that has this handler; one that is closed already fails it too.
+    /// Sends a request on a channel that has this handler. The request fails if the channel is closed already.
     static func send(_ request: Request, on channel: any Channel) {
         let written = channel.eventLoop.makePromise(of: Void.self)
         written.futureResult.whenFailure { _ in request.kind.fail(Closed()) }

@@ -2,17 +2,17 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Goes the way to a link's host step by step, without knocking, and says where it ends.
+/// Checks the connection to a link's host step by step, without knocking, and reports the step that fails.
 public enum LinkProbe {
     public struct Step: Sendable, Equatable {
         public var subject: String
         public var what: String
         public var isGood = true
-        /// What to do; empty if all is well.
+        /// What to do; empty if the step succeeded.
         public var remedy = ""
     }
 
-    /// Stops at the first step that fails. Takes some 10 s at most.
+    /// Stops at the first step that fails. Takes about 10 s at most.
     public static func walk(_ link: Link) async -> [Step] {
         var steps: [Step] = []
         let addresses = await ServerLookup.addresses(of: link.host)

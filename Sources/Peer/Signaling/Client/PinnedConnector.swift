@@ -6,7 +6,7 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// Opens TLS 1.3 connections to the host of a link, and only to the one whose certificate the link names.
+/// Opens TLS 1.3 connections to a link's host and accepts only the certificate that the link names.
 struct PinnedConnector: Sendable {
     let link: Link
     let group: any EventLoopGroup
@@ -19,7 +19,8 @@ struct PinnedConnector: Sendable {
         self.timeout = timeout
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv13
-        // Nothing but the pin decides, see `verify`; no roots saves reading the system's.
+        // The pinned certificate alone decides (see the verification callback in `connect`). Without roots, the
+        // system's are not read.
         tls.trustRoots = .certificates([])
         tls.certificateVerification = .noHostnameVerification
         do {
@@ -29,14 +30,15 @@ struct PinnedConnector: Sendable {
         }
     }
 
-    /// What the handshake found, set from the event loop.
+    /// Records whether the certificate was another one. Set on the event loop.
     private final class Finding: Sendable {
         private let state = Mutex(false)
         func mismatch() { state.withLock { $0 = true } }
         var isMismatch: Bool { state.withLock { $0 } }
     }
 
-    /// Sees a handshake that ends before the certificate came. What is written earlier than its end waits in the TLS handler.
+    /// Fails `promise` if the handshake ends before the certificate has arrived. The TLS handler holds what is written
+    /// before the handshake is complete.
     private final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler {
         typealias InboundIn = ByteBuffer
         private let promise: EventLoopPromise<Void>
@@ -53,7 +55,7 @@ struct PinnedConnector: Sendable {
         func handlerRemoved(context: ChannelHandlerContext) { promise.fail(HTTPExchange.Closed()) }
     }
 
-    /// - Parameter patience: for TCP and TLS together; nil: `timeout`.
+    /// - Parameter patience: time limit for TCP and TLS together; nil: `timeout`.
     func connect(patience: Duration? = nil) async throws(SignalingError) -> any Channel {
         let timeout = patience ?? timeout
         let finding = Finding()

@@ -6,51 +6,54 @@ import NIOPosix
 
 /// A knock that waits for its answer.
 public struct KnockTicket: Sendable {
-    /// Secret: whoever has it collects the answer.
+    /// The resource's path. It is secret: whoever has it can collect the answer.
     let path: String
-    /// What the host sees too.
+    /// The words that the host shows, too.
     public let words: ShortAuthenticationString
 }
 
-/// What the host's owner said.
+/// The host's decision about a knock.
 public enum KnockAnswer: Sendable, Equatable {
     case accepted(token: String, iceServers: [ICEServer])
     case refused(String)
     case unanswered
 }
 
-/// The host's answer to an offer, proven to come from whom the link names.
+/// The host's answer to an offer. Its proof has been checked against the link.
 public struct OfferAnswer: Sendable {
     public let sdp: String
-    /// Path of the session's resource; holds 128 secret bits.
+    /// The path of the session's resource; contains 128 secret bits.
     public let resource: String
     public let etag: String
 }
 
-/// The host's side of an ICE restart.
+/// The host's answer to an ICE restart.
 public struct RestartAnswer: Sendable {
     /// `application/trickle-ice-sdpfrag`.
     public let fragment: String
 }
 
-/// A viewer's way in: knock, wait, offer, trickle, listen, leave.
+/// The viewer's side of signalling: knocks, waits for the answer, sends the offer and candidates (WHEP), and receives
+/// events.
 ///
-/// Keeps its connections for the next request; event streams have their own. Call `close` at the end.
+/// An idle connection is reused for the next request. Each event stream has a connection of its own. Call `close` at
+/// the end.
 public actor SignalingClient {
     public struct Configuration: Sendable {
         public var connectTimeout: Duration = .seconds(5)
-        /// For the answer to a request that is not a poll.
+        /// Time limit for the response to a request that is not a poll.
         public var answerTimeout: Duration = .seconds(10)
-        /// For the answer to a poll, which a host holds for 20 s.
+        /// Time limit for the response to a poll, which a host holds for 20 s.
         public var pollTimeout: Duration = .seconds(30)
-        /// Unread events that an event stream keeps; one more ends it with `.connectionLost`.
+        /// Capacity of the queue of unread events; one more ends the stream with `.connectionLost`.
         public var eventCapacity = 64
         public init() {}
     }
 
     private let link: Link
     private let proof: Proof
-    /// So that the host knows a session that replaces another from one of another program with the same certificate.
+    /// Sent as `Share-Visit`. It lets the host distinguish a new session of this program, which replaces the previous
+    /// one, from a session of another program with the same certificate.
     private let visit = ClientInstanceID.random()
     private let configuration: Configuration
     private let group: MultiThreadedEventLoopGroup
@@ -71,14 +74,14 @@ public actor SignalingClient {
         connector = try PinnedConnector(link: link, group: group, timeout: configuration.connectTimeout)
     }
 
-    /// Whether this broadcast is there: the status of its page. Checks the certificate, and knocks at nobody's door.
+    /// Requests the broadcast's page without knocking, and returns its HTTP status. Checks the certificate.
     public func look() async throws(SignalingError) -> Int {
         Int(try await ask(.GET, path: "/\(link.id.text)").status)
     }
 
-    /// Asks to come in, and proves that this identity is ours: the host's owner is asked now. The token will be for its certificate
-    /// alone.
-    /// - Throws: `.refused` if the host said no to this identity a short while ago.
+    /// Knocks and signs the host's challenge with `identity`. The host then asks its user. The token will be valid for
+    /// the identity's certificate only.
+    /// - Throws: `.refused` if the host refused this identity a short while ago.
     public func knock(name: String, identity: Identity) async throws(SignalingError) -> KnockTicket {
         guard let viewer = ViewerIdentity(fingerprint: identity.fingerprint) else {
             throw SignalingError(.offerRefused, "the certificate has no usable fingerprint")
@@ -88,7 +91,7 @@ public actor SignalingClient {
         }
     }
 
-    /// - Parameter sign: gives 64 bytes r | s, or nil.
+    /// - Parameter sign: returns 64 bytes r | s, or nil.
     func knock(
         name: String, identity: ViewerIdentity, certificate: [UInt8]?, sign: @Sendable (KnockChallenge) -> [UInt8]?
     ) async throws(SignalingError) -> KnockTicket {
@@ -119,7 +122,7 @@ public actor SignalingClient {
         return KnockTicket(path: path, words: challenge.words)
     }
 
-    /// Waits until somebody answers; the host gives up after 60 s.
+    /// Polls until the host answers; the host gives up after 60 s.
     public func waitForAnswer(_ ticket: KnockTicket) async throws(SignalingError) -> KnockAnswer {
         var losses = 0
         while true {
@@ -127,7 +130,7 @@ public actor SignalingClient {
             do {
                 answer = try await ask(.GET, path: ticket.path, timeout: configuration.pollTimeout)
             } catch {
-                // A poll may be asked again; the host keeps the knock for some seconds.
+                // A poll may be repeated, because the host keeps the knock for some seconds.
                 losses += 1
                 guard error.code == .connectionLost, losses < 3, !Task.isCancelled else { throw error }
                 continue
@@ -152,11 +155,13 @@ public actor SignalingClient {
         }
     }
 
-    /// The viewer does not want to wait any more.
+    /// Withdraws a knock that has not been answered.
     public func withdraw(_ ticket: KnockTicket) async { _ = try? await ask(.DELETE, path: ticket.path) }
 
-    /// Sends an offer and checks who answers: the answer's certificate has to be the link's, and its proof has to match.
-    /// - Parameter patience: for a new connection, and again for the answer; nil: the usual, over an idle connection too.
+    /// Sends an offer. Checks that the answer's fingerprint is the link's, and that the host's proof (`Share-Proof`) is
+    /// right.
+    /// - Parameter patience: time limit for a new connection, and again for the answer. Nil: the default limit, and an
+    ///   idle connection may be used.
     public func offer(
         _ sdp: String, token: String, patience: Duration? = nil
     ) async throws(SignalingError) -> OfferAnswer {
@@ -184,7 +189,7 @@ public actor SignalingClient {
         return result
     }
 
-    /// Sends a fragment (RFC 8840) for the session that `offer` opened.
+    /// Sends a trickle fragment (RFC 8840) for the session that `offer` opened.
     public func trickle(_ fragment: String) async throws(SignalingError) {
         guard let session else { throw SignalingError(.gone, "there is no session yet") }
         let answer = try await ask(
@@ -193,10 +198,10 @@ public actor SignalingClient {
         guard (200..<300).contains(answer.status) else { throw failure(answer) }
     }
 
-    /// Sends the credentials and candidates of an ICE restart (RFC 9725 section 4.4) over a connection of its own: those
-    /// from before an outage may be dead without knowing it.
-    /// - Parameter patience: for the connection, and again for the answer.
-    /// - Throws: `.gone` if the host has no such session any more.
+    /// Sends the credentials and candidates of an ICE restart (RFC 9725 section 4.4) on a new connection, because
+    /// existing ones may have died in the outage without notice.
+    /// - Parameter patience: time limit for the connection, and again for the answer.
+    /// - Throws: `.gone` if the host does not have the session any more.
     public func restart(_ fragment: String, patience: Duration) async throws(SignalingError) -> RestartAnswer {
         guard let session else { throw SignalingError(.gone, "there is no session yet") }
         let answer = try await ask(
@@ -211,7 +216,7 @@ public actor SignalingClient {
         return RestartAnswer(fragment: answer.text)
     }
 
-    /// After an outage: gives up all connections, so that what comes next uses new ones. Event streams end with
+    /// Closes all connections after an outage, so that later requests use new ones. Event streams end with
     /// `.connectionLost`.
     public func hangUp() {
         for channel in idle + streams { channel.close(mode: .all, promise: nil) }
@@ -219,7 +224,8 @@ public actor SignalingClient {
         streams = []
     }
 
-    /// What the host tells while this viewer watches. Ends after `.ended`; throws `.connectionLost` when the connection breaks.
+    /// Opens the host's stream of events. The stream ends after `.ended`, and throws `.connectionLost` when the
+    /// connection breaks.
     public func events(
         patience: Duration? = nil
     ) async throws(SignalingError) -> AsyncThrowingStream<HostEvent, any Error> {
@@ -235,7 +241,7 @@ public actor SignalingClient {
         let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(patience ?? configuration.answerTimeout)) {
             channel.close(promise: nil)
         }
-        // On its loop, which may be shut down when this continues.
+        // Cancelled on the event loop, which may be shut down by the time this function continues.
         head.futureResult.whenComplete { _ in deadline.cancel() }
         HTTPExchange.send(request, on: channel)
         do {
@@ -251,14 +257,14 @@ public actor SignalingClient {
         return events
     }
 
-    /// Ends the session at the host. Never fails: a host that has gone needs no goodbye.
+    /// Deletes the session at the host. Errors are ignored, because the host may have gone.
     public func leave() async {
         guard let session else { return }
         self.session = nil
         _ = try? await ask(.DELETE, path: session.resource, timeout: .seconds(1))
     }
 
-    /// Closes every connection. May be called twice.
+    /// Closes every connection. May be called more than once.
     public func close() async {
         guard !isClosed else { return }
         isClosed = true
@@ -268,7 +274,8 @@ public actor SignalingClient {
         if connecting == 0 { try? await group.shutdownGracefully() }
     }
 
-    /// NIO must not be asked for a connection by a group that is shut down, so the last one to connect ends it.
+    /// Opens a connection. NIO must not connect with a group that is shut down; so if `close` was called meanwhile, the
+    /// last pending connection attempt shuts the group down.
     private func connect(patience: Duration?) async throws(SignalingError) -> any Channel {
         guard !isClosed else { throw .lost(link) }
         connecting += 1
@@ -292,7 +299,8 @@ extension SignalingClient {
         try await ask(method, path: "/\(link.id.text)\(item)", type: type, body: body)
     }
 
-    /// One request, over an idle connection if there is one. An idle connection that the host closed meanwhile is replaced once.
+    /// Sends one request, on an idle connection if there is one. If the host has closed that connection meanwhile, the
+    /// request is repeated once on a new one.
     private func ask(
         _ method: HTTPMethod, path: String, type: String? = nil, body: ByteBuffer? = nil,
         extra: [(String, String)] = [],
@@ -305,7 +313,7 @@ extension SignalingClient {
             do {
                 return try await exchange(head, body, on: channel, timeout)
             } catch {
-                // Only an idle connection that the host has closed meanwhile deserves a second try.
+                // The request is repeated only if the host has closed the idle connection meanwhile.
                 guard error is HTTPExchange.Closed, !Task.isCancelled else { throw connector.explain(error) }
             }
             break
@@ -328,7 +336,7 @@ extension SignalingClient {
             promise.fail(ChannelError.connectTimeout(limit))
             channel.close(promise: nil)
         }
-        // On its loop, which may be shut down when this continues.
+        // Cancelled on the event loop, which may be shut down by the time this function continues.
         promise.futureResult.whenComplete { _ in deadline.cancel() }
         HTTPExchange.send(HTTPExchange.Request(head: head, body: body, kind: .whole(promise)), on: channel)
         let answer = try await withTaskCancellationHandler {
@@ -336,7 +344,7 @@ extension SignalingClient {
         } onCancel: {
             channel.close(promise: nil)
         }
-        // A connection whose TLS says goodbye is active for a while.
+        // A channel whose TLS is closing stays active for a while, so the header is checked, too.
         let isKept = !answer.headers[canonicalForm: "Connection"].contains("close")
         if isKept, channel.isActive, !isClosed { idle.append(channel) } else { channel.close(promise: nil) }
         return answer
@@ -352,7 +360,7 @@ extension SignalingClient {
         return HTTPRequestHead(version: .http1_1, method: method, uri: path, headers: headers)
     }
 
-    /// A sentence for an answer that is not the one hoped for.
+    /// Converts an unexpected response to an error with a sentence for people.
     private func failure(_ answer: HTTPAnswer) -> SignalingError {
         guard answer.headers.first(name: "Content-Type") == "application/problem+json",
             let document = try? JSONDecoder().decode(Problem.Document.self, from: Data(answer.body.readableBytesView))

@@ -1,26 +1,26 @@
-/// Why a viewer does not get in; `description` is a sentence for people and holds no secret.
+/// Why a viewer cannot join. `description` is a sentence for people and contains no secret.
 public struct SignalingError: Error, Sendable, CustomStringConvertible {
     public enum Code: Sendable, Equatable {
-        /// Nothing listens there.
+        /// No process listens on that port.
         case connectionRefused
-        /// No route, host down, or no answer in time.
+        /// There is no route, the host is down, or it did not answer in time.
         case unreachable
         case timedOut
         case unknownHost
-        /// Whoever answered has another certificate than the link names.
+        /// The server's certificate is not the one that the link names.
         case certificateMismatch
-        /// It does not know the link's secret, or knows another: a proof was wrong.
+        /// The viewer does not know the link's secret: its proof was wrong.
         case wrongSecret
-        /// The host's answer is not from who the link names.
+        /// The answer does not come from the host that the link names.
         case hostNotProven
         case refused
         case unanswered
-        /// The host is there, but has no such broadcast.
+        /// The host runs, but does not have this broadcast.
         case oldLink
         /// The broadcast or the knock is over.
         case gone
         case tooMany
-        /// As many people wait for an answer as may, in all or at this viewer's address.
+        /// The queue of knocks is full, in all or for this viewer's address.
         case queueFull
         case offerRefused
         case notAShareHost
@@ -29,7 +29,7 @@ public struct SignalingError: Error, Sendable, CustomStringConvertible {
     }
     public let code: Code
     public let description: String
-    /// What to do; empty if the description says it.
+    /// What to do; empty if `description` says it.
     public let remedy: String
 
     public init(_ code: Code, _ description: String, remedy: String = "") {
