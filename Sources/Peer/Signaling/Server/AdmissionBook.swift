@@ -1,25 +1,25 @@
 internal import Crypto
 import Synchronization
 
-/// Who was let in: tokens, each for one certificate, and the sessions opened with them.
+/// The tokens of admitted viewers, each valid for one certificate, and the sessions that were opened with them.
 ///
-/// Holds only hashes of tokens; see ``TokenTable`` for how long and how many.
+/// Stores only hashes of tokens. ``TokenTable`` defines their lifetime and number.
 final class AdmissionBook: Sendable {
     typealias TokenHash = SHA256.Digest
 
     struct Admission: Sendable {
         var viewer: Viewer?
         var name: String { viewer?.name ?? "" }
-        /// True for the host's fixed token, which is for any certificate.
+        /// True for the host's fixed token, which is valid for every certificate.
         var isFixed: Bool { viewer == nil }
     }
 
-    /// Whose a session is, as the limits count it.
+    /// The properties of a session by which the limits count it.
     struct SessionOwner: Sendable {
         let token: TokenHash
-        /// The token is the host's fixed one.
+        /// The session uses the host's fixed token.
         let isFixed: Bool
-        /// Whose knock gave the token; nil with the fixed one.
+        /// The identity whose knock was accepted; nil with the fixed token.
         let identity: ViewerIdentity?
         /// SHA-256 of the offered certificate, 32 bytes.
         let fingerprint: [UInt8]
@@ -33,28 +33,30 @@ final class AdmissionBook: Sendable {
         var owner: TokenHash { place.token }
     }
 
-    /// How many sessions there may be, those counted that are still being opened.
+    /// Limits of the number of sessions. Sessions that are still being opened count, too.
     struct SessionLimits: Sendable {
         var all: Int
-        /// Of one token from a knock; its oldest session gives way to another one.
+        /// Sessions of one token from a knock. Another one replaces the oldest.
         var perToken = 4
-        /// Of one identity, over all of its tokens. Not of one certificate: a browser only claims its own.
+        /// Sessions of one identity, over all of its tokens. They are not limited per certificate, because a browser
+        /// only claims its certificate.
         var perIdentity = 8
-        /// Of one certificate with the fixed token.
+        /// Sessions of one certificate with the fixed token.
         var perFixedCertificate = 4
-        /// Of one address with the fixed token.
+        /// Sessions of one address with the fixed token.
         var perFixedAddress: Int { max(1, all / 4) }
     }
 
-    /// A session's place, taken before the host is asked. `add` turns it into a session, `giveBack` frees it.
+    /// A session's place within the limits, taken before the host is asked. `add` turns it into a session, `giveBack`
+    /// releases it.
     struct Reservation: Sendable {
         fileprivate let number: Int
     }
 
     enum Reserving: Sendable {
-        /// `replaced` is the token's oldest session, which is forgotten and has to be closed.
+        /// `replaced` is the token's oldest session. It has been removed here, and the caller has to close it.
         case reserved(Reservation, replaced: SessionID?)
-        /// This token, certificate or address has as many sessions as it may have.
+        /// This token, identity, certificate or address has as many sessions as it may have.
         case tooManyOfOne
         case full
     }
@@ -63,10 +65,11 @@ final class AdmissionBook: Sendable {
         var tokens: TokenTable
         var sessions: [SessionID: Session] = [:]
         var sessionsOpened = 0
-        /// By number.
+        /// The key is the reservation's number.
         var reservations: [Int: SessionOwner] = [:]
         var reservationsMade = 0
-        /// What was found after the answer; perhaps before the session is known here.
+        /// Trickle fragments with candidates that were gathered after the answer. One may arrive before `add` was
+        /// called for its session.
         var late: [SessionID: String] = [:]
     }
 
@@ -82,32 +85,32 @@ final class AdmissionBook: Sendable {
 
     static func hash(_ token: String) -> TokenHash { SHA256.hash(data: Array(token.utf8)) }
 
-    /// A new token for the certificate of `viewer`; nil if there is no room for it.
+    /// Creates a token for the certificate of `viewer`; nil if there is no room for it.
     func admit(_ viewer: Viewer, from address: AddressKey) -> String? {
         let token = Base64URL.encode(randomBytes(32))
         let key = Self.hash(token)
         return state.withLock { $0.tokens.admit(key, viewer, from: address, now: .now) } ? token : nil
     }
 
-    /// Whether `admit` would give a token.
+    /// Returns whether `admit` would succeed.
     func hasRoom(for identity: ViewerIdentity, from address: AddressKey) -> Bool {
         state.withLock { $0.tokens.hasRoom(for: identity, from: address, now: .now) }
     }
 
-    /// Compares hashes, so that time tells nothing about the token.
+    /// Looks a token up. Hashes are compared, so that the time taken reveals nothing about the token.
     func admission(token: String) -> (key: TokenHash, Admission)? {
         let key = Self.hash(token)
         if let fixed, fixed == key { return (key, Admission(viewer: nil)) }
         return state.withLock { state in state.tokens.use(key, now: .now).map { (key, Admission(viewer: $0)) } }
     }
 
-    /// Takes a place for a session, within `limits`, in one step. Call it before the host is asked.
+    /// Checks `limits` and reserves a place for a session in one step. Call it before the host is asked.
     func reserve(_ owner: SessionOwner, limits: SessionLimits) -> Reserving {
         state.withLock { state in
             let taken = state.sessions.values.map(\.place) + state.reservations.values
             var replaced: SessionID?
             if owner.isFixed {
-                // Nothing proves whose certificate is offered with this token, so no session gives way.
+                // With this token, nothing proves who owns the offered certificate, so no session is replaced.
                 let own = taken.filter { $0.isFixed }
                 guard own.count(where: { $0.fingerprint == owner.fingerprint }) < limits.perFixedCertificate,
                     own.count(where: { $0.address == owner.address }) < limits.perFixedAddress
@@ -134,7 +137,7 @@ final class AdmissionBook: Sendable {
         }
     }
 
-    /// The host has refused, or its answer came too late.
+    /// Releases a reservation because the host has refused the offer.
     func giveBack(_ reservation: Reservation) {
         state.withLock { state in
             guard let owner = state.reservations.removeValue(forKey: reservation.number) else { return }
@@ -150,8 +153,8 @@ final class AdmissionBook: Sendable {
         }
     }
 
-    /// Keeps the candidates that the host found after its answer, for streams that open later.
-    /// - Returns: whose session it is; nil if it is not known yet (or any more).
+    /// Stores the candidates that the host gathered after its answer, for event streams that open later.
+    /// - Returns: the token of the session; nil if the session is not known yet, or not any more.
     func keep(late fragment: String, of id: SessionID) -> TokenHash? {
         state.withLock { state in
             if state.late[id] != nil || state.late.count < capacity { state.late[id] = fragment }
@@ -171,10 +174,10 @@ final class AdmissionBook: Sendable {
 
     func session(_ id: SessionID) -> Session? { state.withLock { $0.sessions[id] } }
 
-    /// ICE was restarted.
+    /// Stores the new entity tag after an ICE restart.
     func rename(_ id: SessionID, etag: String) { state.withLock { $0.sessions[id]?.etag = etag } }
 
-    /// - Returns: false if there is none.
+    /// - Returns: false if there is no such session.
     @discardableResult
     func remove(_ id: SessionID) -> Bool {
         state.withLock { state in

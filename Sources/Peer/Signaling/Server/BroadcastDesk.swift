@@ -1,29 +1,31 @@
 public import SessionDescription
 
-/// The host as its signalling server sees it: who may come in, and what answers an offer.
+/// The host as the signalling server sees it: decides on knocks and answers offers.
 ///
-/// Called from any thread, several calls at a time. The server has checked proofs, signatures, tokens and limits before it calls.
+/// Called from any thread, several calls at a time. The server checks proofs, signatures, tokens and limits before it
+/// calls.
 public protocol BroadcastDesk: Sendable {
-    /// A person (or a policy) answers. Cancelled, and followed by `knockWithdrawn`, when the answer is not needed any more.
+    /// Decides on a knock, by asking a person or by a policy. When the decision is not needed any more, the task is
+    /// cancelled and `knockWithdrawn` follows.
     func decide(_ knock: Knock) async -> KnockDecision
 
-    /// Nobody waits for the answer to this knock any more: take the question away.
+    /// Reports that nobody waits for the decision any more, so the question can be removed.
     func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async
 
-    /// Answers a WHEP offer. Its fingerprint has been checked against `viewer.fingerprint` already; the DTLS handshake has
-    /// to check it again. After 6 s the server gives up and closes the session that comes late.
+    /// Answers a WHEP offer. The server has compared the offer's fingerprint with `viewer.fingerprint`; the DTLS
+    /// handshake has to check it again. After 6 s the server stops waiting, and closes a session that is opened later.
     func open(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession
 
-    /// A trickle fragment (RFC 8840) for a session of `open`: more candidates, or new credentials, which restart ICE
-    /// (RFC 9725 section 4.4). A restart that cannot be done is thrown, and the session stays as it is.
-    /// - Returns: the host's side of a restart; nil for candidates.
+    /// Applies a trickle fragment (RFC 8840) to a session of `open`: more candidates, or new credentials, which restart
+    /// ICE (RFC 9725 section 4.4). If the restart is not possible, this throws and the session stays unchanged.
+    /// - Returns: the host's answer to a restart; nil for candidates.
     func patch(_ fragment: String, _ session: SessionID) async throws(OfferRefusal) -> RestartedSession?
 
-    /// The viewer of these sessions has an event stream again, or has closed its last one. An outage closes nothing: the
-    /// other side would have to say so.
+    /// Reports that the viewer of these sessions has opened an event stream, or has closed its last one. During an
+    /// outage nothing is reported: the viewer's FIN or RST cannot arrive.
     func listening(_ isOpen: Bool, _ sessions: [SessionID]) async
 
-    /// The viewer asks for the end of its session. May come twice.
+    /// Closes a session because its viewer asks for it. May be called twice.
     func close(_ session: SessionID) async
 }
 
@@ -31,18 +33,18 @@ extension BroadcastDesk {
     public func listening(_ isOpen: Bool, _ sessions: [SessionID]) async {}
 }
 
-/// 128 random bits that name something to the one who was told.
+/// An identifier of 128 random bits, known only to those who were told it.
 public struct RandomName: Hashable, Sendable, CustomStringConvertible {
     /// 22 characters of base64url.
     public let text: String
-    /// The first four characters: enough for logs, useless to an attacker.
+    /// The first four characters: enough for logs, of no use to an attacker.
     public var description: String { text.prefix(4) + "..." }
 
     public static func random() -> RandomName { RandomName(text: Base64URL.encode(randomBytes(16))) }
 
     private init(text: String) { self.text = text }
 
-    /// Nil unless it is 22 characters of base64url.
+    /// Returns nil unless `text` is 22 characters of base64url.
     public init?(_ text: some StringProtocol) {
         guard text.utf8.count == 22, text.utf8.allSatisfy({ Base64URL.value(of: $0) != nil }) else { return nil }
         self.text = String(text)
@@ -56,25 +58,25 @@ func randomBytes(_ count: Int) -> [UInt8] {
 
 public typealias KnockID = RandomName
 public typealias SessionID = RandomName
-/// One run of a viewer's program, which chooses it.
+/// Identifies one run of a viewer's program, which chooses it.
 public typealias ClientInstanceID = RandomName
 
-/// Somebody who knows the link asks to come in.
+/// A request to be let in, from somebody who knows the link.
 public struct Knock: Sendable {
-    /// How long a knock waits for its answer.
+    /// Time limit for the answer to a knock.
     public static let answerTime: Duration = .seconds(60)
 
-    /// Names the question. It is not the viewer's ticket, which the server keeps to itself.
+    /// Identifies the question to the host's user. It differs from the viewer's ticket, which stays within the server.
     public let id: KnockID
-    /// What the viewer calls itself, at most 64 scalars, without control characters or direction overrides. Not verified.
+    /// The name that the viewer chose: at most 64 scalars, no control characters, no direction overrides. Not verified.
     public let name: String
     /// "share", "Firefox", "Chromium", "Safari", "browser", or the program's own name. Not verified.
     public let kind: String
-    /// Where the request came from, without port.
+    /// The address of the connection, without port.
     public let address: String
-    /// Who it is: proven by a signature before anybody is asked.
+    /// The viewer's identity. Its signature has been checked before anybody is asked.
     public let identity: ViewerIdentity
-    /// Of this knock; the viewer shows them too.
+    /// The words of this knock; the viewer shows them, too.
     public let words: ShortAuthenticationString
 
     /// SHA-256 of the viewer's DTLS certificate, 32 bytes.
@@ -83,9 +85,9 @@ public struct Knock: Sendable {
 
 public enum KnockDecision: Sendable, Equatable {
     case accepted
-    /// Let in without a question: the identity was let in for good before.
+    /// Accepted without a question, because the identity is a known viewer.
     case remembered
-    /// With a word to the viewer, or nil.
+    /// The value is a message to the viewer, or nil.
     case refused(String?)
     /// Nobody is there to answer.
     case unanswered
@@ -94,39 +96,40 @@ public enum KnockDecision: Sendable, Equatable {
 public enum KnockWithdrawal: Sendable, Equatable {
     /// Nobody answered in time.
     case unanswered
-    /// The viewer has gone.
+    /// The viewer has left.
     case left
     /// The same identity has knocked again; its newer knock follows.
     case replaced
-    /// All places were taken, and its address held the most of them.
+    /// The queue was full, and this knock's address had the most knocks in it.
     case displaced
     /// The broadcast has ended.
     case ended
 }
 
-/// Somebody who was let in.
+/// A viewer that was let in.
 public struct Viewer: Sendable {
-    /// The accepted knock; nil for a player that came with the host's fixed token.
+    /// The accepted knock; nil for a player with the host's fixed token.
     public let knock: KnockID?
     public let name: String
     public let kind: String
     public let address: String
-    /// Of the DTLS certificate that alone may receive media, SHA-256, 32 bytes.
+    /// SHA-256 of the only DTLS certificate that may receive media, 32 bytes.
     public let fingerprint: [UInt8]
-    /// Whose knock was accepted; nil for a player that came with the host's fixed token. Sessions replace each other by this, not
-    /// by `fingerprint`, which anybody can claim.
+    /// The identity of the accepted knock; nil for a player with the host's fixed token. Sessions replace each other by
+    /// `identity` and not by `fingerprint`, which anybody can claim.
     public var identity: ViewerIdentity?
-    /// Of the knock that was accepted.
+    /// The words of the accepted knock.
     public var words: ShortAuthenticationString?
-    /// Tells programs with one certificate apart, and stays the same when one of them comes again; nil if it says nothing.
+    /// Distinguishes programs that use one certificate. It stays the same when a program joins again; nil if the viewer
+    /// sent none.
     public var visit: ClientInstanceID?
 }
 
 public struct OpenedSession: Sendable {
     public let id: SessionID
-    /// SDP.
+    /// The SDP answer.
     public let answer: String
-    /// Without quotes; names the ICE session.
+    /// The entity tag of the ICE session, without quotes.
     public let etag: String
 
     public init(id: SessionID, answer: String, etag: String) {
@@ -136,11 +139,11 @@ public struct OpenedSession: Sendable {
     }
 }
 
-/// The host's side of an ICE restart.
+/// The host's answer to an ICE restart.
 public struct RestartedSession: Sendable {
-    /// `application/trickle-ice-sdpfrag`.
+    /// The body, `application/trickle-ice-sdpfrag`.
     public let fragment: String
-    /// Without quotes; names the new ICE session.
+    /// The entity tag of the new ICE session, without quotes.
     public let etag: String
 
     public init(fragment: String, etag: String) {
@@ -149,20 +152,20 @@ public struct RestartedSession: Sendable {
     }
 }
 
-/// Why an offer or a fragment gets no answer.
+/// Why an offer or a fragment is refused. Each code maps to one HTTP status.
 public struct OfferRefusal: Error, Sendable {
     public enum Code: Sendable {
-        /// Not SDP: 400.
+        /// The body is not SDP: 400.
         case malformed
-        /// Nothing in it that we can send: 406.
+        /// The offer has no section that the host can send: 406.
         case notAcceptable
-        /// Understood, but not possible: 422.
+        /// The offer parses, but cannot be answered: 422.
         case unprocessable
-        /// Nothing is live: 409 with Retry-After.
+        /// The broadcast is not live: 409 with Retry-After.
         case notLive
-        /// Too many viewers, or an answer takes too long: 503 with Retry-After.
+        /// There are too many viewers, or the answer takes too long: 503 with Retry-After.
         case busy
-        /// 404.
+        /// There is no such session: 404.
         case unknownSession
     }
     public let code: Code
@@ -174,7 +177,7 @@ public struct OfferRefusal: Error, Sendable {
         self.detail = detail
     }
 
-    /// An offer that does not name one certificate.
+    /// For an offer that does not name exactly one certificate.
     public init(_ error: FingerprintError) {
         switch error {
         case .missing:

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// First in a connection's pipeline, below TLS: ends connections whose peer does not speak TLS, does not finish its
-/// handshake, or does not read.
+/// The first handler of a connection's pipeline, below TLS. Closes connections whose peer does not speak TLS, does not
+/// finish the handshake, or does not read.
 ///
-/// A peer that half-closes is taken as gone, so that long polls and event streams end. Event-loop confined.
+/// A connection that its peer half-closes is closed, so that long polls and event streams end. Event-loop confined.
 final class ConnectionGuard: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -11,11 +11,11 @@ final class ConnectionGuard: ChannelDuplexHandler {
     typealias OutboundOut = ByteBuffer
 
     struct Timeouts: Sendable {
-        /// From the connection's beginning to its first request's head.
+        /// From the start of the connection to the head of its first request.
         var handshake: TimeAmount
-        /// Without one written record, while some wait to be written.
+        /// The time without progress while records wait to be written.
         var stall: TimeAmount
-        /// For all that waits to be written.
+        /// The time until all waiting records are written.
         var write: TimeAmount
     }
 
@@ -24,7 +24,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
     private var handshake: Scheduled<Void>?
     private var isFirstRead = true
     private var isRefused = false
-    /// Records (of up to 16 KiB) that the kernel has not taken yet.
+    /// Writes (TLS records of up to 16 KiB) that the kernel has not accepted yet.
     private var unwritten = 0
     private var unwrittenSince = NIODeadline.distantPast
     private var lastProgress = NIODeadline.distantPast
@@ -38,7 +38,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         let loop = context.eventLoop
         let bound = NIOLoopBound(context, eventLoop: loop)
-        // From this handler's place on: TLS, above, would wait for the other side's goodbye.
+        // Closing from this handler's context bypasses TLS above it, which would wait for the peer's close_notify.
         connections.set(context.channel) { loop.execute { bound.value.close(promise: nil) } }
         handshake = loop.assumeIsolated().scheduleTask(in: timeouts.handshake) { [connections] in
             connections.note(.handshakeTimedOut)
@@ -51,7 +51,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         writeCheck?.cancel()
     }
 
-    /// The first request's head is there.
+    /// Called when the head of the first request has arrived.
     func requestArrived() {
         handshake?.cancel()
         handshake = nil
@@ -63,7 +63,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
             isFirstRead = false
             let buffer = unwrapInboundIn(data)
             let first = buffer.getInteger(at: buffer.readerIndex, as: UInt8.self) ?? 0
-            // A TLS record of a handshake begins with 22, an HTTP method with a letter.
+            // A TLS handshake record begins with byte 22, an HTTP method with a letter.
             if (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first) {
                 isRefused = true
                 return answerPlainHTTP(context)
@@ -107,7 +107,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
         }
     }
 
-    /// Says what to do instead, and nothing that the peer does not know: a redirection would name the broadcast.
+    /// Answers a plain HTTP request with advice. There is no redirection, because it would reveal the broadcast's ID.
     private func answerPlainHTTP(_ context: ChannelHandlerContext) {
         connections.note(.plainHTTP)
         let text = "This port speaks HTTPS only. Open the whole link that you were given; it begins with https://\n"
@@ -116,7 +116,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
             + "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
         let loop = context.eventLoop.assumeIsolated()
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: head + text)), promise: nil)
-        // The peer closes when it has read this; whatever it sends until then is not answered.
+        // The peer closes when it has read this. What it sends until then is ignored.
         handshake?.cancel()
         handshake = loop.scheduleTask(in: .seconds(1)) { context.close(promise: nil) }
         context.close(mode: .output, promise: nil)

@@ -1,27 +1,27 @@
 import NIOCore
 import Synchronization
 
-/// The open connections, and the doorman who lets them in. Safe from any thread.
+/// The open connections and their ``RequestLimiter``. Safe from any thread.
 final class ConnectionRegister: Sendable {
-    /// What happens to connections, for the statistics.
+    /// Events of connections that the statistics count.
     enum Event: Sendable {
         case accepted
         case refused
-        /// Closed for one from an address that holds fewer.
+        /// The connection was closed in favour of one from an address that has fewer.
         case displaced
-        /// Its peer spoke HTTP without TLS.
+        /// The peer spoke HTTP without TLS.
         case plainHTTP
-        /// No TLS handshake in time.
+        /// The first request's head did not arrive in time.
         case handshakeTimedOut
-        /// Its peer did not read what was written.
+        /// The peer did not read what was written.
         case writeTimedOut
     }
 
     private struct Connection {
         let address: AddressKey
-        /// Counts the connections.
+        /// Grows with each connection, so the oldest has the lowest.
         let number: Int
-        /// Closes it without a TLS goodbye.
+        /// Closes the connection without TLS's close_notify.
         var hangUp: @Sendable () -> Void
     }
 
@@ -49,7 +49,7 @@ final class ConnectionRegister: Sendable {
         state.withLock { body(&$0.doorman, .now) }
     }
 
-    /// Every true needs a `left` later.
+    /// Counts a new connection and checks its limits. Each call that returns true has to be followed by `left`.
     func enter(_ channel: any Channel, _ address: AddressKey) -> Bool {
         let (isAccepted, displaced): (Bool, Connection?) = state.withLock { state in
             let entry = state.doorman.connect(address, now: .now)
@@ -71,7 +71,7 @@ final class ConnectionRegister: Sendable {
 
     func left(_ channel: ObjectIdentifier) {
         state.withLock { state in
-            // The doorman has forgotten a displaced one already.
+            // The limiter has removed a displaced connection already.
             guard let connection = state.connections.removeValue(forKey: channel) else { return }
             state.doorman.closed(connection.address)
         }
@@ -83,7 +83,7 @@ final class ConnectionRegister: Sendable {
 
     func note(_ event: Event) { count(event) }
 
-    /// For the end: without waiting for anybody.
+    /// Closes all connections at once, without close_notify.
     func hangUpAll() {
         let hangUps = state.withLock { $0.connections.values.map(\.hangUp) }
         for hangUp in hangUps { hangUp() }

@@ -1,7 +1,7 @@
-/// Preconditions with entity tags. RFC 9110 section 13.1.1.
+/// Evaluates preconditions with entity tags (RFC 9110 section 13.1.1).
 enum EntityTag {
-    /// Whether an `If-Match` field names `tag` (without quotes) by the strong comparison, or is `*`. Some WHIP and WHEP clients
-    /// quote the asterisk.
+    /// Returns whether an `If-Match` field is `*` or contains `tag` (without quotes) by the strong comparison. A quoted
+    /// asterisk counts, too, because some WHIP and WHEP clients send it.
     static func isMatch(_ field: String, _ tag: String) -> Bool {
         var rest = Substring(field)
         var isMatch = false
@@ -15,7 +15,7 @@ enum EntityTag {
                 return rest.isEmpty
             }
             isFirst = false
-            // A list may have empty elements, RFC 9110 section 5.6.1.
+            // A list may have empty elements (RFC 9110 section 5.6.1).
             if rest.isEmpty { return isMatch }
             if rest.first == "," {
                 rest.removeFirst()

@@ -2,8 +2,9 @@ import Synchronization
 
 /// The open server-sent-events streams of a broadcast.
 ///
-/// Each queues at most 64 events; a viewer that reads slower loses its stream, and may open it again. A viewer has four at
-/// most: its fifth ends its oldest, which may have died unnoticed with a network that it has left.
+/// Each stream queues 64 events at most; a stream whose viewer reads more slowly is closed, and the viewer may open
+/// another. A viewer has four streams at most. Its fifth closes its oldest, which may belong to a network that the
+/// viewer has left.
 final class EventHub: Sendable {
     struct Stream: Sendable {
         let id: Int
@@ -32,7 +33,8 @@ final class EventHub: Sendable {
         }
     }
 
-    /// Starts with what a newcomer has to know; after the end, with the end alone.
+    /// Opens a stream. It begins with the present number of viewers. If the broadcast has ended, `ended` follows and
+    /// the stream ends.
     func open(_ owner: AdmissionBook.TokenHash) -> Stream {
         let (events, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(64))
         let id = state.withLock { state in
@@ -55,7 +57,7 @@ final class EventHub: Sendable {
             beat: { if case .dropped = continuation.yield(":\n\n") { continuation.finish() } })
     }
 
-    /// Whether a stream is open that we have not ended, and no other one of its viewer.
+    /// Returns whether this stream is open, has not been ended by the host, and is the only one of its viewer.
     func isLast(_ id: Int) -> Bool {
         state.withLock { state in
             guard state.ended == nil, let owner = state.streams[id]?.owner else { return false }
@@ -71,7 +73,8 @@ final class EventHub: Sendable {
         onEmpty?.fulfil(())
     }
 
-    /// - Returns: how many streams were too slow for it.
+    /// Sends an event on all streams.
+    /// - Returns: the number of streams that were closed because their queue was full.
     func send(_ event: HostEvent) -> Int {
         let text = event.serialized
         return state.withLock { state in
@@ -86,8 +89,8 @@ final class EventHub: Sendable {
         }
     }
 
-    /// To the streams of one viewer alone.
-    /// - Returns: how many of them were too slow for it.
+    /// Sends an event on the streams of one viewer.
+    /// - Returns: the number of streams that were closed because their queue was full.
     func send(_ event: HostEvent, to owner: AdmissionBook.TokenHash) -> Int {
         let text = event.serialized
         return state.withLock { state in
@@ -101,7 +104,7 @@ final class EventHub: Sendable {
         }
     }
 
-    /// Says goodbye on every stream, and waits until all have written it, or `limit` is over.
+    /// Sends `ended` on every stream. Returns when all have written it, after `limit` at most.
     func end(reason: String, limit: Duration) async {
         let event = HostEvent.ended(reason: reason)
         let text = event.serialized

@@ -1,7 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// Above the HTTP decoder: closes the connection after an answer that says `Connection: close`, or whose request did.
+/// The handler above the HTTP decoder: closes the connection after a response with `Connection: close`, or after the
+/// response to a request with it.
 ///
 /// Event-loop confined.
 final class ExchangeGuard: ChannelDuplexHandler {
@@ -11,7 +12,7 @@ final class ExchangeGuard: ChannelDuplexHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     private let connection: ConnectionGuard
-    /// Of each request that is not answered yet.
+    /// Whether each request that is not answered yet allows the connection to stay open.
     private var isKept: [Bool] = []
     private var isLast = false
 
@@ -34,7 +35,7 @@ final class ExchangeGuard: ChannelDuplexHandler {
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .end where isLast:
             let written = promise ?? context.eventLoop.makePromise()
-            // TLS says goodbye then, and waits some seconds for the peer's.
+            // TLS then sends close_notify and waits some seconds for the peer's.
             written.futureResult.assumeIsolated().whenSuccess { context.close(promise: nil) }
             context.write(data, promise: written)
         default: context.write(data, promise: promise)

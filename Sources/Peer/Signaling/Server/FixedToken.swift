@@ -1,12 +1,12 @@
-/// What the host's fixed token has to be: long enough that trying finds none, and fit for an `Authorization` header.
+/// The requirements for the host's fixed token: too long to be guessed, and valid in an `Authorization` header.
 public enum FixedToken {
-    /// Characters.
+    /// In characters.
     public static let length = 16...512
 
     public enum Flaw: Error, Sendable, Equatable, CustomStringConvertible {
         case tooShort
         case tooLong
-        /// A blank, or something outside of visible ASCII.
+        /// It contains a blank, or a character outside visible ASCII.
         case unprintable
 
         public var description: String {
@@ -19,7 +19,7 @@ public enum FixedToken {
         }
     }
 
-    /// Nil if it can be used.
+    /// Returns what is wrong with `token`; nil if it is usable.
     public static func flaw(of token: String) -> Flaw? {
         guard token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return .unprintable }
         if token.utf8.count < length.lowerBound { return .tooShort }

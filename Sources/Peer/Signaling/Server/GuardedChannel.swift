@@ -4,7 +4,8 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// hummingbird's TLS and HTTP/1.1 channel with our guards: one below TLS, one above the HTTP decoder.
+/// hummingbird's TLS and HTTP/1.1 channel with two more handlers: ``ConnectionGuard`` below TLS, ``ExchangeGuard``
+/// above the HTTP decoder.
 struct GuardedChannel: ServerChildChannel {
     typealias Inner = TLSChannel<HTTP1Channel>
     typealias Value = Inner.Value
@@ -34,7 +35,8 @@ struct GuardedChannel: ServerChildChannel {
     }
 }
 
-/// First in the listening socket's pipeline: closes who comes too often before a pipeline, TLS or a task costs anything.
+/// The first handler of the listening socket's pipeline. Closes connections over the limits before a pipeline, TLS or a
+/// task is created for them.
 final class DoorHandler: ChannelInboundHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel

@@ -1,6 +1,6 @@
-/// Runs a ``KnockTable``: asks the desk, holds polls, and keeps its times.
+/// Runs a ``KnockTable``: asks the desk, holds polls, and schedules the table's deadlines.
 ///
-/// Bounded: see ``KnockTable/Limits``.
+/// Bounded by ``KnockTable/Limits``.
 actor KnockRegister {
     private let desk: any BroadcastDesk
     private let admissions: AdmissionBook
@@ -24,7 +24,7 @@ actor KnockRegister {
         table = KnockTable(limits: limits)
     }
 
-    /// - Returns: the new knock's ticket, if there is room for it.
+    /// - Returns: the ticket of the new knock, valid if the first value is `.opened`.
     func open(_ request: KnockTable.Request) -> (KnockTable.Opening, ticket: KnockID) {
         let ticket = KnockID.random()
         let (opening, actions) = table.open(request, ticket: ticket, now: .now)
@@ -40,7 +40,7 @@ actor KnockRegister {
         return signing
     }
 
-    /// Waits until there is an outcome or the poll's time is over.
+    /// Holds a poll until there is an outcome or the time limit of a poll is over.
     func wait(_ ticket: KnockID, onWaiting: @Sendable (_ waiter: Int) -> Void) async -> KnockTable.Look {
         let (look, actions) = table.beginPoll(ticket, question: .random(), now: .now)
         perform(actions)
@@ -55,7 +55,7 @@ actor KnockRegister {
         }
     }
 
-    /// The time or the connection of a poll is over.
+    /// Ends a poll without an outcome, because its time is over or its connection has closed.
     func dropped(_ ticket: KnockID, waiter: Int) {
         guard let continuation = waiters[ticket]?.removeValue(forKey: waiter) else { return }
         if waiters[ticket]?.isEmpty == true { waiters[ticket] = nil }
@@ -112,7 +112,7 @@ actor KnockRegister {
         setAlarm()
     }
 
-    /// One timer, for the next deadline of the table.
+    /// Schedules the only timer for the table's next deadline.
     private func setAlarm() {
         let deadline = table.nextDeadline
         if let alarm, let deadline, alarm.deadline <= deadline { return }

@@ -2,26 +2,27 @@ extension KnockTable {
     struct Limits: Sendable {
         /// Until a knock counts as unanswered.
         var answer: Duration = Knock.answerTime
-        /// Until a knock that nobody polls is withdrawn. For `kept` a poll brings it back.
+        /// Until a knock that nobody polls is withdrawn. A poll within `kept` revives it.
         var abandoned: Duration = .seconds(5)
-        /// Until a knock that is not signed is forgotten.
+        /// Until a knock whose challenge is not signed is removed.
         var signature: Duration = .seconds(10)
-        /// How long an outcome can be asked for.
+        /// How long an outcome can be fetched.
         var kept: Duration = .seconds(60)
-        /// How long a refused identity is refused without a question.
+        /// How long a refused identity is refused again without a question.
         var refusal: Duration = .seconds(60)
-        /// Questions that wait at a time. When all places are taken, the address that holds most loses its newest to one that
-        /// would still hold fewer.
+        /// Questions that are open at a time. When the queue is full, a new question displaces the newest one of the
+        /// address with the most questions, if its own address would still have fewer.
         var questions = 8
-        /// Of them, of one address (IPv6: /64).
+        /// Open questions of one address (IPv6: /64).
         var questionsOfAddress = 2
-        /// Knocks that are not signed yet: of one address (its oldest makes room), and of all (more are refused).
+        /// Knocks that are not signed yet. Beyond `unsignedOfAddress`, the address's oldest is removed; beyond
+        /// `unsigned`, new ones are refused.
         var unsignedOfAddress = 32
         var unsigned = 256
-        /// Outcomes and refusals that are remembered; the oldest make room.
+        /// Outcomes and refusals that are remembered. Beyond that, the oldest are removed.
         var outcomes = 512
         var refusals = 1_024
-        /// How often a knock may be asked about: polls bring it back after a pause.
+        /// How often one knock may become a question: each poll after a pause asks again.
         var asks = 8
     }
 
@@ -33,9 +34,9 @@ extension KnockTable {
         case withdrawn
         /// The same identity has knocked again.
         case replaced
-        /// Its place was needed for an address that held fewer.
+        /// The queue was full, and a knock of an address with fewer questions displaced this one.
         case displaced
-        /// Let in, but there is no room for another token.
+        /// The host accepted the knock, but there is no room for another token.
         case crowded
     }
 
@@ -49,7 +50,7 @@ extension KnockTable {
     enum Signing: Sendable, Equatable {
         case accepted
         case wrong
-        /// The identity was refused; it may ask again after that many seconds.
+        /// The identity was refused before; it may ask again after `seconds`.
         case refusedBefore(String?, seconds: Int)
         case full
         /// There is no room for another token.
@@ -64,17 +65,17 @@ extension KnockTable {
         case unknown
     }
 
-    /// What the owner of the table has to do, in this order.
+    /// What the caller has to do, in this order.
     enum Action: Sendable {
         case ask(Knock)
         /// The question is not needed any more.
         case withdraw(question: KnockID, because: KnockWithdrawal)
-        /// To all polls of this ticket.
+        /// Ends all polls of this ticket with the given look.
         case tell(ticket: KnockID, Look)
         case count(Outcome)
     }
 
-    /// A knock as it came, with the challenge that it got.
+    /// A knock as it was received, with the challenge that it was given.
     struct Request: Sendable {
         var name: String
         var kind: String

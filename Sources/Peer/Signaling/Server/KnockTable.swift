@@ -1,14 +1,15 @@
-/// Knocks from the challenge to the answer, as a value without a clock or randomness.
+/// The state machine of knocks, from the challenge to the answer, as a value without a clock or randomness.
 ///
-/// A knock answers to its ticket alone. Nobody is asked before its identity has signed the challenge; an identity has one
-/// question at a time, and its newer knock replaces the older one. A refusal holds for the identity for a while.
+/// Only the ticket gives access to a knock. The host is asked only after the identity has signed the challenge. An
+/// identity has one open question at a time, and its newer knock replaces the older one. A refusal applies to the
+/// identity for ``Limits/refusal``.
 struct KnockTable: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     private enum State {
         case unsigned
         case asked(question: KnockID)
-        /// Signed, but nobody polled.
+        /// Signed, but not polled for some time.
         case abandoned
         case finished(Outcome)
     }
@@ -55,9 +56,9 @@ struct KnockTable: Sendable {
     /// Questions that wait for an answer.
     var questionCount: Int { entries.values.count { $0.question != nil } }
 
-    // MARK: The viewer's requests
+    // MARK: Requests of the viewer
 
-    /// A knock with the right proof.
+    /// Adds a knock whose proof was right.
     mutating func open(_ request: Request, ticket: KnockID, now: Instant) -> (Opening, [Action]) {
         guard !hasEnded else { return (.ended, []) }
         let unsigned = entries.filter { $0.value.isUnsigned }
@@ -74,9 +75,10 @@ struct KnockTable: Sendable {
         return (.opened, actions)
     }
 
-    /// The answer to the challenge. A wrong one ends the knock, unless it was signed rightly before.
+    /// Handles the signature of the challenge. A wrong one ends the knock, unless the challenge was signed correctly
+    /// before.
     /// - Parameters:
-    ///   - question: a fresh name for the question.
+    ///   - question: a new random identifier for the question.
     ///   - hasRoom: whether this request could get a token.
     mutating func sign(
         _ ticket: KnockID, _ signature: [UInt8], certificate: [UInt8]?, question: KnockID, now: Instant,
@@ -106,8 +108,8 @@ struct KnockTable: Sendable {
         return (.accepted, displace(room, now) + ask(ticket, question, now))
     }
 
-    /// A poll begins; if the look says `waiting`, it ends with `endPoll` or with what its ticket is told.
-    /// - Parameter question: a fresh name for the question, if the knock was abandoned and comes back.
+    /// Begins a poll. If it returns `.waiting`, the poll ends with `endPoll` or with a `tell` action for its ticket.
+    /// - Parameter question: a new random identifier for the question, used if the poll revives an abandoned knock.
     mutating func beginPoll(_ ticket: KnockID, question: KnockID, now: Instant) -> (Look, [Action]) {
         guard var entry = entries[ticket] else { return (.unknown, []) }
         switch entry.state {
@@ -136,7 +138,7 @@ struct KnockTable: Sendable {
 
     func isKnown(_ ticket: KnockID) -> Bool { entries[ticket] != nil }
 
-    /// The viewer does not want any more.
+    /// Withdraws a knock because its viewer has left.
     mutating func withdraw(_ ticket: KnockID, now: Instant) -> [Action] {
         guard let entry = entries[ticket], !entry.isOver else { return [] }
         if entry.isUnsigned {
@@ -146,9 +148,9 @@ struct KnockTable: Sendable {
         return cancelQuestion(entry, .left) + finish(ticket, .withdrawn, now)
     }
 
-    // MARK: The host's answers
+    // MARK: Answers of the host
 
-    /// Whose question it is; nil if it is not open any more.
+    /// Returns the request of an open question; nil if the question is not open any more.
     func request(asked question: KnockID) -> Request? { ticket(of: question).flatMap { entries[$0]?.request } }
 
     mutating func answer(_ question: KnockID, _ outcome: Outcome, now: Instant) -> [Action] {
@@ -162,7 +164,7 @@ struct KnockTable: Sendable {
         return finish(ticket, outcome, now)
     }
 
-    /// Nothing is taken any more.
+    /// Ends all knocks. Later ones are refused.
     mutating func end(now: Instant) -> [Action] {
         hasEnded = true
         var actions: [Action] = []
@@ -174,7 +176,7 @@ struct KnockTable: Sendable {
 
     // MARK: Time
 
-    /// When `advance` has something to do; nil: never, until something else happens.
+    /// When `advance` has to be called; nil if nothing is scheduled.
     var nextDeadline: Instant? {
         entries.values.map { entry in
             guard entry.question != nil, entry.polls == 0 else { return entry.deadline }
@@ -204,7 +206,7 @@ struct KnockTable: Sendable {
         return actions
     }
 
-    // MARK: Steps
+    // MARK: Internals
 
     private func ticket(of question: KnockID) -> KnockID? {
         entries.first { $0.value.question == question }?.key
@@ -216,7 +218,8 @@ struct KnockTable: Sendable {
         case none
     }
 
-    /// Where a question of this request would go. Its identity's own older question makes room.
+    /// Returns whether there is room for a question of this request. An open question of the same identity does not
+    /// count, as it is replaced.
     private func room(for request: Request) -> Room {
         let others = entries.filter { $0.value.question != nil && $0.value.request.identity != request.identity }
         let byAddress = Dictionary(grouping: others) { $0.value.request.address.key }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that arrives once, and whoever waits for it.
+/// A value that is set once, and the tasks that wait for it.
 final class OneShot<Value: Sendable>: Sendable {
     private enum State {
         case empty([CheckedContinuation<Value, Never>])
@@ -8,7 +8,8 @@ final class OneShot<Value: Sendable>: Sendable {
     }
     private let state = Mutex<State>(.empty([]))
 
-    /// - Returns: false if there was a value already; it stays.
+    /// Sets the value and resumes all waiting tasks.
+    /// - Returns: false if a value was set before, which stays.
     @discardableResult
     func fulfil(_ value: Value) -> Bool {
         let waiting: [CheckedContinuation<Value, Never>]? = state.withLock { state in

@@ -1,9 +1,9 @@
 import Glibc
 import NIOCore
 
-/// Where a connection comes from.
+/// The remote address of a connection.
 struct PeerAddress: Sendable {
-    /// Without port; IPv4 in IPv6 as IPv4.
+    /// Without port. IPv4-mapped IPv6 addresses are written as IPv4.
     let text: String
     let key: AddressKey
 
@@ -20,7 +20,7 @@ struct PeerAddress: Sendable {
         }
     }
 
-    /// The first bytes of an address; nil if it is none of that family.
+    /// Returns the first bytes of an address; nil if `text` is not an address of that family.
     private static func parse<Number: FixedWidthInteger>(_ text: String, _ family: Int32, as _: Number.Type) -> Number?
     {
         withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { bytes in

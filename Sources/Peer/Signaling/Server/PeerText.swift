@@ -1,7 +1,10 @@
-/// What strangers say about themselves, made fit to be shown in a terminal.
+/// Sanitises text from the network so that it can be shown in a terminal.
 public enum PeerText {
-    /// Control, format (direction overrides, zero width), private, unassigned and default-ignorable scalars go. White space and
-    /// scalars that look blank become one space. At most two combining marks may follow a character, and none a space.
+    /// Removes control, format (direction overrides, zero width), private, unassigned and default-ignorable scalars.
+    /// Replaces a run of white space, or of scalars that look blank, with one space. Keeps at most two combining marks
+    /// after a character, and none after a space.
+    /// - Parameter limit: in Unicode scalars.
+    /// - Returns: `fallback` if nothing remains.
     public static func clean(_ text: String, limit: Int = 64, fallback: String) -> String {
         var result = String.UnicodeScalarView()
         var marks = 0
@@ -36,13 +39,13 @@ public enum PeerText {
         "\u{2800}", "\u{13441}", "\u{13442}", "\u{16FE4}", "\u{1D159}",
     ]
 
-    /// Marks that look like the quotation mark, which ends a quoted name.
+    /// Characters that look like the quotation mark, which ends a quoted name.
     private static let quotes: Set<Unicode.Scalar> = [
         "\"", "\u{201C}", "\u{201D}", "\u{201E}", "\u{201F}", "\u{2033}", "\u{2036}", "\u{02BA}", "\u{02DD}",
         "\u{02EE}", "\u{05F4}", "\u{275D}", "\u{275E}", "\u{301D}", "\u{301E}", "\u{301F}", "\u{3003}", "\u{FF02}",
     ]
 
-    /// A cleaned name in quotation marks; those within it, and backslashes, are escaped.
+    /// Puts a cleaned name in quotation marks. Escapes quotation marks and backslashes within it.
     public static func quote(_ name: String) -> String {
         var result = "\""
         for scalar in name.unicodeScalars {
@@ -57,7 +60,7 @@ public enum PeerText {
         return result + "\""
     }
 
-    /// The kind of program behind a `User-Agent`.
+    /// Names the program that sent a `User-Agent`.
     static func kind(userAgent: String?) -> String {
         guard let agent = userAgent, !agent.isEmpty else { return "unknown" }
         if agent.hasPrefix("share/") { return "share" }
@@ -68,7 +71,7 @@ public enum PeerText {
         ] where agent.contains(token) {
             return name
         }
-        // Letters, digits and a few signs: it stands unquoted in a question.
+        // Only letters, digits and a few signs are kept, because the name is shown without quotation marks.
         let signs = "0123456789._-".unicodeScalars
         let name = agent.unicodeScalars.prefix { $0 != "/" && $0 != " " }.filter {
             $0.isASCII && ($0.properties.isAlphabetic || signs.contains($0))

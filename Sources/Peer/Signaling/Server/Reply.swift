@@ -3,15 +3,15 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-/// What a route answers.
+/// The response of a route.
 struct Reply: Sendable {
     var status: HTTPResponse.Status
     var headers: HTTPFields
     var body = ResponseBody()
-    /// More requests may come over this connection.
+    /// The client may send more requests on this connection.
     var isConnectionKept = false
 
-    /// Every answer: not stored, not sniffed, no referrer.
+    /// Adds the headers that all responses have: no caching, no content sniffing, no referrer.
     init(_ status: HTTPResponse.Status, _ headers: HTTPFields = [:]) {
         self.status = status
         self.headers = headers
@@ -32,7 +32,7 @@ struct Reply: Sendable {
         self.init(status, type: "application/json", String(decoding: data, as: UTF8.self))
     }
 
-    /// RFC 9457.
+    /// Creates a problem document (RFC 9457).
     init(problem: Problem, _ status: HTTPResponse.Status, _ detail: String, retryAfter: Int? = nil) {
         self.init(
             status,
@@ -48,7 +48,7 @@ struct Reply: Sendable {
         return copy
     }
 
-    /// For HEAD: says how long the body would be.
+    /// The response to HEAD: has the length of the body, but no body.
     var withoutBody: Reply {
         var copy = self
         if let length = body.contentLength { copy.headers[.contentLength] = String(length) }
@@ -63,7 +63,7 @@ struct Reply: Sendable {
     }
 }
 
-/// The kinds of refusal, as the `type` of a problem document.
+/// The `type` of a problem document, which names the kind of refusal.
 enum Problem: String, Sendable {
     case notFound = "urn:share:problem:not-found"
     case method = "urn:share:problem:method"

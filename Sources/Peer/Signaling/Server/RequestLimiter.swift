@@ -1,7 +1,7 @@
-/// A bucket of tokens that refills with time.
+/// A token bucket: it refills at a constant rate up to its burst.
 struct TokenBucket: Sendable {
     let burst: Double
-    /// Tokens a second.
+    /// In tokens a second.
     let rate: Double
     private var level: Double
     private var last: ContinuousClock.Instant
@@ -22,23 +22,24 @@ struct TokenBucket: Sendable {
     func isFull() -> Bool { level >= burst }
     func has(_ tokens: Double = 1) -> Bool { level >= tokens }
     mutating func take(_ tokens: Double = 1) { level -= tokens }
-    /// Whole seconds until one token is there, at least 1.
+    /// Whole seconds until one token is available, at least 1.
     var wait: Int { max(1, Int(((1 - level) / rate).rounded(.up))) }
 }
 
-/// What one address, and all together, may ask for. A value without a clock; constant memory.
+/// Limits connections, requests, knocks and failures by token buckets, per address and in all. A value without a clock,
+/// in bounded memory.
 struct RequestLimiter: Sendable {
     struct Limits: Sendable {
         var connectionBurst = 128.0
         var connectionsPerSecond = 32.0
         var allConnectionBurst = 512.0
         var allConnectionsPerSecond = 128.0
-        /// Of one address, up to which a new connection may take from the common rate's last quarter.
+        /// An address whose new connections stay within this rate may use the last quarter of the common bucket, too.
         var rareConnectionBurst = 24.0
         var rareConnectionsPerSecond = 2.0
         var requestBurst = 256.0
         var requestsPerSecond = 64.0
-        /// Knocks with the right proof.
+        /// Knocks with a correct proof.
         var knockBurst = 20.0
         var knocksPerSecond = 2.0
         var allKnockBurst = 60.0
@@ -46,10 +47,10 @@ struct RequestLimiter: Sendable {
         /// Wrong proofs or tokens of one address.
         var failureBurst = 6.0
         var failuresPerSecond = 0.1
-        /// Connections at a time.
+        /// Open connections at a time.
         var connectionsPerAddress = 96
         var connections = 512
-        /// Of them, for addresses with a valid token alone.
+        /// Places among `connections` that only addresses with a valid token may use.
         var reservedConnections = 64
         /// How long an address counts as admitted after its last request with a valid token.
         var admittedFor: Duration = .seconds(600)
@@ -57,10 +58,10 @@ struct RequestLimiter: Sendable {
         var addresses = 4_096
     }
 
-    /// What becomes of a new connection.
+    /// The decision about a new connection.
     enum Entry: Sendable, Equatable {
         case accepted
-        /// One connection of that address, which holds most, has to be closed for it; it is not counted any more.
+        /// The caller has to close one connection of that address, which has the most. It is not counted any more.
         case acceptedInsteadOf(AddressKey)
         case refused
 
@@ -104,10 +105,11 @@ struct RequestLimiter: Sendable {
         nextSweep = now + .seconds(10)
     }
 
-    /// Everything but `.refused` needs a `closed` later.
+    /// Decides about a new connection. Each result but `.refused` has to be followed by `closed`.
     ///
-    /// A stranger's place may be taken by anybody whose address holds fewer connections, an admitted one's only by an
-    /// admitted one. Addresses that connect often leave a quarter of the common rate to those that do not.
+    /// When all places are taken, a connection is displaced: one of an address that is not admitted, by any admitted
+    /// address or by one with fewer connections; one of an admitted address, only by an admitted address with fewer.
+    /// Addresses that connect often leave a quarter of the common bucket to those that do not.
     mutating func connect(_ address: AddressKey, now: ContinuousClock.Instant) -> Entry {
         guard makeRoom(now) || visitors[address] != nil else { return .refused }
         var visitor = visitor(address, now)
@@ -136,8 +138,8 @@ struct RequestLimiter: Sendable {
         return entry
     }
 
-    /// Who holds most: of the strangers, or if there is none, for an admitted newcomer, of the admitted. Nil if nobody holds
-    /// more than the newcomer will.
+    /// Returns the address with the most connections: of those not admitted, or if there are none and the newcomer is
+    /// admitted, of the admitted ones. Returns nil if it does not have more than the newcomer would have.
     private func loser(to visitor: Visitor, isAdmitted: Bool, _ now: ContinuousClock.Instant) -> AddressKey? {
         func most(_ isCandidate: (Visitor) -> Bool) -> (key: AddressKey, value: Visitor)? {
             visitors.filter { $0.value.open > 0 && isCandidate($0.value) }.max { $0.value.open < $1.value.open }
@@ -149,7 +151,7 @@ struct RequestLimiter: Sendable {
         return other.value.open > visitor.open + 1 ? other.key : nil
     }
 
-    /// A request with a valid token came from this address.
+    /// Notes that a request with a valid token came from this address.
     mutating func admitted(_ address: AddressKey, now: ContinuousClock.Instant) {
         let until = now + limits.admittedFor
         visitors[address]?.admittedUntil = until
@@ -162,7 +164,7 @@ struct RequestLimiter: Sendable {
         visitors[address] = visitor
     }
 
-    /// Nil if this address may make a request now, else the seconds to wait.
+    /// Takes a request's token. Returns nil if the request may proceed, else the seconds to wait.
     mutating func requestDelay(_ address: AddressKey, now: ContinuousClock.Instant) -> Int? {
         var visitor = visitor(address, now)
         defer { visitors[address] = visitor }
@@ -172,7 +174,7 @@ struct RequestLimiter: Sendable {
         return nil
     }
 
-    /// Nil if a knock with the right proof may go on now, else the seconds to wait.
+    /// Takes the token of a knock with a correct proof. Returns nil if the knock may proceed, else the seconds to wait.
     mutating func knockDelay(_ address: AddressKey, now: ContinuousClock.Instant) -> Int? {
         var visitor = visitor(address, now)
         defer { visitors[address] = visitor }
@@ -185,9 +187,10 @@ struct RequestLimiter: Sendable {
         return nil
     }
 
-    /// A wrong proof or token came. Nil the first times; later the seconds for which the address gets no better answer.
+    /// Counts a wrong proof or token. Returns nil for the first ones; later, the seconds during which wrong attempts
+    /// from the address are answered with 429.
     ///
-    /// It never shuts out who comes with the right one, from the same address either.
+    /// A correct proof or token is always accepted, also from this address.
     mutating func failureDelay(_ address: AddressKey, now: ContinuousClock.Instant) -> Int? {
         var visitor = visitor(address, now)
         defer { visitors[address] = visitor }
@@ -208,7 +211,7 @@ struct RequestLimiter: Sendable {
                 failures: TokenBucket(burst: limits.failureBurst, rate: limits.failuresPerSecond, now: now))
     }
 
-    /// False if the table is full of addresses that cannot be forgotten yet.
+    /// Returns false if the table is full of addresses that cannot be forgotten yet.
     private mutating func makeRoom(_ now: ContinuousClock.Instant) -> Bool {
         if now >= nextSweep {
             nextSweep = now + .seconds(10)
@@ -218,7 +221,7 @@ struct RequestLimiter: Sendable {
     }
 }
 
-/// An address as limits count it: IPv4 whole, IPv6 by its /64.
+/// An address as the limits count it: the whole IPv4 address, or the /64 prefix of an IPv6 address.
 struct AddressKey: Hashable, Sendable {
     private let bytes: UInt64
 

@@ -7,46 +7,46 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// The host's own HTTPS server: the viewer's page, knocking, WHEP and events, on one event-loop thread.
+/// The host's HTTPS server: serves the viewer's page, knocks, WHEP and events on one event-loop thread.
 ///
-/// `start` once, `stop` once or more.
+/// Call `start` once, `stop` once or more.
 public actor SignalingServer {
     public struct Configuration: Sendable {
-        /// Where to listen; a name, or an address without brackets.
+        /// The listening address: a name, or an address without brackets.
         public var host: String
-        /// 0 takes a free one.
+        /// 0 selects a free port.
         public var port: Int
         public var id: BroadcastID
-        /// 16 bytes, the link's.
+        /// The link's secret, 16 bytes.
         public var secret: [UInt8]
-        /// Lets players in that have it, without a knock. Nil unless the person asked for it. See ``FixedToken``.
+        /// The token with which players join without a knock; nil unless the user asked for it. See ``FixedToken``.
         public var fixedToken: String?
         public var iceServers: [ICEServer] = []
-        /// Knocks that wait at a time.
+        /// Knocks that wait for an answer at a time.
         public var pendingKnocks = 8
-        /// Of them, from one address (IPv6: /64).
+        /// Those from one address (IPv6: /64).
         public var pendingKnocksPerAddress = 2
         public var sessionCapacity = 64
-        /// Until a knock counts as unanswered, how long a poll is held, until an unpolled knock is withdrawn.
+        /// Until a knock counts as unanswered; how long a poll is held; until a knock that nobody polls is withdrawn.
         public var knockTimeout: Duration = .seconds(60)
         public var pollTimeout: Duration = .seconds(20)
         public var abandonTimeout: Duration = .seconds(5)
-        /// Until a knock whose challenge is not signed is forgotten.
+        /// Until a knock whose challenge is not signed is removed.
         public var signatureTimeout: Duration = .seconds(10)
         /// How long a refused viewer is refused again without a question.
         public var refusalTimeout: Duration = .seconds(60)
-        /// For the desk to answer an offer.
+        /// Time limit for the desk to answer an offer.
         public var answerTimeout: Duration = .seconds(6)
-        /// For a request's body to arrive.
+        /// Time limit for a request's body to arrive.
         public var readTimeout: Duration = .seconds(10)
-        /// For a request's head to arrive, and between requests.
+        /// Time limit for a request's head to arrive, and between requests.
         public var idleTimeout: Duration = .seconds(15)
-        /// For the first request's head to arrive, the TLS handshake included.
+        /// Time limit for the first request's head to arrive, including the TLS handshake.
         public var handshakeTimeout: Duration = .seconds(10)
-        /// For the peer to read what is written: until it takes some more of it (16 KiB), and until it has taken all.
+        /// Time limits for the peer to read what is written: until it reads another 16 KiB, and until it has read all.
         public var stallTimeout: Duration = .seconds(10)
         public var writeTimeout: Duration = .seconds(30)
-        /// How long the answer to a wrong proof or token is held.
+        /// How long the response to a wrong proof or token is delayed.
         public var failureDelay: Duration = .milliseconds(500)
         public var heartbeat: Duration = .seconds(15)
         var limits = RequestLimiter.Limits()
@@ -70,7 +70,8 @@ public actor SignalingServer {
             self.fixedToken = fixedToken
         }
 
-        /// At most so many connections at a time, for a process that may have few descriptors; one address gets a fifth of them.
+        /// Limits the number of connections, for a process that may have few file descriptors. One address may have a
+        /// fifth of them.
         public mutating func limit(connections: Int) {
             limits.connections = min(limits.connections, max(1, connections))
             limits.connectionsPerAddress = min(limits.connectionsPerAddress, max(6, connections / 5))
@@ -93,7 +94,7 @@ public actor SignalingServer {
         service = SignalingService(identity: identity, configuration: configuration, desk: desk, logger: logger)
     }
 
-    /// Binds and serves.
+    /// Binds the port and starts serving.
     /// - Returns: the port.
     public func start() async throws(SignalingServerError) -> Int {
         guard case .idle = state else {
@@ -134,7 +135,8 @@ public actor SignalingServer {
             certificateChain: [.certificate(try NIOSSLCertificate(bytes: identity.certificateDER, format: .der))],
             privateKey: .privateKey(try NIOSSLPrivateKey(bytes: identity.privateKeyDER, format: .der)))
         tls.minimumTLSVersion = .tlsv12
-        // Of TLS 1.2, forward secrecy and AEAD alone; the certificate is ECDSA. RFC 9325 section 4.2.
+        // TLS 1.2 is allowed with forward secrecy and AEAD only, and with ECDSA, as the certificate's key is P-256 (RFC
+        // 9325 section 4.2).
         tls.cipherSuiteValues = [
             .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
             .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
@@ -167,33 +169,33 @@ public actor SignalingServer {
             eventLoopGroup: group, logger: quiet)
     }
 
-    /// What the host has just done, to every viewer's event stream. Never waits; a stream with 64 unread events is closed.
+    /// Sends an event on every viewer's event stream. Never waits; a stream with 64 unread events is closed.
     public nonisolated func broadcastEvent(_ event: HostEvent) {
         let dropped = service.hub.send(event)
         if dropped > 0 { service.count { $0.eventsDropped += dropped } }
     }
 
-    /// Candidates that were found after the answer, all of them so far, to the viewer whose session it is: now, and again
-    /// on a stream that it opens later.
+    /// Sends candidates that the host gathered after its answer, all of them so far, on the event streams of the
+    /// session's viewer. Streams that it opens later begin with them.
     public nonisolated func send(candidates fragment: String, of session: SessionID) {
         guard let owner = service.admissions.keep(late: fragment, of: session) else { return }
         let dropped = service.hub.send(.candidates(fragment: fragment), to: owner)
         if dropped > 0 { service.count { $0.eventsDropped += dropped } }
     }
 
-    /// Tells every viewer that and why the broadcast is over, and waits until they have it, 1 s at most. Knocks are withdrawn;
-    /// nobody can come in any more.
+    /// Sends the `ended` event with `reason` to every viewer, and waits 1 s at most until it is written. Withdraws all
+    /// knocks; nobody can join any more.
     public nonisolated func endAll(reason: String) async {
         await service.knocks.end()
         await service.hub.end(reason: reason, limit: .seconds(1))
     }
 
-    /// The session is over for a reason of the host's: its resource is gone.
+    /// Removes the resource of a session that the host has ended.
     public nonisolated func forget(_ session: SessionID) { service.admissions.remove(session) }
 
     public nonisolated var statistics: SignalingStatistics { service.statistics }
 
-    /// Answers what is being asked, for 1 s at most, then closes all. Takes 2 s at most.
+    /// Finishes the requests in progress, for 1 s at most, then closes all connections. Takes 2 s at most.
     public func stop() async {
         guard case .running(let server, let running, let group) = state else { return }
         state = .stopped
@@ -210,7 +212,7 @@ public actor SignalingServer {
     }
 }
 
-/// Why there is no server; `description` is a sentence for people.
+/// Why the server does not run. `description` is a sentence for people.
 public struct SignalingServerError: Error, CustomStringConvertible {
     public enum Code: Sendable {
         case portInUse, notPermitted, addressNotHere, unknownHost, tls, token, alreadyStarted, other

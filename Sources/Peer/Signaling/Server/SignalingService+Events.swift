@@ -5,7 +5,7 @@ import NIOCore
 extension SignalingService {
     private static let eventMethods = "GET, HEAD, POST, OPTIONS"
 
-    /// /ID/events: GET opens the stream of server-sent events; POST (WHEP's extension) tells where it is.
+    /// Handles /ID/events. GET opens the stream of server-sent events; POST (WHEP's extension) returns its location.
     func events(_ call: Call) async -> Reply {
         if call.method == .options {
             return crossOrigin(

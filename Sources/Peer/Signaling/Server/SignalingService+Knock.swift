@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 import NIOCore
 
-/// The body of a knock.
+/// The JSON body of a knock.
 struct KnockRequest: Codable {
     var name: String?
     /// SHA-256 of the viewer's DTLS certificate, in any form that `FingerprintText` reads.
@@ -13,13 +13,13 @@ struct KnockRequest: Codable {
     var key: String?
 }
 
-/// The answer to a knock: what has to be signed.
+/// The response to a knock: the challenge to be signed.
 struct ChallengeDocument: Codable {
     /// base64url of 16 bytes.
     var nonce: String
 }
 
-/// The answer to a challenge.
+/// The viewer's answer to the challenge.
 struct SignatureRequest: Codable {
     /// base64url of 64 bytes, r | s.
     var signature: String
@@ -27,14 +27,14 @@ struct SignatureRequest: Codable {
     var certificate: String?
 }
 
-/// What an accepted knock yields.
+/// The response to an accepted knock.
 struct AdmissionDocument: Codable {
     var token: String
     var iceServers: [ICEServer]
 }
 
 extension SignalingService {
-    /// POST /ID/knock
+    /// Handles POST /ID/knock.
     func knock(_ call: Call) async -> Reply {
         if hub.hasEnded { return hasEnded }
         guard let request = document(KnockRequest.self, of: call),
@@ -70,10 +70,10 @@ extension SignalingService {
         }
     }
 
-    /// PUT, GET and DELETE /ID/knock/K
+    /// Handles PUT, GET and DELETE /ID/knock/TICKET.
     func knock(_ call: Call, _ name: Substring?) async -> Reply {
         guard [.put, .get, .delete].contains(call.method) else { return methodNotAllowed("PUT, GET, DELETE") }
-        // No ticket looks like that.
+        // The path is not a valid ticket.
         guard let ticket = name.flatMap({ KnockID($0) }) else { return notFound }
         switch call.method {
         case .get: return await poll(call, ticket)
@@ -145,7 +145,7 @@ extension SignalingService {
             problem: .limited, .serviceUnavailable, "too many viewers were let in; try again in 60 s", retryAfter: 60)
     }
 
-    /// Both sides know how long a refusal holds.
+    /// The response to a refused viewer: says when it may ask again.
     private func refused(_ reason: String?, _ seconds: Int) -> Reply {
         Reply(
             problem: .refused, .forbidden,
@@ -157,7 +157,7 @@ extension SignalingService {
         return try? JSONDecoder().decode(type, from: Data(call.body.readableBytesView))
     }
 
-    /// To a wrong proof or signature: counted and held back.
+    /// The response to a wrong proof or signature. It is counted and delayed.
     private func wrong(_ call: Call, _ problem: Problem, _ what: String) async -> Reply {
         count { $0.wrongProofs += 1 }
         if let delay = connections.withDoorman({ $0.failureDelay(call.address.key, now: $1) }) {

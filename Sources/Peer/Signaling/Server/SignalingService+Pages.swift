@@ -1,13 +1,13 @@
 import HTTPTypes
 
 extension SignalingService {
-    /// Nothing but our own script and style, and no one may frame it.
+    /// The content security policy: only the host's own script and style, and no framing.
     private static let policy = """
         default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:; \
         img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
         """
 
-    /// A screen with an arrow, for light and dark tabs.
+    /// An icon of a screen with an arrow, for light and dark tabs.
     private static let icon = """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1d5fd1"/>\
         <g fill="none" stroke="#fff" stroke-width="2.4" stroke-linecap="round" stroke-linejoin="round">\
@@ -20,7 +20,7 @@ extension SignalingService {
 
     func frontPage(_ call: Call) -> Reply { get(call) { page(.ok, ViewerPage.front) } }
 
-    /// A page for who opened an address in a browser; a problem document for programs.
+    /// The response for an unknown address: a page for browsers, a problem document for programs.
     func nothing(_ call: Call, isBroadcast: Bool) -> Reply {
         guard call.method == .get || call.method == .head, call.headers[.accept]?.contains("text/html") == true else {
             return notFound

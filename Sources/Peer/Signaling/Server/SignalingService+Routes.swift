@@ -3,7 +3,8 @@ import HummingbirdCore
 import NIOCore
 
 extension SignalingService {
-    /// hummingbird's responder: reads the body within its limits of size and time, routes, writes the answer.
+    /// hummingbird's responder: reads the body within limits of size and time, routes the request, and writes the
+    /// response.
     func respond(to request: Request, _ writer: consuming ResponseWriter, on channel: any Channel) async throws {
         count { $0.requests += 1 }
         let address = PeerAddress(channel.remoteAddress)
@@ -31,13 +32,14 @@ extension SignalingService {
         try await writer.write(response: response.head, body: response.body)
     }
 
-    /// What can be answered from the head alone.
+    /// Returns a refusal that the request's head alone decides; else nil.
     private func refusal(of request: Request, from address: PeerAddress) -> Reply? {
         if let delay = connections.withDoorman({ $0.requestDelay(address.key, now: $1) }) {
             count { $0.requestsLimited += 1 }
             return limited("too many requests", delay)
         }
-        // RFC 9112 section 3.2. hummingbird takes the first one out of the headers.
+        // RFC 9112 section 3.2. hummingbird moves the first Host field to `authority`, so a second one is left in the
+        // headers.
         guard let host = request.head.authority, request.headers[Header.host] == nil else {
             return malformed("a request has exactly one Host header")
         }
@@ -50,8 +52,8 @@ extension SignalingService {
         return nil
     }
 
-    /// One answer a connection for strangers, so that they hold none. Whoever has a token, or a knock that goes on, keeps
-    /// theirs.
+    /// Returns whether the connection may stay open. Clients without a token or a successful knock request get one
+    /// response a connection, so that they do not occupy connections.
     private func mayKeepConnection(_ call: Call, _ reply: Reply) -> Bool {
         if let token = call.bearer, admissions.admission(token: token) != nil {
             connections.withDoorman { $0.admitted(call.address.key, now: $1) }
@@ -81,7 +83,7 @@ extension SignalingService {
         return try await request.body.collect(upTo: configuration.bodyLimit)
     }
 
-    /// Every resource takes OPTIONS, and a refused method is told so.
+    /// Routes a request. Answers OPTIONS for every resource, and adds OPTIONS to the Allow field of 405 responses.
     func route(_ call: Call) async -> Reply {
         let reply = await dispatch(call)
         guard reply.status == .methodNotAllowed, let allowed = reply.headers[.allow], !allowed.contains("OPTIONS")
@@ -92,7 +94,7 @@ extension SignalingService {
 
     private func dispatch(_ call: Call) async -> Reply {
         switch call.path.first {
-        // RFC 9110 section 9.3.7: the server as a whole.
+        // OPTIONS for the server as a whole (RFC 9110 section 9.3.7).
         case "*" where call.method == .options:
             return Reply(.ok, [.allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"])
         case nil: return frontPage(call)
@@ -136,7 +138,7 @@ extension SignalingService {
         call.method == .post ? await reply() : methodNotAllowed("POST")
     }
 
-    /// The token's admission, or the answer to somebody who has none.
+    /// Returns the admission of the request's token, or the response to a request without a valid one.
     func authorize(_ call: Call) async -> Result<(key: AdmissionBook.TokenHash, AdmissionBook.Admission), Refusal> {
         guard let token = call.bearer else {
             return .failure(
@@ -144,7 +146,8 @@ extension SignalingService {
                     Reply(problem: .unauthorized, .unauthorized, "this needs the token that an accepted knock yields")
                         .with(.wwwAuthenticate, "Bearer")))
         }
-        // The right one counts however many wrong ones came from this address: none is short enough to be guessed.
+        // A correct token is accepted after any number of wrong ones from this address, as tokens are too long to be
+        // guessed.
         if let admission = admissions.admission(token: token) { return .success(admission) }
         count { $0.wrongTokens += 1 }
         if let delay = connections.withDoorman({ $0.failureDelay(call.address.key, now: $1) }) {

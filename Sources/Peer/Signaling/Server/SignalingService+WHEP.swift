@@ -2,7 +2,7 @@ import HTTPTypes
 import SessionDescription
 
 extension SignalingService {
-    /// /ID/whep: the WHEP endpoint.
+    /// Handles /ID/whep, the WHEP endpoint.
     func whep(_ call: Call) async -> Reply {
         let reply: Reply
         switch call.method {
@@ -21,7 +21,7 @@ extension SignalingService {
         return crossOrigin(reply)
     }
 
-    /// Players live on pages of other origins; without the bearer there is nothing for them here.
+    /// Adds CORS headers, because players run on pages of other origins. Without a bearer token they get nothing here.
     func crossOrigin(_ reply: Reply) -> Reply {
         reply.with(.accessControlAllowOrigin, "*")
             .with(.accessControlAllowHeaders, "Authorization, Content-Type, If-Match")
@@ -65,7 +65,8 @@ extension SignalingService {
         let place = AdmissionBook.SessionOwner(
             token: owner, isFixed: admission.isFixed, identity: viewer.identity, fingerprint: fingerprint,
             address: call.address.key)
-        // In one step with the check: other offers come while the host answers this one.
+        // The place is reserved in the same step as the check, because other offers arrive while the host answers this
+        // one.
         switch admissions.reserve(place, limits: .init(all: configuration.sessionCapacity)) {
         case .full: return refusal(OfferRefusal(.busy, "there are too many viewers"))
         case .tooManyOfOne:
@@ -82,7 +83,7 @@ extension SignalingService {
         }
     }
 
-    /// SHA-256 of the one certificate that an offer names.
+    /// Returns the SHA-256 fingerprint of the one certificate that an offer names.
     private func certificate(in offer: String) throws(OfferRefusal) -> [UInt8] {
         guard let description = try? SessionDescription.parse(offer) else {
             throw OfferRefusal(.malformed, "The offer is not SDP.")
@@ -94,7 +95,8 @@ extension SignalingService {
         }
     }
 
-    /// Never longer than the limit; what comes later is closed. Its place stays taken until the host has answered.
+    /// Asks the desk for an answer, within `answerTimeout`. A session that is opened later is closed. The reservation
+    /// is held until the desk has answered.
     private func open(
         _ sdp: String, _ viewer: Viewer, _ reservation: AdmissionBook.Reservation
     ) async -> Result<OpenedSession, OfferRefusal> {
@@ -153,7 +155,7 @@ extension SignalingService {
         }
     }
 
-    /// /ID/whep/SESSION
+    /// Handles /ID/whep/SESSION.
     func session(_ call: Call, _ name: Substring?) async -> Reply {
         if call.method == .options {
             return crossOrigin(
@@ -168,7 +170,7 @@ extension SignalingService {
         switch await authorize(call) {
         case .failure(let refusal): return crossOrigin(refusal.reply)
         case .success(let (owner, _)):
-            // Somebody else's session looks like none.
+            // A session of another token is reported as not found.
             guard let id = name.flatMap({ SessionID($0) }), let session = admissions.session(id), session.owner == owner
             else {
                 return crossOrigin(Reply(problem: .notFound, .notFound, "there is no such session (any more)"))

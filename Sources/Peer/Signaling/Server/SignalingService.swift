@@ -4,7 +4,7 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// What the routes of one broadcast share. Safe from any thread.
+/// The state that all routes of one broadcast share. Safe from any thread.
 final class SignalingService: Sendable {
     let configuration: SignalingServer.Configuration
     let identity: Identity
@@ -40,7 +40,7 @@ final class SignalingService: Sendable {
     func count(_ change: @Sendable (inout SignalingStatistics) -> Void) { counters.withLock { change(&$0) } }
     var statistics: SignalingStatistics { counters.withLock { $0 } }
 
-    /// Holds an answer to somebody who was wrong, but never many at a time.
+    /// Delays the response to a wrong proof or token. At most 16 responses are delayed at a time.
     func slowDown() async {
         let mayWait = slowed.withLock { count in
             guard count < 16 else { return false }
@@ -53,7 +53,7 @@ final class SignalingService: Sendable {
     }
 }
 
-/// Lets closures that the service's own parts hold reach its counters.
+/// Gives closures that parts of the service hold access to its counters, without a reference cycle.
 private final class CounterBox: Sendable {
     private struct Weak: Sendable { weak var service: SignalingService? }
     private let box = Mutex(Weak())
@@ -87,7 +87,7 @@ private final class CounterBox: Sendable {
     }
 }
 
-/// One request, its body read.
+/// One request with its complete body.
 struct Call: Sendable {
     let method: HTTPRequest.Method
     /// The path without its query, split at slashes.
@@ -99,7 +99,7 @@ struct Call: Sendable {
 
     var bodyText: String { String(buffer: body) }
 
-    /// The media type without parameters, lower case.
+    /// The media type without parameters, in lower case.
     var mediaType: String {
         let text = headers[.contentType] ?? ""
         return text.prefix(while: { $0 != ";" }).lowercased().filter { !$0.isWhitespace }

@@ -1,13 +1,13 @@
-/// What a signalling server has seen since it started; every refusal has its counter.
+/// The counters of a signalling server since its start. Every refusal has a counter.
 public struct SignalingStatistics: Sendable, Equatable {
     public var requests = 0
-    /// Answered with 429 and closed.
+    /// Answered with 429; the connection was closed.
     public var requestsLimited = 0
     public var connections = 0
     public var connectionsRefused = 0
-    /// Closed for one from an address that holds fewer.
+    /// Closed in favour of a connection from an address that has fewer.
     public var connectionsDisplaced = 0
-    /// No request in time after the connection.
+    /// The first request did not arrive in time after the connection was opened.
     public var handshakesTimedOut = 0
     /// Closed because the peer did not read.
     public var writesTimedOut = 0
@@ -22,14 +22,14 @@ public struct SignalingStatistics: Sendable, Equatable {
     public var knocksLimited = 0
     public var wrongProofs = 0
     public var wrongTokens = 0
-    /// Offers with a certificate that the token is not for.
+    /// Offers whose certificate is not the token's.
     public var wrongFingerprints = 0
     public var malformed = 0
     public var tooLarge = 0
     public var offers = 0
     public var offersRefused = 0
     public var sessions = 0
-    /// Of ICE, answered with 200.
+    /// ICE restarts, answered with 200.
     public var restarts = 0
     public var eventStreams = 0
     public var eventsDropped = 0

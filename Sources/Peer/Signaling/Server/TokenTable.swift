@@ -2,17 +2,17 @@ internal import Crypto
 
 /// The tokens of admitted viewers, as a value without a clock.
 ///
-/// A token that is not used and has no session ends after `lifetime`. Bounded: when an identity, an address or the table is
-/// full, the token that was unused for longest makes room. A token with a session, or with one that ended a short while ago,
-/// never does; a table full of those takes no new ones.
+/// A token that is not used and has no session expires after `lifetime`. When an identity, an address or the table is
+/// full, the token that was unused for longest is removed. A token with a session, or whose last session ended less
+/// than `protection` ago, is never removed; a table full of those refuses new tokens.
 struct TokenTable: Sendable {
     typealias Instant = ContinuousClock.Instant
     typealias Key = SHA256.Digest
 
     struct Limits: Sendable {
-        /// Longer than an outage (30 s) with the rejoin after it, and than a page's reload.
+        /// Longer than an outage (30 s) with the rejoin after it, and than the reload of a page.
         var lifetime: Duration = .seconds(300)
-        /// How long a token whose session has ended is kept whatever comes.
+        /// How long after the end of its last session a token is not removed.
         var protection: Duration = .seconds(90)
         var ofIdentity = 32
         var ofAddress = 128
@@ -23,7 +23,7 @@ struct TokenTable: Sendable {
         let viewer: Viewer
         let address: AddressKey
         var sessions = 0
-        /// Of its last session; nil if it has had none.
+        /// When the last session ended; nil if there was none.
         var sessionEnded: Instant?
         var usedAt: Instant
     }
@@ -35,13 +35,14 @@ struct TokenTable: Sendable {
 
     var count: Int { entries.count }
 
-    /// Whether `admit` would succeed.
+    /// Returns whether `admit` would succeed.
     func hasRoom(for identity: ViewerIdentity?, from address: AddressKey, now: Instant) -> Bool {
         var copy = self
         copy.expire(now)
         return copy.makeRoom(for: identity, from: address, now)
     }
 
+    /// Adds a token.
     /// - Returns: false if there is no room.
     mutating func admit(_ key: Key, _ viewer: Viewer, from address: AddressKey, now: Instant) -> Bool {
         expire(now)
@@ -50,7 +51,7 @@ struct TokenTable: Sendable {
         return true
     }
 
-    /// Whom this token is for; that counts as a use.
+    /// Returns the viewer of a token, and counts this as a use.
     mutating func use(_ key: Key, now: Instant) -> Viewer? {
         guard var entry = entries[key] else { return nil }
         guard !isExpired(entry, now) else {
@@ -62,10 +63,10 @@ struct TokenTable: Sendable {
         return entry.viewer
     }
 
-    /// Also for one that is still being opened.
+    /// Counts a session, from its reservation on.
     mutating func sessionBegan(_ key: Key) { entries[key]?.sessions += 1 }
 
-    /// It was never opened, so the token is not protected.
+    /// Uncounts a session that was never opened. It does not protect the token.
     mutating func sessionFailed(_ key: Key) {
         if let sessions = entries[key]?.sessions, sessions > 0 { entries[key]?.sessions = sessions - 1 }
     }
@@ -96,7 +97,7 @@ struct TokenTable: Sendable {
             guard removeOldest(now, where: { $0.address == address }) else { return false }
         }
         guard entries.count >= limits.all else { return true }
-        // Of the address that holds most of those that may go.
+        // The oldest token of the address that has the most removable tokens is removed.
         var idle: [AddressKey: Int] = [:]
         for entry in entries.values where !isProtected(entry, now) { idle[entry.address, default: 0] += 1 }
         guard let most = idle.max(by: { $0.value < $1.value })?.key else { return false }

@@ -1,4 +1,4 @@
-/// A STUN or TURN server for viewers, as `RTCIceServer` has it.
+/// A STUN or TURN server for viewers, with the members of `RTCIceServer`.
 public struct ICEServer: Codable, Sendable, Equatable {
     public var urls: [String]
     public var username: String?
@@ -10,7 +10,7 @@ public struct ICEServer: Codable, Sendable, Equatable {
         self.credential = credential
     }
 
-    /// The values of its `Link` headers, one a URL. RFC 9725 section 4.6.
+    /// The values of its `Link` headers, one for each URL (RFC 9725 section 4.6).
     var links: [String] {
         urls.map { url in
             var value = "<\(url)>; rel=\"ice-server\""
@@ -20,7 +20,7 @@ public struct ICEServer: Codable, Sendable, Equatable {
         }
     }
 
-    /// A quoted-string of RFC 9110 section 5.6.4; what may not stand in one is left out.
+    /// Formats a quoted-string (RFC 9110 section 5.6.4). Leaves out characters that may not occur in one.
     private static func quoted(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars where scalar.value >= 0x20 && scalar.value != 0x7F {
@@ -32,7 +32,7 @@ public struct ICEServer: Codable, Sendable, Equatable {
 
     private enum CodingKeys: CodingKey { case urls, username, credential }
 
-    /// `urls` may be one text, as `RTCIceServer` allows.
+    /// Decodes `urls` from an array or from one string, as `RTCIceServer` allows both.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         if let one = try? values.decode(String.self, forKey: .urls) {

@@ -1,7 +1,7 @@
 internal import Crypto
 import NIOCore
 
-/// A STUN message, as far as asking a server needs it. RFC 8489 section 5, RFC 8656 section 18.
+/// Encodes and decodes the STUN messages that a check of a server needs (RFC 8489 section 5, RFC 8656 section 18).
 struct STUNMessage {
     enum Method: UInt16 { case binding = 1, allocate = 3, refresh = 4 }
     enum Class: UInt16 { case request = 0, indication = 0x010, success = 0x100, error = 0x110 }
@@ -21,7 +21,7 @@ struct STUNMessage {
         self.transaction = transaction
     }
 
-    /// Nil unless it is one whole STUN message. Untrusted.
+    /// Parses untrusted bytes. Returns nil unless they are exactly one STUN message.
     init?(_ bytes: some Sequence<UInt8>) {
         var reader = ByteBuffer(bytes: bytes)
         guard let type = reader.readInteger(as: UInt16.self), type < 0x4000,
@@ -50,7 +50,7 @@ struct STUNMessage {
         }
     }
 
-    /// RFC 8489 section 14.8.
+    /// The code and reason phrase of ERROR-CODE (RFC 8489 section 14.8).
     var error: (code: Int, reason: String)? {
         guard type & 0x110 == Class.error.rawValue, let value = self[.errorCode], value.count >= 4 else { return nil }
         let reason = PeerText.clean(
@@ -58,7 +58,7 @@ struct STUNMessage {
         return (Int(value[2] & 7) * 100 + Int(min(value[3], 99)), reason)
     }
 
-    /// XOR-MAPPED-ADDRESS and XOR-RELAYED-ADDRESS, `address:port`. RFC 8489 section 14.2.
+    /// Decodes XOR-MAPPED-ADDRESS or XOR-RELAYED-ADDRESS to `address:port` (RFC 8489 section 14.2).
     func address(_ attribute: Attribute) -> String? {
         guard let value = self[attribute], value.count == 8 || value.count == 20, value[1] == (value.count == 8 ? 1 : 2)
         else { return nil }
@@ -70,7 +70,8 @@ struct STUNMessage {
         return (text.contains(":") ? "[\(text)]" : text) + ":\(port)"
     }
 
-    /// - Parameter key: for MESSAGE-INTEGRITY, which is then added. RFC 8489 section 14.5.
+    /// Encodes the message.
+    /// - Parameter key: adds MESSAGE-INTEGRITY with this key (RFC 8489 section 14.5).
     func encoded(key: [UInt8]? = nil) -> ByteBuffer {
         var buffer = ByteBuffer()
         buffer.writeInteger(type)
@@ -95,7 +96,7 @@ struct STUNMessage {
         return buffer
     }
 
-    /// The long-term credential mechanism's key. RFC 8489 section 9.2.2.
+    /// The key of the long-term credential mechanism (RFC 8489 section 9.2.2).
     static func key(username: String, realm: [UInt8], password: String) -> [UInt8] {
         Array(Insecure.MD5.hash(data: Array(username.utf8) + [0x3A] + realm + [0x3A] + Array(password.utf8)))
     }

@@ -1,14 +1,14 @@
 import Glibc
 import NIOCore
 
-/// Names to addresses, away from every loop: libnice must not look names up itself.
+/// Resolves host names on a thread of their own, because libnice must not resolve names itself.
 public enum ServerLookup {
-    /// The first IPv4 and the first IPv6 address of a name; an address stands for itself. Empty if there is none, or if the
-    /// answer takes longer than `limit`.
+    /// Returns the first IPv4 and the first IPv6 address of a name; for an address, the address itself. Returns nothing
+    /// if there is none, or if the lookup takes longer than `limit`.
     public static func addresses(of host: String, limit: Duration = .seconds(3)) async -> [String] {
         if let address = try? SocketAddress(ipAddress: host, port: 1) { return [address.ipAddress ?? host] }
         let found = OneShot<[String]>()
-        // `getaddrinfo` blocks, and cannot be cancelled: it has a thread, which ends when it does.
+        // `getaddrinfo` blocks and cannot be cancelled, so it runs on a thread that ends when the call returns.
         Thread.detach { found.fulfil(resolve(host)) }
         let deadline = Task {
             if (try? await Task.sleep(for: limit)) != nil { found.fulfil([]) }
@@ -39,12 +39,12 @@ public enum ServerLookup {
             }
             item = current.pointee.ai_next
         }
-        // A zone means nothing elsewhere.
+        // Addresses with a zone are left out, because a zone is only valid on this machine.
         return [AF_INET, AF_INET6].compactMap { found[$0] }.filter { !$0.contains("%") }
     }
 }
 
-/// A thread for one call that blocks.
+/// Starts a thread for one blocking call.
 private enum Thread {
     private final class Body: Sendable {
         let run: @Sendable () -> Void

@@ -4,22 +4,22 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// What became of asking a STUN or TURN server for what it is there for.
+/// The result of a check of a STUN or TURN server.
 public enum ServerFinding: Sendable, Equatable {
-    /// STUN: the address that it sees this machine at.
+    /// STUN: `mapped` is the address from which the server sees this machine.
     case answers(mapped: String, after: Duration)
-    /// TURN: it gave an address, which was given back at once.
+    /// TURN: the server allocated the relayed address `from`, which was released at once.
     case relays(from: String, after: Duration)
     case unknownHost
-    /// Nothing came back in time.
+    /// No response arrived in time.
     case silent
-    /// Nobody listens, or there is no route: the system's words.
+    /// Nobody listens, or there is no route. The value is the system's message.
     case unreachable(String)
-    /// TLS failed.
+    /// The TLS handshake failed.
     case untrusted(String)
-    /// STUN's error code, with the server's words. RFC 8489 section 14.8, RFC 8656 section 18.
+    /// STUN's error code with the server's reason phrase (RFC 8489 section 14.8, RFC 8656 section 18).
     case refused(code: Int, reason: String)
-    /// It speaks something else.
+    /// The response is not STUN.
     case strange
 
     public var isGood: Bool {
@@ -29,7 +29,7 @@ public enum ServerFinding: Sendable, Equatable {
         }
     }
 
-    /// What follows the server's name in a sentence.
+    /// The predicate of a sentence whose subject is the server's name.
     public var words: String {
         switch self {
         case .answers(let mapped, let time):
@@ -49,7 +49,7 @@ public enum ServerFinding: Sendable, Equatable {
         }
     }
 
-    /// What to do about it; empty if all is well.
+    /// What to do; empty if the check succeeded.
     public var remedy: String {
         switch self {
         case .answers, .relays: ""
@@ -67,9 +67,9 @@ public enum ServerFinding: Sendable, Equatable {
     }
 }
 
-/// Asks a STUN server for this machine's address, a TURN server for a relay, and says what came of it.
+/// Checks a STUN server with a Binding request, or a TURN server with an Allocate request.
 public enum ServerProbe {
-    /// Takes `limit` at most, and a moment more to give the relay back.
+    /// Takes `limit` at most, and a moment more to release the relayed address.
     public static func ask(_ url: ServerURL, of server: ICEServer, limit: Duration = .seconds(3)) async -> ServerFinding
     {
         guard let address = await ServerLookup.addresses(of: url.host, limit: limit).first,
@@ -131,7 +131,7 @@ public enum ServerProbe {
             }
             var key: [UInt8]?
             var challenge: STUNMessage?
-            // Unasked, then with the credential, and once more with a fresh nonce.
+            // The first request has no credentials, the second has them, and the third has them with a fresh nonce.
             for attempt in 0..<3 {
                 let request = request(.allocate, server, challenge, lifetime: nil)
                 let answer = try await exchange.ask(request, channel, key: key)
@@ -160,7 +160,7 @@ public enum ServerProbe {
         _ method: STUNMessage.Method, _ server: ICEServer, _ challenge: STUNMessage?, lifetime: UInt8?
     ) -> STUNMessage {
         var request = STUNMessage(request: method, transaction: randomBytes(12))
-        // UDP. RFC 8656 section 18.7.
+        // The protocol number of UDP (RFC 8656 section 18.7).
         if method == .allocate { request[.requestedTransport] = [17, 0, 0, 0] }
         if let lifetime { request[.lifetime] = [0, 0, 0, lifetime] }
         if let challenge {
@@ -183,7 +183,7 @@ public enum ServerProbe {
     }
 }
 
-/// Requests and their answers on one channel.
+/// Sends STUN requests on one channel and matches their responses.
 private final class STUNExchange: ChannelInboundHandler, @unchecked Sendable {
     // SAFETY: touched on the channel's event loop only.
     typealias InboundIn = ByteBuffer
@@ -197,7 +197,8 @@ private final class STUNExchange: ChannelInboundHandler, @unchecked Sendable {
 
     init(isStream: Bool) { self.isStream = isStream }
 
-    /// Over UDP asked again after 0.5 s, and after 1 s more. RFC 8489 section 6.2.1.
+    /// Sends a request. Over UDP it is retransmitted 0.5 s and 1.5 s after the first transmission (RFC 8489 section
+    /// 6.2.1).
     func ask(_ message: STUNMessage, _ channel: any Channel, key: [UInt8]? = nil) async throws -> STUNMessage {
         let bytes = message.encoded(key: key)
         let transaction = message.transaction
@@ -240,7 +241,7 @@ private final class STUNExchange: ChannelInboundHandler, @unchecked Sendable {
 
     func channelInactive(context: ChannelHandlerContext) { end(Closed()) }
 
-    /// The first reason counts.
+    /// Fails the request. Only the first reason is kept.
     private func end(_ error: any Error) {
         if failure == nil { failure = error }
         waiting?.answer.fail(error)
@@ -248,7 +249,7 @@ private final class STUNExchange: ChannelInboundHandler, @unchecked Sendable {
     }
 }
 
-/// Between datagrams with an address and bytes.
+/// Converts between addressed datagrams and bytes.
 private final class Envelopes: ChannelDuplexHandler, Sendable {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
     typealias InboundOut = ByteBuffer

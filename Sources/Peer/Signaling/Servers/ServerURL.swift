@@ -1,4 +1,4 @@
-/// Where a STUN or TURN server is. RFC 7064 section 3.1, RFC 7065 section 3.1.
+/// The URL of a STUN or TURN server (RFC 7064 section 3.1, RFC 7065 section 3.1).
 public struct ServerURL: Hashable, Sendable, CustomStringConvertible {
     public enum Kind: Sendable { case stun, turn }
     public enum Transport: Sendable { case udp, tcp, tls }
@@ -9,7 +9,7 @@ public struct ServerURL: Hashable, Sendable, CustomStringConvertible {
     public let port: UInt16
     public let transport: Transport
 
-    /// Reads `stun:HOST[:PORT]`, `turn:HOST[:PORT][?transport=udp|tcp]` or `turns:HOST[:PORT]`.
+    /// Parses `stun:HOST[:PORT]`, `turn:HOST[:PORT][?transport=udp|tcp]` or `turns:HOST[:PORT]`.
     public init(_ text: String) throws(ServerURLError) {
         guard text.utf8.count <= 512, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { throw .malformed }
         guard let colon = text.firstIndex(of: ":") else { throw .malformed }
@@ -55,12 +55,12 @@ public struct ServerURL: Hashable, Sendable, CustomStringConvertible {
         }
         guard !host.isEmpty, host.utf8.count <= 253, isPlausible else { throw .malformed }
         guard let port else { return (String(host), standardPort) }
-        // A port with a sign is none, though `UInt16` reads it.
+        // A leading plus sign is not allowed in a port, although `UInt16` accepts it.
         guard !port.hasPrefix("+"), let number = UInt16(port), number > 0 else { throw .malformed }
         return (String(host), number)
     }
 
-    /// As others read it; with the port, without credentials.
+    /// The URL with port and transport, without credentials.
     public var text: String {
         let place = (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
         switch (kind, transport) {
@@ -76,7 +76,7 @@ public struct ServerURL: Hashable, Sendable, CustomStringConvertible {
 
 public enum ServerURLError: Error, Sendable, CustomStringConvertible {
     case malformed
-    /// STUN over TCP, TLS or DTLS, TURN over DTLS.
+    /// STUN over TCP, TLS or DTLS, or TURN over DTLS.
     case unsupported
 
     public var description: String {

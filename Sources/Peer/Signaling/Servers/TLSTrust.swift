@@ -2,7 +2,8 @@ import Glibc
 import NIOCore
 import NIOSSL
 
-/// Whom a TLS client of ours trusts.
+/// TLS settings of clients of STUN and TURN servers. They trust the system's roots, or those in the file that
+/// SSL_CERT_FILE names.
 enum TLSTrust {
     static func clientContext() throws -> NIOSSLContext {
         var tls = TLSConfiguration.makeClientConfiguration()
@@ -13,7 +14,7 @@ enum TLSTrust {
         return try NIOSSLContext(configuration: tls)
     }
 
-    /// What to ask for in TLS; nil for an address, also one with a zone.
+    /// The server name for SNI; nil for an address, also one with a zone.
     static func serverName(_ host: String) -> String? {
         host.contains(":") || (try? SocketAddress(ipAddress: host, port: 1)) != nil ? nil : host
     }

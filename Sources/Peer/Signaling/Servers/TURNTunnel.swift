@@ -3,16 +3,16 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A port on this machine's loopback whose connections go on to a TURN server over TCP, with or without TLS; libnice speaks
-/// plain TCP to it.
+/// Forwards connections from a loopback port to a TURN server over TCP, with or without TLS. libnice connects to the
+/// loopback port with plain TCP.
 ///
-/// For two reasons: what libnice calls TURN over TLS is not TLS; and it must not see a redirection to another server
-/// (RFC 8489 section 14.15) over TCP, after which it would use a socket that could not be opened. Whoever else on this machine
-/// connects reaches that server, and nothing but it.
+/// It exists for two reasons. First, libnice's "TURN over TLS" is not TLS. Second, libnice must not receive a
+/// redirection (300, RFC 8489 section 14.15) over TCP: it would then use a socket that could not be opened. Other users
+/// of this machine who connect to the port reach that TURN server and nothing else.
 public final class TURNTunnel: Sendable {
     static let connectionLimit = 64
 
-    /// Of 127.0.0.1 and, where there is IPv6, of ::1.
+    /// The port at 127.0.0.1; `port6` is the one at ::1, where there is IPv6.
     public let port: UInt16
     public let port6: UInt16?
     private let group: MultiThreadedEventLoopGroup
@@ -25,10 +25,11 @@ public final class TURNTunnel: Sendable {
         port6 = listeners.dropFirst().first?.localAddress?.port.map { UInt16($0) }
     }
 
-    /// Certificates are checked against the system's roots, or those in the file that SSL_CERT_FILE names.
+    /// Opens a tunnel. Certificates are checked against the system's roots, or those in the file that SSL_CERT_FILE
+    /// names.
     /// - Parameters:
-    ///   - url: over TCP or TLS; the certificate has to have its host's name.
-    ///   - address: numeric, of that host.
+    ///   - url: over TCP or TLS; the certificate has to name its host.
+    ///   - address: the numeric address of that host.
     public static func open(to url: ServerURL, address: String) async throws -> TURNTunnel {
         let context = url.transport == .tls ? try TLSTrust.clientContext() : nil
         let remote = try SocketAddress(ipAddress: address, port: Int(url.port))
@@ -70,14 +71,14 @@ public final class TURNTunnel: Sendable {
         }
     }
 
-    /// Closes every connection. Twice is fine.
+    /// Closes every connection. May be called more than once.
     public func close() async {
         for listener in listeners { listener.close(promise: nil) }
         try? await group.shutdownGracefully()
     }
 }
 
-/// Counts the connections of a tunnel; on its event loop.
+/// Limits the connections of a tunnel. Confined to its event loop.
 private final class ConnectionRoom: @unchecked Sendable {
     // SAFETY: touched on the tunnel's only event loop.
     private var left: Int
@@ -91,7 +92,8 @@ private final class ConnectionRoom: @unchecked Sendable {
     }
 }
 
-/// Lets whole messages of a TURN server through (RFC 8656 section 12.5, RFC 8489 section 6.2.2), but no redirection.
+/// Splits the TCP stream of a TURN server into messages (RFC 8656 section 12.5, RFC 8489 section 6.2.2), and drops
+/// redirections.
 private final class TURNFrames: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -117,7 +119,8 @@ private final class TURNFrames: ChannelInboundHandler {
     }
 }
 
-/// One end of two connections that hand each other what they read; who cannot write stops the other from reading.
+/// Half of a pair of handlers that forward bytes between two connections. While one connection cannot be written, the
+/// other is not read.
 private final class Glue: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
