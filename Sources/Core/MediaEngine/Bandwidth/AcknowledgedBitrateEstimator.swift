@@ -1,6 +1,8 @@
 import MediaCore
 
-/// How much arrives at the other side: a sliding window of buckets of 50 ms of its clock, half a second together.
+/// Measures the acknowledged bitrate: the bytes that arrived at the receiver over a sliding window of half a second (10
+/// buckets of 50 ms on the receiver's clock). Takes the place of libwebrtc's `acknowledged_bitrate_estimator.cc`; there
+/// is no Bayesian smoothing.
 struct AcknowledgedBitrateEstimator {
     private static let bucket: Int64 = 50_000_000
     private static let count = 10
@@ -27,12 +29,13 @@ struct AcknowledgedBitrateEstimator {
         buckets[slot(index)] &+= bytes
     }
 
-    /// Over the last half second that anything arrived in, or what there is of it; nil under 100 ms.
+    /// The rate over the last half second in which anything arrived, or over the shorter time covered so far; nil while
+    /// that is less than three buckets.
     var rate: Bitrate? {
         guard let newest else { return nil }
         let span = min(newest &- oldest &+ 1, Int64(Self.count))
         guard span >= 3 else { return nil }
-        // The newest bucket is still being filled: it counts for half its time.
+        // The newest bucket is still filling, so it counts for half of its time.
         let seconds = (Double(span) - 0.5) * 0.05
         let bytes = buckets.reduce(0, &+)
         return Bitrate(bitsPerSecond: Int(Double(bytes) * 8 / seconds))

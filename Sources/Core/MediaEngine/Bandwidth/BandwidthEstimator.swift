@@ -1,27 +1,36 @@
 import MediaCore
 
-/// Decides how much may be sent, out of transport-wide feedback and receiver reports: Google Congestion Control with what a
-/// screen needs, which sends little most of the time.
+/// Estimates the bandwidth for one sender from transport-wide feedback, or from receiver reports and REMB.
 ///
-/// The last rate that a burst or a probe has confirmed stays as a floor (half-life 60 s) unless a queue lasts for longer than a
-/// round trip or losses pass 10 %.
+/// Adapts Google Congestion Control (draft-ietf-rmcat-gcc-02, sections 5 and 6) to a screen, which is
+/// application-limited most of the time:
+/// - The last rate that a packet train or a probe confirmed stays as a floor (half-life 60 s). Overuse for longer than
+///   a round trip + 100 ms or losses over 10 % remove it.
+/// - Growth near the capacity is additive with the same slope for all flows, and the tolerated queue is counted in
+///   packets of the flow, so that competing flows converge to equal rates.
+/// - Next to a loss-based flow (`CompetingFlowDetector`) the rate follows AIMD as TCP's does instead of the delay.
 struct BandwidthEstimator {
     private let minimum: Bitrate
     private let maximum: Bitrate
-    /// What the path may be believed to carry: more than is ever asked of it, so that one large frame leaves quickly.
+    /// Upper bound of the delay-based rate: five times the maximum bitrate, so that one large frame leaves quickly.
     private let ceiling: Bitrate
     private let start: MediaInstant
-    /// Bits a second that each second adds near the path's capacity: the same for all, so that flows become alike.
+    /// Additive increase near the capacity, in bits/s per second. It is the same for all flows, so that their rates
+    /// converge.
     private static let slope = 60_000.0
-    /// Of a second, at most.
+    /// Largest multiplicative decrease of `ease`, as a share of the rate per second.
     private static let easing = 0.4
+    /// The standing queue that a flow may cause, in packets of 1,200 bytes of its own.
     private static let ownQueuePackets = 4.0
-    /// A screen that rests sends less than this share of what it could.
+    /// The sender is application-limited while it sends less than this share of the estimate.
     private static let restingShare = 0.65
-    /// Less than this is no queue, but chance.
+    /// Shorter queue delays are measurement noise.
     private static let leastQueue = MediaDuration.milliseconds(8)
+    /// How long no queue may have been seen before a packet train may raise the rate.
     private static let freeAfterQueue = MediaDuration.seconds(2)
+    /// How long after a decrease a packet train may raise the rate again.
     private static let freeAfterDecrease = MediaDuration.seconds(8)
+    /// After so long with a standing queue `drain` sends less for a second.
     private static let longestWithoutEmpty = MediaDuration.seconds(15)
     private var trend = TrendlineEstimator()
     private var queue = QueueDelayEstimator()
@@ -29,34 +38,34 @@ struct BandwidthEstimator {
     private var bursts = PacketTrainEstimator()
     private(set) var loss = LossBasedEstimator()
     private var competingFlow = CompetingFlowDetector()
-    /// What delay allowed when rivals were last there.
+    /// The delay-based rate when a competing flow was last active.
     private var competingRate: (rate: Bitrate, at: MediaInstant)?
     private var lastWay: MediaDuration?
     private var lastPicture: MediaInstant?
     private var hasLosses = false
-    /// When a queue was last seen.
+    /// When a queue over `leastQueue` was last seen.
     private var lastQueue: MediaInstant?
     private var lastEmpty: MediaInstant?
     private var drainUntil: MediaInstant?
-    /// What delay allows.
+    /// The delay-based rate.
     private var delayRate: Bitrate
     private var floor: Bitrate
     private var floorSince: MediaInstant
-    /// What arrived when the path was last full.
+    /// The acknowledged bitrate when the path was last saturated.
     private var capacity: Bitrate?
     private var overuseSince: MediaInstant?
     private var lastDecrease: MediaInstant?
     private var lastUpdate: MediaInstant?
-    /// What the other side says itself, as long as it goes on saying so.
+    /// The limit that the receiver signals by REMB, while it keeps signalling.
     private var receiver = ReceiverBandwidthLimit()
-    /// What the media may take.
+    /// The bandwidth estimate for all media of the session: `pathRate`, at most the maximum bitrate.
     private(set) var estimate: Bitrate
-    /// What the path carries; not cut to the media's maximum.
+    /// The bandwidth estimate of the path, not limited to the maximum bitrate.
     private(set) var pathRate: Bitrate
-    /// Too little is sent to need more.
+    /// The sender uses less than `restingShare` of the estimate.
     private(set) var isApplicationLimited = true
     private(set) var hasFeedback = false
-    /// What the last two bursts showed.
+    /// The rates of the last two packet trains.
     private var recent: (Bitrate, Bitrate)
 
     init(start: Bitrate, minimum: Bitrate, maximum: Bitrate, now: MediaInstant) {
@@ -72,21 +81,23 @@ struct BandwidthEstimator {
         recent = (start, start)
     }
 
-    /// How long packets wait in the path's queues.
+    /// The standing queue delay of the path.
     var queueDelay: MediaDuration { queue.standing }
     var acknowledgedRate: Bitrate? { acknowledged.rate }
 
-    /// Between this and the maximum lies nothing that is worth a probe.
+    /// The estimate is within 5 % of the maximum bitrate, so a probe would gain nothing.
     var isAtMaximum: Bool { estimate.bitsPerSecond >= maximum.bitsPerSecond / 100 * 95 }
 
     var isLimitedByLoss: Bool { loss.rate.map { $0 <= delayRate } ?? false }
 
     // MARK: Transport-wide feedback
 
-    /// One packet arrived, in the order of sending; `arrival` is on the other side's clock.
+    /// Takes in one received packet, in the order of sending.
+    /// - Parameter arrival: on the receiver's clock; any epoch.
     mutating func noteArrival(bytes: Int, sent: MediaInstant, arrival: MediaInstant, isSound: Bool, now: MediaInstant) {
         noteClock(sent, arrival)
-        // Sound between two frames waits behind the first for a moment: that is no trend. Alone it is what there is to go by.
+        // Audio packets that queue behind a burst of video would look like a delay trend. They are used only while no
+        // video was sent for 2 s.
         if isSound {
             if lastPicture.map({ sent - $0 > .seconds(2) }) ?? true { trend.note(sent: sent, arrival: arrival) }
         } else {
@@ -98,7 +109,8 @@ struct BandwidthEstimator {
         if let result = bursts.note(bytes: bytes, sent: sent, arrival: arrival) { confirm(result, now) }
     }
 
-    /// The other side's clock was set, or the path stood still for a second: what was learnt of the way's time is worth nothing.
+    /// Resets the delay estimators after a step of more than 1 s in the one-way delay: the receiver's clock was set, or
+    /// the path stalled.
     private mutating func noteClock(_ sent: MediaInstant, _ arrival: MediaInstant) {
         let way = arrival - sent
         defer { lastWay = way }
@@ -111,16 +123,17 @@ struct BandwidthEstimator {
         overuseSince = nil
     }
 
-    /// Packets of which feedback was lost; they are taken to have arrived.
+    /// Counts packets whose feedback was lost as received.
     mutating func noteUnreported(bytes: Int, arrival: MediaInstant) { acknowledged.note(bytes: bytes, at: arrival) }
 
+    /// Takes in how many packets a feedback message reported as lost and as received.
     mutating func noteFates(lost: Int, received: Int) {
         loss.note(lost: lost, received: received)
         if lost > 0 { hasLosses = true }
     }
 
-    /// One feedback packet has been taken in.
-    /// - Parameter sending: how much left in the last second.
+    /// Updates the estimate after all packets of one feedback message were taken in.
+    /// - Parameter sending: the bitrate sent over the last second.
     mutating func finishFeedback(now: MediaInstant, roundTrip: MediaDuration, sending: Bitrate) {
         hasFeedback = true
         queue.finishBatch()
@@ -135,7 +148,8 @@ struct BandwidthEstimator {
         drain(now)
         if competingFlow.isActive {
             if let before = competingRate, now - before.at < .seconds(10), before.at != lastUpdateBefore {
-                // Giving way was a trial, and in vain.
+                // The last decrease was a trial whether the competing flow yields too. It did not, so the former rate
+                // returns, less 10 %.
                 delayRate = max(delayRate, Bitrate(bitsPerSecond: before.rate.bitsPerSecond / 10 &* 9))
             }
             competingRate = (delayRate, now)
@@ -157,10 +171,11 @@ struct BandwidthEstimator {
         settle(now, roundTrip)
     }
 
-    // MARK: Peers without it
+    // MARK: Receiver reports and REMB
 
-    /// A receiver report came, about once a second: losses, and how much longer the round trip is than it need be.
-    /// - Parameter sample: this report's round trip, if it had one.
+    /// Updates the estimate from a receiver report (about one a second), for peers without transport-wide feedback. It
+    /// uses the fraction lost, and the round trip time above its minimum as queue delay.
+    /// - Parameter sample: the round trip time measured by this report; nil if it had no LSR.
     mutating func noteReport(
         fraction: Double, packets: Int, sample: MediaDuration?, now: MediaInstant, roundTrip: MediaDuration,
         sending: Bitrate
@@ -185,7 +200,7 @@ struct BandwidthEstimator {
         settle(now, roundTrip)
     }
 
-    /// REMB.
+    /// Takes in the receiver's own estimate (REMB, draft-alvestrand-rmcat-remb-03).
     mutating func noteReported(_ bitrate: Bitrate, now: MediaInstant, roundTrip: MediaDuration, sending: Bitrate) {
         let isUsed = Double(sending.bitsPerSecond) >= Self.restingShare * Double(estimate.bitsPerSecond)
         receiver.note(
@@ -195,31 +210,33 @@ struct BandwidthEstimator {
         settle(now, roundTrip)
     }
 
-    // MARK: The parts
+    // MARK: Parts of an update
 
-    /// News came in.
-    /// - Returns: for how long that lasted, a second at most.
+    /// Begins an update and decides whether the sender is application-limited.
+    /// - Returns: the time since the last update, at most 1 s.
     private mutating func begin(_ now: MediaInstant, _ sending: Bitrate) -> MediaDuration {
         defer { lastUpdate = now }
         receiver.note(sending: sending, now: now)
-        // A screen rests most of the time: what it does not use says nothing about what it could.
+        // The rate that a still screen does not use says nothing about the capacity.
         isApplicationLimited =
             Double(sending.bitsPerSecond) < Self.restingShare * Double(estimate.bitsPerSecond)
         return lastUpdate.map { min(now - $0, .seconds(1)) } ?? .zero
     }
 
+    /// Takes in the result of a packet train: raises the rate if the path has no queue.
     private mutating func confirm(_ result: PacketTrainEstimator.Result, _ now: MediaInstant) {
         if result.isSaturated { capacity = capacity.map { mix($0, result.rate, 0.3) } ?? result.rate }
-        // Chance flatters once, seldom three times: after the first second the least of three counts.
+        // A single train may overestimate. After the first second the least of the last three counts.
         let isEarly = now - start < .seconds(1)
         let rate = isEarly ? result.rate : min(result.rate, recent.0, recent.1)
         recent = (recent.1, result.rate)
-        // Seen again: what was once confirmed does not fade.
+        // The floor was confirmed again, so its half-life begins anew.
         if isApplicationLimited, rate >= floor { floorSince = now }
         guard rate > delayRate, overuseSince == nil, !competingFlow.isActive else { return }
-        // A burst shows what the path carries, not what of it is free. It is free as long as no queue is seen.
+        // A packet train shows the capacity, not the available bandwidth. The two are taken as equal while no queue is
+        // seen.
         guard isEarly ? queue.standing < .milliseconds(50) : isFree(now) else { return }
-        // One burst may flatter: at most twice as much at a time, and three times in the first second.
+        // One train raises the rate at most by a factor of 2; by 3 in the first second.
         let factor = lastDecrease == nil && isEarly ? 3 : 2
         delayRate = min(
             Bitrate(bitsPerSecond: min(rate.bitsPerSecond, delayRate.bitsPerSecond &* factor)), ceiling)
@@ -227,19 +244,23 @@ struct BandwidthEstimator {
         floorSince = now
     }
 
-    /// No queue was seen for a while.
+    /// No queue was seen for `freeAfterQueue`, and the last decrease is `freeAfterDecrease` ago.
     private func isFree(_ now: MediaInstant) -> Bool {
         (lastQueue.map { now - $0 >= Self.freeAfterQueue } ?? true)
             && (lastDecrease.map { now - $0 >= Self.freeAfterDecrease } ?? true)
     }
 
-    /// The queue that a flow of our rate may keep: some packets of its own. Who sends more than others meets it sooner, which is what
-    /// makes flows alike.
+    /// The standing queue that is tolerated: `leastQueue` and four packets at the present rate. A flow that sends at a
+    /// higher rate reaches it with a shorter delay, so it decreases first; that makes the rates of competing flows
+    /// converge.
     private var allowedQueue: MediaDuration {
         let own = Self.ownQueuePackets * 9_600 / Double(max(delayRate.bitsPerSecond, 1))
         return Self.leastQueue + .microseconds(Int(min(own, 0.05) * 1e6))
     }
 
+    /// Multiplicative decrease on overuse (draft-ietf-rmcat-gcc-02 section 5.5): to 0.85 x the acknowledged bitrate, or
+    /// 0.7 x if the queue exceeds 100 ms; at most once per round trip + 100 ms or per 400 ms, whichever is shorter. An
+    /// application-limited sender keeps the floor until overuse has lasted for a round trip + 100 ms.
     private mutating func decrease(_ now: MediaInstant, _ roundTrip: MediaDuration) {
         let since = overuseSince ?? now
         overuseSince = since
@@ -248,11 +269,10 @@ struct BandwidthEstimator {
         let lasts = now - since > roundTrip + .milliseconds(100)
         var arriving = acknowledged.rate ?? delayRate
         if isApplicationLimited, let capacity { arriving = max(arriving, min(capacity, delayRate)) }
-        // A long queue has to go quickly.
         let share = queue.standing > .milliseconds(100) ? 0.7 : 0.85
         var target = Bitrate(bitsPerSecond: Int(share * Double(arriving.bitsPerSecond)))
         if isApplicationLimited, !lasts { target = max(target, currentFloor(now)) }
-        // Enough to drain any queue that is ours.
+        // 0.6 x what got through at the beginning of the queue is enough to drain any queue of our own.
         if let passing = competingFlow.passing {
             target = max(target, Bitrate(bitsPerSecond: passing.bitsPerSecond / 10 &* 6))
         }
@@ -263,6 +283,8 @@ struct BandwidthEstimator {
         lastDecrease = now
     }
 
+    /// Increase (draft-ietf-rmcat-gcc-02 section 5.5): by `slope` within 20 % of the capacity, else by 8 % a second if
+    /// that is more. The rate grows to at most 1.5 x the acknowledged bitrate + 10 kbit/s.
     private mutating func increase(_ elapsed: MediaDuration, _ roundTrip: MediaDuration) {
         let current = Double(delayRate.bitsPerSecond)
         var slope = min(Self.slope, 0.25 * current)
@@ -275,15 +297,15 @@ struct BandwidthEstimator {
         delayRate = min(Bitrate(bitsPerSecond: Int(grown)), ceiling)
     }
 
-    /// More of a queue than is ours to keep, but no sign of worse: a little less.
+    /// Reduces the rate a little while the standing queue exceeds the tolerated one without overuse.
     private mutating func ease(_ elapsed: MediaDuration, _ allowed: MediaDuration) {
         let excess = min((queue.standing - allowed).inSeconds / allowed.inSeconds, 1)
         let eased = Double(delayRate.bitsPerSecond) * (1 - Self.easing * excess * elapsed.inSeconds)
         delayRate = max(Bitrate(bitsPerSecond: Int(eased)), minimum)
     }
 
-    /// A queue that never empties is in time taken for the way itself, and whoever comes later takes it so from the beginning: for a
-    /// moment we send less, until it is empty.
+    /// Sends at 0.7 x the estimate for a second after 15 s with a standing queue. A queue that never empties would in
+    /// time be taken for the propagation delay, and a flow that joins later would take it so from the beginning.
     private mutating func drain(_ now: MediaInstant) {
         if queue.standing < Self.leastQueue || isApplicationLimited || competingFlow.isActive {
             lastEmpty = now
@@ -298,7 +320,8 @@ struct BandwidthEstimator {
         if lastEmpty == nil { lastEmpty = now }
     }
 
-    /// Among rivals: as TCP does.
+    /// AIMD next to a loss-based flow, as TCP Reno: one packet more per round trip, and 20 % less after a loss, at most
+    /// once per 1.5 round trips.
     private mutating func contend(_ now: MediaInstant, _ elapsed: MediaDuration, _ roundTrip: MediaDuration) {
         let round = max(roundTrip.inSeconds, 0.05)
         if hasLosses, lastDecrease.map({ (now - $0).inSeconds >= 1.5 * round }) ?? true {
@@ -311,6 +334,7 @@ struct BandwidthEstimator {
         }
     }
 
+    /// Combines the delay-based rate, the loss-based rate and REMB into the estimate.
     private mutating func settle(_ now: MediaInstant, _ roundTrip: MediaDuration) {
         let hasQueue = queue.standing > .milliseconds(30)
         let verdict = loss.update(
@@ -322,7 +346,7 @@ struct BandwidthEstimator {
         } else if let rate = loss.rate, verdict == .low, rate < currentFloor(now) {
             loss.raise(to: currentFloor(now))
         }
-        // Among rivals losses have been answered already.
+        // Next to a loss-based flow `contend` has answered the losses already.
         if competingFlow.isActive { loss.raise(to: delayRate) }
         var rate = min(delayRate, loss.rate ?? ceiling)
         if drainUntil != nil { rate = Bitrate(bitsPerSecond: rate.bitsPerSecond / 10 &* 7) }
@@ -331,8 +355,8 @@ struct BandwidthEstimator {
         estimate = min(pathRate, maximum)
     }
 
+    /// The floor after decay, with a half-life of 60 s.
     private func currentFloor(_ now: MediaInstant) -> Bitrate {
-        // Half-life 60 s, in steps of a second.
         let halves = min(max((now - floorSince).inSeconds, 0) / 60, 30)
         var value = Double(floor.bitsPerSecond)
         var whole = Int(halves)
@@ -344,6 +368,7 @@ struct BandwidthEstimator {
         return max(Bitrate(bitsPerSecond: Int(value)), minimum)
     }
 
+    /// Weighted mean; `share` is the weight of `new`.
     private func mix(_ old: Bitrate, _ new: Bitrate, _ share: Double) -> Bitrate {
         Bitrate(bitsPerSecond: Int(Double(old.bitsPerSecond) * (1 - share) + Double(new.bitsPerSecond) * share))
     }

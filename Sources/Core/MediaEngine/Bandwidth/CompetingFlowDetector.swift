@@ -1,21 +1,25 @@
 import MediaCore
 
-/// Tells a queue of our own making from one that others keep full whatever we do, as a long TCP download does.
+/// Detects that a competing loss-based flow (TCP) fills the queue. It serves the purpose of the TCP-competitive mode of
+/// Copa (Arun and Balakrishnan, NSDI 2018) with a criterion of its own.
 ///
-/// A queue of our own drains when we send less than what gets through. If by what was sent less it should have drained three times over and is
-/// still there, and things are lost for want of room, giving way is useless: from then on we take our share as TCP does, a little more for each round trip and a
-/// quarter less when something is lost, until the queue has been empty for a while.
+/// A queue that only we cause drains when we send less than gets through. The detector sums up by how much we sent
+/// less. It becomes active if the queue should have drained three times over but stands, and if packets were lost or
+/// the queue exceeds 400 ms. `BandwidthEstimator` then uses AIMD in place of the delay, until the queue was empty for 2
+/// s.
 struct CompetingFlowDetector {
-    /// Shorter ones are not worth a quarrel.
+    /// Queues shorter than this are ignored.
     private static let least = MediaDuration.milliseconds(60)
     private static let empty = MediaDuration.milliseconds(20)
     private static let settling = MediaDuration.milliseconds(600)
     private static let quiet = MediaDuration.seconds(2)
-    /// As long as this nobody makes a queue wait without losing anything.
+    /// A queue this long counts as caused by a competing flow even without losses.
     private static let endless = MediaDuration.milliseconds(400)
-    /// So often it is tried anew whether giving way helps, as the rivals may be like us; at moments that all senders of a host share.
+    /// Once per interval the detector becomes inactive, to test whether the other flow yields, as another delay-based
+    /// flow does. Intervals begin at multiples of 5 s of the clock, so that all senders of a host test at the same
+    /// time.
     private static let trial: Int64 = 5_000_000_000
-    /// Each trial in vain doubles the time to the next, up to sixteen times.
+    /// Doubles after each trial in vain, up to 16 times the interval.
     private var trialLength = trial
 
     private(set) var isActive = false
@@ -24,17 +28,18 @@ struct CompetingFlowDetector {
     private var deepest = MediaDuration.zero
     private var hasLost = false
     private var activeSince = MediaInstant(nanoseconds: 0)
-    /// Seconds of queue that should be gone by now.
+    /// By how many seconds of queue we have sent less than got through since the queue began.
     private var drained = 0.0
-    /// What got through at the beginning of this queue; nil until that is known.
+    /// The acknowledged bitrate when this queue began; nil until it has stood for 600 ms.
     private(set) var passing: Bitrate?
 
+    /// Takes in the state after one feedback message.
     /// - Parameters:
-    ///   - queue: that stands.
-    ///   - sending: at present.
-    ///   - arriving: at present, on the other side.
-    ///   - isAtMinimum: less cannot be sent.
-    ///   - hasLosses: something was lost since this was last called.
+    ///   - queue: the standing queue delay.
+    ///   - sending: the bitrate sent over the last second.
+    ///   - arriving: the acknowledged bitrate.
+    ///   - isAtMinimum: the rate cannot be reduced any further.
+    ///   - hasLosses: packets were lost since the last call.
     mutating func update(
         now: MediaInstant, elapsed: MediaDuration, queue: MediaDuration, sending: Bitrate, arriving: Bitrate,
         hasLosses: Bool, isAtMinimum: Bool
@@ -47,7 +52,7 @@ struct CompetingFlowDetector {
         if hasLosses { hasLost = true }
         guard now - begin >= Self.settling else { return }
         guard let passing, Double(arriving.bitsPerSecond) > 0.8 * Double(sending.bitsPerSecond) else {
-            // Less gets through than is sent: the path is what has become narrow.
+            // Less gets through than is sent: the bottleneck itself has become slower.
             passing = arriving
             drained = 0
             return

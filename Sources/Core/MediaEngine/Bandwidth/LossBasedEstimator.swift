@@ -1,23 +1,28 @@
 import MediaCore
 
-/// The rate that losses allow: up 8 % a second under 2 %, down by half the loss over 10 %, at most once in 300 ms + RTT.
+/// The loss-based part of Google Congestion Control (draft-ietf-rmcat-gcc-02 section 6): the rate grows by 8 % a second
+/// below 2 % of loss, and falls by half of the loss share over 10 %, at most once per 300 ms + round trip.
+///
+/// Differs in that losses which do not go away when less is sent (`inherent`) no longer count, and in that a decrease
+/// stops at the acknowledged bitrate while no queue builds up.
 struct LossBasedEstimator {
+    /// The loss-based limit; nil for none.
     private(set) var rate: Bitrate?
-    /// Of the last period that had enough packets: 0...1.
+    /// The loss share of the last period with enough packets, 0...1.
     private(set) var fraction = 0.0
     private var lost = 0
     private var total = 0
     private var periodStart: MediaInstant?
     private var lastDecrease: MediaInstant?
-    /// What is lost whatever is sent, as on bad radio links: 0...0.4.
+    /// The loss share that does not depend on the rate, as on poor radio links, 0...0.4.
     private(set) var inherent = 0.0
     private var average = 0.0
-    /// Decreases in a row, and the loss and the rate that they began with.
+    /// The number of consecutive decreases, and the loss share and rate before the first of them.
     private var decreases = 0
     private var firstShare = 0.0
     private var firstRate = Bitrate(bitsPerSecond: 0)
 
-    /// One window's verdict.
+    /// What one period showed: too few packets, less than 2 % of loss, between, or more than 10 %.
     enum Verdict { case none, low, middle, high }
 
     mutating func note(lost: Int, received: Int) {
@@ -25,12 +30,13 @@ struct LossBasedEstimator {
         total = max(0, total &+ lost &+ received)
     }
 
+    /// Updates the limit at the end of a period: 200 ms and 50 packets, or 1 s and 20 packets.
     /// - Parameters:
     ///   - current: the estimate that a decrease starts from.
-    ///   - least: what a decrease stops at: while no queue builds up, what arrives is carried for certain.
-    ///   - isOurs: false if too little was sent to have caused the losses; only very many count then.
-    ///   - isAnswered: a queue that ran over was seen, and less is sent already.
-    ///   - hasQueue: packets wait on their way, so losses are for want of room.
+    ///   - least: the lower bound of a decrease, the acknowledged bitrate while no queue builds up; nil for none.
+    ///   - isOurs: false if too little was sent to have caused the losses; then only a loss of more than 25 % counts.
+    ///   - hasQueue: packets queue on the path, so the losses are due to congestion.
+    ///   - isAnswered: the delay-based rate has been reduced within the last second already.
     mutating func update(
         now: MediaInstant, roundTrip: MediaDuration, current: Bitrate, maximum: Bitrate, least: Bitrate?, isOurs: Bool,
         hasQueue: Bool, isAnswered: Bool
@@ -38,7 +44,7 @@ struct LossBasedEstimator {
         let start = periodStart ?? now
         periodStart = start
         let elapsed = now - start
-        // A single packet lost out of three is no 33 %.
+        // One lost packet of three is not a loss of 33 %.
         guard total >= 50 && elapsed >= .milliseconds(200) || total >= 20 && elapsed >= .seconds(1) else {
             if elapsed > .seconds(5) { restart(now) }
             return .none
@@ -57,11 +63,11 @@ struct LossBasedEstimator {
             }
             return .low
         }
-        // A run of losses is no want of room if little was sent before it, too.
+        // An application-limited sender takes a burst of losses as congestion only if the average is high, too.
         guard isOurs ? excess > 0.1 : min(excess, average) > 0.25 else { return .middle }
         if isAnswered { return .high }
         if decreases >= 2, !hasQueue, share > 0.7 * firstShare {
-            // Sending less did not help: it is not ours.
+            // Two decreases left more than 70 % of the loss, so it does not depend on our rate.
             inherent = min(share, 0.4)
             average = inherent
             rate = firstRate
@@ -82,14 +88,14 @@ struct LossBasedEstimator {
         return .high
     }
 
-    /// From a receiver report, for peers without transport-wide feedback.
+    /// Takes in the fraction lost of a receiver report, for peers without transport-wide feedback.
     mutating func noteReport(fraction: Double, packets: Int) {
         let packets = min(max(packets, 0), 10_000)
         let lost = Int((Double(packets) * fraction).rounded())
         note(lost: lost, received: packets &- lost)
     }
 
-    /// Another estimator has confirmed more.
+    /// Raises the limit to a rate that another estimator has confirmed.
     mutating func raise(to confirmed: Bitrate) {
         if let rate, rate < confirmed { self.rate = confirmed }
     }

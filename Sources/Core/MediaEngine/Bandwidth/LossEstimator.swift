@@ -1,14 +1,15 @@
 import MediaCore
 
-/// What share of the packets the path loses, whatever the reason: decides how much is repeated before anybody asks.
+/// Estimates the packet loss of the path, whatever causes it, for redundancy: how many unrequested duplicates of video
+/// packets are sent, and which audio packets RED (RFC 2198) carries again.
 struct LossEstimator {
     private var quick = 0.0
     private var slow = 0.0
 
-    /// 0...1; what was lost lately counts, and what is lost again and again.
+    /// The loss share, 0...1: the larger of a quick average (64 packets) and a slow one (512 packets).
     var share: Double { max(quick, slow) }
 
-    /// How many times a packet is worth repeating unasked.
+    /// How many unrequested duplicates of each video packet are worth sending, 0...3.
     var repetitions: Int {
         switch share {
         case ..<0.012: 0
@@ -18,8 +19,9 @@ struct LossEstimator {
         }
     }
 
-    /// Which packets before it each sound packet is to carry again.
-    /// - Parameter isSpaced: the other side waits for what comes late; else it has to come with the next packets.
+    /// Which earlier audio packets each RED packet carries again.
+    /// - Parameter isSpaced: the receiver's jitter buffer waits for packets that a later one carries (our own
+    ///   receiver). Other receivers need them in the next packets.
     func soundDistances(isSpaced: Bool) -> RedundancyDistances {
         switch share {
         case ..<0.006: .none
@@ -28,18 +30,19 @@ struct LossEstimator {
         }
     }
 
-    /// Behind a lost packet another is lost far more often than else.
+    /// Losses come in bursts: after a lost packet the next one is lost far more often than on average.
     private var isInRuns: Bool { runs > max(2 * slow, 0.3) }
     private var runs = 0.0
     private var wasLost = false
 
-    /// What became of a packet, in the order of sending.
+    /// Takes in the fate of one packet, in the order of sending.
     mutating func note(isLost: Bool) {
         if wasLost { runs += ((isLost ? 1 : 0) - runs) / 16 }
         wasLost = isLost
     }
 
-    /// - Parameter lost: under zero for packets that came after all.
+    /// Takes in the counts of one feedback message or report.
+    /// - Parameter lost: negative for packets that were reported as lost and arrived later.
     mutating func note(lost: Int, received: Int) {
         let total = max(lost &+ received, 0)
         guard total > 0 else { return }
@@ -50,7 +53,7 @@ struct LossEstimator {
     }
 }
 
-/// Which packets before it a sound packet carries again: up to two, counted back from it.
+/// The distances, in packets, of the earlier audio packets that a RED packet (RFC 2198) carries again: up to two.
 struct RedundancyDistances {
     static let none = RedundancyDistances(count: 0, near: 0, far: 0)
     static let last = RedundancyDistances(count: 1, near: 1, far: 0)
@@ -61,10 +64,10 @@ struct RedundancyDistances {
     private let near: Int
     private let far: Int
 
-    /// The nearest first.
+    /// Ascending.
     subscript(index: Int) -> Int { index == 0 ? near : far }
 
-    /// At most so many.
+    /// The first `most` distances.
     func prefix(_ most: Int) -> RedundancyDistances {
         RedundancyDistances(count: max(0, min(count, most)), near: near, far: far)
     }

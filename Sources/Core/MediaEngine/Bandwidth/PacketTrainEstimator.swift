@@ -1,23 +1,25 @@
 import MediaCore
 
-/// Learns the capacity of the path from packets that left close together: how far apart they arrive shows what the narrowest
-/// link carries. Frames that leave as a burst are probes, and so is padding.
+/// Estimates the path's capacity from the dispersion of packet trains, with the rules of libwebrtc's
+/// `probe_bitrate_estimator.cc`. Differs in that every burst of packets is a train: the packets of one frame as well as
+/// a probe.
 struct PacketTrainEstimator {
     struct Result: Equatable {
         var rate: Bitrate
-        /// They arrived more slowly than they left: this is the capacity, not a lower bound of it.
+        /// The packets arrived more slowly than they were sent (below 0.9 x), so the rate is the capacity and not just
+        /// a lower bound.
         var isSaturated: Bool
     }
 
     private static let longestPause = MediaDuration.milliseconds(12)
     private static let longestTrain = MediaDuration.milliseconds(120)
-    /// Shorter ones say more about timers than about the path.
+    /// In seconds. Shorter times are counted as this, as timer granularity distorts them.
     private static let shortest = 0.005
     private static let fewestPackets = 5
     private static let fewestBytes = 4_000
 
     private var packets = 0
-    /// Packets came since the result was taken.
+    /// Packets arrived since the result was last taken.
     private var hasNews = false
     private var bytes = 0
     private var firstBytes = 0
@@ -27,8 +29,8 @@ struct PacketTrainEstimator {
     private var firstArrival = MediaInstant(nanoseconds: 0)
     private var lastArrival = MediaInstant(nanoseconds: 0)
 
-    /// Takes one packet in, in the order of sending.
-    /// - Returns: what the train before it showed, if it ends one.
+    /// Takes in one packet, in the order of sending.
+    /// - Returns: the result of the preceding train, if this packet begins a new one.
     mutating func note(bytes size: Int, sent: MediaInstant, arrival: MediaInstant) -> Result? {
         guard packets > 0, sent >= lastSent, sent - lastSent <= Self.longestPause,
             sent - firstSent <= Self.longestTrain, arrival - lastArrival > .milliseconds(-20)
@@ -53,7 +55,8 @@ struct PacketTrainEstimator {
         return nil
     }
 
-    /// What the train shows so far; nil if it is too short, or if nothing has come since this was asked.
+    /// The result of the train so far; nil if it is shorter than 5 packets or 4,000 bytes, or if nothing has arrived
+    /// since the last call.
     mutating func takeResult() -> Result? {
         guard hasNews, packets >= Self.fewestPackets, bytes >= Self.fewestBytes else { return nil }
         hasNews = false

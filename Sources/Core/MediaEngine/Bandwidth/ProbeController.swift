@@ -1,18 +1,20 @@
 import MediaCore
 
-/// When to send more than there is, so that the rate can be known before it is needed: three and six times the start rate at
-/// the beginning, and twice the estimate now and then while the screen moves but does not fill the path.
+/// Decides when to probe for bandwidth, after libwebrtc's `probe_controller.cc`: with 3 and 6 times the start bitrate
+/// at the beginning, then with twice the estimate every 5 s while video is sent, no queue stands and the estimate is
+/// below the maximum. The second probe is sent only if the first reached twice the start bitrate.
 struct ProbeController {
     private static let length = MediaDuration.milliseconds(15)
     private static let pause = MediaDuration.seconds(5)
 
+    /// The probe that is being sent: its rate, the bytes still to send, and when it ends at the latest.
     private(set) var active: (rate: Bitrate, left: Int, until: MediaInstant)?
     private var nextFactor = 3
     private var nextAt: MediaInstant?
     private var lastRate: Bitrate?
 
     /// Starts a probe if one is due.
-    /// - Parameter isMoving: pictures were sent in the last two seconds.
+    /// - Parameter isMoving: video frames were sent within the last 2 s.
     mutating func update(now: MediaInstant, start: Bitrate, controller: BandwidthEstimator, isMoving: Bool) {
         if let probe = active {
             if probe.left <= 0 || now >= probe.until { active = nil } else { return }

@@ -1,17 +1,19 @@
 import MediaCore
 
-/// How long packets wait in queues on their way: the way's time above the least of the last half minute.
+/// Estimates the standing queue delay of the path: the one-way delay above its minimum over the last 30 s, as LEDBAT
+/// (RFC 6817) does over minutes.
 ///
-/// The clocks of both sides need not agree; how far they drift apart in that time does not matter. A least that is so old is needed
-/// because a queue that others keep full seldom empties, and would otherwise be taken for the way itself.
+/// The clocks of sender and receiver need not agree, and their drift within 30 s is negligible. The window is this long
+/// because a queue that a competing flow keeps full seldom empties; a shorter one would take it for propagation delay.
 struct QueueDelayEstimator {
     private static let period = MediaDuration.seconds(5)
     private static let periods = 6
-    /// Of each period, the newest last.
+    /// The minimum one-way delay of each period of 5 s, oldest first.
     private var leasts = RingBuffer<MediaDuration>(capacity: periods, filler: .zero)
     private var periodStart = MediaInstant(nanoseconds: 0)
     private var leastOfBatch: MediaDuration?
-    /// The least of the last batch of feedback: a queue that stood all the time.
+    /// The queue delay by the minimum of the last feedback message: the part of the queue that never drained in that
+    /// time.
     private(set) var standing = MediaDuration.zero
 
     mutating func note(sent: MediaInstant, arrival: MediaInstant) {

@@ -1,42 +1,45 @@
 import MediaCore
 
-/// What the other side says that its link carries (REMB), as far as it is a limit.
+/// Decides whether the receiver's own estimate (REMB, draft-alvestrand-rmcat-remb-03) is a limit.
 ///
-/// A receiver's estimator begins with what arrives, and grows by some percent a second, never beyond one and a half times of what arrives
-/// (draft-ietf-rmcat-gcc-02 section 5.5). Of a screen that rests it therefore repeats what was sent, and goes on so when much more
-/// arrives. Such an estimate is no limit until it falls while the path shows a queue or losses, or is fully used. libwebrtc's first one is
-/// made of the first packets, mostly audio: far less than what arrives by then, and it grows by 8 % a second (`aimd_rate_control.cc`).
-/// A first estimate below what is sent is therefore a limit only if it does not grow.
+/// A receive-side estimator starts from the bitrate that arrives, and grows by some percent a second up to 1.5 x what
+/// arrives (draft-ietf-rmcat-gcc-02 section 5.5). For an application-limited sender REMB therefore echoes the bitrate
+/// that was sent, and goes on doing so when much more arrives. Such an estimate is no limit until it falls while the
+/// path shows a queue or losses, or while the estimate is fully used.
+///
+/// The first estimate of libwebrtc is computed from the first packets, mostly audio. It is far below what arrives by
+/// then, and grows by 8 % a second (`aimd_rate_control.cc`). A first estimate below the sent bitrate is therefore a
+/// limit only if it does not grow.
 struct ReceiverBandwidthLimit {
-    /// What is said about every second may be missing for so long.
+    /// An estimate expires after so long. REMB is repeated about every second.
     private static let lasts = MediaDuration.seconds(10)
-    /// Beside one and a half times of what arrives.
+    /// Bits/s that an echo may exceed 1.5 x the sent bitrate by.
     private static let echoAllowance = 50_000
     private static let window = MediaDuration.seconds(2)
 
-    /// A first estimate below what is sent counts after so long without growth.
+    /// A first estimate below the sent bitrate becomes a limit after so long without growth.
     private static let growthPatience = MediaDuration.seconds(2)
 
     private enum State {
         case none
-        /// The first estimate, below what is sent.
+        /// The first estimate, below the sent bitrate.
         case low(first: Bitrate, since: MediaInstant)
-        /// It repeats what was sent; the last that was said.
+        /// The estimate echoes the sent bitrate; the last value.
         case echo(Bitrate)
         case limit(Bitrate)
     }
 
     private var state = State.none
     private var until = MediaInstant(nanoseconds: .min)
-    /// The least and the most that left in a second, in this window and the one before.
+    /// The lowest and the highest bitrate sent over a second, in this window of 2 s and in the one before.
     private var sent: ClosedRange<Bitrate>?
     private var sentBefore: ClosedRange<Bitrate>?
     private var windowStart = MediaInstant(nanoseconds: 0)
     private var began: MediaInstant?
 
-    /// Takes note of what left in the last second; about once a second.
+    /// Takes in the bitrate sent over the last second; called about once a second.
     mutating func note(sending: Bitrate, now: MediaInstant) {
-        // The first second is not over: less is counted than was sent.
+        // During the first second the meter counts less than the bitrate.
         if began == nil, sending.bitsPerSecond > 0 { began = now }
         guard let began, now - began >= .seconds(1) else { return }
         if sent == nil || now - windowStart >= Self.window {
@@ -48,10 +51,11 @@ struct ReceiverBandwidthLimit {
         }
     }
 
-    /// Takes an estimate in.
+    /// Takes in an estimate of the receiver.
     /// - Parameters:
-    ///   - sending: what left in the last second.
-    ///   - isUsed: that was as much as the estimate allowed.
+    ///   - said: the estimate.
+    ///   - sending: the bitrate sent over the last second.
+    ///   - isUsed: the sender used what its own estimate allowed.
     ///   - hasTrouble: the path shows a queue or losses.
     mutating func note(_ said: Bitrate, sending: Bitrate, isUsed: Bool, hasTrouble: Bool, now: MediaInstant) {
         note(sending: sending, now: now)
@@ -76,31 +80,32 @@ struct ReceiverBandwidthLimit {
             let hasFallen = said.bitsPerSecond < last.bitsPerSecond / 10 &* 9
             state = hasJumped || hasFallen && isBinding ? .limit(said) : .echo(said)
         case .limit(let limit):
-            // Less than before because less was sent: the former limit stays, for as long as it lasts.
+            // The estimate fell because less was sent. The former limit stays until it expires.
             if isEcho, !isBinding, said < limit { return }
             state = .limit(said)
         }
         until = now + Self.lasts
     }
 
-    /// nil: none is known.
+    /// The limit; nil if there is none.
     func limit(now: MediaInstant) -> Bitrate? {
         guard case .limit(let limit) = state, now < until else { return nil }
         return limit
     }
 
-    /// The least and the most that was sent in a second of the last seconds.
+    /// The lowest and the highest bitrate sent over a second, within the last 2 to 4 seconds.
     private var sentRange: ClosedRange<Bitrate>? {
         guard let sent else { return nil }
         guard let sentBefore else { return sent }
         return min(sent.lowerBound, sentBefore.lowerBound)...max(sent.upperBound, sentBefore.upperBound)
     }
 
+    /// More than 20 % below.
     private func isBelow(_ said: Bitrate, _ sent: Bitrate) -> Bool {
         said.bitsPerSecond < sent.bitsPerSecond / 10 &* 8
     }
 
-    /// It may be made of nothing but what was sent in the last seconds.
+    /// The estimate can be an echo of the bitrate sent over the last seconds.
     private func isLikeSent(_ said: Bitrate) -> Bool {
         guard let range = sentRange, !isBelow(said, range.lowerBound) else { return false }
         return said.bitsPerSecond <= range.upperBound.bitsPerSecond / 2 &* 3 &+ Self.echoAllowance

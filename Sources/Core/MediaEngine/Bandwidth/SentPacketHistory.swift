@@ -1,9 +1,10 @@
 import MediaCore
 import RTPWire
 
-/// What left, by transport-wide sequence number: the other half of transport-wide feedback.
+/// The sent packets by transport-wide sequence number (draft-holmer-rmcat-transport-wide-cc-extensions-01), in which
+/// feedback is looked up; compare libwebrtc's `transport_feedback_adapter.cc`.
 ///
-/// A ring of fixed size; feedback about a packet that has fallen out of it is counted and ignored.
+/// A ring of fixed size. Feedback on a packet that has left the ring is counted and ignored.
 struct SentPacketHistory {
     struct Entry {
         var sequence: Int64 = -1
@@ -11,10 +12,10 @@ struct SentPacketHistory {
         var bytes = 0
         var isAcknowledged = false
         var isLost = false
-        /// Sent while nothing came back: says nothing about the rate.
+        /// Sent during a stall, so its fate says nothing about the rate.
         var isDuringStall = false
         var isSound = false
-        /// It left again with the same number: when it arrived says nothing about the path, and whether it did, nothing about losses.
+        /// Sent twice with the same transport-wide number, so neither its arrival time nor its loss can be attributed.
         var isRepeated = false
     }
 
@@ -23,11 +24,11 @@ struct SentPacketHistory {
     private(set) var nextSequence: Int64
     private(set) var highestAcknowledged: Int64?
     private let first: Int64
-    /// Everything before this has been spoken of or given up.
+    /// Packets below this number have been reported, or their feedback was given up as lost.
     private var reported: Int64 = .min
-    /// The oldest packet that left within the last 10 s. Moves only forwards.
+    /// The oldest packet sent within the last 10 s. Never decreases.
     private var oldestRecent: Int64
-    /// Unwraps the 24 bits of the other side's clock.
+    /// Unwraps the 24-bit reference time of feedback messages.
     private var lastReference: Int64?
 
     init(capacity: Int, first: Int64) {
@@ -39,7 +40,8 @@ struct SentPacketHistory {
         oldestRecent = first
     }
 
-    /// - Returns: the number that the packet is to carry.
+    /// Records a packet that is about to be sent.
+    /// - Returns: the transport-wide sequence number for it.
     mutating func note(
         bytes: Int, now: MediaInstant, isDuringStall: Bool, isSound: Bool = false
     ) -> SequenceNumber {
@@ -50,27 +52,27 @@ struct SentPacketHistory {
         return SequenceNumber(truncating: sequence)
     }
 
-    /// A packet leaves once more as it was.
+    /// Records that a packet is sent again with the same bytes.
     mutating func noteRepeated(_ sequence: Int64) {
         guard sequence >= 0 else { return }
         let index = Int(sequence & mask)
         if entries[index].sequence == sequence { entries[index].isRepeated = true }
     }
 
-    /// When the oldest packet left of those behind the highest that has arrived; nil if there is none.
+    /// The send time of the oldest packet above the highest one acknowledged; nil if there is none.
     var oldestUnanswered: MediaInstant? {
         let candidate = max((highestAcknowledged ?? first &- 1) &+ 1, nextSequence &- Int64(entries.count))
         guard candidate < nextSequence else { return nil }
         return entries[Int(candidate & mask)].sent
     }
 
-    /// Feedback on what left longer ago says nothing about the path as it is.
+    /// Feedback on older packets is ignored, as it says nothing about the present path.
     private static let memory = MediaDuration.seconds(10)
 
-    /// So many packets are remembered.
+    /// The number of packets that the ring holds.
     var capacity: Int { entries.count }
 
-    /// The packets of which feedback is of use: remembered, and sent within the last 10 s.
+    /// The packets for which feedback is used: still in the ring and sent within the last 10 s.
     mutating func recent(now: MediaInstant) -> Range<Int64> {
         oldestRecent = max(oldestRecent, nextSequence &- Int64(entries.count))
         while oldestRecent < nextSequence, now - entries[Int(oldestRecent & mask)].sent > Self.memory {
@@ -79,12 +81,12 @@ struct SentPacketHistory {
         return oldestRecent..<nextSequence
     }
 
-    /// A number out of feedback, unwrapped next to the newest packet. It may never have been sent.
+    /// Unwraps a number from feedback next to the newest packet. The packet may never have been sent.
     func unwrapped(_ number: SequenceNumber) -> Int64 {
         nextSequence &- 1 &+ Int64(SequenceNumber(truncating: nextSequence &- 1).distance(to: number))
     }
 
-    /// The number that a status speaks of; nil if it was never sent or is forgotten.
+    /// Unwraps a number from feedback; nil if the packet was never sent or has left the ring.
     func extended(_ number: SequenceNumber) -> Int64? {
         let sequence = unwrapped(number)
         guard sequence >= first, sequence < nextSequence, entries[Int(sequence & mask)].sequence == sequence else {
@@ -99,8 +101,8 @@ struct SentPacketHistory {
         return entry.sequence == sequence && entry.isAcknowledged
     }
 
-    /// Bytes of packets before `sequence`, and behind the last that a status spoke of, that nothing has been heard of: their feedback was
-    /// lost. Each is counted once.
+    /// Bytes of packets between the last reported one and `sequence` that no feedback covered, because a feedback
+    /// message was lost. Each packet is counted once.
     mutating func takeUnreported(before sequence: Int64) -> Int {
         let begin = max(reported, nextSequence &- Int64(entries.count), first)
         reported = max(reported, sequence)
@@ -114,18 +116,18 @@ struct SentPacketHistory {
         return bytes
     }
 
-    /// A status has spoken of this one.
+    /// Records that feedback covered this packet.
     mutating func noteReported(_ sequence: Int64) { reported = max(reported, sequence &+ 1) }
 
     enum News {
         case arrived(Entry)
-        /// The same, but it had been counted as lost.
+        /// The packet arrived after it had been reported as lost.
         case arrivedLate(Entry)
         case lost(Entry)
         case nothing
     }
 
-    /// Takes one status in; each packet's fate is news only once.
+    /// Takes in the status of one packet. Each change is returned only once.
     mutating func take(_ sequence: Int64, hasArrived: Bool) -> News {
         let index = Int(sequence & mask)
         let entry = entries[index]
@@ -140,7 +142,8 @@ struct SentPacketHistory {
         return .lost(entry)
     }
 
-    /// What has to be added to the arrival times of a feedback packet, so that they go on where the last one's were.
+    /// The offset to add to the arrival times of a feedback message, so that they continue those of the last message
+    /// across a wrap of the reference time (24 bits of 64 ms).
     mutating func clockOffset(_ reference: Int) -> MediaDuration {
         let extended: Int64
         if let last = lastReference {

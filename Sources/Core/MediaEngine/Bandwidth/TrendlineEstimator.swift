@@ -1,7 +1,8 @@
 import MediaCore
 
-/// Sees a queue build up from how packets spread on their way: Google Congestion Control's trendline filter
-/// (draft-ietf-rmcat-gcc-02 section 5.3 and 5.4, with a line fitted instead of the Kalman filter).
+/// Detects overuse from the trend of the one-way delay variation between packet groups (draft-ietf-rmcat-gcc-02
+/// sections 5.2 to 5.4). Differs from the draft as libwebrtc's `trendline_estimator.cc` does: a line is fitted through
+/// the last 20 groups in place of the Kalman filter.
 struct TrendlineEstimator {
     enum Signal { case normal, overuse, underuse }
 
@@ -9,6 +10,7 @@ struct TrendlineEstimator {
     private static let window = 20
     private static let smoothing = 0.9
     private static let gain = 4.0
+    /// In milliseconds.
     private static let overuseTime = 10.0
 
     private struct Group {
@@ -31,7 +33,8 @@ struct TrendlineEstimator {
     private var lastUpdate: MediaInstant?
     private var timeOver: Double?
 
-    /// Takes one packet in, in the order of sending; `arrival` is on the other side's clock.
+    /// Takes in one packet, in the order of sending.
+    /// - Parameter arrival: on the receiver's clock; any epoch.
     mutating func note(sent: MediaInstant, arrival: MediaInstant) {
         guard var group = current else {
             current = Group(firstSent: sent, lastSent: sent, firstArrival: arrival, lastArrival: arrival)
@@ -46,7 +49,7 @@ struct TrendlineEstimator {
             return
         }
         if let previous { close(group, after: previous) }
-        // After a second of rest the line starts anew: nothing that old says how the queue grows now.
+        // After 1 s without packets the filter restarts, as old groups say nothing about the queue now.
         if sent - group.lastSent > .seconds(1) { reset() }
         previous = group
         current = Group(firstSent: sent, lastSent: sent, firstArrival: arrival, lastArrival: arrival)
@@ -54,7 +57,7 @@ struct TrendlineEstimator {
 
     private func belongs(_ sent: MediaInstant, _ arrival: MediaInstant, to group: Group) -> Bool {
         if sent - group.firstSent <= Self.groupLength { return true }
-        // A burst that some link held and let go at once.
+        // A burst: packets that a link held back and released together belong to one group.
         let spread = (arrival - group.lastArrival) - (sent - group.lastSent)
         return spread < .zero && arrival - group.lastArrival <= .milliseconds(5)
             && arrival - group.firstArrival < .milliseconds(100)
