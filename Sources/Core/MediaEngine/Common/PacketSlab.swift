@@ -1,4 +1,4 @@
-/// Memory for packets: slots of one size, taken in one piece. Pages that were never written cost nothing.
+/// Memory for packets: slots of equal size in one allocation. Untouched pages take no physical memory.
 final class PacketSlab {
     let capacity: Int
     let slotBytes: Int

@@ -1,17 +1,17 @@
-/// A first-in, first-out queue of fixed capacity. All memory is taken at the start.
+/// A first-in, first-out queue of fixed capacity. Allocates only in `init`.
 struct RingBuffer<Element> {
     private var elements: [Element]
     private var head = 0
     private(set) var count = 0
 
-    /// - Parameter filler: what the empty places hold.
+    /// - Parameter filler: the value of unused places.
     init(capacity: Int, filler: Element) { elements = Array(repeating: filler, count: capacity) }
 
     var isEmpty: Bool { count == 0 }
     var isFull: Bool { count == elements.count }
     var first: Element? { isEmpty ? nil : elements[head] }
 
-    /// - Returns: false if the ring is full; nothing happened then.
+    /// - Returns: false if the ring is full; it is then unchanged.
     @discardableResult
     mutating func append(_ element: Element) -> Bool {
         guard !isFull else { return false }
@@ -34,7 +34,7 @@ struct RingBuffer<Element> {
         count = 0
     }
 
-    /// Counted from the oldest; below `count`.
+    /// - Parameter index: counted from the oldest element; below `count`.
     subscript(index: Int) -> Element {
         get { elements[(head &+ index) % elements.count] }
         set { elements[(head &+ index) % elements.count] = newValue }

@@ -1,4 +1,4 @@
-/// SplitMix64: numbers that look random and are the same for the same seed.
+/// SplitMix64: a pseudorandom generator that yields the same numbers for the same seed. Not for secrets.
 struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 

@@ -1,12 +1,12 @@
 public import MediaCore
 public import RTPWire
 
-/// One video stream as the SDP agreed it.
+/// One negotiated video stream (an SDP media section).
 public struct VideoStreamParameters: Equatable, Sendable {
-    /// 0: not known; a receiver then takes the first that fits.
+    /// 0: not known; a receiver then adopts the first SSRC with a matching payload type and mid.
     public var ssrc: UInt32
     public var payloadType: UInt8
-    /// nil: no retransmission stream was agreed; lost packets are then sent again as they were.
+    /// nil: RTX (RFC 4588) was not negotiated; lost packets are then sent again unchanged.
     public var rtxSSRC: UInt32?
     public var rtxPayloadType: UInt8?
     public var mid: String
@@ -20,12 +20,12 @@ public struct VideoStreamParameters: Equatable, Sendable {
     }
 }
 
-/// One Opus stream as the SDP agreed it.
+/// One negotiated Opus stream (an SDP media section).
 public struct AudioStreamParameters: Equatable, Sendable {
-    /// 0: not known; a receiver then takes the first that fits.
+    /// 0: not known; a receiver then adopts the first SSRC with a matching payload type and mid.
     public var ssrc: UInt32
     public var payloadType: UInt8
-    /// Of packets that carry older ones again (RFC 2198); nil if that was not agreed.
+    /// Payload type of RED packets (RFC 2198); nil if RED was not negotiated.
     public var redundantPayloadType: UInt8?
     public var mid: String
 
@@ -36,29 +36,31 @@ public struct AudioStreamParameters: Equatable, Sendable {
         self.mid = mid
     }
 
-    /// Packets of this type belong to the stream.
+    /// Whether packets with this payload type belong to the stream.
     func carries(_ type: UInt8) -> Bool { type == payloadType || type == redundantPayloadType }
 }
 
-/// What a `MediaSender` has to know of its session.
+/// The negotiated parameters of a `MediaSender`.
 public struct SenderParameters: Equatable, Sendable {
     public var video: VideoStreamParameters?
     public var audio: [AudioStreamParameters]
     public var extensions: HeaderExtensionIDs
     /// 1...255 bytes of UTF-8.
     public var cname: String
-    /// Bytes of an RTP packet before SRTP, 200...1472. An RTX packet is two bytes longer than what it repeats, and stays below.
+    /// Bytes of an RTP packet before SRTP, 200...1472. An RTX packet is two bytes longer than the original, and stays
+    /// within this limit too.
     public var maximumPacketSize: Int
     public var startBitrate: Bitrate
     public var maximumBitrate: Bitrate
     public var minimumBitrate: Bitrate
-    /// The other side sends transport-wide feedback.
+    /// The peer sends transport-wide feedback.
     public var hasTransportFeedback: Bool
-    /// The other side has agreed to tell its own estimate (REMB); counts where there is no transport-wide feedback.
+    /// The peer has agreed to send REMB. Used only without transport-wide feedback.
     public var hasBitrateEstimate: Bool
-    /// Packets that the history holds, a power of two: what can be sent again, and what the largest frame may take.
+    /// Packets that the packet history holds, a power of two. It limits how long a packet can be retransmitted, and the
+    /// size of a frame.
     public var historyCapacity: Int
-    /// Between sender reports while nothing is sent; the other side may take silence for the end of the call.
+    /// Interval of sender reports while nothing is sent. Some peers take longer silence for the end of the session.
     public var restingReportInterval: MediaDuration
 
     public init(
@@ -83,20 +85,20 @@ public struct SenderParameters: Equatable, Sendable {
     }
 }
 
-/// What a `MediaReceiver` has to know of its session.
+/// The negotiated parameters of a `MediaReceiver`.
 public struct ReceiverParameters: Equatable, Sendable {
     public var video: VideoStreamParameters?
     public var audio: [AudioStreamParameters]
     public var extensions: HeaderExtensionIDs
     /// 1...255 bytes of UTF-8.
     public var cname: String
-    /// Whose reports and feedback these are.
+    /// The sender SSRC of receiver reports and feedback.
     public var localSSRC: UInt32
-    /// The other side understands transport-wide feedback.
+    /// The peer understands transport-wide feedback.
     public var hasTransportFeedback: Bool
-    /// Packets of frames that are not complete, a power of two.
+    /// Packets of incomplete frames that the receiver holds, a power of two.
     public var packetCapacity: Int
-    /// Between receiver reports while nothing arrives; the other side may take silence for the end of the call.
+    /// Interval of receiver reports while nothing arrives. Some peers take longer silence for the end of the session.
     public var restingReportInterval: MediaDuration
 
     public init(

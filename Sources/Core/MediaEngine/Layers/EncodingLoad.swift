@@ -1,11 +1,12 @@
 public import MediaCore
 
-/// What the viewers of one encoding need together, gathered one by one: no array of them is made, as this is asked after each frame.
+/// Sums up the bandwidth and the backlog of all viewers of one encoding, to derive the encoder's target bitrate and
+/// layering. Viewers are added one by one without an array, as this runs after each frame.
 public struct EncodingLoad: Sendable {
-    /// Viewers that follow, and those of them with something waiting in front of the network.
+    /// The number of viewers that follow the encoding, and how many of them have a backlog in front of the network.
     public private(set) var following = 0
     public private(set) var congested = 0
-    /// Those who wait for a key frame.
+    /// The number of viewers that wait for a key frame.
     public private(set) var waiting = 0
     private var slowest: Bitrate?
     private var fastest: Bitrate?
@@ -15,10 +16,11 @@ public struct EncodingLoad: Sendable {
 
     public var isEmpty: Bool { following == 0 && waiting == 0 }
 
+    /// Adds one viewer.
     /// - Parameters:
-    ///   - rate: what its frames may take; nil if it does not count, as it gets none for a while.
-    ///   - isWaiting: for a key frame; what waits in front of the network then is to be replaced.
-    ///   - congestedSince: when something began to wait that still does.
+    ///   - rate: the bitrate for its video; nil if it does not count, as the viewer gets no frames for a while.
+    ///   - isWaiting: the viewer waits for a key frame, which will replace its backlog.
+    ///   - congestedSince: when its backlog began; nil if there is none.
     public mutating func add(rate: Bitrate?, isWaiting: Bool, congestedSince since: MediaInstant?) {
         if let rate {
             slowest = slowest.map { min($0, rate) } ?? rate
@@ -31,11 +33,12 @@ public struct EncodingLoad: Sendable {
         congestedSince = congestedSince.map { min($0, since) } ?? since
     }
 
-    /// Some have room while others do not.
+    /// Some viewers have a backlog while others have none.
     public var isDivided: Bool { congested > 0 && congested < following }
 
-    /// What to ask of the encoder.
-    /// - Parameter wasLayered: what the last demand said.
+    /// The target for the encoder.
+    /// - Parameter wasLayered: the last target had temporal layers. The ratio of rates that leaves layering (1.15) is
+    ///   below the one that begins it (1.3).
     public func demand(maximum: Bitrate, wasLayered: Bool, now: MediaInstant) -> EncodingTarget {
         let least = Bitrate.kilobits(100)
         let low = max(slowest ?? maximum, least)
@@ -49,16 +52,16 @@ public struct EncodingLoad: Sendable {
             isBlocked: congested > 0 && (congested == following || !isLayered))
     }
 
-    /// How long the others wait for one whose frame has not left yet, where all are about equally fast.
+    /// How long viewers at similar rates wait for one with a backlog before layering begins.
     static let patience = MediaDuration.milliseconds(100)
 }
 
-/// What the viewers of one encoding want of it.
+/// What the viewers of one encoding need of it: the bitrate, temporal layers, and whether frames may be made.
 public struct EncodingTarget: Equatable, Sendable {
     public var bitrate: Bitrate
-    /// nil: one layer for all.
+    /// nil: one temporal layer for all viewers.
     public var layering: VideoEncodeRequest.Layering?
-    /// Frames wait everywhere: make no new one yet.
+    /// No frame is to be made now: all viewers have a backlog, or one of them has and there are no layers.
     public var isBlocked: Bool
 
     public init(bitrate: Bitrate, layering: VideoEncodeRequest.Layering? = nil, isBlocked: Bool = false) {

@@ -1,46 +1,51 @@
 public import MediaCore
 
-/// One of the encodings that a broadcast may make of its picture: the one for most, and a lower one for those far below it.
+/// The encodings that a host may make of its screen (simulcast): the main one, and a low one for viewers far below its
+/// bitrate.
 public enum EncodingID: UInt8, Hashable, Sendable, CaseIterable { case main, low }
 
-/// Decides for one viewer of several which encoding it gets, by what its path carries. A value; time is an argument.
+/// Selects the encoding for one of several viewers by its estimated bandwidth. A value; time is an argument.
 ///
-/// A second encoding costs the host a second encoder's time, so it takes seconds of a difference of more than three times, while
-/// the picture asks for more than the slow viewer can have.
+/// A second encoding costs the host a second encoder's CPU time. A viewer moves to it when it is more than three times
+/// slower than the fastest viewer, and the main encoding has needed more than 60 % of its bandwidth for three seconds
+/// in sum.
 public struct EncodingSelector: Sendable {
-    /// What the viewer gets now.
+    /// The encoding that the viewer receives now.
     public private(set) var encoding = EncodingID.main
-    /// Where it goes with that encoding's next key frame.
+    /// The encoding that the viewer changes to at that encoding's next key frame.
     public private(set) var target = EncodingID.main
-    /// For how long the main encoding has asked for more than the viewer can have.
+    /// For how long the main encoding has needed more than the viewer's bandwidth.
     private var shortage = MediaDuration.zero
-    /// The last update, and whether it saw that.
+    /// The time of the last update, and whether it saw a shortage.
     private var last: (at: MediaInstant, isShort: Bool)?
     private var highSince: MediaInstant?
     private var idleSince: MediaInstant?
-    /// When it came back to the main encoding.
+    /// When the viewer last returned to the main encoding.
     private var returned: MediaInstant?
-    /// How often it has left the main encoding soon after it had come back: each time doubles the patience with it.
+    /// The number of consecutive relapses: the viewer left the main encoding within `relapseTime` after its return.
+    /// Each doubles `factor`.
     private var relapses: Int64 = 0
 
-    /// How many times slower than the fastest a viewer is who gets the lower encoding, and how many times who leaves it.
+    /// Ratio of the fastest viewer's rate to this viewer's: above `split` it moves to the low encoding, below `join` it
+    /// returns.
     static let (split, join) = (3.0, 2.0)
     static let patience = MediaDuration.seconds(3)
     static let joinPatience = MediaDuration.seconds(5)
-    /// How long the main encoding has to take little until its slow viewers come back to it.
+    /// How long the main encoding has to need less than 30 % of the viewer's bandwidth before the viewer returns to it.
     static let idlePatience = MediaDuration.seconds(30)
-    /// Who leaves the main encoding again within this time has moved too early.
+    /// A viewer that leaves the main encoding within this time after its return counts as a relapse.
     static let relapseTime = MediaDuration.seconds(60)
     static let mostRelapses: Int64 = 3
 
     public init() {}
 
+    /// Takes in the rates of the moment.
     /// - Parameters:
-    ///   - rate: what the viewer's path carries.
-    ///   - fastest: what the fastest viewer's does.
-    ///   - demand: what the main encoding took lately.
-    ///   - isCutOff: the viewer could not follow and waits for a key frame anyway.
-    /// - Returns: true if `target` is another one now: a key frame of it is needed.
+    ///   - rate: the viewer's estimated bandwidth.
+    ///   - fastest: that of the fastest viewer.
+    ///   - demand: the bitrate of the main encoding over the last second.
+    ///   - isCutOff: the viewer was cut off and waits for a key frame anyway.
+    /// - Returns: true if `target` has changed: a key frame of the new encoding is needed.
     public mutating func update(
         rate: Bitrate, fastest: Bitrate, demand: Bitrate, isCutOff: Bool = false, now: MediaInstant
     ) -> Bool {
@@ -74,7 +79,8 @@ public struct EncodingSelector: Sendable {
         return target != before
     }
 
-    /// Sums up what lies between pauses of the screen: else one slow viewer would hold up each change of a screen that rests often.
+    /// Sums up shortages over pauses of the screen. Otherwise one slow viewer would delay every change of a screen that
+    /// is often still.
     private mutating func noteShortage(_ isShort: Bool, isFar: Bool, _ now: MediaInstant) {
         if !isFar {
             shortage = .zero
@@ -83,19 +89,19 @@ public struct EncodingSelector: Sendable {
             if !isShort {
                 shortage = max(shortage - MediaDuration(nanoseconds: elapsed.nanoseconds / 16), .zero)
             } else if last.isShort {
-                // What the main encoding took is known for the last second.
+                // The main encoding's bitrate is known for the last second only.
                 shortage = shortage + min(elapsed, .seconds(1))
             }
         }
         last = (now, isShort)
     }
 
-    /// 1, 2, 4 or 8. Each move costs the others a key frame and seconds of a lower rate, so a viewer whose rate goes up and down
-    /// returns later and leaves sooner.
+    /// 1, 2, 4 or 8. Each move costs the other viewers a key frame and seconds of a lower bitrate, so a viewer with a
+    /// varying rate returns later and leaves sooner.
     private var factor: Int64 { 1 << relapses }
 
-    /// A key frame of an encoding is there.
-    /// - Returns: true if the viewer goes on with it.
+    /// Takes in a key frame of an encoding.
+    /// - Returns: true if the viewer gets it.
     public mutating func noteKeyframe(of encoding: EncodingID) -> Bool {
         if encoding == target { self.encoding = target }
         return encoding == self.encoding

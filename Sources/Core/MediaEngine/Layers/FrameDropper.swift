@@ -1,40 +1,41 @@
 public import MediaCore
 
-/// Decides for one viewer which frames of its encoding it gets: the base always, layer 1 while there is room for it, and nothing
-/// from when it cannot even take the base until a key frame.
+/// Decides for one viewer which frames of its encoding are sent (as an SFU does): base layer frames always, frames of
+/// temporal layer 1 while there is bandwidth for them. A viewer that cannot even take the base layer is cut off until a
+/// key frame.
 public struct FrameDropper: Sendable {
-    /// It has what the next frame of the base refers to.
+    /// The viewer was sent what the next base layer frame refers to.
     public private(set) var isFollowing = false
-    /// The base could not wait for it any longer.
+    /// The viewer was cut off, as the others could not wait for it any longer.
     public private(set) var isCutOff = false
-    /// When something began to wait in front of the network that still does.
+    /// When the backlog in front of the network began; nil if there is none.
     public private(set) var congestedSince: MediaInstant?
     private var credit = 0.0
     private var filled: MediaInstant?
     private var passed = 0
     private var dropped = 0
     private var counted: MediaInstant?
-    /// The highest layer of which it lately got more than half.
+    /// The highest temporal layer of which it got more than half over the last second.
     public private(set) var layer: UInt8 = 0
     private var cut: MediaInstant?
     private var pause = FrameDropper.shortestPause
 
-    /// How long others wait for one whose frame of the base has not left yet.
+    /// How long other viewers wait for one with a backlog of base layer frames before it is cut off.
     public static let patience = MediaDuration.seconds(1)
     static let shortestPause = MediaDuration.seconds(1)
     static let longestPause = MediaDuration.seconds(8)
 
     public init() {}
 
-    /// Takes note of whether frames wait in front of the network.
+    /// Takes in whether frames wait in front of the network.
     public mutating func note(isCongested: Bool, now: MediaInstant) {
         if !isCongested { congestedSince = nil } else if congestedSince == nil { congestedSince = now }
     }
 
     /// Whether the viewer gets this frame.
     /// - Parameters:
-    ///   - rate: what its frames may take.
-    ///   - base: what the frames of the base may take.
+    ///   - rate: the bitrate for its video.
+    ///   - base: the bitrate of the base layer; nil without layers.
     public mutating func admits(
         isKeyframe: Bool, layer: UInt8, bytes: Int, rate: Bitrate, base: Bitrate?, now: MediaInstant
     ) -> Bool {
@@ -57,13 +58,14 @@ public struct FrameDropper: Sendable {
         return hasRoom
     }
 
-    /// A key frame is the next that it can use: nothing came through for a while, or it did not get a frame.
+    /// The viewer can only go on with a key frame: it got nothing for a while, or missed a frame.
     public mutating func reset() {
         isFollowing = false
         isCutOff = false
     }
 
-    /// The others go on without it.
+    /// Cuts the viewer off, so that the others go on without it. The pause is 1 s, and doubles up to 8 s if the last
+    /// cut was less than 20 s ago.
     public mutating func cutOff(now: MediaInstant) {
         guard isFollowing else { return }
         pause = cut.map { now - $0 < .seconds(20) } ?? false ? min(pause * 2, Self.longestPause) : Self.shortestPause
@@ -72,8 +74,8 @@ public struct FrameDropper: Sendable {
         isCutOff = true
     }
 
-    /// True once when it was cut off, what waited for it has left, and it has paused: now it may have a key frame. Until then it gets
-    /// nothing and its rate counts for nobody.
+    /// True once after a cut, when the backlog has been sent and the pause is over: the viewer may have a key frame
+    /// now. Until then it gets no frames, and its rate does not count.
     public mutating func takeReturn(now: MediaInstant) -> Bool {
         guard isCutOff, congestedSince == nil, let cut, now - cut >= pause else { return false }
         isCutOff = false
@@ -84,7 +86,7 @@ public struct FrameDropper: Sendable {
         let bytes = Double(max(rate.bitsPerSecond, 0)) / 8
         let elapsed = filled.map { min(max((now - $0).inSeconds, 0), 1) } ?? 1
         filled = now
-        // A quarter of a second may be saved up.
+        // Credit for at most a quarter of a second can be saved.
         credit = min(credit + bytes * elapsed, bytes / 4)
     }
 

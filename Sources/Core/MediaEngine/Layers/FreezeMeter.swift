@@ -1,32 +1,35 @@
 public import MediaCore
 
-/// How often and how long one viewer had to wait for a change of the picture before it was sent: because frames waited, or because it
-/// got none of those that showed it. What happens to packets on their way is not in it, and a change that no frame shows yet is known
-/// only when one does. A value; time is an argument.
+/// Counts the freezes that the host causes to one viewer: times between a change of the screen and the frame that shows
+/// it, because of a backlog or because frames were dropped for this viewer. Loss and delay on the network are not
+/// included. A change that no frame shows yet is only known once one does. A value; time is an argument.
 public struct FreezeMeter: Sendable {
-    /// Shorter waits are no freezes; the same limit as that of a receiver's.
+    /// Shorter waits are no freezes. The receiver uses the same limit.
     public static let limit = MediaDuration.milliseconds(150)
 
     private var count = 0
     private var time = MediaDuration.zero
-    /// The first change that the viewer has not been sent.
+    /// When the oldest change happened that the viewer was not sent.
     private var waitingSince: MediaInstant?
-    /// The last frame that showed something new is not for it.
+    /// The last frame with a change was dropped for this viewer.
     private var lacksFrame = false
     private var lastLeft: MediaInstant?
 
     public init() {}
 
-    /// A frame that shows what has changed since an instant is there, and waits to be sent to the viewer, or is not for it.
+    /// Takes in a new frame.
+    /// - Parameters:
+    ///   - change: when the oldest change that it shows happened.
+    ///   - isTaken: the frame waits to be sent to the viewer; false if it was dropped.
     public mutating func note(change: MediaInstant, isTaken: Bool) {
-        // Who has no picture yet waits for its start.
+        // Before its first frame a viewer cannot see a freeze.
         guard lastLeft != nil || isTaken else { return }
         waitingSince = min(waitingSince ?? change, change)
         lacksFrame = !isTaken
     }
 
-    /// A frame has left whole.
-    /// - Parameter hasMore: another one waits to be sent to the viewer.
+    /// The last packet of a frame was sent.
+    /// - Parameter hasMore: another frame waits to be sent to the viewer.
     public mutating func noteLeft(hasMore: Bool, now: MediaInstant) {
         if let wait = wait(now) {
             count &+= 1
@@ -36,13 +39,13 @@ public struct FreezeMeter: Sendable {
         if !hasMore, !lacksFrame { waitingSince = nil }
     }
 
-    /// Waits over `limit`, and their sum; with the one that lasts.
+    /// The number of freezes over `limit` and their sum, with the present one.
     public func figures(now: MediaInstant) -> (count: Int, time: MediaDuration) {
         guard let wait = wait(now) else { return (count, time) }
         return (count &+ 1, time + wait)
     }
 
-    /// Nil before the first frame, and for what is too short to count.
+    /// The present wait; nil before the first frame, and if it is not over `limit`.
     private func wait(_ now: MediaInstant) -> MediaDuration? {
         guard let lastLeft, let waitingSince else { return nil }
         let wait = now - max(lastLeft, waitingSince)
