@@ -1,14 +1,16 @@
 internal import MediaCore
 
-/// What kind of pixels a frame's changed blocks hold, from four lines of each.
+/// Classifies the changed blocks of a frame as drawn content (text, graphics) or natural video. It samples four lines
+/// of each 16 x 16 block.
 struct ContentClassifier: Equatable {
     private(set) var blocks = 0
-    /// The sum of differences between neighbours in a line, per block about 0...15,000.
+    /// Sum of absolute differences between horizontal neighbours, about 0...15,000 per block.
     private(set) var activity = 0
-    /// Neighbours that are exactly equal.
+    /// Number of horizontal neighbours that are equal.
     private(set) var flat = 0
 
-    /// Text and drawings: most neighbours are equal, and where they are not they differ much. Film is never quite flat, and mostly smooth.
+    /// Whether the content is text or graphics: most neighbours are equal, and the others differ much.
+    /// Natural video is mostly smooth and rarely has equal neighbours.
     var isDrawn: Bool {
         let pairs = blocks * 4 * 16
         return flat * 20 >= pairs * 19 || (flat * 2 >= pairs && activity >= 16 * (pairs - flat))
@@ -16,12 +18,12 @@ struct ContentClassifier: Equatable {
 
     var search: MotionSearch { isDrawn ? .wide : .near }
 
-    /// Of no blocks.
+    /// Creates a sum over no blocks.
     init() {}
 
     /// - Parameters:
-    ///   - map: nil for all blocks.
-    ///   - rows: of blocks; nil for all.
+    ///   - map: the blocks to sample; nil for all.
+    ///   - rows: the rows of blocks to sample; nil for all.
     init(_ picture: I420Frame, _ map: BlockMap?, rows: Range<Int>? = nil) {
         let columns = (picture.size.width + 15) / 16
         for row in rows ?? 0..<(picture.size.height + 15) / 16 {
@@ -29,7 +31,8 @@ struct ContentClassifier: Equatable {
             for column in 0..<columns {
                 if let map, map.blocks[row * columns + column] == 0 { continue }
                 blocks += 1
-                // The last column would read one pixel past its own; shift it left by one.
+                // In the last column the right neighbour would lie outside the frame, so the window moves left by one
+                // pixel.
                 let left = min(column * 16, picture.size.width - 17)
                 guard left >= 0 else { continue }
                 var line = 1

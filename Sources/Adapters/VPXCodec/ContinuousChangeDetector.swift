@@ -1,23 +1,27 @@
 internal import MediaCore
 
-/// Tells when much of the picture changes again and again and no motion search finds where it went: a page that scrolls by many
-/// lines, a slide show on fast forward. Sharp frames would then take 40 ms and 150 KB each and come too late; coarse ones keep up,
-/// and refinement sharpens what stays.
+/// Detects a series of large changes that motion search cannot find, such as a page that scrolls by many lines or a
+/// fast slide show.
+/// A sharp frame of such content takes 40 ms and 150 KB, which is too late; coarse frames keep up, and refinement
+/// sharpens blocks that stop changing.
 struct ContinuousChangeDetector {
-    /// A frame like the last heavy one that is made before is one of its series.
+    /// A large change before this instant continues the series.
     private var end: MediaInstant?
     private var lightInARow = 0
 
-    /// Whether the next frame, of so many blocks, is one of such a series.
+    /// Whether the next frame, which changes `blocks` of `total` blocks, continues a series.
     func isRushed(blocks: Int, of total: Int, at instant: MediaInstant) -> Bool {
         guard let end, Self.isMuch(blocks, of: total) else { return false }
         return instant < end
     }
 
-    /// - Parameter bitrate: on a slow line the next one cannot come before this one has left.
+    /// Records an encoded frame.
+    /// - Parameter bitrate: extends the series by the frame's transmission time (at most 2 s), as the next frame cannot
+    ///   be sent earlier.
     mutating func note(blocks: Int, of total: Int, bytes: Int, bitrate: Bitrate, at instant: MediaInstant) {
         guard Self.isMuch(blocks, of: total) else { return }
-        // A block whose motion was found takes a byte or two, new text ten and more, even when it is coarse.
+        // A block whose motion was found takes one or two bytes. New text takes ten or more, even at a coarse
+        // quantizer.
         if bytes > blocks * 5 {
             end = instant + .milliseconds(300) + min(bitrate.duration(ofBytes: bytes), .seconds(2))
             lightInARow = 0
@@ -27,6 +31,7 @@ struct ContinuousChangeDetector {
         }
     }
 
-    /// Below two fifths of the picture sharp frames are quick enough, and some of them are dropped instead.
+    /// Whether more than two fifths of the frame change. Smaller changes are sent as sharp frames, some of which are
+    /// dropped.
     private static func isMuch(_ blocks: Int, of total: Int) -> Bool { blocks * 5 > total * 2 }
 }

@@ -1,30 +1,31 @@
 internal import MediaCore
 
-/// Foretells how many bytes a frame will take at a quantizer, and learns from each.
+/// Predicts the size in bytes of a frame at a quantizer, and adapts to each encoded frame.
 ///
-/// libvpx's own rate control thinks in whole pictures; with an active map it is far off whenever a small change is followed by a large
-/// one. So the quantizer is chosen here, and libvpx is told to use it.
+/// It replaces the rate control of libvpx, which models whole frames. With an active map that is far off when a large
+/// change follows a small one. The predicted quantizer is passed to libvpx as both limits.
 struct FrameSizePredictor {
-    /// Bytes of new content at quantizer 20, for each unit of the meter's activity.
+    /// Bytes per unit of `ContentClassifier.activity` for new content at quantizer 20.
     private var newContent = 0.035
-    /// The share of that which inter frames took lately: scrolled text takes little, new text all.
+    /// Recent size of inter frames in relation to new content: small for scrolled text, 1 for new text.
     private var share = 1.0
     private var last: MediaInstant?
-    /// A frame of none but inactive blocks: 196 bytes at 1920 x 1080.
+    /// Measured with a frame of inactive blocks only: 196 bytes at 1920 x 1080.
     private static let bytesPerInactiveBlock = 0.025
 
-    /// The quantizer between `best` and `worst` whose frame is foretold to fit; `worst` if none is.
+    /// Returns the lowest quantizer in `range` whose predicted frame fits into `budget` bytes, or the upper bound if
+    /// none does.
     func quantizer(
         for content: ContentClassifier, of total: Int, isKeyframe: Bool, budget: Int, in range: ClosedRange<Int>,
         at instant: MediaInstant
     ) -> Int {
         let reference = reference(content, isKeyframe: isKeyframe, at: instant)
         let room = Double(budget) - Double(total) * Self.bytesPerInactiveBlock
-        // The curve falls, so the first that fits is the best.
+        // The size falls with the quantizer, so the first one that fits is the sharpest.
         return range.first { reference * Self.scale($0, isDrawn: content.isDrawn) <= room } ?? range.upperBound
     }
 
-    /// How many bytes an inter frame is foretold to take.
+    /// Predicts the size of an inter frame in bytes.
     func bytes(for content: ContentClassifier, of total: Int, quantizer: Int, at instant: MediaInstant) -> Int {
         let payload =
             reference(content, isKeyframe: false, at: instant) * Self.scale(quantizer, isDrawn: content.isDrawn)
@@ -35,7 +36,7 @@ struct FrameSizePredictor {
         from content: ContentClassifier, of total: Int, isKeyframe: Bool, quantizer: Int, bytes: Int,
         at instant: MediaInstant
     ) {
-        // A few blocks say nothing about many, nor does the key frame of an empty screen.
+        // Few blocks do not predict the size of many, and the key frame of an empty screen does not predict others.
         guard content.activity > (isKeyframe ? 200_000 : 20_000) else { return }
         let payload = max(Double(bytes) - Double(total) * Self.bytesPerInactiveBlock, 1)
         let reference = payload / Self.scale(quantizer, isDrawn: content.isDrawn)
@@ -45,7 +46,7 @@ struct FrameSizePredictor {
         } else {
             let observed = reference / (newContent * Double(content.activity))
             let previous = isContinuous(at: instant) ? share : 1
-            // Up at once, down within a few frames.
+            // The share rises at once and falls over a few frames.
             share = min(max(observed > previous ? observed : 0.5 * previous + 0.5 * observed, 0.02), 2)
             last = instant
         }
@@ -56,13 +57,14 @@ struct FrameSizePredictor {
         return isKeyframe || !isContinuous(at: instant) ? new : new * share
     }
 
-    /// What moved a moment ago goes on like that; after a pause anything may come.
+    /// The share of the last inter frame holds for 250 ms; after a longer pause the content is assumed to be new.
     private func isContinuous(at instant: MediaInstant) -> Bool {
         guard let last else { return false }
         return instant - last < .milliseconds(250)
     }
 
-    /// Bytes at a quantizer in relation to those at 20, measured at 0, 8, 16 ... 64 with pages of text and with film.
+    /// Size at a quantizer in relation to quantizer 20, measured at 0, 8, 16 ... 64 with pages of text and with natural
+    /// video.
     static func scale(_ quantizer: Int, isDrawn: Bool) -> Double {
         let curve = isDrawn ? drawn : film
         let position = Double(min(max(quantizer, 0), 63)) / 8
@@ -74,17 +76,17 @@ struct FrameSizePredictor {
     private static let film = [5.0, 2.0, 1.2, 0.82, 0.55, 0.38, 0.24, 0.13, 0.06]
 }
 
-/// How many bytes may leave now: filled by the bitrate, emptied by frames.
+/// Token bucket for frame bytes: the bitrate fills it and encoded frames drain it.
 struct FrameByteBudget {
-    /// Negative after a frame that was larger than there was room.
+    /// In bytes; negative after a frame that was larger than the credit.
     private(set) var credit = 0
     private var last: MediaInstant?
 
-    /// - Parameter capacity: what may be saved up, in bytes.
+    /// - Parameter capacity: the largest credit, in bytes.
     mutating func fill(at instant: MediaInstant, bitrate: Bitrate, capacity: Int) {
         let rate = Double(min(max(bitrate.bitsPerSecond, 0), 1_000_000_000)) / 8
         let elapsed = last.map { min(max((instant - $0).inSeconds, 0), 10) } ?? 10
-        // Shorter than a microsecond would add nothing and still forget the time.
+        // An interval below one microsecond adds no credit, so its time must not be consumed.
         guard elapsed > 1e-6 || last == nil else { return }
         last = instant
         credit = min(credit + Int(rate * elapsed), capacity)

@@ -1,16 +1,17 @@
 internal import MediaCore
 
-/// What an encoder knows of the two frames that its decoders keep beside the last one: which they are, what has changed since, and how
-/// sharp each block was.
+/// The encoder's model of the long-term references at its decoders: VP8's golden and altref buffers (RFC 6386 section
+/// 9.7).
+/// For each buffer it holds the frame number, the blocks that have changed since, and the quantizer of each block.
 struct LongTermReferences {
     private struct Kept {
-        /// nil: nothing that a frame could be made from.
+        /// nil: no frame can be predicted from this buffer.
         var number: UInt32?
         var changed: BlockMap
         var quantizers: [UInt8] = []
     }
 
-    /// What the next frame is to do.
+    /// How the next frame uses the reference buffers.
     struct Plan {
         var source: ReferenceSlot?
         var stored: ReferenceSlot?
@@ -20,7 +21,7 @@ struct LongTermReferences {
 
     private var golden: Kept
     private var alternate: Kept
-    /// Of the next frame; goes on over changes of size.
+    /// The number of the next frame. It continues when the frame size changes.
     private(set) var nextNumber: UInt32
 
     init(_ size: PixelSize = PixelSize(width: 0, height: 0), next: UInt32 = 1) {
@@ -38,7 +39,8 @@ struct LongTermReferences {
         golden.number == number ? .golden : alternate.number == number ? .alternate : nil
     }
 
-    /// A frame that is made from a kept one is kept in the other place: it is what everybody will have next.
+    /// Chooses the reference buffers of the next frame. A frame that is predicted from one buffer is stored in the
+    /// other, as all decoders will hold it.
     func plan(_ request: VideoEncodeRequest) -> Plan {
         guard request.isRecoverable else { return Plan() }
         if let number = request.recoversFrom, let slot = slot(holding: number) {
@@ -47,7 +49,7 @@ struct LongTermReferences {
         return Plan(stored: request.isStored ? older : nil, teachesProbabilities: false)
     }
 
-    /// Where the frame lies that is needed least.
+    /// The empty buffer, or the one with the older frame.
     private var older: ReferenceSlot {
         guard let first = golden.number else { return .golden }
         guard let second = alternate.number else { return .alternate }
@@ -62,7 +64,7 @@ struct LongTermReferences {
     func addChanges(since slot: ReferenceSlot, to map: inout BlockMap) { map.formUnion(self[slot].changed) }
     func quantizers(of slot: ReferenceSlot) -> [UInt8] { self[slot].quantizers }
 
-    /// A key frame was made, and is kept in both places.
+    /// Records a key frame, which is stored in both buffers.
     mutating func noteKeyframe(_ sharpness: BlockQualityMap?) -> FrameReferences {
         keep(in: .golden, sharpness)
         keep(in: .alternate, sharpness)
@@ -70,10 +72,11 @@ struct LongTermReferences {
         return FrameReferences(number: nextNumber)
     }
 
-    /// A frame was made as planned.
+    /// Records an inter frame that was encoded according to `plan`.
     mutating func note(_ plan: Plan, _ sharpness: BlockQualityMap?) -> FrameReferences {
         if plan.teachesProbabilities {
-            // Who lacks this frame codes with other probabilities from now on: no frame can skip it.
+            // A decoder that lacks this frame has other probabilities from now on, so no recovery frame can be
+            // predicted from the stored ones.
             golden.number = nil
             alternate.number = nil
         }
@@ -85,7 +88,7 @@ struct LongTermReferences {
         return FrameReferences(number: nextNumber, stored: plan.stored, recovered: recovered)
     }
 
-    /// A frame was made that nothing will refer to, and that leaves the decoder as it was.
+    /// Records a frame that no other refers to and that changes no decoder state.
     mutating func noteDisposable() -> FrameReferences {
         defer { nextNumber &+= 1 }
         return FrameReferences(number: nextNumber)
@@ -94,7 +97,7 @@ struct LongTermReferences {
     private mutating func keep(in slot: ReferenceSlot, _ sharpness: BlockQualityMap?) {
         self[slot].number = nextNumber
         self[slot].changed.clear()
-        // Overwritten in place, so that nothing is allocated after the first time.
+        // The array is overwritten in place, so that it is allocated only once.
         guard let quantizers = sharpness?.quantizers else { return }
         if self[slot].quantizers.count != quantizers.count { self[slot].quantizers = quantizers }
         for i in quantizers.indices { self[slot].quantizers[i] = quantizers[i] }

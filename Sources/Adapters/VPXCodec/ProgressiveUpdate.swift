@@ -1,29 +1,30 @@
 internal import MediaCore
 
-/// A large change on a slow line goes out in slices from top to bottom, each a frame of its own: the next is made while the last one
-/// is on its way, so that a thorough search costs no time, the first lines of a page can be read long before the last are there, and
-/// what changes meanwhile waits for a slice instead of a page.
+/// Splits a large change on a slow network path into slices from top to bottom, each of which is a frame.
+/// A slice is encoded while the one before is being sent, so a thorough motion search adds no delay. The first lines of
+/// a page can be read early, and later changes wait for one slice instead of a whole page.
 struct ProgressiveUpdate {
-    /// Of all slices of a change; nil while none is under way.
+    /// The quantizer of all slices of the current change; nil if there is none.
     private(set) var quantizer: Int?
-    /// Where the next one begins, in rows of blocks.
+    /// The row of blocks where the next slice begins.
     private(set) var row = 0
-    /// What a thorough search takes, in nanoseconds for each byte that comes out.
+    /// The time that a thorough search takes, in nanoseconds per encoded byte.
     private var thoroughCost = 1_500.0
 
-    /// Of the time that a slice is on its way, what the next one's search may take.
+    /// The largest share of a slice's transmission time that the thorough search of the next slice may take.
     private static let largestShare = 0.65
 
-    /// The coarsest that is still readable: 30 dB on small text.
+    /// The coarsest quantizer at which small text is readable (30 dB).
     static let worstQuantizer = 49
 
-    /// Whether so many bytes are worth it: they would be under way for more than a fifth of a second.
+    /// Whether `bytes` take more than 200 ms to send, so that slices pay off.
     static func areWorthwhile(for bytes: Int, at bitrate: Bitrate) -> Bool { bytes * 8 * 5 > bitrate.bitsPerSecond }
 
-    /// What a slice is to take: a twelfth of a second, and the first one less, as nothing is on its way while it is made.
+    /// The size of the next slice in bytes: 1/12 s at `bitrate`, or 1/36 s for the first one, as nothing is being sent
+    /// while it is encoded.
     func budget(at bitrate: Bitrate) -> Int { max(bitrate.bitsPerSecond / 8 / (row == 0 ? 36 : 12), 1) }
 
-    /// How to search, so that a slice is made well before the last one has left.
+    /// The motion search for the next slice, which must be encoded well before the last one has been sent.
     func search(at bitrate: Bitrate) -> MotionSearch {
         let share = thoroughCost * Double(bitrate.bitsPerSecond) / 8 / 1e9
         return row > 0 && share < Self.largestShare ? .thorough : .wide
@@ -34,12 +35,13 @@ struct ProgressiveUpdate {
         row = 0
     }
 
-    /// A slice that ends in front of a row was made.
+    /// Records that the last slice ended in front of `row`.
     mutating func advance(to row: Int) { self.row = row }
 
     mutating func end() { quantizer = nil }
 
-    /// A slice took so long to make. Where a thorough search takes too long, it is tried again a few slices later.
+    /// Adapts the cost of a thorough search to the encoding time of a slice. The estimate decays with other searches,
+    /// so a thorough one is tried again a few slices later.
     mutating func note(_ search: MotionSearch, _ time: Duration, bytes: Int) {
         guard search == .thorough else { return thoroughCost *= 0.9 }
         guard bytes > 4_000 else { return }

@@ -1,14 +1,14 @@
 internal import MediaCore
 
-/// What an encoder knows of the base of two temporal layers: which blocks it lacks, and what it may still spend.
+/// State of the base layer of two temporal layers: the blocks that it lacks and its byte budget.
 ///
-/// Frames of layer 1 refer to the base alone, so each of them codes all that the base lacks, and so does the base's next frame, or
-/// the next slices do.
+/// Frames of layer 1 refer to the base layer only. So each of them codes all blocks that the base lacks, as does the
+/// next base frame or the next slices.
 struct TemporalBaseLayer {
     var bucket = FrameByteBudget()
-    /// The blocks that have changed since the base's last frame.
+    /// The blocks that changed and are not yet coded in the base layer.
     private(set) var lacks = BlockMap(PixelSize(width: 0, height: 0))
-    /// A frame of layer 1 has shown them, or their slices are still to come.
+    /// Whether a frame of layer 1 has shown blocks that the base lacks, or slices are outstanding.
     private(set) var isBehind = false
 
     mutating func restart(_ size: PixelSize) {
@@ -20,7 +20,7 @@ struct TemporalBaseLayer {
 
     mutating func noteBeside() { isBehind = true }
 
-    /// A frame of the base was made with these blocks.
+    /// Records a base frame that codes these blocks.
     mutating func noteEncoded(_ blocks: BlockMap) {
         lacks.subtract(blocks)
         isBehind = !lacks.isEmpty

@@ -1,25 +1,26 @@
 internal import Glibc
 internal import MediaCore
 
-/// Gives back what libvpx keeps for the tokens of the worst frame there could be: 384 of 16 bytes for each macroblock, 50 MB
-/// at 1920 x 1080, all resident because libvpx zeroes them when an encoder opens. Frames need a tenth of it.
+/// Returns most of libvpx's token buffer to the system with `madvise(MADV_DONTNEED)`.
 ///
-/// A page of zeros that was given back reads as zeros when it is next touched, so nothing changes for libvpx, on any
-/// version of it. But it does not tell where the buffer is: it is looked for among this process's mappings by the size that
-/// glibc notes in front of it. If it is not found, nothing happens.
+/// libvpx reserves 384 tokens of 16 bytes for each macroblock, 50 MB at 1920 x 1080, and zeroes them when an encoder
+/// opens, so all pages are resident. Frames use about a tenth of them.
+/// Released pages of zeros read as zeros when they are touched again, so no version of libvpx notices. libvpx does not
+/// expose the buffer's address: it is found among the mappings of this process by the size in glibc's chunk header. If
+/// it is not found, nothing is released.
 enum TokenMemory {
     private static let tokensPerMacroblock = 384
     private static let tokenSize = 16
 
-    /// Call it on the thread that has just opened an encoder for pictures of `size` and has not used it yet.
-    /// - Returns: bytes given back.
+    /// - Isolation: the thread that has just opened an encoder for frames of `size`, before its first use.
+    /// - Returns: the number of bytes released.
     @discardableResult
     static func release(for size: PixelSize) -> Int {
         let page = Int(getpagesize())
         let tokens = ((size.width + 15) / 16) * ((size.height + 15) / 16) * tokensPerMacroblock * tokenSize
-        // Below 32 MB a buffer need not be a mapping of its own.
+        // A buffer below 32 MB may share a mapping (glibc: DEFAULT_MMAP_THRESHOLD_MAX).
         guard tokens >= 1 << 25, let chunk = chunk(holding: tokens, page: page) else { return 0 }
-        // The first page has glibc's header.
+        // The first page holds glibc's chunk header.
         let first = chunk.lowerBound + page
         let whole = (chunk.upperBound - first) / page * page
         guard let start = UnsafeMutableRawPointer(bitPattern: first),
@@ -29,16 +30,17 @@ enum TokenMemory {
         return whole
     }
 
-    /// The one mapping by malloc that has room for `bytes` and little more; nil if there is none or a choice.
+    /// Returns the malloc mapping that holds `bytes` and at most two pages more; nil if there is none or more than one.
     private static func chunk(holding bytes: Int, page: Int) -> Range<Int>? {
-        // Through /proc, as another thread may unmap what is being looked at.
+        // /proc/self/mem is read because another thread may unmap the memory meanwhile, which must not crash.
         let memory = open("/proc/self/mem", O_RDONLY)
         guard memory >= 0 else { return nil }
         defer { close(memory) }
         var found: Range<Int>?
         for mapping in mappings() where mapping.count > bytes {
             for start in stride(from: mapping.lowerBound, through: mapping.upperBound - bytes, by: page) {
-                // malloc's header: what is in front (0 for a mapping), and the size with the bit for "a mapping".
+                // malloc's chunk header: the previous size (0 for a mapping), and the size with the flag IS_MMAPPED
+                // (2).
                 var header = (0, 0)
                 guard pread(memory, &header, MemoryLayout.size(ofValue: header), start) == 16 else { break }
                 let count = header.1 & ~7
@@ -51,7 +53,7 @@ enum TokenMemory {
         return found
     }
 
-    /// Private anonymous memory that can be written.
+    /// Returns the private, anonymous, writable mappings.
     private static func mappings() -> [Range<Int>] {
         guard let file = fopen("/proc/self/maps", "r") else { return [] }
         defer { fclose(file) }
@@ -60,7 +62,7 @@ enum TokenMemory {
         defer { free(line) }
         var mappings: [Range<Int>] = []
         while getline(&line, &room, file) > 0, let line {
-            // 7f0000000000-7f0003000000 rw-p 00000000 00:00 0
+            // A line reads: 7f0000000000-7f0003000000 rw-p 00000000 00:00 0
             let words = String(cString: line).split(whereSeparator: \.isWhitespace)
             guard words.count == 5, words[1] == "rw-p", words[4] == "0" else { continue }
             let ends = words[0].split(separator: "-").compactMap { Int($0, radix: 16) }

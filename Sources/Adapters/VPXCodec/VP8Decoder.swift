@@ -1,30 +1,31 @@
 internal import CVPX
 public import MediaCore
 
-/// VP8 by libvpx on one thread, for bytes from strangers: the frame's header is checked before libvpx sees it, and a decoder
-/// that met a corrupt frame is thrown away. It then waits for a key frame.
+/// VP8 decoder on libvpx for hostile input, with one thread. The frame header is checked before libvpx reads the frame.
+/// After a corrupt frame the libvpx decoder is closed; a new one opens with the next key frame.
 ///
-/// Confined to one thread.
+/// - Isolation: confined to one thread.
 public final class VP8Decoder: VideoDecoder {
-    /// The largest picture taken, by side and by area: 64 Mpx cost about 100 MB of memory for each of libvpx's four.
+    /// Limits of a frame by side and by area, in pixels. At 64 Mpx each of libvpx's four frame buffers takes about 100
+    /// MB.
     public static let maximumSide = 8_192
     public static let maximumPixels = 64 << 20
 
     public struct Statistics: Equatable, Sendable {
         public var frames = 0
         public var keyframes = 0
-        /// Frames that could not be decoded, for whatever reason.
+        /// Frames that could not be decoded, for any reason, `unusable` included.
         public var corrupt = 0
-        /// Inter frames that came while waiting for a key frame.
+        /// Inter frames that arrived while a key frame was needed.
         public var unusable = 0
-        /// Key frames that changed the picture's size.
+        /// Key frames that changed the frame size.
         public var resizes = 0
     }
 
     public private(set) var statistics = Statistics()
-    /// Only a key frame can be decoded now.
+    /// Whether only a key frame can be decoded next.
     public private(set) var needsKeyframe = true
-    /// Of the last key frame.
+    /// The size of the last key frame.
     public private(set) var size: PixelSize?
     private var context: UnsafeMutablePointer<vpx_codec_ctx_t>?
 

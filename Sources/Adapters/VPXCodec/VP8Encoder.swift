@@ -1,18 +1,20 @@
 internal import CVPX
 public import MediaCore
 
-/// VP8 by libvpx for screens: one-pass real-time, no lag, key frames only on request, only the changed blocks.
+/// VP8 encoder for screen content on libvpx: one pass, real time, no lag, key frames on request only. It codes only the
+/// blocks that changed (active map).
 ///
-/// The first encoding of a change is made to fit its budget; what is soft afterwards is sharpened when it rests, by refinement frames,
-/// and by the way with other frames that have room. Confined to one thread.
+/// The first encoding of a change fits its byte budget. Blocks that are soft afterwards are sharpened once they rest,
+/// by refinement frames or along with other frames that have bytes to spare.
+/// - Isolation: confined to one thread.
 public final class VP8Encoder: VideoEncoder {
-    /// Takes effect with the next frame.
+    /// A change takes effect with the next frame.
     public var contentHint = ContentHint.text
 
     private let threads: Int
     private var core: VP8EncoderCore?
     private var sharpness: BlockQualityMap?
-    /// What the frame being made codes; kept for its memory.
+    /// The blocks that the current frame codes. It is a property so that its memory is reused.
     private var active = BlockMap(PixelSize(width: 0, height: 0))
     private var model = FrameSizePredictor()
     private var bucket = FrameByteBudget()
@@ -21,10 +23,11 @@ public final class VP8Encoder: VideoEncoder {
     private var slices = ProgressiveUpdate()
     private var kept = LongTermReferences()
 
-    /// - Parameter threads: 1...4. libvpx's threads wait for each other by spinning: with two on two busy cores a frame took 250 ms instead of 3.
+    /// - Parameter threads: 1...4. libvpx's threads wait for each other by spinning: on two busy cores a frame took
+    ///   250 ms with two threads, 3 ms with one.
     public init(threads: Int = 1) { self.threads = min(max(threads, 1), 4) }
 
-    /// Nil when the picture is as sharp as the source, and before the first frame.
+    /// nil before the first frame, and when every block is as sharp as the source.
     public var unrefined: BlockMap? {
         guard let sharpness, sharpness.softCount > 0, core?.isFresh == false else { return nil }
         return sharpness.soft
@@ -50,7 +53,7 @@ public final class VP8Encoder: VideoEncoder {
         if request.isKeyframeRequested || core.isFresh {
             return try encodeKeyframe(core, canvas.picture, at: instant, budget)
         }
-        // In debt: a frame now would only wait in front of the network.
+        // The budget is overdrawn: a frame would only wait in the send queue. A frame of layer 1 may still be possible.
         let plan = kept.plan(request)
         if request.layering?.isBaseBlocked == true || base.bucket.credit <= -budget.debt {
             guard request.layering != nil, !request.isRefinement, bucket.credit > whole.share else { return nil }
@@ -66,12 +69,12 @@ public final class VP8Encoder: VideoEncoder {
 
     public func canRecover(from number: UInt32) -> Bool { kept.slot(holding: number) != nil }
 
-    /// Gets memory and tables for pictures of a size, about 55 MB and 15 ms for 1920 x 1080, so that the first frame need not.
+    /// Allocates libvpx's memory and tables for frames of `size` in advance: about 55 MB and 15 ms for 1920 x 1080.
     public func prepare(_ size: PixelSize) throws(CodecFailure) { _ = try prepare(for: size) }
 
     private func prepare(for size: PixelSize) throws(CodecFailure) -> VP8EncoderCore {
         if let core, core.size == size { return core }
-        // The old one's memory goes before the new one's comes.
+        // The old encoder's memory is freed before the new one's is allocated.
         core = nil
         let new = try VP8EncoderCore(size, threads: threads)
         core = new
@@ -83,17 +86,17 @@ public final class VP8Encoder: VideoEncoder {
         return new
     }
 
-    /// From here on a block cannot be told from its source: 46 dB and more on small text.
+    /// From this quantizer down a block is indistinguishable from its source: at least 46 dB on small text.
     static let sharpQuantizer = 6
-    /// What refinement uses: about 51 dB.
+    /// The quantizer of refinement frames: about 51 dB.
     static let refiningQuantizer = 4
 
     private struct Budget {
-        /// What a frame may cost when nothing was sent for a while.
+        /// The largest size of a frame after a pause, in bytes.
         var burst: Int
-        /// What it may always cost: a thirtieth of a second.
+        /// The size that is always allowed, in bytes: 1/30 s at the bitrate.
         var share: Int
-        /// How far ahead of the bitrate frames may be before one is dropped.
+        /// How far frames may exceed the bitrate before one is dropped, in bytes.
         var debt: Int
         private let contentHint: ContentHint
 
@@ -101,12 +104,13 @@ public final class VP8Encoder: VideoEncoder {
             let rate = min(max(bitrate.bitsPerSecond, 8_000), 1_000_000_000) / 8
             burst = max(byteBudget ?? rate / 4, 500)
             share = min(rate / 30, burst)
-            // Sharp first: large frames, and then none for a while. Smooth first: never far ahead.
+            // Text: large sharp frames, then a pause; up to 333 ms ahead of the bitrate. Motion: 125 ms, so it is smooth.
             debt = contentHint == .text ? rate / 3 : rate / 8
             self.contentHint = contentHint
         }
 
-        /// What a frame's quantizer may be. Film is not worth its last bits: it changes again, or is refined when it stops.
+        /// The quantizers that a frame may use. Video gets no low ones, as it changes again, or is refined when it
+        /// stops.
         func range(_ content: ContentClassifier, isKeyframe: Bool, isRushed: Bool = false) -> ClosedRange<Int> {
             if isRushed { return 40...63 }
             let best = content.isDrawn || isKeyframe ? sharpQuantizer : (contentHint == .text ? 14 : 20)
@@ -132,8 +136,9 @@ public final class VP8Encoder: VideoEncoder {
         return frame
     }
 
-    /// A frame that refers to a kept one alone: everything that has changed since then, in one go. What was only sharpened since then is
-    /// as soft again as it was, and will be sharpened again.
+    /// Encodes a recovery frame, which is predicted from one long-term reference only and codes all blocks that changed
+    /// since.
+    /// Blocks that were only refined since are soft again, and will be refined again.
     private func recover(
         _ core: VP8EncoderCore, _ picture: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ budget: Budget
@@ -158,7 +163,7 @@ public final class VP8Encoder: VideoEncoder {
         return frame
     }
 
-    /// What has changed, and how it is to be coded.
+    /// The blocks to code and how to code them.
     private struct Change {
         var content: ContentClassifier
         var isRushed: Bool
@@ -167,8 +172,9 @@ public final class VP8Encoder: VideoEncoder {
         var search: MotionSearch { isRushed ? .hasty : content.search }
     }
 
-    /// Makes `active` all that the base lacks, and finds the best quantizer at which that takes no more than `bytes`.
-    /// - Parameter changed: what is new of it; nil if that is not to be told.
+    /// Sets `active` to the blocks that the base layer lacks, and chooses the lowest quantizer at which they fit into
+    /// `bytes`.
+    /// - Parameter changed: the blocks that changed since the last frame; nil to count all of `active`.
     private func measureChange(
         _ picture: I420Frame, _ changed: BlockMap? = nil, bytes: Int, _ budget: Budget, at instant: MediaInstant
     ) -> Change {
@@ -200,7 +206,7 @@ public final class VP8Encoder: VideoEncoder {
         at instant: MediaInstant, _ request: VideoEncodeRequest, _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
         let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
-        // What is left of a change in slices is no news.
+        // While slices are outstanding, only blocks that changed since the last frame count as a change.
         let change = measureChange(
             picture, slices.quantizer == nil ? nil : changed, bytes: bytes, budget, at: instant)
         if request.layering == nil, let quantizer = sliceQuantizer(change, request.bitrate, budget, at: instant) {
@@ -209,7 +215,7 @@ public final class VP8Encoder: VideoEncoder {
         slices.end()
         var added = 0
         if change.quantizer <= Self.sharpQuantizer, let sharpness, sharpness.softCount > 0 {
-            // There is room: take along what is soft elsewhere.
+            // The budget has room, so soft blocks elsewhere are refined in the same frame.
             added = sharpness.addBatch(to: &active, byteBudget: bytes / 4, at: instant)
         }
         let made = try encodeActive(core, picture, plan, at: instant, change.quantizer, change.search)
@@ -218,7 +224,7 @@ public final class VP8Encoder: VideoEncoder {
         return frame
     }
 
-    /// The quantizer of the next slice, if the change is to go in slices.
+    /// Returns the quantizer of the next slice, or nil if the change is to be sent in one frame.
     private func sliceQuantizer(
         _ change: Change, _ bitrate: Bitrate, _ budget: Budget, at instant: MediaInstant
     ) -> Int? {
@@ -231,12 +237,12 @@ public final class VP8Encoder: VideoEncoder {
             for: change.content, of: total, isKeyframe: false, budget: budget.burst,
             in: Self.sharpQuantizer...ProgressiveUpdate.worstQuantizer, at: instant)
         slices.begin(quantizer: quantizer)
-        // Another change like this one at once is the beginning of a series.
+        // A similar change soon after this one starts a series.
         rush.note(blocks: change.content.blocks, of: total, bytes: bytes, bitrate: bitrate, at: instant)
         return quantizer
     }
 
-    /// A frame with the next rows of what is in `active`.
+    /// Encodes the next rows of `active` as one frame.
     private func encodeSlice(
         _ core: VP8EncoderCore, _ picture: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ quantizer: Int, _ bitrate: Bitrate
@@ -244,7 +250,7 @@ public final class VP8Encoder: VideoEncoder {
         let budget = slices.budget(at: bitrate)
         let search = slices.search(at: bitrate)
         var content = ContentClassifier()
-        // Where nothing is left below, what has changed above since then is next.
+        // If no blocks are left below, the slices start again at the top with what changed there meanwhile.
         for start in [slices.row, 0] where content.blocks == 0 {
             var end = start
             while end < active.rows,
@@ -258,7 +264,7 @@ public final class VP8Encoder: VideoEncoder {
             slices.advance(to: end)
         }
         var plan = plan
-        // Only a whole picture is worth keeping.
+        // Only a complete frame is worth storing as a long-term reference.
         if active != base.lacks { plan.stored = nil }
         let begin = ContinuousClock.now
         guard let frame = try encodeActive(core, picture, plan, at: instant, quantizer, search) else { return nil }
@@ -266,7 +272,7 @@ public final class VP8Encoder: VideoEncoder {
         return frame
     }
 
-    /// A frame of the base with what is in `active`, as planned.
+    /// Encodes the blocks in `active` as a base frame according to `plan`.
     private func encodeActive(
         _ core: VP8EncoderCore, _ picture: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ quantizer: Int, _ search: MotionSearch
@@ -281,7 +287,7 @@ public final class VP8Encoder: VideoEncoder {
         return frame
     }
 
-    /// A frame of layer 1: all that the base lacks, for those who have room for it now.
+    /// Encodes all blocks that the base layer lacks as a frame of layer 1, for viewers with enough bandwidth.
     private func encodeBeside(
         _ core: VP8EncoderCore, _ picture: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ bitrate: Bitrate, _ budget: Budget
@@ -298,7 +304,8 @@ public final class VP8Encoder: VideoEncoder {
         return frame
     }
 
-    /// A frame of the base costs both layers, and brings it the blocks in `active`; a key frame brings all.
+    /// Charges a frame to the budgets. A base frame counts for both layers and brings the base the blocks in `active`;
+    /// a key frame brings all.
     private func spend(_ frame: EncodedFrame) {
         bucket.spend(frame.bytes.count)
         guard frame.layer == 0 else { return }
@@ -312,10 +319,10 @@ public final class VP8Encoder: VideoEncoder {
         _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
         guard let softCount = sharpness?.softCount, softCount > 0 else { return nil }
-        // Wait for a worthwhile amount; each frame has a cost of its own.
+        // Each frame has a fixed cost, so refinement waits for a worthwhile budget.
         guard base.bucket.credit >= min(budget.burst, 3 * budget.share) else { return nil }
         active.clear()
-        // No copy of `sharpness` may live on here: `noteEncoded` would then copy its arrays.
+        // A copy of `sharpness` that lives on here would make `noteEncoded` copy its arrays.
         let added = sharpness?.addBatch(
             to: &active, byteBudget: max(base.bucket.credit, Self.smallestBatchBytes), at: instant)
         guard let added, added > 0 else { return nil }
@@ -325,6 +332,6 @@ public final class VP8Encoder: VideoEncoder {
         return frame
     }
 
-    /// The costliest block there is fits in.
+    /// The most expensive block fits into this many bytes.
     private static let smallestBatchBytes = 1_600
 }

@@ -1,36 +1,37 @@
 internal import CVPX
 internal import MediaCore
 
-/// How hard to look for a block's best coding; libvpx's `cpu-used`.
+/// Effort of the search for each block's best coding mode; libvpx's `cpu-used`.
 enum MotionSearch: Int32 {
-    /// Weighs bits against errors, down to parts of 4 x 4 pixels: a fifth fewer bytes for new text in five times the time.
+    /// Rate-distortion optimization down to 4 x 4 subblocks: 20 % fewer bytes for new text in five times the time.
     case thorough = -1
-    /// Looks far for motion, which finds most scrolls: text and drawings.
+    /// Searches far, which finds the motion of most scrolls: for text and graphics.
     case wide = -4
-    /// In the neighbourhood only, as all from -5 on: film.
+    /// Searches nearby only, as all values from -5 down do: for natural video.
     case near = -6
-    /// Much changes all the time: quick, and refinement does the rest.
+    /// For continuous large changes: fastest; refinement improves the result.
     case hasty = -12
 }
 
-/// How one frame is to be coded.
+/// Encoder settings of one frame.
 struct VP8FrameSettings: Equatable {
-    /// 0 (best) ... 63 (worst); the whole frame has this one.
+    /// 0 (best) ... 63 (worst), for the whole frame.
     var quantizer: Int
     var isKeyframe: Bool
     var search: MotionSearch
-    /// Nothing will refer to it: a frame of layer 1.
+    /// No frame refers to this one: it is of layer 1.
     var isDisposable = false
-    /// Refer to this buffer alone instead of the last frame.
+    /// The only reference buffer; nil for the last frame.
     var source: ReferenceSlot?
-    /// Keep the frame there too.
+    /// The reference buffer that the frame is stored in besides the last frame's.
     var stored: ReferenceSlot?
-    /// Later frames may use this one's probabilities. A frame that skips others must not, as they would be others at the decoder.
+    /// Whether the frame's entropy probabilities persist (`refresh_entropy_probs`, RFC 6386 section 19.2). If later
+    /// frames may skip this one, they must not: a decoder without it would use others.
     var teachesProbabilities = true
 }
 
-/// One libvpx encoder for one picture size. The quantizer is given, not searched: libvpx's own rate control knows nothing of
-/// how much of the picture is active.
+/// One libvpx encoder for one frame size, with the quantizer set for each frame. libvpx's own rate control is bypassed,
+/// as it ignores how much of the frame is active.
 final class VP8EncoderCore {
     let size: PixelSize
     private let context: UnsafeMutablePointer<vpx_codec_ctx_t>
@@ -40,7 +41,7 @@ final class VP8EncoderCore {
     private let rows: Int
     private var lastPTS: Int64 = -1
     private var search = MotionSearch.wide
-    /// No frame yet, or the last attempt failed: the next has to be a key frame.
+    /// Before the first frame and after a failure; the next frame must be a key frame.
     private(set) var isFresh = true
 
     init(_ size: PixelSize, threads: Int) throws(CodecFailure) {
@@ -57,14 +58,15 @@ final class VP8EncoderCore {
         configuration.g_w = UInt32(size.width)
         configuration.g_h = UInt32(size.height)
         configuration.g_threads = UInt32(threads)
-        // No loop filter: it would change blocks that are not active, blur text frame by frame, and cost a third of a frame's time here and
-        // at each viewer. RFC 6386 section 9.1; every VP8 decoder knows the profiles 0 to 3.
+        // No loop filter: it would change inactive blocks, blur text with each frame, and take a third of a frame's
+        // time here and at each viewer. Every VP8 decoder supports versions 0 to 3 (RFC 6386 section 9.1).
         configuration.g_profile = 2
         configuration.g_timebase = vpx_rational_t(num: 1, den: 1_000_000)
         configuration.g_lag_in_frames = 0
         configuration.g_error_resilient = 0
         configuration.kf_mode = VPX_KF_DISABLED
-        // With VPX_CBR and screen content libvpx lets the quantizer fall by 12 steps a frame only (ratectrl.c, limit_q_cbr_inter).
+        // With VPX_CBR and screen content libvpx lowers the quantizer by at most 12 steps a frame (ratectrl.c,
+        // limit_q_cbr_inter).
         configuration.rc_end_usage = VPX_VBR
         configuration.rc_target_bitrate = 20_000
         configuration.rc_dropframe_thresh = 0
@@ -79,8 +81,9 @@ final class VP8EncoderCore {
             throw .vpx(opened, nil, "open a VP8 encoder for \(size.width) x \(size.height)")
         }
         TokenMemory.release(for: size)
-        // Without these it still encodes, only slower or softer. A static threshold above 0 would let blank blocks stay where they are in a
-        // scroll, and that doubles its bytes: motion vectors are coded by what the neighbours do.
+        // Without these controls the encoder works, but slower or softer. A static threshold above 0 leaves blank
+        // blocks in place during a scroll. That doubles its bytes, as motion vectors are predicted from their
+        // neighbours.
         _ = cvpx_control(context, Int32(VP8E_SET_CPUUSED.rawValue), search.rawValue)
         _ = cvpx_control(context, Int32(VP8E_SET_SCREEN_CONTENT_MODE.rawValue), 1)
         _ = cvpx_control(context, Int32(VP8E_SET_STATIC_THRESHOLD.rawValue), 0)
@@ -94,8 +97,9 @@ final class VP8EncoderCore {
         context.deallocate()
     }
 
+    /// Encodes one frame. Its bytes are valid until the next call.
     /// - Parameter active: the blocks to code; nil for all.
-    /// - Returns: nil if libvpx gave no frame out.
+    /// - Returns: nil if libvpx produced no frame.
     func encode(
         _ picture: I420Frame, active: BlockMap?, at instant: MediaInstant, _ settings: VP8FrameSettings
     ) throws(CodecFailure) -> EncodedFrame? {
@@ -150,8 +154,9 @@ final class VP8EncoderCore {
             _ = cvpx_control(context, Int32(VP8E_SET_CPUUSED.rawValue), search.rawValue)
         }
         let quantizer = UInt32(min(max(settings.quantizer, 0), 63))
-        // Without it libvpx overwrites the golden frame when it likes (ratectrl.c, calc_pframe_target_size). Set from the start it would
-        // also refresh blocks in turn, through segments (onyx_if.c, vp8_create_compressor).
+        // Without error resilience libvpx overwrites the golden frame on its own (ratectrl.c, calc_pframe_target_size).
+        // If it is on when the encoder opens, libvpx also refreshes blocks in turn, through segments (onyx_if.c,
+        // vp8_create_compressor).
         let resilience: UInt32 = settings.isKeyframe || settings.teachesProbabilities ? 0 : 1
         guard configuration.rc_min_quantizer != quantizer || configuration.g_error_resilient != resilience else {
             return
@@ -166,7 +171,7 @@ final class VP8EncoderCore {
     private func setActive(_ active: BlockMap?) -> vpx_codec_err_t {
         let (columns, rows) = (self.columns, self.rows)
         return (active?.blocks ?? all).withUnsafeBufferPointer { blocks in
-            // libvpx copies it, and changes nothing.
+            // libvpx copies the map and does not change it.
             var map = vpx_active_map_t(
                 active_map: UnsafeMutablePointer(mutating: blocks.baseAddress), rows: UInt32(rows),
                 cols: UInt32(columns))

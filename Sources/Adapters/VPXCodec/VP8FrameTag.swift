@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// The uncompressed start of a VP8 frame, checked against the frame's length.
+/// The uncompressed data chunk at the start of a VP8 frame (RFC 6386 section 9.1), checked against the frame's length.
 ///
 ///      0                   1                   2
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3
@@ -8,14 +8,15 @@ internal import MediaCore
 ///     |P| ver |S|     length of the first partition     |     P: 0 for a key frame; S: shown (little endian)
 ///     +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 ///
-/// A key frame goes on with 9D 01 2A, then width and height in 14 bits and their scale in 2. RFC 6386 section 9.1.
+/// In a key frame the start code 9D 01 2A follows, then width and height, each in 14 bits with 2 bits of scale.
 struct VP8FrameTag: Equatable {
     let version: Int
     let isShown: Bool
-    /// Nil unless it is a key frame.
+    /// nil for an inter frame.
     let size: PixelSize?
 
-    /// - Throws: if the frame is too short, the start code wrong, a side 0, or the first partition longer than the frame.
+    /// - Throws: `CodecFailure` if the frame is too short, the start code is wrong, a side is 0, or the first partition
+    ///   exceeds the frame.
     init(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) {
         guard frame.count >= 3, frame.count <= Int(Int32.max) else {
             throw Self.malformed("its length is \(frame.count)")
@@ -40,8 +41,9 @@ struct VP8FrameTag: Equatable {
         let width = (Int(frame[6]) | Int(frame[7]) << 8) & 0x3FFF
         let height = (Int(frame[8]) | Int(frame[9]) << 8) & 0x3FFF
         guard width > 0, height > 0 else { throw Self.malformed("it is \(width) x \(height)") }
-        // A block of a key frame takes two bits at the very least (RFC 6386 section 11.2: its modes have fixed probabilities). A few
-        // bytes that claim to be an immense picture would cost us far more than whoever sent them.
+        // A macroblock of a key frame takes at least two bits (RFC 6386 section 11.2: its modes have fixed
+        // probabilities); half a bit is required here. Otherwise a few bytes could claim a huge frame, which costs the
+        // receiver far more than the sender.
         let blocks = ((width + 15) / 16) * ((height + 15) / 16)
         guard firstPartition >= blocks / 16 else {
             throw Self.malformed("\(firstPartition) bytes cannot hold \(width) x \(height) pixels")

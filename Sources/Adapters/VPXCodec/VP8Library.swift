@@ -1,9 +1,9 @@
-// Small pieces around libvpx that encoder and decoder share.
+// Helpers around libvpx for the encoder and the decoder.
 import CVPX
 import MediaCore
 
 extension CodecFailure {
-    /// What libvpx says about a call that failed.
+    /// Makes a `CodecFailure` from the result of a libvpx call.
     static func vpx(_ code: vpx_codec_err_t, _ context: UnsafeMutablePointer<vpx_codec_ctx_t>?, _ action: String)
         -> Self
     {
