@@ -7,7 +7,7 @@ enum AcceptChoice: String, ExpressibleByArgument, CaseIterable {
     case ask, known, any
 }
 
-/// Answers knocks: from memory, by the terminal, or with yes.
+/// Decides on knocks by `--accept`: from the file of known viewers, by a question in the terminal, or always with yes.
 actor AdmissionPolicy {
     private let choice: AcceptChoice
     private let known: KnownViewers
@@ -28,7 +28,7 @@ actor AdmissionPolicy {
         return await ask(knock)
     }
 
-    /// The identity was answered with "always"; the server has checked its signature.
+    /// Returns whether the identity was accepted with "always". The server has checked its signature.
     private func isKnown(_ knock: Knock) -> Bool {
         do throws(KnownViewersError) {
             return try known.entry(of: knock.identity) != nil
@@ -60,7 +60,8 @@ extension Prompt.Question {
 }
 
 extension KnownViewers {
-    /// "Always" was answered. A file that cannot be written is said; the viewer is let in this time all the same.
+    /// Stores a viewer that was accepted with "always". If the file cannot be written, a message says so, and the
+    /// viewer is let in this once.
     func remember(_ knock: Knock) {
         do throws(KnownViewersError) {
             try add(knock.identity, name: knock.name)
@@ -71,7 +72,7 @@ extension KnownViewers {
 }
 
 extension ViewerIdentity {
-    /// What the answer "always" does for this viewer, for the question.
+    /// The sentence of the question that explains the answer "always" for this viewer.
     var meaningOfAlways: String {
         switch kind {
         case .native: "Always: lets this person's share join in without a question, until 'share known forget'."

@@ -2,7 +2,8 @@ import Foundation
 import MediaCore
 import PeerRuntime
 
-/// Runs an async call from a command's own thread, which is not one of the concurrency pool's.
+/// Runs an async call and blocks the calling thread until it returns. Call it from a command's thread, never from the
+/// concurrency pool.
 func blocking<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) -> Result {
     let box = Monitor<Result?>(nil)
     Task.detached {
@@ -12,7 +13,7 @@ func blocking<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) 
     return box.wait { $0 }
 }
 
-/// Sleeps until there is an end, or for that long.
+/// Blocks until there is an end, for `seconds` at most.
 func waitForEnd(_ ending: Monitor<EndReason?>, seconds: Double) -> EndReason? {
     guard seconds.isFinite else { return ending.wait { $0 } }
     var now = timespec()

@@ -93,14 +93,15 @@ struct DemoCommand: ParsableCommand {
     }
 }
 
-/// What the demo shares, and the virtual display that it may need.
+/// The screen that the demo shares: a virtual display with its processes, or the test picture.
 private final class Stage: @unchecked Sendable {
     // SAFETY: `children` is in a Monitor; the rest is set once, in `open`.
     private(set) var hostArguments: [String] = []
     private(set) var words = ""
     private let children = Monitor<[Child]>([])
 
-    /// Never the display that the window is on: it would show itself in itself.
+    /// Starts a virtual display (Xvfb). The display of the window is never shared, because the window would show
+    /// itself.
     func open() throws {
         guard
             let server = try? Child(
@@ -128,14 +129,14 @@ private final class Stage: @unchecked Sendable {
     }
 }
 
-/// A process of the demo's; its errors are kept for a complaint.
+/// A child process of the demo. Its stderr is kept for an error message.
 private final class Child: @unchecked Sendable {
     // SAFETY: `Process` is used from the demo's thread, and from the signal thread only to end it.
     private let process = Process()
     private let output = Pipe()
     private let errors = Pipe()
 
-    /// Another `share`.
+    /// Starts this executable again with other arguments.
     convenience init(_ arguments: [String], environment: [String: String] = [:]) throws {
         try self.init(executable: "/proc/self/exe", arguments, environment: environment)
     }
@@ -169,7 +170,7 @@ private final class Child: @unchecked Sendable {
         return (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: Any] ?? [:]
     }
 
-    /// What it said on stderr; ends it first.
+    /// The stderr of the process. Ends the process first.
     var errorText: String {
         end()
         return String(decoding: errors.fileHandleForReading.availableData, as: UTF8.self)

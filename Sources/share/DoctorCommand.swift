@@ -55,7 +55,7 @@ struct DoctorCommand: ParsableCommand {
         if !findings.allSatisfy(\.isGood) { throw ExitStatus.missing.code }
     }
 
-    /// The text beside its label, in lines that a terminal need not break.
+    /// Prints a label and a text beside it, wrapped to the terminal's width.
     private func write(_ label: String, _ text: String) {
         let margin = String(repeating: " ", count: label.count)
         guard let columns = Words.columns(of: STDOUT_FILENO) else { return print(label + text) }
@@ -126,7 +126,7 @@ struct DoctorCommand: ParsableCommand {
                 remedy: "watch with 'share join --headless --snapshot FILE.png', or in a browser elsewhere")
         }
         setenv("DISPLAY", name, 1)
-        // SDL would take any display that it finds, and some of its kinds show nothing.
+        // Without a driver's name, SDL tries others than X11, and some of them show nothing.
         let wayland = ProcessInfo.processInfo.environment["WAYLAND_DISPLAY"] ?? ""
         if display != nil || wayland.isEmpty { setenv("SDL_VIDEODRIVER", "x11", 1) }
         do throws(SourceFailure) {
@@ -148,7 +148,7 @@ struct DoctorCommand: ParsableCommand {
         }
     }
 
-    /// `sound` says what to do about a missing server already.
+    /// Gives no remedy for a missing PulseAudio server, because `checkSound` gives it.
     private func checkMicrophone() -> Finding {
         do throws(SourceFailure) {
             let microphone = Microphone(source: nil)

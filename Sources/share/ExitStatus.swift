@@ -1,21 +1,21 @@
 import ArgumentParser
 
-/// The exit codes, after sysexits.h; Docs/manual.md lists them.
+/// The exit codes, as in sysexits.h. Docs/manual.md lists them.
 enum ExitStatus: Int32 {
     case fine = 0
-    /// `doctor` found something missing.
+    /// `doctor` found a problem.
     case missing = 1
     /// Wrong arguments (ArgumentParser's own code).
     case usage = 64
     /// The link is mistyped or cut off.
     case badLink = 65
-    /// No display, or it went away.
+    /// There is no display, or it has closed.
     case noDisplay = 66
     /// The host cannot be reached.
     case unreachable = 68
-    /// The port is in use or may not be opened.
+    /// The port is in use, or the process may not listen on it.
     case portUnavailable = 69
-    /// Something broke inside.
+    /// An internal error.
     case failed = 70
     /// A file cannot be written.
     case cannotWrite = 73
@@ -23,21 +23,21 @@ enum ExitStatus: Int32 {
     case lost = 74
     /// Nobody answered within 60 s.
     case unanswered = 75
-    /// The other side is not what it should be: another certificate, another protocol.
+    /// The peer is not the one that the link names, or does not speak the protocol.
     case untrusted = 76
-    /// The host said no, or the link's secret is wrong.
+    /// The host refused, or the link's secret is wrong.
     case refused = 77
 
     var code: ExitCode { ExitCode(rawValue) }
 }
 
-/// A sentence for the person, what to do next, and the code to leave with.
+/// An error for the user: a sentence, what to do next, and the exit code.
 struct Complaint: Error {
     var sentence: String
     var remedy: String = ""
     var status: ExitStatus
 
-    /// Says it on stderr and gives the code to throw.
+    /// Prints the error on stderr and returns the exit code to throw.
     func say() -> ExitCode {
         Words.say("share: \(sentence)")
         if !remedy.isEmpty { Words.say("       \(remedy)") }

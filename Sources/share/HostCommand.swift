@@ -105,7 +105,7 @@ struct HostCommand: ParsableCommand {
         }
     }
 
-    /// The token for foreign players, and where it comes from. An empty SHARE_TOKEN is none.
+    /// The fixed token for WHEP players, and the name of its source. An empty SHARE_TOKEN counts as none.
     private var fixedToken: (token: String, source: String)? {
         if let token { return (token, "--token") }
         guard let token = ProcessInfo.processInfo.environment["SHARE_TOKEN"], !token.isEmpty else { return nil }
@@ -122,7 +122,7 @@ struct HostCommand: ParsableCommand {
 
     private func host() throws {
         let hasTerminal = isatty(STDIN_FILENO) == 1
-        // Not in `validate`: a mistyped option is worth more words than this.
+        // Checked here and not in `validate`, so that an invalid option is reported first.
         if accept == .ask, !hasTerminal {
             throw Complaint(
                 sentence: "there is no terminal to ask in",
@@ -167,7 +167,7 @@ struct HostCommand: ParsableCommand {
 
         if hasTerminal, accept != .any { prompt.start() }
         let link = try start(session)
-        // Before anybody can know the link: a viewer's window on this display must find it.
+        // Created before the link is printed, so that a viewer's window on this display finds it.
         let mark = source == .screen ? try? CaptureMark(link.id.text, display: display) : nil
         defer { mark?.close() }
         if json { output.event("link", ["link": .string(link.text)]) } else { output.line(link.text) }
@@ -249,11 +249,11 @@ struct HostCommand: ParsableCommand {
     }
 }
 
-/// "ADDR:PORT", with IPv6 in brackets.
+/// The value of `--listen`: "ADDR:PORT", with IPv6 in brackets.
 struct ListenAddress {
     var host: String
     var port: Int
-    /// What others can reach it by.
+    /// The address in the link.
     var linkHost: String
 
     init(_ text: String) throws {

@@ -3,11 +3,11 @@ import MediaCore
 import PeerRuntime
 import Signaling
 
-/// Tells what happens, in words and as events.
+/// Reports the host's events on stderr and as JSON on stdout.
 enum HostNarrator {
     private static let refusals = Monitor(RefusalCounter())
 
-    /// Once a second, and at the end: what was counted is said when no more of it comes.
+    /// Prints the number of refusals that were counted, once no more arrive. Call it each second, and at the end.
     static func settle(isEnd: Bool = false) {
         refusals.with { $0.settle(at: .now, isEnd: isEnd) }.say()
     }

@@ -87,7 +87,7 @@ struct JoinCommand: ParsableCommand {
                     sentence: "there is no display for a window: DISPLAY is not set", remedy: Self.withoutWindow,
                     status: .noDisplay)
             }
-            // SDL would try Wayland first, and complain of what is not there.
+            // Without this, SDL tries Wayland first and prints an error.
             if environment["WAYLAND_DISPLAY"]?.isEmpty != false { setenv("SDL_VIDEODRIVER", "x11", 0) }
             do throws(SourceFailure) {
                 window = try VideoWindow(
@@ -108,11 +108,12 @@ struct JoinCommand: ParsableCommand {
                 audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },
                 makeSpeaker: { () throws(SourceFailure) in
                     if headless { return SilentSink() }
-                    // SDL opens its device anew after a silence, which on some servers costs the first second of sound.
+                    // SDL reopens its audio device after a silence, and some servers then drop the first second, so
+                    // PulseAudio is tried first.
                     do throws(SourceFailure) {
                         return try SystemSpeaker()
                     } catch {
-                        // Without a card ALSA would only complain.
+                        // Without a sound card, ALSA would only print errors.
                         guard FileManager.default.fileExists(atPath: "/dev/snd") else { throw error }
                         return try SpeakerOutput()
                     }
@@ -127,7 +128,7 @@ struct JoinCommand: ParsableCommand {
         }
         let reason = watcher.finish()
         output.ended(reason)
-        // Why it ended says more than that no picture came.
+        // The reason of the end is reported before a missing snapshot, as it explains more.
         let hasPicture = try snapshot.map { try save(watcher.keeper, to: $0) } ?? true
         if let window, reason.code != .stopped { show(reason, in: window) }
         guard reason.status == .fine else {
@@ -149,7 +150,7 @@ struct JoinCommand: ParsableCommand {
         }
     }
 
-    /// Until a key is pressed: a window that is gone says nothing.
+    /// Shows the reason in the window until a key is pressed.
     private func show(_ reason: EndReason, in window: VideoWindow) {
         let sentence = reason.sentence.prefix(1).uppercased() + reason.sentence.dropFirst() + "."
         let lines = [sentence] + (reason.remedy.isEmpty ? [] : [reason.remedy, ""]) + ["Press a key to close."]
@@ -178,7 +179,7 @@ struct JoinCommand: ParsableCommand {
         }
     }
 
-    /// - Returns: false if no picture came; nothing is written then.
+    /// - Returns: false if no frame was received; no file is written then.
     private func save(_ keeper: LatestFrameKeeper, to file: String) throws -> Bool {
         do {
             return try keeper.save(to: file)

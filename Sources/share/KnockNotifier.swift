@@ -2,10 +2,11 @@ import Foundation
 import PeerRuntime
 import SessionBus
 
-/// Tells the desktop that somebody knocks, on a thread of its own: a desktop may take its time.
+/// Shows knocks as desktop notifications (D-Bus). Runs on a thread of its own, because the session bus may answer
+/// slowly.
 final class KnockNotifier: Sendable {
     private struct State {
-        /// What the desktop should show; nil for nothing.
+        /// The question that the desktop should show; nil for none.
         var wanted: Prompt.Question?
         var hasChanged = false
         var hasThread = false
@@ -18,7 +19,7 @@ final class KnockNotifier: Sendable {
         address = Self.busAddress(environment)
     }
 
-    /// Nil if there is no session bus. None is started.
+    /// Returns the address of the running session bus; nil if there is none. Never starts one.
     static func busAddress(_ environment: [String: String]) -> String? {
         if let address = environment["DBUS_SESSION_BUS_ADDRESS"], !address.isEmpty { return address }
         guard let folder = environment["XDG_RUNTIME_DIR"], !folder.isEmpty, access(folder + "/bus", F_OK) == 0 else {
@@ -27,7 +28,8 @@ final class KnockNotifier: Sendable {
         return "unix:path=" + folder + "/bus"
     }
 
-    /// Does not block. A later question replaces one that was not told yet.
+    /// Shows `question`, or removes the notification if it is nil. Does not block. A later question replaces one that
+    /// was not shown yet.
     func tell(_ question: Prompt.Question?) {
         guard let address else { return }
         state.change { state in
@@ -52,7 +54,7 @@ final class KnockNotifier: Sendable {
                 notification?.close()
                 continue
             }
-            // Again each time: the person may have logged in to a desktop since.
+            // Connects again for each question, as the user may have logged in to a desktop meanwhile.
             if notification == nil { notification = DesktopNotification(address: address) }
             let left = max(1, Int((wanted.deadline - .now) / .milliseconds(1)))
             let isShown = notification?.show(

@@ -57,7 +57,8 @@ struct KnownCommand: ParsableCommand {
 }
 
 extension KnownViewers.Entry {
-    /// Kind, day, sixteen digits of the fingerprint, and the name last, as it may have spaces.
+    /// One line of `share known`: kind, day, 16 digits of the fingerprint, and the name, which is last because it may
+    /// contain spaces.
     fileprivate var line: String {
         let kind = identity.kind.rawValue.padding(toLength: 7, withPad: " ", startingAt: 0)
         return "\(kind)  \(since ?? "long ago  ")  \(fingerprint.prefix(16))  \(name)"

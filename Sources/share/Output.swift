@@ -2,13 +2,13 @@ import Foundation
 import PeerRuntime
 import Signaling
 
-/// stdout: data for a program. The link alone, or one JSON object a line.
+/// Writes data for programs to stdout: the link alone, or one JSON object a line.
 struct DataOutput: Sendable {
     let isJSON: Bool
 
     func line(_ text: String) { write(STDOUT_FILENO, text + "\n") }
 
-    /// The last event, with what was tried if no way was found.
+    /// Writes the last event. It has the candidates and servers if no network path was found.
     func ended(_ reason: EndReason) {
         var fields: [(String, JSONValue)] = [
             ("reason", .string(reason.sentence)), ("code", .string(reason.code.rawValue)),
@@ -48,7 +48,7 @@ struct DataOutput: Sendable {
     }
 }
 
-/// As much of JSON as the events need; keys keep their order.
+/// The JSON values that events need. Objects keep the order of their keys.
 indirect enum JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Sendable {
     case string(String)
     case integer(Int)
@@ -90,7 +90,7 @@ indirect enum JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
     }
 }
 
-/// Writes all of it or gives up when nobody reads.
+/// Writes all of `text`; gives up if the descriptor cannot be written.
 func write(_ descriptor: Int32, _ text: String) {
     var text = text
     text.withUTF8 { bytes in

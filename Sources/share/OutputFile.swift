@@ -1,8 +1,8 @@
 import Foundation
 
-/// A file that will be written at the end.
+/// Checks for a file that will be written at the end.
 enum OutputFile {
-    /// - Throws: a complaint if it cannot be written. What is in the file stays as it is.
+    /// - Throws: a complaint if the file cannot be written. Existing content stays unchanged.
     static func check(_ file: String) throws(Complaint) {
         let isNew = access(file, F_OK) != 0
         let descriptor = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)

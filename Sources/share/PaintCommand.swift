@@ -5,7 +5,7 @@ import PixelConversion
 import TestSource
 import WindowPlayout
 
-/// Shows the moving test picture in a window: what `share demo` puts on a virtual display.
+/// The hidden command `share paint`: shows the moving test picture in a window, on the virtual display of `share demo`.
 struct PaintCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "paint", abstract: "Show the moving test picture in a window.", shouldDisplay: false)

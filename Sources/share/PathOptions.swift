@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Signaling
 
-/// Servers that help the media find a way; the same for host and join.
+/// Options for STUN and TURN servers, shared by host, join and doctor.
 struct PathOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -23,7 +23,7 @@ struct PathOptions: ParsableArguments {
 
     func validate() throws { _ = try servers(credential: "unknown as yet") }
 
-    /// In the order given, STUN first.
+    /// The servers in the given order, STUN before TURN.
     func servers() throws -> [ICEServer] {
         let credential = ProcessInfo.processInfo.environment["SHARE_TURN_CREDENTIAL"] ?? ""
         if !turn.isEmpty, credential.isEmpty {
@@ -43,7 +43,7 @@ struct PathOptions: ParsableArguments {
     }
 
     private static func turn(_ text: String, _ credential: String) throws -> ICEServer {
-        // Not repeated in a message: there may be a password in it.
+        // Messages do not repeat the text, because it may contain a password.
         guard let at = text.firstIndex(of: "@"), let colon = text.firstIndex(of: ":"), colon < at else {
             throw ValidationError("--turn is turn:USER@HOST[:PORT][?transport=tcp]; the user name is missing.")
         }
@@ -51,7 +51,7 @@ struct PathOptions: ParsableArguments {
         guard let name = String(name).removingPercentEncoding, !name.isEmpty else {
             throw ValidationError("--turn is turn:USER@HOST[:PORT][?transport=tcp]; the user name cannot be read.")
         }
-        // Time-limited names ("1700000000:alice") have a colon, too.
+        // Time-limited user names ("1700000000:alice") contain a colon, too.
         if let colon = name.firstIndex(of: ":"), Int(name[..<colon]) == nil {
             throw ValidationError(
                 "--turn takes no credential, as 'ps' would show it: put it in SHARE_TURN_CREDENTIAL, and give "

@@ -2,19 +2,19 @@ import Foundation
 import PeerRuntime
 import Signaling
 
-/// Questions in the terminal: one at a time, in the order of the knocks.
+/// Asks about knocks in the terminal, one at a time, in their order.
 ///
-/// A key answers a question only if it was pressed at least a second after that question had been shown. What was typed before is
-/// discarded: it was meant for something else.
+/// A key answers a question only if it is pressed at least 1 s after the question was shown. Earlier keys are
+/// discarded, because they were meant for something else.
 final class Prompt: Sendable {
     enum Answer: Sendable { case yes, no, always }
 
     struct Question: Sendable {
         let id: KnockID
-        /// Who wants to watch, quoted already, with what and from where.
+        /// The viewer's quoted name, its kind and its address.
         let who: String
         let words: String
-        /// A sentence on what `always` does for this person.
+        /// The sentence that explains `always` for this viewer.
         let always: String
         let deadline: ContinuousClock.Instant
     }
@@ -26,25 +26,25 @@ final class Prompt: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        /// The question on the screen, and since when.
+        /// The question on the screen, and since when it is shown.
         var shown: (id: KnockID, since: ContinuousClock.Instant)?
         var isAskedAgain = false
         var isTicking = false
         var lastBell: ContinuousClock.Instant?
     }
 
-    /// How long keys are ignored after a question appeared.
+    /// How long keys are ignored after a question is shown.
     static let quietTime = Duration.seconds(1)
 
     private let state = Monitor(State())
-    /// Told of each new question, and with nil when there is none any more. Must not block.
+    /// Called with each new question, and with nil when none is left. Must not block.
     private let notify: @Sendable (Question?) -> Void
 
     init(notify: @escaping @Sendable (Question?) -> Void = { _ in }) {
         self.notify = notify
     }
 
-    /// Takes the terminal. Call once, after `Signals.handle`.
+    /// Switches the terminal to single keys and starts to read it. Call once, after `Signals.handle`.
     func start() {
         state.with { _ in _ = TerminalMode.enter() }
         TerminalInput.start { [self] key, instant in pressed(key, at: instant) }
@@ -56,7 +56,7 @@ final class Prompt: Sendable {
         }
     }
 
-    /// Asks when the questions before this one are over.
+    /// Queues a question and waits for its answer.
     /// - Returns: nil if the task is cancelled first.
     func answer(to question: Question) async -> Answer? {
         await withTaskCancellationHandler {
@@ -65,7 +65,7 @@ final class Prompt: Sendable {
                     state.entries.append(Entry(question: question, continuation: continuation))
                     show(&state)
                 }
-                // Cancelled before the entry was there.
+                // The task was cancelled before the entry was appended.
                 if Task.isCancelled { withdraw(question.id) }
             }
         } onCancel: {
@@ -73,7 +73,7 @@ final class Prompt: Sendable {
         }
     }
 
-    /// Whether the question is on the screen, or will be.
+    /// Returns whether the question is queued or shown.
     func isWaiting(_ id: KnockID) -> Bool { state.with { $0.entries.contains { $0.question.id == id } } }
 
     private func withdraw(_ id: KnockID) {
@@ -90,7 +90,7 @@ final class Prompt: Sendable {
         entry?.continuation.resume(returning: nil)
     }
 
-    /// On the thread `terminal`.
+    /// Handles a key. Called on the thread `terminal`.
     func pressed(_ key: KeyPress, at instant: ContinuousClock.Instant) {
         let answered: (Entry, Answer)? = state.with { state in
             guard let entry = state.entries.first, let shown = state.shown, shown.id == entry.question.id,
@@ -110,7 +110,7 @@ final class Prompt: Sendable {
         if let (entry, answer) = answered { entry.continuation.resume(returning: answer) }
     }
 
-    /// Arrow keys end in capital letters, so a capital A is none of the answers.
+    /// The sequences of arrow keys end in capital letters, so a capital A is not an answer.
     private static func answer(_ key: KeyPress) -> (Answer, String)? {
         switch key {
         case .key(UInt8(ascii: "y")), .key(UInt8(ascii: "Y")): (.yes, "y")
@@ -120,7 +120,8 @@ final class Prompt: Sendable {
         }
     }
 
-    /// After Ctrl-Z, or a stop by somebody else: what was typed meanwhile was for the shell.
+    /// Called when the process continues after a stop. Keys pressed meanwhile were meant for the shell and are
+    /// discarded.
     private func resumed() {
         state.with { state in
             TerminalMode.enter()
@@ -129,7 +130,7 @@ final class Prompt: Sendable {
         }
     }
 
-    /// Shows the first question as it is now.
+    /// Shows the first question in its present state.
     private func show(_ state: inout State) {
         guard let question = state.entries.first?.question else {
             notify(nil)
@@ -151,7 +152,7 @@ final class Prompt: Sendable {
         tick(&state)
     }
 
-    /// The question's lines; the last one takes the answer.
+    /// The lines of a question; the answer is typed at the end of the last one.
     static func lines(_ question: Question, waiting: Int, isAskedAgain: Bool, now: ContinuousClock.Instant) -> [String]
     {
         let left = max(0, Int((question.deadline - now) / .seconds(1) + 0.5))
@@ -166,7 +167,7 @@ final class Prompt: Sendable {
         ]
     }
 
-    /// Counts the seconds down while there is a question.
+    /// Redraws the question each second, for its countdown.
     private func tick(_ state: inout State) {
         guard !state.isTicking else { return }
         state.isTicking = true

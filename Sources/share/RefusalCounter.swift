@@ -1,11 +1,12 @@
-/// Says the first refusals in full and counts those that follow within a minute of each other, so that knocks cannot scroll the
-/// terminal.
+/// Limits the messages about refused knocks: the first three are printed, and those that follow each other within 60 s
+/// are counted. So knocks cannot scroll the terminal.
 struct RefusalCounter {
     enum Telling: Equatable, Sendable {
         case nothing
-        /// In a line that stays.
+        /// A line that stays.
         case line(String)
-        /// In a line that the next one replaces; where nothing can be replaced it is said at some counts only.
+        /// A line that the next one replaces. Where lines cannot be replaced, only counts with `isRound` (powers of
+        /// two) are printed.
         case count(String, isRound: Bool)
 
         func say() {
@@ -20,15 +21,16 @@ struct RefusalCounter {
         }
     }
 
-    /// Refusals that are said in full.
+    /// The number of refusals that are printed in full.
     static let inFull = 3
-    /// Without a refusal for this long, the next one is said in full again.
+    /// After this time without a refusal, the next ones are printed in full again.
     static let quietTime = Duration.seconds(60)
 
     private var said = 0
     private var counted = 0
     private var last: ContinuousClock.Instant?
 
+    /// Counts a refusal.
     /// - Parameter sentence: who was refused and why.
     mutating func add(_ sentence: String, at now: ContinuousClock.Instant) -> Telling {
         if let last, now - last >= Self.quietTime { (said, counted) = (0, 0) }
@@ -41,7 +43,7 @@ struct RefusalCounter {
         return .count("\(counted) more; the last: \(sentence)", isRound: counted & (counted - 1) == 0)
     }
 
-    /// The count as a line that stays, when no refusal has come for a while.
+    /// Returns the count as a line that stays, once no refusal has come for `quietTime`, or at the end.
     mutating func settle(at now: ContinuousClock.Instant, isEnd: Bool = false) -> Telling {
         guard let last, isEnd || now - last >= Self.quietTime else { return .nothing }
         defer { self = RefusalCounter() }

@@ -2,9 +2,10 @@ import Foundation
 import PeerRuntime
 import Synchronization
 
-/// Ctrl-C and friends as calls on a thread of their own. A second one ends the process at once.
+/// Handles SIGINT, SIGTERM, SIGHUP, SIGTSTP and SIGCONT on a thread of its own. The second signal that ends exits the
+/// process at once.
 enum Signals {
-    /// The end of a pipe that the signal handler writes the signal's number to.
+    /// The write end of a pipe. The signal handler writes the signal's number to it.
     private static let pipe = Atomic<Int32>(-1)
 
     private struct Suspension {
@@ -14,12 +15,12 @@ enum Signals {
 
     private static let suspension = Monitor(Suspension())
 
-    /// Calls `suspends` before Ctrl-Z stops the process, and `resumed` when it goes on after any stop, on the thread of `handle`.
-    /// Call after `handle`.
+    /// Calls `suspends` before Ctrl-Z stops the process, and `resumed` when it continues after any stop. Both are
+    /// called on the thread `signals`. Call after `handle`.
     static func onSuspension(_ suspends: @escaping @Sendable () -> Void, resumed: @escaping @Sendable () -> Void) {
         suspension.with { $0 = Suspension(suspends: suspends, resumed: resumed) }
         install(SIGCONT)
-        // Who started us without job control does not want us to stop.
+        // An ignored SIGTSTP stays ignored: the parent process has no job control.
         var current = sigaction()
         sigaction(SIGTSTP, nil, &current)
         let ignored = unsafeBitCast(SIG_IGN, to: Int.self)
@@ -35,12 +36,12 @@ enum Signals {
         }
     }
 
-    /// Stops the process as if nobody had handled the signal; an orphaned process group is not stopped.
+    /// Stops the process with the default action of SIGTSTP. The kernel does not stop an orphaned process group.
     private static func suspend() {
         suspension.with { $0 }.suspends()
         signal(SIGCONT, SIG_DFL)
         signal(SIGTSTP, SIG_DFL)
-        // To this thread: it stops all of them before the call returns.
+        // `raise` sends the signal to this thread; the kernel stops all threads before the call returns.
         raise(SIGTSTP)
         install(SIGTSTP)
         install(SIGCONT)
@@ -49,7 +50,7 @@ enum Signals {
 
     static func handle(_ body: @escaping @Sendable (_ name: String) -> Void) {
         signal(SIGPIPE, SIG_IGN)
-        // Who started us may have blocked them, and we would pass that on to our children.
+        // The parent process may have blocked these signals, and child processes would inherit that.
         var set = sigset_t()
         sigemptyset(&set)
         for number in [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT] { sigaddset(&set, number) }

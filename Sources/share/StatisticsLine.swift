@@ -1,11 +1,12 @@
 import MediaCore
 import PeerRuntime
 
-/// `--stats`: a line a second on stderr, of what the session does. Rates are those of the time since the last line.
+/// Formats the lines of `--stats`, one a second on stderr. Rates are averages since the previous line.
 struct StatisticsLine {
     private var last: (frames: Int, bytes: Int, packets: Int, lost: Int, at: Double)?
 
-    /// - Parameter elapsed: seconds since some start.
+    /// The line of a host.
+    /// - Parameter elapsed: seconds since a fixed start.
     mutating func text(_ statistics: HostStatistics, elapsed: Double) -> String {
         let now = (statistics.video.frames, statistics.bytesSent, statistics.packetsSent, 0, elapsed)
         defer { last = now }
@@ -36,10 +37,11 @@ struct StatisticsLine {
         return Self.text(parts)
     }
 
-    /// In one line.
+    /// Joins the parts to one line.
     static func text(_ parts: [String]) -> String { "stats: " + parts.joined(separator: " | ") }
 
-    /// A viewer's, a value a line.
+    /// The values of a viewer, one a line.
+    /// - Parameter elapsed: seconds since a fixed start.
     mutating func lines(_ statistics: WatchStatistics, elapsed: Double) -> [String] {
         let now = (
             statistics.decode.frames, statistics.bytesReceived, statistics.packetsReceived, statistics.packetsLost,
@@ -69,7 +71,7 @@ struct StatisticsLine {
         return parts
     }
 
-    /// "all", or of several viewers "2 all, 1 base".
+    /// "all" for one viewer; counts for several, such as "2 all, 1 base".
     private static func layers(_ layers: [ViewerLayer]) -> String {
         let counts = ViewerLayer.allCases.map { kind in (kind, layers.count { $0 == kind }) }.filter { $0.1 > 0 }
         if layers.count == 1, let (kind, _) = counts.first { return kind.rawValue }

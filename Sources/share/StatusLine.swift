@@ -1,10 +1,10 @@
 import PeerRuntime
 
-/// "● LIVE 00:12:31  2 viewers  30 fps  1.4 Mbit/s  limited by the network"
+/// Formats the host's status: "● LIVE 00:12:31  2 viewers  30 fps  1.4 Mbit/s  limited by the network"
 struct StatusLine {
     private var last: (frames: Int, bytes: Int, at: Double)?
 
-    /// - Parameter columns: of the terminal; a longer line could not be redrawn.
+    /// - Parameter columns: the width of the terminal. A longer line could not be redrawn.
     mutating func text(
         _ statistics: HostStatistics, elapsed: Double, columns: Int, style: TerminalStyle = .current
     ) -> String {
@@ -24,7 +24,7 @@ struct StatusLine {
             parts += [rate == 0 ? "still" : "\(rate) fps", Self.rate(Double(bytes - last.bytes) * 8 / seconds)]
             if let limit = statistics.limit { parts.append("limited by \(limit)") }
         }
-        // What does not fit is left out whole, from the end.
+        // Parts that do not fit are left out, from the end.
         while parts.count > 1, parts.joined(separator: "  ").count > columns - 3 { parts.removeLast() }
         let mark = style.fit(isLive ? "\u{25CF}" : "\u{25CB}")
         return (isLive && style.hasColours ? "\u{1B}[31m\(mark)\u{1B}[0m " : mark + " ") + parts.joined(separator: "  ")

@@ -1,15 +1,15 @@
 import Foundation
 import PeerRuntime
 
-/// What was typed at once.
+/// The input of one read.
 enum KeyPress: Equatable, Sendable {
-    /// One byte of ASCII, and nothing else within 30 ms of it.
+    /// One byte of ASCII, with no other input within 30 ms.
     case key(UInt8)
-    /// Pasted text, a sequence such as an arrow key's, or a character beyond ASCII.
+    /// Pasted text, an escape sequence such as an arrow key's, or a character beyond ASCII.
     case other
 }
 
-/// Reads the terminal's keys on a thread of its own, from `start` on until the process ends.
+/// Reads keys from the terminal on a thread of its own, from `start` until the process ends.
 enum TerminalInput {
     /// - Parameter onKey: called on the thread `terminal`, with the instant at which the key was read.
     static func start(_ onKey: @escaping @Sendable (KeyPress, ContinuousClock.Instant) -> Void) {
@@ -23,7 +23,7 @@ enum TerminalInput {
                 }
                 let count = read(STDIN_FILENO, &bytes, bytes.count)
                 if count < 0, errno == EINTR { continue }
-                // The terminal has hung up, or is another program's just now.
+                // The terminal has hung up, or another program reads from it at the moment.
                 guard count > 0 else {
                     usleep(500_000)
                     continue
@@ -35,7 +35,7 @@ enum TerminalInput {
         }
     }
 
-    /// Whether there is something to read.
+    /// Waits for input. Returns whether there is any.
     private static func wait(milliseconds: Int32) -> Bool {
         var watched = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         return poll(&watched, 1, milliseconds) > 0

@@ -1,22 +1,23 @@
 import Foundation
 import Synchronization
 
-/// The terminal on stdin as keys instead of lines: no canonical mode and no echo, but with its signals (Ctrl-C, Ctrl-Z).
+/// Switches the terminal on stdin to single keys: no canonical mode and no echo. Signal keys (Ctrl-C, Ctrl-Z) stay
+/// active.
 ///
-/// The terminal gets its own mode back at every end of the process but SIGKILL: `exit`, Ctrl-\ and crashes included.
+/// The original mode is restored at every end of the process except SIGKILL: at `exit`, Ctrl-\ and crashes.
 enum TerminalMode {
     // SAFETY: written once, before `isKept` is set; read after that only.
     nonisolated(unsafe) private static let original = UnsafeMutablePointer<termios>.allocate(capacity: 1)
     private static let isKept = Atomic<Bool>(false)
     private static let isRaw = Atomic<Bool>(false)
-    /// What these signals did before, by number.
+    /// The previous actions of the handled signals, by number.
     // SAFETY: written once, before the handlers are installed.
     nonisolated(unsafe) private static let previous = UnsafeMutablePointer<sigaction>.allocate(capacity: 32)
 
     /// A background process may neither change the terminal's mode nor read from it.
     static var isForeground: Bool { tcgetpgrp(STDIN_FILENO) == getpgrp() }
 
-    /// Discards what was typed and not read yet, and gives keys from now on. May be called again.
+    /// Switches to single keys and discards unread input. May be called again.
     /// - Returns: false in the background, and without a terminal.
     /// - Isolation: one thread at a time.
     @discardableResult
@@ -38,14 +39,14 @@ enum TerminalMode {
         return tcsetattr(STDIN_FILENO, TCSAFLUSH, &mode) == 0
     }
 
-    /// Gives the terminal its own mode back. Async-signal-safe; may be called twice.
+    /// Restores the original mode. Async-signal-safe; may be called more than once.
     static func restore() {
         guard isRaw.exchange(false, ordering: .acquiringAndReleasing), isForeground else { return }
         tcsetattr(STDIN_FILENO, TCSANOW, original)
     }
 
     private static func restoreAtEveryEnd() {
-        // A background process that touches the terminal would be stopped otherwise, without a word.
+        // Otherwise these signals would silently stop a background process that accesses the terminal.
         signal(SIGTTIN, SIG_IGN)
         signal(SIGTTOU, SIG_IGN)
         atexit { TerminalMode.restore() }
@@ -54,7 +55,7 @@ enum TerminalMode {
             action.sa_flags = Int32(SA_ONSTACK)
             action.__sigaction_handler.sa_handler = { number in
                 TerminalMode.restore()
-                // Then what would have happened without us, once this handler returns.
+                // The previous action is taken when this handler returns.
                 sigaction(number, TerminalMode.previous + Int(number), nil)
                 raise(number)
             }

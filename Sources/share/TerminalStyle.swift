@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the terminal takes: colours, cursor movements, and characters beyond ASCII.
+/// What the terminal supports: colours, cursor movements, and characters beyond ASCII.
 struct TerminalStyle: Sendable {
-    /// Escape sequences that move the cursor and erase.
+    /// The terminal supports escape sequences that move the cursor and erase.
     let canRedraw: Bool
     let hasColours: Bool
     let isUTF8: Bool
@@ -19,7 +19,7 @@ struct TerminalStyle: Sendable {
         isUTF8 = locale.contains("utf-8") || locale.contains("utf8")
     }
 
-    /// The text in characters that the locale has.
+    /// Replaces the characters that the locale does not have.
     func fit(_ text: String) -> String {
         if isUTF8 || text.utf8.allSatisfy({ $0 < 128 }) { return text }
         var result = ""

@@ -1,8 +1,8 @@
-/// Columns and lines of a text in a terminal.
+/// Wraps text for a terminal and computes its width.
 enum TextLayout {
-    /// Breaks the text at spaces only. A word that is longer than a line stays whole. Later lines are indented as the first one's
-    /// text is.
-    /// - Parameter columns: of the terminal; the last one stays empty, as terminals differ in what they do there.
+    /// Wraps a text at spaces. A word longer than a line is not split. Later lines have the indentation of the first.
+    /// - Parameter columns: the width of the terminal. The last column stays empty, because terminals differ in how
+    ///   they wrap there.
     static func wrap(_ text: String, columns: Int) -> [String] {
         let indent = text.hasPrefix("share: ") ? 7 : text.prefix { $0 == " " }.count
         guard columns >= indent + 20, width(text) >= columns else { return [text] }
@@ -29,8 +29,8 @@ enum TextLayout {
         return lines
     }
 
-    /// Columns that the text takes: two for East Asian wide characters and emoji, none for combining marks. Escape sequences for
-    /// colours take none.
+    /// Returns the number of columns: two for East Asian wide characters and emoji, none for combining marks and for
+    /// escape sequences of colours.
     static func width(_ text: some StringProtocol) -> Int {
         var columns = 0
         var isEscape = false

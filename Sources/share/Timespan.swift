@@ -1,12 +1,12 @@
 import ArgumentParser
 
-/// A duration on the command line: "90", "90s", "10m", "1.5h". A number alone is of seconds.
+/// A duration on the command line: "90", "90s", "10m", "1.5h". A number alone means seconds.
 struct Timespan: ExpressibleByArgument, Equatable, Sendable {
     let seconds: Double
 
     init(seconds: Double) { self.seconds = seconds }
 
-    /// Nil unless it is above 0 and at most 10,000 hours.
+    /// Returns nil unless the duration is above 0 and at most 10,000 hours.
     init?(argument: String) {
         var text = argument[...]
         var factor = 1.0

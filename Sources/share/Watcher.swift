@@ -5,7 +5,7 @@ import PictureFile
 import PixelConversion
 import WindowPlayout
 
-/// Runs a watch session for a command and tells of it.
+/// Runs a watch session for a command and reports its events in the window, on stderr and as JSON.
 final class Watcher: Sendable {
     let keeper: LatestFrameKeeper
     private let output: DataOutput
@@ -15,7 +15,7 @@ final class Watcher: Sendable {
     private let result = Monitor<EndReason?>(nil)
     private let hasPicture = Monitor(false)
     private let window = Monitor<VideoWindow?>(nil)
-    /// The window shows statistics.
+    /// Whether the window shows statistics.
     private let showsStatistics = Monitor(false)
 
     init(output: DataOutput, snapshot: Bool, tellsStatistics: Bool) {
@@ -29,7 +29,7 @@ final class Watcher: Sendable {
         session.with { $0 }?.leave(reason)
     }
 
-    /// The person wants to go, even if the window stands there with the reason of an end already.
+    /// Ends the session because the user asks for it. Also closes a window that still shows the reason of an end.
     func interrupt(_ reason: EndReason) {
         end(reason)
         window.with { $0 }?.dismiss()
@@ -38,7 +38,7 @@ final class Watcher: Sendable {
     func showStatistics(_ isShown: Bool) {
         showsStatistics.with { $0 = isShown }
         guard isShown else { return }
-        // At once, not with the next second.
+        // Shows the first values at once; the others follow each second.
         Task.detached { [self] in
             guard let session = session.with({ $0 }), let statistics = await session.statistics() else { return }
             var line = StatisticsLine()
@@ -91,10 +91,10 @@ final class Watcher: Sendable {
         Watch on another display, or with --headless --snapshot FILE.png.
         """
 
-    /// Waits for the session's end.
+    /// Blocks until the session has ended.
     func finish() -> EndReason { result.wait { $0 } }
 
-    /// - Parameter isMirror: the window is on the display that is shared, and shows no pictures.
+    /// - Parameter isMirror: the window is on the display that is shared, so it shows no frames.
     func tell(_ event: WatchEvent, window: VideoWindow?, isMirror: Bool = false) {
         switch event {
         case .knocking(let words):
@@ -156,7 +156,7 @@ final class Watcher: Sendable {
     }
 }
 
-/// Keeps a copy of the last picture.
+/// Keeps a copy of the last frame for `--snapshot`.
 // SAFETY: the canvas is touched only while the Monitor is held.
 final class LatestFrameKeeper: @unchecked Sendable {
     private let isNeeded: Bool
@@ -174,7 +174,7 @@ final class LatestFrameKeeper: @unchecked Sendable {
         }
     }
 
-    /// - Returns: false if there was no picture.
+    /// - Returns: false if there was no frame.
     func save(to file: String) throws -> Bool {
         let outcome: Result<Bool, any Error> = last.with { canvas in
             guard let canvas else { return .success(false) }
@@ -187,7 +187,7 @@ final class LatestFrameKeeper: @unchecked Sendable {
     }
 }
 
-/// Shows pictures in the window, if there is one, and keeps the last.
+/// Passes frames to the window, if there is one, and to a `LatestFrameKeeper`.
 final class VideoSinkFork: VideoSink {
     private let window: VideoWindow?
     private let keeper: LatestFrameKeeper
@@ -203,7 +203,7 @@ final class VideoSinkFork: VideoSink {
     }
 }
 
-/// Takes sound and plays it to nobody, so that its arrival can be counted.
+/// Discards audio, so that headless viewers still count it.
 final class SilentSink: AudioSink {
     func play(_ samples: UnsafeBufferPointer<Int16>) {}
     var latency: MediaDuration { .zero }

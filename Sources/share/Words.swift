@@ -1,20 +1,20 @@
 import Foundation
 import PeerRuntime
 
-/// stderr: words for a person. Lines go out whole; what stands below them (a counted notice, and a question or the status) is drawn
-/// again.
+/// Writes messages for people to stderr, in whole lines. Below them it redraws the bottom of the screen: a counted
+/// notice, and a question or the status.
 enum Words {
     private struct Bottom {
-        /// A line that is replaced by the next one of its kind.
+        /// A line that the next notice replaces.
         var notice = ""
         var status = ""
-        /// Waits for an answer, and hides the status.
+        /// The question that waits for an answer. It hides the status.
         var question: [String] = []
-        /// The lines on the screen now, as they were written.
+        /// The lines on the screen at present, as they were written.
         var drawn: [String] = []
-        /// Another program writes now.
+        /// Another program writes to the terminal now.
         var isHidden = false
-        /// Only for output that cannot be redrawn: something was said since the question was written.
+        /// Only for output that cannot be redrawn: a message was written after the question.
         var isCutIn = false
 
         var lines: [String] {
@@ -39,7 +39,7 @@ enum Words {
         }
     }
 
-    /// Shows a line that is replaced by the next; an empty one takes it away. Only in a terminal.
+    /// Shows the status line in place of the previous one; an empty one removes it. Only in a terminal.
     static func showStatus(_ line: String) {
         guard style.canRedraw else { return }
         bottom.with { bottom in
@@ -49,7 +49,8 @@ enum Words {
         }
     }
 
-    /// Shows a line above the status and any question, in the place of the last notice; an empty one takes it away. Only in a terminal.
+    /// Shows a line above the status and any question, in place of the previous notice; an empty one removes it. Only
+    /// in a terminal.
     static func showNotice(_ line: String) {
         guard style.canRedraw else { return }
         bottom.with { bottom in
@@ -61,14 +62,15 @@ enum Words {
 
     static var hasNotices: Bool { style.canRedraw }
 
-    /// Asks, without a line's end; the question stays, whole, below everything else until `answered`. Again, it replaces the question.
+    /// Shows a question without a line break at its end. It stays complete below everything else until `answered` is
+    /// called; another call replaces it.
     static func ask(_ question: [String], ringing: Bool = false) {
         bottom.with { bottom in
             let bell = ringing && isTerminal ? "\u{7}" : ""
             guard style.canRedraw else {
                 let isNew = bottom.question.first != question.first
                 bottom.question = question
-                // Where nothing can be erased, the seconds are not counted down.
+                // Where lines cannot be erased, the countdown is not updated.
                 if isNew || ringing {
                     if !bottom.isCutIn { write(STDERR_FILENO, bell) }
                     writePlainQuestion(&bottom)
@@ -80,8 +82,9 @@ enum Words {
         }
     }
 
-    /// The question is over.
-    /// - Parameter answer: what was typed: the question stays in the terminal's history with it. Nil takes the question away.
+    /// Ends the question.
+    /// - Parameter answer: the text typed; the question then stays in the terminal's history with it. Nil removes the
+    ///   question.
     static func answered(_ answer: String?) {
         bottom.with { bottom in
             let question = bottom.question
@@ -96,7 +99,7 @@ enum Words {
         }
     }
 
-    /// Takes everything at the bottom off the screen, for another program that writes now.
+    /// Erases the bottom lines, because another program writes now.
     static func hide() {
         bottom.with { bottom in
             guard style.canRedraw else { return }
@@ -106,10 +109,10 @@ enum Words {
         }
     }
 
-    /// Shows it again where the cursor is now.
+    /// Draws the bottom lines again at the cursor.
     static func showAgain() {
         bottom.with { bottom in
-            // Without `hide`, it is not known what stands above the cursor.
+            // Without a call of `hide`, the content above the cursor is unknown.
             let start = bottom.isHidden || bottom.drawn.isEmpty ? "" : "\n"
             bottom.isHidden = false
             bottom.drawn = []
@@ -121,19 +124,20 @@ enum Words {
         }
     }
 
-    /// Columns of the terminal; 80 if that is not known.
+    /// The width of the terminal in columns; 80 if unknown.
     static var columns: Int { columns(of: STDERR_FILENO) ?? 80 }
 
-    /// Nil unless it is a terminal.
+    /// Returns nil unless the descriptor is a terminal.
     static func columns(of descriptor: Int32) -> Int? {
         var size = winsize()
         return ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : nil
     }
 
-    /// - Parameter text: whole lines, which stay.
+    /// - Parameter text: complete lines, which stay above the bottom lines.
     private static func redraw(_ bottom: inout Bottom, after text: String = "") {
         let lines = bottom.isHidden ? [] : rows(bottom.lines)
-        // A second of a countdown: only the last line differs, and what a person has selected above stays selected.
+        // In a countdown only the last line differs. The lines above are not redrawn, so that text a person has
+        // selected there stays selected.
         let isLastOnly = lines.count == bottom.drawn.count && lines.dropLast() == bottom.drawn.dropLast()
         if text.isEmpty, lines.count > 1, isLastOnly, let last = lines.last {
             write(STDERR_FILENO, "\r\u{1B}[K" + last)
@@ -143,7 +147,8 @@ enum Words {
         bottom.drawn = lines
     }
 
-    /// Moves to the first of the lines and erases from there on. The terminal may have become narrower since.
+    /// Returns the escape sequence that moves to the first of these lines and erases from there on. Computes rows anew,
+    /// because the terminal may have become narrower.
     private static func erasing(_ lines: [String]) -> String {
         guard !lines.isEmpty else { return "" }
         let columns = columns
