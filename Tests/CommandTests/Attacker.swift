@@ -3,8 +3,8 @@ import Glibc
 import SessionDescription
 import Signaling
 
-/// A viewer that was let in and asks for more than it needs: sessions and ICE restarts, with the candidates that it likes. It has no
-/// ICE of its own.
+/// An admitted viewer that opens more sessions and ICE restarts than it needs, with arbitrary candidates. It has no ICE
+/// agent.
 final class Attacker: Sendable {
     private let link: Link
     private let identity: Identity
@@ -28,8 +28,8 @@ final class Attacker: Sendable {
         var refusals = 0
     }
 
-    /// Opens a session and restarts it until it is refused or `restarts` are done; again, until the time is over.
-    /// - Parameter candidates: for each offer and restart.
+    /// Opens one session after another until `time` is over, and attempts `restarts` ICE restarts of each.
+    /// - Parameter candidates: the candidates for each offer and restart, by its number.
     func run(
         for time: Duration, restarts: Int, candidates: @escaping @Sendable (Int) -> [String]
     ) async -> Counts {
@@ -73,7 +73,7 @@ final class Attacker: Sendable {
         return counts
     }
 
-    /// Several such at the same time.
+    /// Runs several such loops at the same time.
     func run(
         _ sessions: Int, for time: Duration, restarts: Int,
         candidates: @escaping @Sendable (Int) -> [String] = { _ in [] }
@@ -93,12 +93,12 @@ final class Attacker: Sendable {
     }
 }
 
-/// A UDP socket that counts what comes, and answers nothing; closed with the value.
+/// A UDP socket that counts datagrams and answers none. Closed when the value is released.
 final class CountingSocket: Sendable {
     let port: UInt16
     private let socket: Int32
 
-    /// - Parameter address: 0x7F00_0001 is 127.0.0.1; 0 is all of this machine.
+    /// - Parameter address: in host byte order; 0x7F00_0001 is 127.0.0.1, 0 is all addresses.
     init(_ address: UInt32) throws {
         socket = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
         var size = Int32(8 << 20)
@@ -119,8 +119,8 @@ final class CountingSocket: Sendable {
 
     deinit { close(socket) }
 
-    /// Takes all that lies in the socket.
-    /// - Returns: how many datagrams, and how many different STUN transactions of `type` among them.
+    /// Reads all datagrams that are queued.
+    /// - Returns: their number. Adds the transaction IDs of the STUN messages of `type` to `transactions`.
     func drain(type: UInt16, into transactions: inout Set<[UInt8]>) -> Int {
         var count = 0
         var bytes = [UInt8](repeating: 0, count: 2_048)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import share
 
-/// What goes wrong before anything is shown: a sentence and an exit code.
+/// Errors before anything is shown. Each has a sentence and an exit code.
 @Suite(.timeLimit(.minutes(3)))
 struct ComplaintTests {
     private func run(_ arguments: [String], environment: [String: String] = [:], input: String? = nil) throws
@@ -93,7 +93,7 @@ struct ComplaintTests {
         #expect(result.words.contains("nothing listens at port") && result.words.contains("the link is old"))
     }
 
-    /// The host runs, and shares something else by now.
+    /// The host runs, but its broadcast is another one by now.
     @Test func aLinkOfAnEarlierBroadcast() throws {
         let host = try HostedScreen(["--source", "test", "--audio", "none"])
         var old = try #require(URLComponents(string: host.link))
@@ -130,7 +130,7 @@ struct ComplaintTests {
         let file = "/nonexistent/folder/x.png"
         let host = try HostedScreen(["--source", "test", "--audio", "none"])
         host.process.kill()
-        // Nobody listens there any more: 68 would be said by whoever asked.
+        // The host has ended, so a program that tried to connect would exit with 68.
         #expect(try run(["join", "--headless", "--snapshot", file, host.link]).code == 73)
         let demo = try run(["demo", "--snapshot", file])
         #expect(demo.code == 73)
@@ -191,7 +191,7 @@ struct ComplaintTests {
 }
 
 extension String {
-    /// The same link with one bit of its secret turned.
+    /// The link with one bit of its secret inverted.
     fileprivate func withOtherSecret() throws -> String {
         let parts = split(separator: "#")
         let fragment = try #require(parts.last)

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// How sessions end: each side says why, soon, and with the right code.
+/// How sessions end: both peers report the reason, promptly and with the right exit code.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct EndingTests {
     private func watched() throws -> (HostedScreen, ShareProcess) {
@@ -57,7 +57,7 @@ struct EndingTests {
         #expect(viewer.event("ended", seconds: 6) != nil)
     }
 
-    /// So that it can be passed on with the link; stdout has the link alone.
+    /// On stderr, so that the user can send it with the link; stdout has the link alone.
     @Test func theHostSaysWhatBrowsersWillWarnOf() throws {
         let host = try ShareProcess([
             "host", "--source", "test", "--audio", "none", "--accept", "any", "--listen", "127.0.0.1:0", "--for", "1",

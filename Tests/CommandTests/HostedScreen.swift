@@ -4,7 +4,7 @@ import PictureFile
 import TestSupport
 import Testing
 
-/// A host that runs, with its link, and viewers of it.
+/// A running host with its link, and viewers of it.
 struct HostedScreen {
     let process: ShareProcess
     let link: String
@@ -21,7 +21,7 @@ struct HostedScreen {
         self.link = link
     }
 
-    /// Watches without a window; the link goes by the environment, where `ps` does not show it.
+    /// Starts a viewer without a window. The link is in the environment, where `ps` does not show it.
     func join(_ arguments: [String] = [], environment: [String: String] = [:]) throws -> ShareProcess {
         try ShareProcess(
             ["join", "--headless", "--json"] + arguments, in: folder,
@@ -29,7 +29,7 @@ struct HostedScreen {
     }
 }
 
-/// A picture that a viewer saved.
+/// A PNG file that a viewer saved.
 struct Snapshot {
     private let picture: RGBAPicture
 
@@ -38,7 +38,7 @@ struct Snapshot {
     var width: Int { picture.size.width }
     var height: Int { picture.size.height }
 
-    /// Whether the pixel is that colour, as well as VP8 keeps it.
+    /// Returns whether the pixel has that colour, within VP8's loss.
     func isColor(_ rgb: Int, x: Int, y: Int, within tolerance: Int = 24) -> Bool {
         let pixel = picture[x, y]
         return abs(Int(pixel.red) - rgb >> 16) <= tolerance && abs(Int(pixel.green) - (rgb >> 8 & 255)) <= tolerance

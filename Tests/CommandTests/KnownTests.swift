@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `share known`: who was let in "always".
+/// `share known`: the viewers that were let in with "always".
 @Suite(.timeLimit(.minutes(2)))
 struct KnownTests {
     private let folder: TemporaryFolder

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The way of the media: servers by option, what is said when there is no way, and the doctor.
+/// Network paths of the media: server options, messages when there is no path, and `share doctor`.
 @Suite(.serialized, .timeLimit(.minutes(4)))
 struct PathTests {
     private static let host = ["--source", "test", "--audio", "none"]
@@ -15,7 +15,7 @@ struct PathTests {
         return (code, process.lines.joined(separator: "\n"), process.errorText)
     }
 
-    /// The host may send through TURN alone, and the server refuses it.
+    /// The host may only send through TURN, and the TURN server rejects its credential.
     @Test func whoFindsNoWayHearsWhy() throws {
         let relay = try RelayServer(password: "another")
         let secret = "cr3dential-of-nobody"
@@ -34,7 +34,7 @@ struct PathTests {
         #expect(own.contains { $0["kind"] as? String == "host" && $0["address"] as? String == "127.0.0.1" })
         #expect((ended["otherCandidates"] as? [Any])?.isEmpty == true)
         #expect((ended["servers"] as? [[String: Any]])?.first?["finding"] is String)
-        // The host says its part, and nobody says the credential.
+        // The host reports the reason, too, and no output contains the credential.
         #expect(host.process.event("viewer-left", seconds: 30)?["code"] as? String == "noRoute")
         let list = try Program("ps", ["-ww", "-eo", "args"]).finish()
         for text in [words, host.process.errorText, list, host.process.lines.joined(), viewer.lines.joined()] {
@@ -73,7 +73,7 @@ struct PathTests {
         for subject in ["name", "tcp", "certificate", "broadcast", "media", "stun", "turn"] {
             #expect(good.output.contains("ok      \(subject) "), "\(subject) in \(good.output)")
         }
-        // Nobody was asked.
+        // The check caused no knock.
         #expect(!host.process.lines.contains { $0.contains("\"knock\"") })
 
         let refused = try run(
@@ -113,7 +113,7 @@ struct PathTests {
             "roundTripMs", "lost", "freezes", "freezeMs", "repaired", "route", "estimateKbit", "queueMs", "recoveries",
             "layer",
         ] { #expect(event[key] != nil, "\(key)") }
-        // The host's estimate is the viewer's too, and its answers tell the round trip time.
+        // The viewer reports the host's estimate, and a round-trip time from the host's reports.
         let told = viewer.event("statistics", seconds: 1) { $0["estimateKbit"] is Int && $0["roundTripMs"] is Double }
         #expect(told != nil, "\(viewer.lines)")
         let report = try #require(

@@ -3,15 +3,16 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What other processes of the same user can learn of one that holds keys.
+/// What other processes of the same user can learn of a process that holds keys.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct PrivacyTests {
-    /// Who may not trace a process cannot read these either: they then belong to root.
+    /// These files belong to root while the process does not allow tracing, so other processes of the user cannot read
+    /// them.
     @Test func theMemoryOfAHostIsNobodysButRoots() throws {
         let folder = try TemporaryFolder()
         var launcher: [String] = []
         if geteuid() == 0 {
-            // Root may read everything, so it runs as somebody else, from where that one can reach it.
+            // Root may read everything, so the host runs as another user, from a folder that this user can reach.
             chmod(folder.path, 0o777)
             launcher = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         }
@@ -27,7 +28,7 @@ struct PrivacyTests {
         for name in ["environ", "mem", "maps", "fd"] {
             #expect(try owner("/proc/\(host.processID)/\(name)") == 0, "\(name)")
         }
-        // It still runs, and knows its own descriptors.
+        // The host still runs, and can count its own descriptors.
         #expect(host.isRunning)
         #expect(!host.text.errors.contains("open files"))
         host.interrupt()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import share
 
-/// Which key answers which question, at instants of the test's choice.
+/// Which key answers which question, with instants as arguments.
 @Suite(.timeLimit(.minutes(1)))
 struct PromptKeyTests {
     private let prompt = Prompt()
@@ -16,7 +16,7 @@ struct PromptKeyTests {
             deadline: .now + .seconds(60))
     }
 
-    /// Asks, and waits until the question is there.
+    /// Asks a question, and waits until it is queued.
     private func ask(_ name: String) async -> Task<Prompt.Answer?, Never> {
         let question = question(name)
         let task = Task { [prompt] in await prompt.answer(to: question) }
@@ -41,7 +41,7 @@ struct PromptKeyTests {
         bob.cancel()
         #expect(await bob.value == nil)
         let after = ContinuousClock.now
-        // Bob's question has been there for over a second; Carol's has not.
+        // Bob's question has been shown for over a second, Carol's has not.
         prompt.pressed(.key(UInt8(ascii: "y")), at: before + .milliseconds(999))
         prompt.pressed(.key(UInt8(ascii: "n")), at: after + .seconds(1))
         #expect(await carol.value == .no)
@@ -85,7 +85,7 @@ struct PromptKeyTests {
     }
 }
 
-/// Where the desktop is told of a knock.
+/// The address of the session bus for notifications of knocks.
 @Suite struct KnockNotifierTests {
     @Test func sessionBusIsTheEnvironmentsOrTheLoginsAndNoneIsStarted() throws {
         let folder = try TemporaryFolder()
@@ -97,7 +97,7 @@ struct PromptKeyTests {
     }
 }
 
-/// Refusals, counted.
+/// Refusals are printed or counted.
 @Suite struct RefusalCounterTests {
     private let start = ContinuousClock.now
 

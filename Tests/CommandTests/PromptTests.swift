@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The question in the terminal, answered in tmux as a person would.
+/// The question in the terminal, answered in tmux as a user would.
 @Suite(.serialized, .timeLimit(.minutes(4)))
 struct PromptTests {
     private let arguments = ["host", "--source", "test", "--audio", "none", "--listen", "127.0.0.1:0"]
@@ -27,7 +27,7 @@ struct PromptTests {
         #expect(again.exitCode(seconds: 10) == 77)
         #expect(again.errorText.contains("the host said no; you can ask again in "), "\(again.errorText)")
 
-        // With Bob's certificate she would get Bob's answer.
+        // With Bob's certificate, Carol would get Bob's answer.
         let third = try terminal.join(link, name: "Carol", from: TemporaryFolder())
         _ = try #require(terminal.waitFor { $0.takesAnswer(about: "Carol") })
         try terminal.type("y")
@@ -43,7 +43,7 @@ struct PromptTests {
         try terminal.type("a")
         _ = try #require(first.event("first-picture", seconds: 10))
         first.interrupt()
-        // Where everybody else is asked about.
+        // This host asks about all other viewers.
         let second = try terminal.join(link, name: "Dora again")
         #expect(second.event("first-picture", seconds: 10) != nil, "\(second.errorText)")
         let told = "\"Dora again\" (share, 127.0.0.1) is known and was let in without a question"
@@ -57,7 +57,7 @@ struct PromptTests {
         #expect(known.event("first-picture", seconds: 10) != nil, "\(known.errorText)")
         #expect(host.event("accepted")?["remembered"] as? Bool == true)
         #expect(host.errorText.contains("\"Dora\" (share, 127.0.0.1) is known and was let in without a question"))
-        // Another one with the same certificate, which is no secret, but without its key, is another viewer: see KnockTests.
+        // The same certificate without its key is another identity: see KnockTests.
         let stranger = try ShareProcess(["join", "--headless", "--json", again])
         #expect(stranger.exitCode(seconds: 10) == 77)
     }
@@ -103,7 +103,7 @@ struct PromptTests {
         #expect(viewer.lines.allSatisfy { !$0.contains("accepted") && !$0.contains("refused") })
         try terminal.type("y")
         #expect(viewer.event("first-picture", seconds: 10) != nil, "\(viewer.errorText)")
-        // Ctrl-D has not switched the asking off.
+        // Ctrl-D did not end the reading of keys.
         let next = try terminal.join(link, name: "Grace", from: TemporaryFolder())
         _ = try #require(terminal.waitFor { $0.takesAnswer(about: "Grace") }, "\(terminal.screen())")
         try terminal.type("n")
@@ -162,7 +162,7 @@ struct PromptTests {
         _ = try #require(shell.waitFor { $0.isAsking(about: "Ivan") }, "\(shell.screen())")
         _ = try #require(shell.waitFor { $0.takesAnswer(about: "Ivan") })
         let shown = try #require(shell.waitFor { $0.secondsLeft })
-        // A second after it was taken back, keys count again.
+        // Keys count again one second after `fg`.
         try #require(shell.waitUntil { $0.secondsLeft.map { $0 < shown - 1 } == true })
         try shell.type("y")
         #expect(viewer.event("first-picture", seconds: 10) != nil, "\(shell.screen())")

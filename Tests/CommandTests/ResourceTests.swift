@@ -3,13 +3,13 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Viewers that were let in use up what they can: descriptors, packets to others, relays.
+/// Admitted viewers that exhaust resources: descriptors, packets to third parties, TURN allocations.
 @Suite(.serialized, .timeLimit(.minutes(4)))
 struct ResourceTests {
     private static let source = ["--source", "test", "--audio", "none"]
 
-    /// With few descriptors: sessions, restarts and idle connections by a crowd. Who watched before watches on, and somebody else can
-    /// come when they have gone.
+    /// The host has few descriptors, and a crowd opens sessions, restarts and idle connections. The previous viewer
+    /// continues to watch, and another can join when the crowd has left.
     @Test func noDescriptorsLeftEndsNobody() async throws {
         let host = try HostedScreen(Self.source, launcher: ["prlimit", "--nofile=160:160"])
         let viewer = try host.join()
@@ -31,7 +31,7 @@ struct ResourceTests {
         let before = try #require(viewer.event("statistics")?["frames"] as? Int)
         #expect(viewer.event("statistics", seconds: 20) { ($0["frames"] as? Int ?? 0) > before + 20 } != nil)
         idle.close()
-        // Sessions that never connect last for 20 s, and so long there may be no room for another.
+        // Sessions that never connect last 20 s, so until then there may be no place for another viewer.
         var words = ""
         for _ in 0..<30 {
             let another = try host.join()
@@ -43,7 +43,7 @@ struct ResourceTests {
         Issue.record("nobody else can come: \(words)")
     }
 
-    /// 40 new places with each offer and each restart.
+    /// Each offer and each restart has 40 candidates at new addresses.
     @Test func aTokenSendsFewChecksToOthers() async throws {
         let host = try HostedScreen(Self.source)
         let attacker = try await Attacker(host.link)
@@ -57,7 +57,8 @@ struct ResourceTests {
         var requests: Set<[UInt8]> = []
         let packets = victim.drain(type: 1, into: &requests)
         #expect(counts.sessions > 0)
-        // Some, as they are tried; but no flood. Each of this machine's IPv4 addresses asks each place.
+        // The host checks the candidates, but does not flood them. It sends checks from each of this machine's IPv4
+        // addresses.
         #expect(packets > 20, "\(counts)")
         #expect(packets < 40 * 10 * Self.addresses, "\(packets) packets in 10 s, \(counts)")
     }
@@ -69,7 +70,7 @@ struct ResourceTests {
             environment: ["SHARE_TURN_CREDENTIAL": "secret"])
         let attacker = try await Attacker(host.link)
         var allocations: Set<[UInt8]> = []
-        // What the host asks for its own sake.
+        // The allocations of the host before the attack do not count.
         _ = relay.drain(type: 3, into: &allocations)
         allocations = []
         let counts = await attacker.run(4, for: .seconds(10), restarts: 1_000)
@@ -78,7 +79,7 @@ struct ResourceTests {
         #expect(allocations.count < 18 * Self.addresses, "\(allocations.count) in 10 s, \(counts)")
     }
 
-    /// Of IPv4, with loopback.
+    /// The number of this machine's IPv4 addresses, including loopback.
     private static var addresses: Int {
         var list: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&list) == 0 else { return 1 }
@@ -93,7 +94,7 @@ struct ResourceTests {
     }
 }
 
-/// TCP connections from 127.0.0.2 that say nothing.
+/// TCP connections from 127.0.0.2 on which nothing is sent.
 private final class IdleConnections {
     private var sockets: [Int32] = []
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A real screen, shared and looked at.
+/// A real X display is shared, and its pixels are compared at the viewer.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct ScreenTests {
     @Test func theScreenArrivesAtTheViewer() throws {
@@ -62,7 +62,7 @@ struct ScreenTests {
         let host = try HostedScreen(["--display", display.name, "--audio", "none"])
         let viewer = try host.join()
         _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
-        // When the picture is as sharp as the source, two reports in a row have the same count of frames.
+        // When the frame is as sharp as the source, two reports in succession have the same number of frames.
         var last = -1
         let rests = viewer.event("statistics") { event in
             let frames = event["frames"] as? Int ?? 0

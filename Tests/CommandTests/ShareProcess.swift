@@ -1,14 +1,14 @@
 import Foundation
 import TestSupport
 
-/// `share`, started as a person would start it. Killed with the value.
+/// The `share` executable, started as a user would. Killed when the value is released.
 final class ShareProcess {
     private let program: Program
     private let folder: TemporaryFolder
 
     /// - Parameters:
-    ///   - folder: where it keeps its identity; nil for one of its own.
-    ///   - launcher: a program that becomes it, with its arguments.
+    ///   - folder: the folder of its identity; nil for a new one.
+    ///   - launcher: a program, with its arguments, that executes `share`.
     init(
         _ arguments: [String], in folder: TemporaryFolder? = nil, environment: [String: String] = [:],
         input: String? = nil, launcher: [String] = []
@@ -28,7 +28,7 @@ final class ShareProcess {
     /// The first line of stdout.
     func firstLine() -> String? { program.line(seconds: 30) { $0 } }
 
-    /// The first event of that name, past or future, that also satisfies the condition.
+    /// Returns the first event, past or future, that has this name and satisfies the condition.
     func event(
         _ name: String, seconds: Double = 30, where condition: ([String: Any]) -> Bool = { _ in true }
     ) -> [String: Any]? {
@@ -45,6 +45,6 @@ final class ShareProcess {
 }
 
 extension TemporaryFolder {
-    /// An environment in which `share` keeps its identity here, and finds no sound server.
+    /// The environment for a `share` that keeps its identity in this folder, and finds no PulseAudio server.
     var environment: [String: String] { ["XDG_DATA_HOME": path, "PULSE_SERVER": "unix:\(file("no-pulse"))"] }
 }

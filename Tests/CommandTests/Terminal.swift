@@ -1,14 +1,14 @@
 import Foundation
 import TestSupport
 
-/// `share` in a terminal of tmux's.
+/// Runs `share` in a tmux session.
 final class Terminal {
     let hostFolder: TemporaryFolder
     private let viewerFolder: TemporaryFolder
     private let socket: String
     private let server: Program
 
-    /// Runs `share`.
+    /// Runs `share` directly.
     convenience init(_ arguments: [String], environment: [String: String] = [:], columns: Int = 220) throws {
         let command = try ([Program.share()] + arguments).map { "'\($0)'" }.joined(separator: " ")
         try self.init(command: "\(command); cat", environment: environment, columns: columns)
@@ -25,7 +25,8 @@ final class Terminal {
         hostFolder = try TemporaryFolder()
         viewerFolder = try TemporaryFolder()
         socket = hostFolder.file("tmux.socket")
-        // In the foreground: a server that forks away would keep what we wait for open.
+        // tmux stays in the foreground; a server that forks would keep inherited pipes open, whose end the test waits
+        // for.
         let own: [String: String?] = [
             "SHARE_LINK": nil, "SHARE_TOKEN": nil, "DBUS_SESSION_BUS_ADDRESS": nil, "XDG_RUNTIME_DIR": nil,
         ]
@@ -39,14 +40,14 @@ final class Terminal {
 
     deinit { _ = try? Program("tmux", ["-S", socket, "kill-server"]).finish() }
 
-    /// - Parameter joining: lines that tmux has wrapped are one.
+    /// - Parameter joining: joins the lines that tmux has wrapped.
     func screen(joining: Bool = true) -> String {
         let arguments = ["-S", socket, "capture-pane", "-p"] + (joining ? ["-J"] : [])
         let text = (try? Program("tmux", arguments).finish()) ?? ""
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Looks at the screen again and again, for 30 s at most.
+    /// Polls the screen, for 30 s at most.
     func waitFor<Result>(_ found: (String) -> Result?) -> Result? {
         let deadline = Date(timeIntervalSinceNow: 30)
         while Date() < deadline {
@@ -55,24 +56,24 @@ final class Terminal {
         return nil
     }
 
-    /// Looks again and again whether it is so.
+    /// Polls until the condition holds, for 30 s at most.
     func waitUntil(_ isSo: (String) -> Bool) -> Bool { waitFor { isSo($0) ? true : nil } ?? false }
 
-    /// Presses keys, which are written as tmux writes them; several characters are typed one after the other, at once.
+    /// Sends keys in tmux's notation. Several characters in one string are typed without a pause.
     func type(_ keys: String...) throws {
         try Program("tmux", ["-S", socket, "send-keys"] + keys).finish()
     }
 
     private var recording: String { hostFolder.file("recording") }
 
-    /// Keeps what is written to the terminal from now on.
+    /// Records what is written to the terminal from now on.
     func record() throws {
         try Program("tmux", ["-S", socket, "pipe-pane", "cat > '\(recording)'"]).finish()
     }
 
     var recorded: Data { (try? Data(contentsOf: URL(fileURLWithPath: recording))) ?? Data() }
 
-    /// - Parameter folder: whose identity to join with; nil for the same each time.
+    /// - Parameter folder: the folder of the identity to join with; nil for the same one each time.
     func join(_ link: String, name: String, from folder: TemporaryFolder? = nil) throws -> ShareProcess {
         try ShareProcess(
             ["join", "--headless", "--json", "--name", name], in: folder ?? viewerFolder,
@@ -81,17 +82,17 @@ final class Terminal {
 }
 
 extension String {
-    /// The screen, if its last line is the question about that person.
+    /// Returns the screen if its last line is the question about that viewer.
     func isAsking(about name: String) -> String? {
         contains("\"\(name)\" (") && hasSuffix("s left:") ? self : nil
     }
 
-    /// The same, and the question has been there for over a second: keys count.
+    /// As `isAsking(about:)`, but only when the question has been shown for over a second, so that keys count.
     func takesAnswer(about name: String) -> String? {
         secondsLeft.map { $0 <= 58 } == true ? isAsking(about: name) : nil
     }
 
-    /// Of the question on the screen.
+    /// The countdown of the question on the screen.
     var secondsLeft: Int? {
         guard hasSuffix(" s left:") else { return nil }
         return Int(dropLast(8).split(separator: " ").last ?? "")

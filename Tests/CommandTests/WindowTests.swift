@@ -62,7 +62,7 @@ struct WindowTests {
         viewer.interrupt()
         #expect(viewer.exitCode(seconds: 10) == 0)
         #expect(viewer.errorText.contains("on the display that is being shared"))
-        // Elsewhere it is watched as ever.
+        // On another display the window shows the screen.
         let other = try VirtualDisplay(width: 640, height: 480)
         let second = try ShareProcess(
             ["join", "--json"], environment: ["SHARE_LINK": host.link, "DISPLAY": other.name])
@@ -80,7 +80,7 @@ struct WindowTests {
         #expect(demo.errorText.contains("virtual display"))
     }
 
-    /// `dbus-monitor` sees what a desktop would.
+    /// `dbus-monitor` sees the notification that a desktop would get.
     @Test func aKnockIsToldToTheDesktop() throws {
         let bus = try Program("dbus-daemon", ["--session", "--nofork", "--nopidfile", "--print-address=1"])
         let address = try #require(bus.line(seconds: 20) { $0 })

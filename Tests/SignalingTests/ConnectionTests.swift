@@ -5,9 +5,9 @@ import Testing
 
 @testable import Signaling
 
-/// How long connections last, and whose, below HTTP.
+/// Time limits and numbers of connections, below HTTP.
 @Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
-    /// Looks again until it is so; the suite's time limit ends it.
+    /// Polls until the condition holds. The suite's time limit is the only limit.
     private func until(_ isSo: () -> Bool) async throws {
         while !isSo() { try await Task.sleep(for: .milliseconds(2)) }
     }
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// An admitted viewer that has asked for more than both kernels' buffers hold, and reads no more.
+    /// An admitted viewer that has requested more than both kernels' buffers hold, and does not read.
     private func reader(of stage: Stage) async throws -> RawConnection {
         var token = ""
         try await Wire.with(stage.link) { wire in token = try await wire.token(randomFingerprint()) }
@@ -72,7 +72,7 @@ import Testing
             $0.limits.requestBurst = 2_000
         }) { stage in
             let raw = try await reader(of: stage)
-            // A record now and then, which a limit on standstill alone would let pass.
+            // The peer reads a record now and then, so that `stallTimeout` alone would not end the connection.
             while stage.server.statistics.writesTimedOut == 0 {
                 raw.channel.read()
                 try await Task.sleep(for: .milliseconds(200))
@@ -85,11 +85,11 @@ import Testing
         try await Stage.with(configure: { $0.handshakeTimeout = .milliseconds(50) }) { stage in
             let silent = try await RawConnection.open(stage.link, tls: nil)
             #expect(await silent.rest().isEmpty)
-            // The beginning of a ClientHello.
+            // The first bytes of a ClientHello.
             let slow = try await RawConnection.open(stage.link, tls: nil)
             try await slow.channel.writeAndFlush(ByteBuffer(bytes: [0x16, 3, 1, 2, 0, 1])).get()
             #expect(await slow.rest().isEmpty)
-            // Connected, and then no request.
+            // TLS completes, and no request follows.
             let idle = try await RawConnection.open(stage.link)
             #expect(await idle.rest().isEmpty)
             #expect(stage.server.statistics.handshakesTimedOut == 3)

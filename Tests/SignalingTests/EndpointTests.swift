@@ -4,7 +4,7 @@ import Testing
 
 @testable import Signaling
 
-/// What each route answers, request by request.
+/// The response of each route, one request at a time.
 @Suite(.timeLimit(.minutes(1))) struct EndpointTests {
     private func with(
         _ refusal: OfferRefusal? = nil, configure: (inout SignalingServer.Configuration) -> Void = { _ in },
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    /// Programs get a problem document, see above; the status is the same.
+    /// Programs get a problem document with the same status, as tested above.
     @Test func aBrowserIsToldOfAnOldLinkInAPage() async throws {
         try await with { _, wire, base in
             for (path, words) in [
@@ -186,7 +186,7 @@ import Testing
             #expect(restart.status == 200 && restart.headers.first(name: "ETag") == "\"two\"")
             #expect(restart.headers.first(name: "Content-Type") == "application/trickle-ice-sdpfrag")
             #expect(restart.text.contains("a=ice-ufrag:host"))
-            // The session before the restart is over, also for candidates that come late.
+            // After the restart, candidates for the previous ICE session are refused.
             #expect(try await patch([type, bearer(token), ("If-Match", "\"one\"")]) == 412)
             #expect(try await patch([type, bearer(token), ("If-Match", "\"two\"")]) == 204)
             let refused = try await wire.ask(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Signaling
 
-/// A host without media: answers as the test says and remembers what reached it.
+/// A host without media: answers as the test defines, and records the calls that it receives.
 final class FakeDesk: BroadcastDesk {
     struct Seen {
         var knocks: [Knock] = []
@@ -44,7 +44,7 @@ final class FakeDesk: BroadcastDesk {
         return OpenedSession(id: .random(), answer: try await answer(viewer), etag: "one")
     }
 
-    /// A fragment with `a=ice-ufrag:new` is a restart, and one with `a=ice-ufrag:half` one that cannot be done.
+    /// A fragment with `a=ice-ufrag:new` restarts ICE. A fragment with `a=ice-ufrag:half` is a restart that fails.
     func patch(_ fragment: String, _ session: SessionID) async throws(OfferRefusal) -> RestartedSession? {
         seenState.withLock { $0.fragments.append(fragment) }
         if fragment.contains("a=ice-ufrag:half") { throw OfferRefusal(.unprocessable, "not with this half") }
@@ -58,7 +58,7 @@ final class FakeDesk: BroadcastDesk {
     }
 }
 
-/// An SDP that is just enough for signalling.
+/// The smallest SDP that signalling accepts.
 func description(_ fingerprint: [UInt8], padding: Int = 0) -> String {
     "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 96\r\n"
         + "a=fingerprint:sha-256 \(FingerprintText.colons(fingerprint))\r\n"
@@ -118,7 +118,7 @@ struct Stage {
 
 func randomFingerprint() -> [UInt8] { randomBytes(32) }
 
-/// The error's code, or nil if nothing was thrown.
+/// The code of the error that `body` throws; nil if it throws none.
 func code(_ body: () async throws -> Void) async -> SignalingError.Code? {
     do {
         try await body()

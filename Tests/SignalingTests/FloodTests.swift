@@ -3,9 +3,9 @@ import Testing
 
 @testable import Signaling
 
-/// One viewer or one address that wants all places.
+/// One viewer or one address tries to take all places.
 @Suite(.timeLimit(.minutes(1))) struct FloodTests {
-    /// Sends `count` offers at once and lets the desk answer none before all that it gets have come.
+    /// Sends `count` offers at once. The desk answers none of them before all offers over the limit were refused.
     private func statuses(
         _ count: Int, token: String, _ wire: Wire, _ path: String, answering gate: OneShot<Void>,
         offer: @escaping @Sendable (Int) -> String
@@ -19,7 +19,7 @@ import Testing
             var statuses: [Int] = []
             for try await status in group {
                 statuses.append(status)
-                // Only those that the desk still has are missing.
+                // Only the offers that the desk holds are not answered yet.
                 if statuses.count(where: { $0 == 503 }) == count - 4 { gate.fulfil(()) }
             }
             return statuses
@@ -38,7 +38,7 @@ import Testing
                 }
                 #expect(statuses.count { $0 == 201 } == 4 && statuses.count { $0 == 503 } == 36)
                 #expect(stage.desk.seen.offers.count == 4)
-                // As before, a fifth one replaces the oldest; and there is room for somebody else.
+                // A fifth session still replaces the oldest, and another viewer still finds a place.
                 let fifth = try await wire.ask(.POST, path, [sdpType, bearer(token)], body: description(mine))
                 #expect(fifth.status == 201 && stage.desk.seen.closed.count == 1)
                 let next = try await wire.ask(.POST, path, [sdpType, bearer(others)], body: description(other))
@@ -79,7 +79,7 @@ import Testing
                     description(randomFingerprint())
                 }
                 #expect(statuses.count { $0 == 201 } == 4)
-                // Whoever has knocked still gets in, from the same address too.
+                // A viewer with a token from a knock still joins, also from the same address.
                 let mine = randomFingerprint()
                 let own = try await wire.token(mine)
                 #expect(
@@ -121,9 +121,9 @@ import Testing
         for token in ["a", "b"] {
             for _ in 0..<4 { #expect(take(token).replaced == nil) }
         }
-        // A third token has no session that could give way; the second has.
+        // The third token has no session that could be replaced; the second one has.
         #expect(!take("c").taken)
-        // Another browser that names the same certificate has its own.
+        // Another browser that claims the same certificate has a limit of its own.
         #expect(take("d", as: try BrowserKey(identity.fingerprint).identity).taken)
         let again = take("b")
         #expect(again.taken && again.replaced != nil)

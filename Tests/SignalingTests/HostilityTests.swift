@@ -9,7 +9,7 @@ import Testing
 
 let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-/// People who should not get in, and those who only want to break it.
+/// Clients without permission, and clients that try to break the server.
 @Suite(.timeLimit(.minutes(2))) struct HostilityTests {
     private func altered(_ link: Link, secret: [UInt8]? = nil, fingerprint: [UInt8]? = nil) -> Link {
         Link(
@@ -30,7 +30,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             }
             #expect(stage.desk.seen.knocks.isEmpty)
             #expect(stage.server.statistics.wrongProofs == 7)
-            // Whoever has the right link comes in, from the same address too.
+            // A client with the right link is let in, also from the same address.
             try await stage.client { client in _ = try await client.knock(name: "", fingerprint: randomFingerprint()) }
         }
     }
@@ -256,14 +256,14 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             $0.readTimeout = .milliseconds(30)
         }) { stage in
             try await Wire.with(stage.link) { wire in
-                // On a busy machine either may be closed before its handshake ends, which is as good.
+                // On a loaded machine, either connection may be closed before its handshake ends, which also counts.
                 if let silent = try? await wire.connect() { try await silent.closeFuture.get() }
                 await #expect(throws: (any Error).self) {
                     _ = try await wire.ask(
                         .POST, "/\(stage.link.id.text)/knock", [("Content-Length", "100")], body: "{")
                 }
             }
-            // Before TLS even starts.
+            // This connection does not even start TLS.
             let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
             let plain = try await ClientBootstrap(group: group).connect(host: stage.link.host, port: stage.link.port)
                 .get()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Signaling
 
-/// Server and client over loopback, with a host that has no media.
+/// Server and client over loopback, with a host without media.
 @Suite(.timeLimit(.minutes(1))) struct JoiningTests {
     @Test func acceptedViewerGetsAnAnswerAndHearsTheEnd() async throws {
         try await Stage.with { stage in
@@ -40,7 +40,8 @@ import Testing
         }
     }
 
-    /// Two programs of one person have one certificate. Each has a session of its own, and one that comes again is known.
+    /// Two programs of one user have the same certificate. Each has its own session, and a program that joins again has
+    /// the same instance identifier.
     @Test func programsOfOnePersonAreToldApart() async throws {
         try await Stage.with { stage in
             let identity = try Identity.ephemeral()
@@ -109,7 +110,7 @@ import Testing
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
                 async let answer = client.waitForAnswer(ticket)
-                // Enough polls to know that waiting goes on.
+                // Five requests show that the client polls on.
                 while stage.server.statistics.requests < 5 { await Task.yield() }
                 decision.fulfil(.accepted)
                 guard case .accepted = try await answer else {

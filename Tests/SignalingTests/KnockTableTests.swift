@@ -3,13 +3,13 @@ import Testing
 
 @testable import Signaling
 
-/// Times and limits of knocks, without a clock.
+/// Deadlines and limits of knocks, with instants as arguments.
 @Suite struct KnockTableTests {
     private let start = ContinuousClock.now
     private let id = BroadcastID(1)
     private let host = randomFingerprint()
 
-    /// A knock of `browser` that was opened in `table`, and its ticket.
+    /// Opens a knock of `browser` in `table`. Returns its ticket, too.
     private func open(
         _ browser: BrowserKey, in table: inout KnockTable, address: UInt32 = 1, at seconds: Double = 0
     ) throws -> (ticket: KnockID, opening: KnockTable.Opening, signature: [UInt8]) {
@@ -22,7 +22,7 @@ import Testing
         return (ticket, opening, try browser.sign(challenge.signedBytes))
     }
 
-    /// Opens and signs.
+    /// Opens a knock and signs its challenge.
     private func ask(
         _ browser: BrowserKey, in table: inout KnockTable, address: UInt32 = 1, at seconds: Double = 0
     ) throws -> (ticket: KnockID, question: KnockID, signing: KnockTable.Signing) {
@@ -68,7 +68,7 @@ import Testing
         func look(_ index: Int) -> KnockTable.Look {
             table.beginPoll(knocks[index].ticket, question: .random(), now: start).0
         }
-        // Of the addresses 1 and 2, which hold most, the last knock came from 2.
+        // Addresses 1 and 2 have the most questions; the newest of these came from 2.
         let newcomer = try open(BrowserKey(), in: &table, address: 4)
         #expect(newcomer.opening == .opened && look(3) == .waiting)
         let (signing, actions) = table.sign(
@@ -80,7 +80,7 @@ import Testing
         #expect(isTaken)
         #expect(try ask(BrowserKey(), in: &table, address: 5).signing == .accepted)
         #expect(look(1) == .outcome(.displaced))
-        // Now all hold one, and nobody loses it.
+        // Now all addresses have one question each, and none is displaced.
         for address: UInt32 in [4, 6] {
             #expect(try open(BrowserKey(), in: &table, address: address).opening == .full)
         }
@@ -169,7 +169,7 @@ import Testing
         #expect(looks == [.waiting, .waiting, .unknown])
     }
 
-    /// It was abandoned, its owner knocked anew and was refused: the old ticket is no way round that.
+    /// An identity abandons a knock, knocks again and is refused. Its old ticket must not bypass the refusal.
     @Test func anAbandonedKnockOfARefusedIdentityDoesNotComeBack() throws {
         var table = KnockTable(limits: .init())
         let browser = BrowserKey()

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Signaling
 
-/// Whoever has the link, and knows more of another viewer than is good, gains nothing by it.
+/// Attackers who have the link, and also another viewer's fingerprint, certificate, signature or ticket.
 @Suite(.timeLimit(.minutes(1))) struct KnockTests {
-    /// The host asks `decision`; two more arguments as `Stage.with`.
+    /// `decision` answers knocks; the other arguments are those of `Stage.with`.
     private func with(
         decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
         configure: (inout SignalingServer.Configuration) -> Void = { _ in },
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// A knock that is answered as its owner would.
+    /// Knocks, and signs the challenge with the identity's own key.
     private func signed(_ identity: Identity, _ wire: Wire) async throws -> String {
         let (place, challenge) = try await wire.knock(identity.asViewer)
         let signature = try identity.signature(over: challenge.signedBytes)
@@ -40,7 +40,7 @@ import Testing
         try await with(configure: { $0.signatureTimeout = .milliseconds(50) }) { stage, wire in
             let victim = try Identity.ephemeral()
             let (place, _) = try await wire.knock(victim.asViewer)
-            // Held until the knock is forgotten.
+            // The poll is held until the knock is removed.
             #expect(try await wire.ask(.GET, place).status == 410)
             #expect(stage.desk.seen.knocks.isEmpty)
         }
@@ -80,9 +80,9 @@ import Testing
                 #expect(answer.status == 403)
             }
             #expect(stage.desk.seen.knocks.isEmpty)
-            // The first one's challenge is still open, for its owner.
+            // The challenge of the first knock is still open for its owner.
             #expect(try await wire.sign(first, heard, certificate: victim.certificateDER).status == 204)
-            // An answer that was lost may be asked for again.
+            // The signature may be sent again, as the response may have been lost.
             #expect(try await wire.sign(first, heard, certificate: victim.certificateDER).status == 204)
             #expect(stage.desk.seen.knocks.map(\.identity) == [try victim.asViewer])
         }
@@ -96,7 +96,7 @@ import Testing
                 statuses.append(try await wire.sign(place, Array(repeating: 1, count: 64)).status)
             }
             #expect(statuses == [403, 403, 403, 403, 403, 403, 429])
-            // Whoever signs rightly comes in, from the same address too.
+            // A client with a correct signature is let in, also from the same address.
             _ = try await signed(BrowserKey(), wire)
         }
     }
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    /// The attack of the issue: a browser names the fingerprint of somebody whom the host knows, and signs with a key of its own.
+    /// A browser claims the fingerprint of a known viewer, and signs with a key of its own.
     @Test func aClaimedFingerprintIsAnotherIdentity() async throws {
         let known = try Identity.ephemeral()
         try await with(
@@ -132,7 +132,7 @@ import Testing
             decision: { $0.identity.kind == .native ? await yes.value : .refused(nil) }
         ) { stage, wire in
             let place = try await signed(victim, wire)
-            // With the same fingerprint, unsigned, and signed with another key.
+            // Two knocks with the same fingerprint: one not signed, one signed with another key.
             let (unsigned, challenge) = try await wire.knock(victim.asViewer)
             let claimed = try await signed(BrowserKey(victim.fingerprint), wire)
             #expect(Set([place, unsigned, claimed]).count == 3)
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    /// As when a telephone stops the page while its owner tells the words.
+    /// A mobile browser, for example, suspends the page while its user reads the words aloud.
     @Test func aPollBringsAnAbandonedKnockBackWithItsWords() async throws {
         let never = OneShot<KnockDecision>()
         try await with(
@@ -186,7 +186,7 @@ import Testing
             #expect(try await wire.ask(.GET, place).status == 202)
             let knocks = stage.desk.seen.knocks
             #expect(knocks.count == 2 && knocks[0].id != knocks[1].id && knocks[0].words == knocks[1].words)
-            // One that was given up stays so.
+            // A withdrawn knock is not revived.
             #expect(try await wire.ask(.DELETE, place).status == 204)
             #expect(try await wire.ask(.GET, place).status == 410)
             never.fulfil(.unanswered)
@@ -217,7 +217,7 @@ import Testing
             }
             #expect(stage.desk.seen.knocks.count == 2)
             #expect(stage.server.statistics.knocksRefused == 7)
-            // The same fingerprint under another key was not refused yet.
+            // The same fingerprint with another key was not refused before.
             _ = try await signed(BrowserKey(identity.fingerprint), wire)
             #expect(stage.desk.seen.knocks.count == 3)
         }
@@ -239,7 +239,7 @@ import Testing
 
     // MARK: Tokens
 
-    /// With `--accept any` strangers knock while a viewer's session is interrupted, and the host has given it up.
+    /// With `--accept any`, strangers knock while a viewer's session is interrupted and the host has ended it.
     @Test func aTokenOutlivesAnOutageWhateverKnocks() async throws {
         try await with(configure: { $0.tokenLimits.all = 8 }) { stage, wire in
             let fingerprint = randomFingerprint()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Signaling
 
-/// The file of those who were let in for good.
+/// The file of known viewers.
 @Suite(.timeLimit(.minutes(1))) struct KnownViewersTests {
     private func with(_ body: (String) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("known-\(UUID().uuidString)").path
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// Each thread is a host of its own: the lock is of the open file, not of the process.
+    /// Each thread acts as a host of its own, because flock(2) locks the open file and not the process.
     @Test func twoHostsThatAddAtOnceLoseNoLine() throws {
         try with { folder in
             let failures = Mutex(0)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    /// Looks at each file of the folder again and again while lines are added.
+    /// Checks the mode of each file in the folder repeatedly while lines are added.
     @Test func nobodyElseCanReadItAtAnyMoment() throws {
         try with { folder in
             let isDone = Mutex(false)

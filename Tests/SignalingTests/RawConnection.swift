@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import Signaling
 
-/// A connection whose bytes a test writes and reads itself, with TLS or without.
+/// A connection on which the test writes and reads bytes itself, with TLS or without.
 struct RawConnection: Sendable {
     let channel: any Channel
     private let pieces: AsyncStream<String>
@@ -24,7 +24,7 @@ struct RawConnection: Sendable {
 
     /// - Parameters:
     ///   - source: the address to connect from, one of 127.0.0.0/8.
-    ///   - tls: nil for none.
+    ///   - tls: nil for plain TCP.
     static func open(
         _ link: Link, from source: String? = nil, tls: TLSConfiguration? = Self.trusting,
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
@@ -43,7 +43,7 @@ struct RawConnection: Sendable {
         return RawConnection(channel: channel, pieces: pieces)
     }
 
-    /// Takes any certificate.
+    /// Accepts any certificate.
     static var trusting: TLSConfiguration {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.certificateVerification = .none
@@ -52,14 +52,14 @@ struct RawConnection: Sendable {
 
     func send(_ text: String) { channel.writeAndFlush(ByteBuffer(string: text), promise: nil) }
 
-    /// What comes until the other side closes.
+    /// All text until the peer closes the connection.
     func rest() async -> String {
         var text = ""
         for await piece in pieces { text += piece }
         return text
     }
 
-    /// What comes until it holds `end`, or the other side closes.
+    /// All text until it contains `end` or the peer closes the connection.
     func read(until end: String) async -> String {
         var text = ""
         for await piece in pieces {

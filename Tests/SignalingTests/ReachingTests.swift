@@ -6,7 +6,7 @@ import Testing
 
 @testable import Signaling
 
-/// Hosts that are not there, and ports that cannot be had: each a sentence of its own.
+/// Hosts that do not answer, and ports that cannot be used. Each case has its own sentence.
 @Suite(.timeLimit(.minutes(1))) struct ReachingTests {
     private func knock(_ host: String, _ port: Int, timeout: Duration = .seconds(5)) async throws -> SignalingError
         .Code?
@@ -23,7 +23,7 @@ import Testing
         return code
     }
 
-    /// A TCP port of 127.0.0.1 where each connection is greeted with `greeting`, or with silence.
+    /// A TCP port of 127.0.0.1 that sends `greeting` on each connection, or nothing.
     private func withListener(greeting: String?, _ body: (Int) async throws -> Void) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let listener = try await ServerBootstrap(group: group).childChannelInitializer { channel in
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func stopComesTwiceAndFreesThePort() async throws {
-        // An address of its own, so that no other test takes the port in between.
+        // An address that no other test uses, so that none takes the port in between.
         let host = "127.0.0.77"
         let identity = try Identity.ephemeral()
         let desk = FakeDesk { _ throws(OfferRefusal) in "" }

@@ -56,7 +56,7 @@ import Testing
         for number in 2..<100 {
             for _ in 0..<50 { _ = doorman.connect(address(UInt32(number)), now: start) }
         }
-        // The rest is for addresses that were admitted.
+        // The other places are reserved for admitted addresses.
         #expect(doorman.open <= 448)
         let before = doorman.open
         doorman.closed(address(99))
@@ -64,7 +64,7 @@ import Testing
         #expect(doorman.open >= before - 1)
     }
 
-    /// 448 connections of strangers, 64 of each address.
+    /// 448 connections of addresses that are not admitted, 64 of each.
     private func full() -> RequestLimiter {
         var limits = RequestLimiter.Limits()
         limits.allConnectionBurst = 10_000
@@ -91,7 +91,7 @@ import Testing
         #expect(reserve == 64 && doorman.open == 512)
         let next = doorman.connect(address(8), now: start)
         #expect(next.isAccepted && next != .accepted && doorman.open == 512)
-        // Strangers cannot take them back.
+        // Addresses that are not admitted cannot displace these connections.
         for _ in 0..<20 {
             guard case .acceptedInsteadOf(let loser) = doorman.connect(address(9), now: start) else { continue }
             #expect(loser != address(8))
@@ -111,7 +111,7 @@ import Testing
         let again = doorman.connect(address(6), now: start)
         let quiet = (0..<10).count { _ in doorman.connect(address(7), now: start).isAccepted }
         #expect(again == .refused && quiet == 10)
-        // Also when each stays within its own rate, for a minute.
+        // This also holds when each address stays within its own rate for a minute.
         var (refused, now) = (0, start)
         for second in 1...60 {
             for tick in 0..<32 {

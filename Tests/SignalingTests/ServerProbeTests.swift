@@ -5,7 +5,7 @@ import Testing
 
 @testable import Signaling
 
-/// What is said of a STUN or TURN server that does not do what it should.
+/// Results of checks of STUN and TURN servers that fail.
 @Suite(.timeLimit(.minutes(1)))
 struct ServerProbeTests {
     private static let credentials = (name: "alice", password: "secret")
@@ -100,7 +100,7 @@ struct ServerProbeTests {
         #expect(mapped == "192.0.2.1:32853")
     }
 
-    /// RFC 5769 section 2.4: a request with long-term authentication.
+    /// The request with long-term authentication of RFC 5769 section 2.4.
     @Test func theIntegrityIsTheRFCs() {
         let name: [UInt8] = [
             0xE3, 0x83, 0x9E, 0xE3, 0x83, 0x88, 0xE3, 0x83, 0xAA, 0xE3, 0x83, 0x83, 0xE3, 0x82, 0xAF, 0xE3, 0x82, 0xB9,
@@ -130,7 +130,7 @@ struct ServerProbeTests {
         for index in whole.indices {
             var damaged = whole
             damaged[index] ^= 0xFF
-            // Whatever it makes of it, it lives.
+            // Only the absence of a trap is tested.
             _ = STUNMessage(damaged)?.error
             _ = STUNMessage(damaged)?.address(.mappedAddress)
         }
@@ -138,7 +138,7 @@ struct ServerProbeTests {
 }
 
 extension STUNMessage {
-    /// An error response with the words "no".
+    /// An error response with the reason phrase "no".
     fileprivate func refused(_ code: Int, realm: Bool) -> [UInt8] {
         var answer = self
         answer.type |= Class.error.rawValue
@@ -154,7 +154,7 @@ extension STUNMessage {
     }
 }
 
-/// A UDP server that answers STUN as the test says.
+/// A UDP server that answers STUN requests as the test defines.
 private final class FakeServer: Sendable {
     let port: Int
     private let channel: any Channel

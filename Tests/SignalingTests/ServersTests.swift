@@ -2,7 +2,7 @@ import Testing
 
 @testable import Signaling
 
-/// STUN and TURN servers on their way to viewers, and candidates that are found late.
+/// How viewers learn of STUN and TURN servers, and of candidates that the host gathers late.
 @Suite(.timeLimit(.minutes(1)))
 struct ServersTests {
     private static let servers = [
@@ -37,7 +37,7 @@ struct ServersTests {
         }
     }
 
-    /// Whether they are found before the event stream is open, or after.
+    /// The candidates are gathered before or after the event stream is opened.
     @Test(arguments: [false, true])
     func lateCandidatesReachTheirViewerAlone(_ isEarly: Bool) async throws {
         try await Stage.with { stage in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Signaling
 
-/// How long tokens live and who makes room, without a clock.
+/// Lifetime of tokens, and which are removed when the table is full, with instants as arguments.
 @Suite struct TokenTableTests {
     private let start = ContinuousClock.now
 
@@ -11,7 +11,7 @@ import Testing
             knock: nil, name: "", kind: "", address: "", fingerprint: identity?.fingerprint ?? [], identity: identity)
     }
 
-    /// Admits at that second; the key, or nil if there is no room.
+    /// Adds a token at that second. Returns its key, or nil if there is no room.
     private func admit(
         _ name: String, in table: inout TokenTable, _ viewer: Viewer? = nil, address: UInt32 = 1, at seconds: Int = 0
     ) -> TokenTable.Key? {
@@ -60,7 +60,7 @@ import Testing
         let identity = try BrowserKey().identity
         #expect(!table.hasRoom(for: identity, from: AddressKey(ipv4: 2), now: start + .seconds(60)))
         #expect(isGood(interrupted, in: table, at: 60))
-        // Not for ever.
+        // The protection ends.
         #expect(table.hasRoom(for: identity, from: AddressKey(ipv4: 2), now: start + .seconds(90)))
         #expect(admit("stranger", in: &table, address: 2, at: 90) != nil)
         #expect(!isGood(interrupted, in: table, at: 90) && isGood(watching, in: table, at: 90))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Signaling
 
-/// A connection that sends what the real client never would.
+/// A client that sends requests which `SignalingClient` never would.
 struct Wire {
     let link: Link
     private let connector: PinnedConnector
@@ -24,7 +24,7 @@ struct Wire {
 
     func connect() async throws -> any Channel { try await connector.connect() }
 
-    /// One request over a connection of its own.
+    /// Sends one request on a new connection.
     func ask(
         _ method: HTTPMethod, _ path: String, _ headers: [(String, String)] = [], body: String? = nil,
         over connection: (any Channel)? = nil
@@ -52,7 +52,7 @@ struct Wire {
             + "\"proof\":\"\(Base64URL.encode(proof))\"\(key)}"
     }
 
-    /// A knock that is not signed yet, and what has to be signed.
+    /// Knocks. Returns the path of the unsigned knock and its challenge.
     func knock(
         _ identity: ViewerIdentity, over connection: (any Channel)? = nil
     ) async throws -> (place: String, challenge: KnockChallenge) {
@@ -67,7 +67,7 @@ struct Wire {
         return (try #require(answer.headers.first(name: "Location")), challenge)
     }
 
-    /// Answers a challenge.
+    /// Sends the signature of a challenge.
     func sign(
         _ place: String, _ signature: [UInt8], certificate: [UInt8]? = nil, over connection: (any Channel)? = nil
     ) async throws -> HTTPAnswer {
@@ -80,7 +80,7 @@ struct Wire {
         let answer: HTTPAnswer
     }
 
-    /// A token for this certificate, from a host that accepts.
+    /// Gets a token for this certificate from a host that accepts knocks.
     func token(_ fingerprint: [UInt8]) async throws -> String {
         let client = try SignalingClient(link: link)
         let ticket = try await client.knock(name: "x", fingerprint: fingerprint)
@@ -91,7 +91,7 @@ struct Wire {
     }
 }
 
-/// A browser: a certificate that it names, and a key beside it.
+/// A browser's identity: the certificate's fingerprint that it claims, and a key beside it.
 struct BrowserKey: Sendable {
     let fingerprint: [UInt8]
     private let key = P256.Signing.PrivateKey()
@@ -116,14 +116,14 @@ extension Identity {
 }
 
 extension SignalingClient {
-    /// As a browser with that key.
+    /// Knocks as a browser with that key.
     func knock(name: String, as browser: BrowserKey) async throws -> KnockTicket {
         try await knock(name: name, identity: try browser.identity, certificate: nil) { challenge in
             try? browser.sign(challenge.signedBytes)
         }
     }
 
-    /// As a browser with a key that is used once.
+    /// Knocks as a browser with a new key.
     func knock(name: String, fingerprint: [UInt8]) async throws -> KnockTicket {
         try await knock(name: name, as: BrowserKey(fingerprint))
     }
