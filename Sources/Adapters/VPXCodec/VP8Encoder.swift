@@ -104,7 +104,8 @@ public final class VP8Encoder: VideoEncoder {
             let rate = min(max(bitrate.bitsPerSecond, 8_000), 1_000_000_000) / 8
             burst = max(byteBudget ?? rate / 4, 500)
             share = min(rate / 30, burst)
-            // Text: large sharp frames, then a pause; up to 333 ms ahead of the bitrate. Motion: 125 ms, so it is smooth.
+            // Text: large sharp frames, then a pause; at most 333 ms ahead of the bitrate. Motion: 125 ms, for a steady
+            // rate.
             debt = contentHint == .text ? rate / 3 : rate / 8
             self.contentHint = contentHint
         }

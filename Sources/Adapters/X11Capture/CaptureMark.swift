@@ -2,14 +2,14 @@ internal import CXCB
 internal import Glibc
 public import MediaCore
 
-/// Tells other programs on an X display that it is being captured, and by whom: a window that is never shown, with a property. It goes
-/// with the connection, so a host that has crashed leaves none.
+/// Announces on an X display that it is being captured and by whom: an unmapped window with a property.
+/// The server destroys the window when the connection ends, so a host that crashed leaves no mark.
 public final class CaptureMark {
     private static let property = "_SHARE_CAPTURE"
     private let connection: X11Connection
 
-    /// Marks the display until `close`, or the end of the process.
-    /// - Parameter text: names the capture; ASCII.
+    /// Marks the display until `close` or the end of the process.
+    /// - Parameter text: the name of the capture; ASCII.
     /// - Throws: `.noDisplay`.
     public init(_ text: String, display: String?) throws(SourceFailure) {
         connection = try X11Connection(display)
@@ -22,14 +22,14 @@ public final class CaptureMark {
         xcb_change_property(
             raw, UInt8(XCB_PROP_MODE_REPLACE.rawValue), window, atom, xcb_atom_t(XCB_ATOM_STRING.rawValue), 8,
             UInt32(bytes.count), bytes)
-        // A round trip: the mark is there when this returns.
+        // A round trip, so that the mark is set when the initializer returns.
         _ = try connection.rootSize()
     }
 
-    /// May be called twice.
+    /// Removes the mark. A second call does nothing.
     public func close() { connection.close() }
 
-    /// Whether the display has that mark; false without a display.
+    /// Whether the display has a mark with this text; false if the display cannot be opened.
     public static func isPresent(_ text: String, display: String?) -> Bool {
         guard let connection = try? X11Connection(display), let atom = atom(connection, isMade: false),
             let tree = xcb_query_tree_reply(connection.raw, xcb_query_tree(connection.raw, connection.root), nil)
@@ -37,7 +37,7 @@ public final class CaptureMark {
         defer { free(tree) }
         guard let children = xcb_query_tree_children(tree) else { return false }
         let wanted = Array(text.utf8)
-        // All requests first: one round trip for all of them.
+        // All requests are sent before the first reply is read, so they take one round trip.
         let cookies = (0..<Int(xcb_query_tree_children_length(tree))).map { index in
             xcb_get_property(
                 connection.raw, 0, children[index], atom, xcb_atom_t(XCB_ATOM_STRING.rawValue), 0, 64)

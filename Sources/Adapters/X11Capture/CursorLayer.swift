@@ -1,11 +1,11 @@
 internal import MediaCore
 
-/// The mouse cursor, drawn over the canvas; the shadow under it never holds it, so that it leaves no trail.
+/// Draws the mouse cursor on the canvas. The `ScreenShadow` never contains it, so the area under it can be restored.
 final class CursorLayer {
     struct Shape: Equatable {
         var width = 0
         var height = 0
-        /// The pixel that is at the pointer's position.
+        /// The pixel at the pointer's position (hot spot).
         var hotX = 0
         var hotY = 0
     }
@@ -13,21 +13,21 @@ final class CursorLayer {
     private struct Drawing: Equatable {
         var x = 0
         var y = 0
-        /// Counts the shapes.
+        /// Number of shapes so far.
         var shape = 0
         var isVisible = false
     }
 
     private var shape = Shape()
-    /// Premultiplied ARGB, row by row.
+    /// Premultiplied ARGB in rows, without padding.
     private var pixels: [UInt32] = []
     private var wanted = Drawing()
     private var drawn = Drawing()
-    /// The even rectangle of the canvas that holds the cursor.
+    /// The rectangle of the canvas that holds the cursor, on even coordinates.
     private var drawnRect = PixelRect(x: 0, y: 0, width: 0, height: 0)
     private var scratch: [UInt32] = []
 
-    /// - Parameter pixels: as XFixes gives them; copied.
+    /// - Parameter pixels: premultiplied ARGB from XFixes; copied.
     func setShape(_ shape: Shape, _ pixels: UnsafeBufferPointer<UInt32>) {
         guard shape != self.shape || !pixels.elementsEqual(self.pixels) else { return }
         self.shape = shape
@@ -42,14 +42,15 @@ final class CursorLayer {
         wanted.isVisible = isVisible
     }
 
-    /// The canvas was made anew from the shadow: the cursor is nowhere.
+    /// Records that the canvas was redrawn from the shadow and holds no cursor.
     func forget() {
         drawn = Drawing()
         drawnRect = PixelRect(x: 0, y: 0, width: 0, height: 0)
     }
 
-    /// Takes the cursor from where it was and draws it where it is.
-    /// - Parameter changed: what the screen's changes already overwrote in the canvas; gets the cursor's areas.
+    /// Erases the cursor at its old position and draws it at its new one.
+    /// - Parameter changed: on entry the blocks that the screen's changes overwrote in the canvas; the cursor's blocks
+    ///   are added.
     func draw(on canvas: I420Buffer, over shadow: ScreenShadow, converter: any PixelConverter, changed: inout BlockMap)
     {
         let rect = Self.even(exactRect, inside: canvas.size)
@@ -100,7 +101,7 @@ final class CursorLayer {
         }
     }
 
-    /// Premultiplied `top` over opaque `bottom`.
+    /// Blends premultiplied `top` over opaque `bottom`.
     private static func over(_ top: UInt32, _ bottom: UInt32) -> UInt32 {
         let alpha = top >> 24
         if alpha == 0 { return bottom }

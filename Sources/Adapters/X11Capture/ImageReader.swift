@@ -2,27 +2,28 @@ internal import CXCB
 internal import Glibc
 internal import MediaCore
 
-/// Reads rectangles of the root window: through shared memory where the server shares it, else over the socket.
-/// All rectangles are asked for at once; the answers are taken in order, while the server still copies the later ones.
+/// Reads rectangles of the root window through shared memory (MIT-SHM 1.2), or over the socket if the server cannot
+/// share memory.
+/// All rectangles are requested at once. The replies are taken in order while the server still copies the later ones.
 ///
-/// Only xcb allocates for a rectangle: its reply and two nodes of its lists. A request that is not "checked" saves a third
-/// node; its error then comes as an event.
+/// Only xcb allocates for a rectangle: its reply and two list nodes. An unchecked request saves a third node; its error
+/// arrives as an event.
 final class ImageReader {
-    /// A rectangle that was asked for.
+    /// A rectangle that was requested.
     private struct Pending {
         var rect: PixelRect
         var sequence: UInt32
-        /// Where it will lie in the segment.
+        /// Offset in the segment, in bytes.
         var offset: Int
     }
 
-    /// More than this at once over the socket would only fill memory.
+    /// The most bytes to request at once over the socket; more would only take memory.
     private static let largestSocketRead = 1 << 20
 
     private let connection: X11Connection
     private var segment: SharedSegment?
     private var pending: [Pending] = []
-    /// Since the beginning; the tests look at them.
+    /// Totals since the start, for tests.
     private(set) var requests = 0
     private(set) var bytes = 0
 
@@ -35,15 +36,15 @@ final class ImageReader {
 
     func resize(_ size: PixelSize) {
         segment = nil
-        // Room for a margin of 64 bytes with each of many rectangles.
+        // Includes padding to 64 bytes for many rectangles.
         segment = SharedSegment(connection, byteCount: size.width * size.height * 4 + 64 * 1024)
     }
 
-    /// Gives the segment back; nothing can be read afterwards.
+    /// Detaches the segment. Nothing can be read afterwards.
     func close() { segment = nil }
 
-    /// Asks for all rectangles and gives each to `body` with its first pixel and the bytes from row to row.
-    /// - Returns: false if the server refused: the screen has another size by now.
+    /// Requests all rectangles and calls `body` for each with the rectangle, its first pixel and its stride in bytes.
+    /// - Returns: false if the server refused, because the screen size has changed.
     func read(_ rects: [PixelRect], _ body: (PixelRect, UnsafeRawPointer, Int) -> Void) throws(SourceFailure) -> Bool {
         var isComplete = true
         var next = 0
@@ -51,7 +52,7 @@ final class ImageReader {
             let first = next
             next = segment.map { request(rects, from: first, of: $0) } ?? request(rects, from: first)
             for pending in pending {
-                // Every answer is taken, or xcb would keep it.
+                // Every reply is taken, as xcb would keep it otherwise.
                 let isGood = segment != nil ? take(pending, body) : takeFromSocket(pending, body)
                 isComplete = isComplete && isGood
             }
@@ -61,7 +62,7 @@ final class ImageReader {
         return isComplete
     }
 
-    /// - Returns: the first rectangle that found no room.
+    /// - Returns: the index of the first rectangle that does not fit into the segment.
     private func request(_ rects: [PixelRect], from first: Int, of segment: SharedSegment) -> Int {
         var offset = 0
         for index in first..<rects.count {
@@ -118,15 +119,16 @@ final class ImageReader {
     }
 }
 
-/// Memory that the X server writes into. Made as a memory file whose descriptor is passed, so that nothing is left behind and
-/// nobody else can attach it.
+/// Shared memory that the X server writes into. It is a memory file whose descriptor is passed to the server, so it has
+/// no name and nobody else can attach it.
 final class SharedSegment {
     let id: xcb_shm_seg_t
     let bytes: UnsafeMutableRawPointer
     let byteCount: Int
     private let connection: X11Connection
 
-    /// One round trip. nil if the server cannot share memory with us: it is old, or on another machine.
+    /// Takes one round trip.
+    /// - Returns: nil if the server cannot share memory, because it is too old or on another machine.
     init?(_ connection: X11Connection, byteCount: Int) {
         guard connection.shm != nil else { return nil }
         let file = cxcb_open_memory("share-screen")

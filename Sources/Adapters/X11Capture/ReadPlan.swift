@@ -1,21 +1,22 @@
 internal import MediaCore
 
-/// Which rectangles to read so that all damaged blocks are covered at the least cost: a request has a price of its own, and so
-/// has every block, damaged or not. Allocates nothing once it has grown.
+/// Chooses the rectangles that cover all damaged blocks at the least cost: each request has a fixed cost, and so has
+/// each block, damaged or not.
+/// Allocates nothing once its arrays have grown.
 struct ReadPlan {
-    /// What one more request costs, in blocks copied and compared: measured about 30 us against 0.5 us.
+    /// The cost of a request, in blocks that are copied and compared: about 30 us against 0.5 us a block, as measured.
     static let requestPrice = 40
-    /// Rows of blocks in one request, so that the server copies one band while we compare the one before.
+    /// Rows of blocks in one request. The server copies one band while the one before is being compared.
     static let bandRows = 8
 
-    /// In pixels: disjoint, on the block grid, clipped to the map's size, from top to bottom.
+    /// In pixels: disjoint, aligned to blocks, clipped to the map's size, from top to bottom.
     private(set) var rects: [PixelRect] = []
-    /// In blocks, before they are cut into bands.
+    /// In blocks, before they are split into bands.
     private var areas: [PixelRect] = []
 
     mutating func clear() { rects.removeAll(keepingCapacity: true) }
 
-    /// Puts the rectangles for this damage in the place of those before.
+    /// Replaces the rectangles by those for `damage`.
     mutating func make(for damage: BlockMap) {
         findAreas(damage)
         rects.removeAll(keepingCapacity: true)
@@ -31,7 +32,7 @@ struct ReadPlan {
 
     private mutating func findAreas(_ damage: BlockMap) {
         areas.removeAll(keepingCapacity: true)
-        // Open areas end in the row above.
+        // Open areas end in the row above, so that they can be extended.
         damage.blocks.withUnsafeBufferPointer { blocks in
             var firstOpen = 0
             for row in 0..<damage.rows {
@@ -53,7 +54,7 @@ struct ReadPlan {
         areas.append(around)
     }
 
-    /// Damaged columns of one row; gaps that are cheaper to read than to skip are in it.
+    /// Returns the next damaged columns of a row. Gaps that are cheaper to read than to skip are included.
     private static func nextRun(in line: UnsafeBufferPointer<UInt8>, from start: Int) -> Range<Int>? {
         var column = start
         while column < line.count && line[column] == 0 { column += 1 }
@@ -67,7 +68,7 @@ struct ReadPlan {
         return first..<end
     }
 
-    /// Makes one of the open areas reach down over the run, if that costs less than a request.
+    /// Extends one of the open areas down over the run, if that costs less than a request.
     private mutating func extend(_ open: Range<Int>, by run: Range<Int>, row: Int) -> Bool {
         for index in open where areas[index].maxY == row || areas[index].maxY == row + 1 {
             let old = areas[index]

@@ -1,7 +1,7 @@
 internal import MediaCore
 
-/// When to compare the whole screen, on a server that does not tell what changes: ten times a second while something does,
-/// half as often after each look that found nothing, down to twice a second.
+/// Schedules comparisons of the whole screen on a server without DAMAGE: ten a second while something changes. The
+/// interval doubles after each comparison that finds nothing, up to 500 ms.
 struct ScanClock {
     private static let shortest = MediaDuration.milliseconds(100)
     private static let longest = MediaDuration.milliseconds(500)
@@ -14,7 +14,7 @@ struct ScanClock {
         next = now + interval
     }
 
-    /// The mouse moves: something will probably change.
+    /// The mouse moved, so a change is likely: the next comparison comes earlier.
     mutating func hurry() {
         next = min(next, next - interval + Self.shortest)
         interval = Self.shortest

@@ -1,16 +1,16 @@
 internal import Glibc
 internal import MediaCore
 
-/// The screen as it was last read, without the cursor: tells which blocks really differ. Terminals and browsers redraw much
-/// that stays as it is.
+/// A copy of the screen as last read, without the cursor. It finds the blocks that really differ, as terminals and
+/// browsers redraw much without a change.
 final class ScreenShadow {
     let size: PixelSize
-    /// Bytes from one row to the next.
+    /// Bytes from one row to the next; a multiple of 64.
     let stride: Int
     let pixels: UnsafeMutableRawPointer
     private let differs: UnsafeMutablePointer<UInt8>
 
-    /// Black.
+    /// Creates a black screen.
     init(_ size: PixelSize) {
         self.size = size
         stride = (size.width * 4 + 63) & ~63
@@ -26,10 +26,11 @@ final class ScreenShadow {
 
     func pixel(x: Int, y: Int) -> UnsafeMutableRawPointer { pixels + y * stride + x * 4 }
 
-    /// Takes in what was read, and brings the blocks that differ into the canvas and the map. Allocates nothing.
+    /// Compares the pixels that were read, and copies the blocks that differ into the shadow, the canvas and the map.
+    /// Allocates nothing.
     /// - Parameters:
-    ///   - bgra: the pixels of `rect`, which begins on the block grid and ends there or at the picture's edge.
-    ///   - isForced: takes every block, equal or not.
+    ///   - bgra: the pixels of `rect`, which begins on the block grid and ends there or at the screen's edge.
+    ///   - isForced: treats every block as changed.
     func absorb(
         _ bgra: UnsafeRawPointer, stride source: Int, rect: PixelRect, isForced: Bool, canvas: I420Buffer,
         converter: any PixelConverter, changed: inout BlockMap
@@ -70,8 +71,8 @@ final class ScreenShadow {
         }
     }
 
-    /// Fills `differs` for one row of blocks.
-    /// - Returns: whether any differs.
+    /// Sets `differs` for one row of blocks.
+    /// - Returns: whether any block differs.
     private func compare(
         _ a: UnsafeRawPointer, _ strideA: Int, _ b: UnsafeRawPointer, width: Int, height: Int
     ) -> Bool {
@@ -81,7 +82,7 @@ final class ScreenShadow {
         for row in 0..<height {
             let lineA = a + row * strideA
             let lineB = b + row * stride
-            // Most rows are equal as a whole, and that is told at the speed of memory.
+            // Most rows are equal, and `memcmp` finds that at the speed of memory.
             if memcmp(lineA, lineB, bytes) == 0 { continue }
             if found == 0 { differs.update(repeating: 0, count: columns) }
             for column in 0..<columns where differs[column] == 0 {

@@ -2,7 +2,8 @@ internal import CXCB
 internal import Glibc
 internal import MediaCore
 
-/// A connection to an X server and what that server can do. Confined to one thread at a time; xcb never ends the process.
+/// A connection to an X server, with the extensions that the server supports. Used by one thread at a time. xcb reports
+/// a lost connection as an error and never ends the process.
 final class X11Connection {
     struct Extension {
         var opcode: UInt8
@@ -12,9 +13,9 @@ final class X11Connection {
     let raw: OpaquePointer
     let name: String
     let root: xcb_window_t
-    /// As the server said when the connection was made; see `rootSize()`.
+    /// The size at the time of the connection; see `rootSize()` for the current one.
     let initialSize: PixelSize
-    /// nil if the server lacks it. Shared memory counts only from 1.2 on, which takes a file descriptor.
+    /// nil if the server lacks the extension. MIT-SHM needs version 1.2, which takes a file descriptor.
     private(set) var shm: Extension?
     private(set) var damage: Extension?
     private(set) var xfixes: Extension?
@@ -22,12 +23,12 @@ final class X11Connection {
     private(set) var xinput: Extension?
     private var isClosed = false
 
-    /// - Parameter display: as in `$DISPLAY`; nil takes that.
-    /// - Throws: `.noDisplay`, or `.unsupported` for pixels that are not 32 bits BGRX.
+    /// - Parameter display: as in `$DISPLAY`; nil uses that variable.
+    /// - Throws: `.noDisplay`, or `.unsupported` if pixels are not 32 bits BGRX.
     init(_ display: String?) throws(SourceFailure) {
         name = display ?? getenv("DISPLAY").map { String(cString: $0) } ?? ""
         guard !name.isEmpty else { throw .displayUnset }
-        // The kernel would end the process when the server goes away while we write.
+        // SIGPIPE would end the process when the server closes the socket during a write.
         var action = sigaction()
         if sigaction(SIGPIPE, nil, &action) == 0, action.__sigaction_handler.sa_handler == nil {
             signal(SIGPIPE, SIG_IGN)
@@ -54,7 +55,7 @@ final class X11Connection {
 
     deinit { close() }
 
-    /// The pointer `raw` is dead afterwards.
+    /// `raw` is invalid afterwards. A second call does nothing.
     func close() {
         if !isClosed { xcb_disconnect(raw) }
         isClosed = true
@@ -72,14 +73,14 @@ final class X11Connection {
             remedy: "The X server ended or closed the connection; start it and share again.")
     }
 
-    /// One round trip.
+    /// The current size of the root window. Takes one round trip.
     func rootSize() throws(SourceFailure) -> PixelSize {
         guard let reply = xcb_get_geometry_reply(raw, xcb_get_geometry(raw, root), nil) else { throw gone }
         defer { free(reply) }
         return PixelSize(width: Int(reply.pointee.width), height: Int(reply.pointee.height))
     }
 
-    /// Owned by the connection.
+    /// The result is owned by the connection.
     private static func screen(_ number: Int32, of connection: OpaquePointer) -> UnsafeMutablePointer<xcb_screen_t>? {
         guard let setup = xcb_get_setup(connection) else { return nil }
         var iterator = xcb_setup_roots_iterator(setup)
@@ -87,7 +88,7 @@ final class X11Connection {
         return iterator.rem > 0 ? iterator.data : nil
     }
 
-    /// What keeps the root window's pixels from being bytes B, G, R, X; nil if nothing does.
+    /// Returns why the root window's pixels are not in B, G, R, X byte order; nil if they are.
     private static func unsupportedPixels(
         of screen: UnsafeMutablePointer<xcb_screen_t>, _ connection: OpaquePointer
     ) -> String? {
@@ -124,7 +125,7 @@ final class X11Connection {
         return nil
     }
 
-    /// Two round trips for all of them.
+    /// Queries all extensions in two round trips.
     private func findExtensions() {
         cxcb_prefetch_extensions(raw)
         let shm = Self.present(cxcb_shm(raw))
@@ -132,7 +133,7 @@ final class X11Connection {
         let xfixes = Self.present(cxcb_xfixes(raw))
         let randr = Self.present(cxcb_randr(raw))
         let xinput = Self.present(cxcb_xinput(raw))
-        // Each extension has to be asked for its version before anything else.
+        // Each extension requires a version query before any other request.
         let shmVersion = shm.map { _ in xcb_shm_query_version(raw) }
         let damageVersion = damage.map { _ in xcb_damage_query_version(raw, 1, 1) }
         let xfixesVersion = xfixes.map { _ in xcb_xfixes_query_version(raw, 5, 0) }

@@ -2,10 +2,12 @@ internal import CXCB
 internal import Glibc
 public import MediaCore
 
-/// A whole X11 screen. The server tells what was drawn (DAMAGE); only that is read, through shared memory (MIT-SHM), and only
-/// blocks that really differ are converted. The cursor (XFixes) is drawn in; raw motion (XInput 2) tells when it moves.
+/// Captures a whole X11 screen. DAMAGE reports the areas that were drawn on; only those are read, through MIT-SHM, and
+/// only blocks that really differ are converted.
+/// The cursor image comes from XFixes and is drawn in; raw motion events (XInput 2) report its movement.
 ///
-/// Nothing here polls, except on a server without DAMAGE. One thread at a time; `wake` from any.
+/// Only a server without DAMAGE is polled.
+/// - Isolation: one thread at a time; `wake` from any thread.
 public final class X11Screen: ScreenSource {
     private let converter: any PixelConverter
     private let bell: WakeDescriptor
@@ -22,23 +24,23 @@ public final class X11Screen: ScreenSource {
     private var damageID: xcb_damage_damage_t = 0
     private var scans = ScanClock()
 
-    /// What was drawn on since the last read.
+    /// The blocks that were drawn on since the last read.
     private var damaged: BlockMap
     private var isDamaged = true
-    /// The canvas holds nothing of this screen.
+    /// The canvas holds nothing of this screen, so every block must be converted.
     private var isForced = true
     private var isPointerMoved = false
     private var isCursorImageStale = true
     private var isGeometryStale = false
     private var isResizeUntold = false
     private var plan = ReadPlan()
-    /// Reads that failed one after another though the size stayed.
+    /// Consecutive failed reads without a change of size.
     private var refusals = 0
 
     public private(set) var size: PixelSize
 
-    /// - Parameter display: such as ":0"; nil takes `$DISPLAY`.
-    /// - Throws: `.noDisplay`, `.unsupported` (pixels that are not 24-bit colour in 32 bits), `.notPermitted`.
+    /// - Parameter display: such as ":0"; nil uses `$DISPLAY`.
+    /// - Throws: `.noDisplay`, `.unsupported` (pixels are not 24-bit colour in 32 bits), `.notPermitted`.
     public init(display: String?, converter: any PixelConverter) throws(SourceFailure) {
         let connection = try X11Connection(display)
         bell = try WakeDescriptor()
@@ -59,7 +61,7 @@ public final class X11Screen: ScreenSource {
             xcb_randr_select_input(
                 connection.raw, connection.root, UInt16(XCB_RANDR_NOTIFY_MASK_SCREEN_CHANGE.rawValue))
         }
-        // The size may have changed before anybody listened.
+        // The size may have changed before the events were selected.
         isGeometryStale = true
         listen(connection, true)
         let probe = PixelRect(x: 0, y: 0, width: 2, height: 2)
@@ -124,7 +126,8 @@ public final class X11Screen: ScreenSource {
         isResizeUntold = false
         let instant = MediaInstant.now
         if hasDamage && isDamaged {
-            // What is drawn from here on is told again; what was drawn before is in the pixels that are asked for next.
+            // Anything drawn from here on is reported again. Anything drawn before is in the pixels that are requested
+            // next.
             xcb_damage_subtract(connection.raw, damageID, 0, 0)
         }
         if isForced { damageAll() }
@@ -140,7 +143,7 @@ public final class X11Screen: ScreenSource {
         }
         takeCursor(connection, pointer, image)
         guard isComplete else {
-            // The server refused: the screen shrank, and the event that says so is on its way.
+            // The server refused because the screen shrank; the event for that has not been handled yet.
             isGeometryStale = true
             isForced = true
             _ = try takeEvents()
@@ -165,7 +168,7 @@ public final class X11Screen: ScreenSource {
     public func suspend() {
         guard let connection else { return }
         listen(connection, false)
-        // A round trip, so that all that was told before has arrived and is forgotten here.
+        // A round trip: all earlier events have arrived afterwards and are dropped here.
         free(xcb_get_input_focus_reply(connection.raw, xcb_get_input_focus(connection.raw), nil))
         while let event = xcb_poll_for_event(connection.raw) { free(event) }
         isDamaged = false
@@ -190,13 +193,13 @@ public final class X11Screen: ScreenSource {
         self.connection = nil
     }
 
-    // MARK: - What the server says
+    // MARK: - X events
 
     private func listen(_ connection: X11Connection, _ isOn: Bool) {
         if hasDamage {
             if isOn && damageID == 0 {
-                // Only what was not told yet since the last subtraction comes as an event, as separate rectangles: no
-                // bounding box over half the screen, no flood, and no round trip to fetch a region.
+                // This level reports only areas that are not yet part of the damage, as separate rectangles. That
+                // avoids a bounding box over half the screen, a flood of events, and a round trip to fetch a region.
                 damageID = xcb_generate_id(connection.raw)
                 xcb_damage_create(
                     connection.raw, damageID, connection.root, UInt8(XCB_DAMAGE_REPORT_LEVEL_DELTA_RECTANGLES.rawValue))
@@ -213,7 +216,7 @@ public final class X11Screen: ScreenSource {
         xcb_flush(connection.raw)
     }
 
-    /// Takes in all that the server said, without waiting, and follows a change of size (one round trip).
+    /// Handles all pending events without waiting, and a change of the screen size (one round trip).
     private func takeEvents() throws(SourceFailure) -> X11Connection {
         guard let connection else {
             throw SourceFailure(.displayGone, "display \(name) was closed", remedy: "Open it again.")
@@ -253,7 +256,7 @@ public final class X11Screen: ScreenSource {
             if raw.load(as: xcb_configure_notify_event_t.self).window == connection.root { isGeometryStale = true }
         } else if type == UInt8(XCB_GE_GENERIC), let xinput = connection.xinput {
             let generic = raw.load(as: xcb_ge_generic_event_t.self)
-            // Motion or raw motion: nothing else was asked for.
+            // Only motion and raw motion were selected.
             if generic.extension == xinput.opcode {
                 isPointerMoved = true
                 scans.hurry()
