@@ -1,14 +1,15 @@
-/// Why there is no DTLS session.
+/// Why a DTLS handshake or its configuration failed.
 public enum DTLSFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Our own certificate or key cannot be used.
+    /// The local certificate or key cannot be used.
     case identity(String)
-    /// The other side has another certificate than was announced: someone is in between, or the description is old.
+    /// The peer's certificate differs from the announced fingerprint: a third party intercepts, or the description is
+    /// out of date.
     case fingerprintMismatch
-    /// The other side speaks no SRTP profile that we speak.
+    /// The peer and this side have no SRTP profile in common.
     case noSRTPProfile
-    /// No answer to repeated messages.
+    /// The peer did not answer the retransmissions.
     case timeout
-    /// The handshake broke; OpenSSL's reason.
+    /// The handshake failed, with OpenSSL's reason.
     case handshake(String)
     case library(String)
 

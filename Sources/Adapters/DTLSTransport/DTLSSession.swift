@@ -2,34 +2,36 @@ internal import COpenSSL
 internal import Glibc
 public import MediaCore
 
-/// A DTLS 1.2 association that yields SRTP keys (RFC 5764), over OpenSSL 3.0. Confined to its thread.
+/// A DTLS 1.2 association that yields SRTP keys (DTLS-SRTP, RFC 5764), on OpenSSL 3.0.
 ///
-/// It reads and writes datagrams through its caller, and wants `handleTimeout` to be called at `deadline`. Callbacks are
-/// called from within its methods, when OpenSSL is no longer on the stack, and may call the session again.
+/// The caller sends and receives its datagrams, and calls `handleTimeout` at `deadline`. Callbacks run within its
+/// methods when OpenSSL is no longer on the stack, and may call the session again.
+/// - Isolation: confined to one thread.
 public final class DTLSSession {
     public enum Role: Sendable { case server, client }
 
     public enum Event: Sendable {
-        /// The other side has the expected certificate; media may flow. Once.
+        /// The handshake is complete and the peer's certificate matches, so media may flow. Sent once.
         case connected(SRTPKeys)
-        /// The end, before or instead of `connected`.
+        /// The final event, before or instead of `connected`.
         case failed(DTLSFailure)
-        /// The end: the other side closed after `connected`.
+        /// The final event: the peer closed the association after `connected`.
         case closed
     }
 
     private enum State { case handshaking, connected, ended }
 
-    /// Bytes of a datagram with IPv4 and UDP headers.
+    /// The largest datagram in bytes, with IPv4 and UDP headers.
     static let linkMTU = 1_200
 
-    /// When to call `handleTimeout`; nil while nothing waits for an answer.
+    /// When to call `handleTimeout`; nil while no retransmission is scheduled.
     public private(set) var deadline: MediaInstant?
-    /// SHA-256 of the other side's certificate, once the handshake is over.
+    /// SHA-256 of the peer's certificate; nil before the handshake is complete.
     public private(set) var peerFingerprint: [UInt8]?
 
-    /// The other side's certificate by other hash functions, which has to match as well once the handshake is over. The
-    /// length tells the function: 20 SHA-1, 28 SHA-224, 32 SHA-256, 48 SHA-384, 64 SHA-512; others match nothing.
+    /// Fingerprints of the peer's certificate by other hash functions, all of which must match (RFC 8122).
+    /// The length gives the function: 20 SHA-1, 28 SHA-224, 32 SHA-256, 48 SHA-384, 64 SHA-512; another length never
+    /// matches.
     public var furtherFingerprints: [[UInt8]] = []
 
     private let role: Role
@@ -42,12 +44,13 @@ public final class DTLSSession {
     private var state = State.handshaking
 
     /// - Parameters:
-    ///   - role: `.server` answers `setup:passive`, and chooses the SRTP profile: GCM-128 first.
+    ///   - role: the DTLS role. `.server` answers `setup:passive` and chooses the SRTP profile: GCM-128 first.
     ///   - privateKeyDER: PKCS #8 or SEC 1.
-    ///   - expectedFingerprint: SHA-256, 32 bytes, of the other side's certificate; nil accepts every certificate, and
-    ///     the caller judges `peerFingerprint`.
-    ///   - firstTimeout: before the first retransmission; doubles up to 3 s, 12 times.
-    ///   - send: one datagram, borrowed for the call.
+    ///   - expectedFingerprint: SHA-256 of the peer's certificate, 32 bytes; nil accepts every certificate, and the
+    ///     caller checks `peerFingerprint`.
+    ///   - firstTimeout: the time before the first retransmission. It doubles up to 3 s; there are 12 retransmissions.
+    ///   - send: sends one datagram, which is borrowed for the call.
+    /// - Throws: `.identity` if the certificate or key cannot be used, `.library` if OpenSSL refuses.
     public init(
         role: Role, certificateDER: [UInt8], privateKeyDER: [UInt8], expectedFingerprint: [UInt8]?,
         firstTimeout: MediaDuration = .milliseconds(100),
@@ -71,7 +74,7 @@ public final class DTLSSession {
             SSL_CTX_free(context)
             throw .library(Self.reason())
         }
-        // Reader and writer are one: OpenSSL takes one reference for both.
+        // The BIO is both reader and writer; OpenSSL takes one reference for both.
         SSL_set_bio(ssl, bio, bio)
         _ = cssl_set_link_mtu(ssl, Self.linkMTU)
         cssl_set_interval(ssl, UInt32(clamping: max(1, firstTimeout.nanoseconds / 1_000)))
@@ -93,13 +96,14 @@ public final class DTLSSession {
         _ context: OpaquePointer, _ certificate: [UInt8], _ key: [UInt8]
     ) throws(DTLSFailure) {
         ERR_clear_error()
-        // RFC 8827 section 6.5 asks for the first; the rest is for peers with RSA keys or without AES in hardware.
+        // RFC 8827 section 6.5 requires the first suite; the others are for peers with RSA keys or without AES
+        // hardware.
         let ciphers = ["AES128-GCM-SHA256", "CHACHA20-POLY1305", "AES256-GCM-SHA384"]
             .map { "ECDHE-ECDSA-\($0):ECDHE-RSA-\($0)" }.joined(separator: ":")
         let profiles = [SRTPProfile.aes128GCM, .aes256GCM, .aes128CMSHA1].map(\.rawValue).joined(separator: ":")
         guard cssl_require_dtls12(context) == 1, SSL_CTX_set_cipher_list(context, ciphers) == 1,
             cssl_set_groups(context, "X25519:P-256:P-384") == 1,
-            // Unlike its neighbours this returns 0 for success.
+            // Unlike its neighbours this function returns 0 for success.
             SSL_CTX_set_tlsext_use_srtp(context, profiles) == 0
         else { throw .library(reason()) }
         cssl_configure(context)
@@ -118,19 +122,19 @@ public final class DTLSSession {
         }
     }
 
-    /// Sends the first message if we are the client; the server waits for it.
+    /// Sends the ClientHello in the client role; a server waits for it.
     public func start() {
         guard state == .handshaking, role == .client else { return }
         advance(with: nil)
     }
 
-    /// Takes one datagram of the other side, 20...63 in its first byte (RFC 7983); anything else is ignored.
+    /// Handles one datagram from the peer. A first byte outside 20...63 (RFC 7983) is ignored.
     public func handle(_ datagram: UnsafeRawBufferPointer) {
         guard state != .ended, datagram.count >= 13, (20...63).contains(datagram[0]) else { return }
         advance(with: datagram)
     }
 
-    /// Sends the last flight again if its time has come. Call it at `deadline`; too early does no harm.
+    /// Retransmits the last flight if `deadline` has passed; an earlier call does nothing.
     public func handleTimeout(_ now: MediaInstant) {
         guard state != .ended, let deadline, deadline <= now else { return }
         ERR_clear_error()
@@ -143,7 +147,7 @@ public final class DTLSSession {
         }
     }
 
-    /// Tells the other side that this is the end. No event follows. A second call does nothing.
+    /// Sends close_notify if the handshake is complete. No event follows. A second call does nothing.
     public func close() {
         guard state != .ended else { return }
         if state == .connected {
@@ -157,7 +161,7 @@ public final class DTLSSession {
         onEvent = { _ in }
     }
 
-    // MARK: Driving OpenSSL
+    // MARK: OpenSSL
 
     private func advance(with datagram: UnsafeRawBufferPointer?) {
         ERR_clear_error()
@@ -202,13 +206,13 @@ public final class DTLSSession {
         switch SSL_get_error(ssl, result) {
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .waiting
         default:
-            // OpenSSL looks at its timer in here too.
+            // OpenSSL checks its timer in this call as well.
             let isLate = ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_READ_TIMEOUT_EXPIRED
             return .failed(isLate ? .timeout : .handshake(Self.reason()))
         }
     }
 
-    /// After the handshake: answers a repeated flight, sees the end. Application data has no use and is dropped.
+    /// Reads after the handshake: answers retransmitted flights and detects close_notify. Application data is dropped.
     private func drain() -> Outcome {
         withUnsafeTemporaryAllocation(byteCount: 2_048, alignment: 16) { buffer in
             while true {

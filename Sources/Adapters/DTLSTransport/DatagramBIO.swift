@@ -1,17 +1,17 @@
 internal import COpenSSL
 
-/// The two ends of a BIO for DTLS: one read is one datagram, one write is one datagram.
+/// An OpenSSL BIO in memory that keeps datagram boundaries: each read and each write is one datagram.
 ///
-/// What OpenSSL writes is queued, so that it is sent when OpenSSL is no longer on the stack.
+/// Datagrams that OpenSSL writes are queued, and sent when OpenSSL is no longer on the stack.
 final class DatagramBIO {
-    /// A flight is a handful; what comes beyond is dropped, as a network would.
+    /// Capacity of the queue. A flight has a handful of datagrams; any beyond the limit are dropped, as on a network.
     static let outgoingLimit = 64
 
     private(set) var outgoing: [[UInt8]] = []
-    /// Set while OpenSSL runs on it.
+    /// The datagram to read; set only while OpenSSL runs.
     private var incoming: UnsafeRawBufferPointer?
 
-    /// Makes `body` read `datagram`.
+    /// Runs `body`, in which OpenSSL can read `datagram`.
     func reading<Result>(_ datagram: UnsafeRawBufferPointer?, _ body: () -> Result) -> Result {
         incoming = datagram
         defer { incoming = nil }
@@ -23,7 +23,8 @@ final class DatagramBIO {
         return outgoing
     }
 
-    /// A BIO that does not own self: self must live longer. nil without memory.
+    /// Creates a BIO with an unretained reference to self, which must outlive it.
+    /// - Returns: nil if there is no memory.
     func makeBIO() -> OpaquePointer? {
         guard let method = Self.method.value, let bio = BIO_new(method) else { return nil }
         BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
@@ -34,7 +35,7 @@ final class DatagramBIO {
     private func read(into bytes: UnsafeMutableRawBufferPointer) -> Int32? {
         guard let datagram = incoming else { return nil }
         incoming = nil
-        // Longer than OpenSSL's buffer: cut, as recv does; the record then fails its check.
+        // A datagram that exceeds OpenSSL's buffer is truncated, as with `recv`; its record then fails authentication.
         let count = min(datagram.count, bytes.count)
         bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: datagram.prefix(count)))
         return Int32(count)
@@ -72,7 +73,7 @@ final class DatagramBIO {
         BIO_meth_set_ctrl(method) { _, command, _, _ in
             switch command {
             case BIO_CTRL_FLUSH: 1
-            // IPv4 and UDP headers, which the link's MTU includes.
+            // The link MTU includes the IPv4 and UDP headers.
             case BIO_CTRL_DGRAM_GET_MTU_OVERHEAD: 28
             default: 0
             }
