@@ -2,16 +2,16 @@ internal import CPNG
 internal import Glibc
 public import MediaCore
 
-/// Why a picture could not be written or read. `message` is a sentence for a person.
+/// An error of reading or writing an image file. `message` is a sentence for the user.
 public struct PictureFileFailure: Error, Equatable, Sendable {
     public enum Code: Equatable, Sendable { case cannotWrite, cannotRead, notPNG }
     public var code: Code
-    /// The system's number; 0 if the cause is another.
+    /// The `errno` of the failed call; 0 if no system call failed.
     public var underlying: Int32
     public var message: String
 }
 
-/// A picture of 8-bit pixels R, G, B, A, row by row without gaps.
+/// An image of 8-bit RGBA pixels, in rows without padding.
 public struct RGBAPicture: Equatable, Sendable {
     public var size: PixelSize
     /// `width * height * 4` bytes.
@@ -23,17 +23,18 @@ public struct RGBAPicture: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// Inside the picture.
+    /// - Precondition: `x` and `y` are inside the image.
     public subscript(x: Int, y: Int) -> (red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8) {
         let index = (y * size.width + x) * 4
         return (bytes[index], bytes[index + 1], bytes[index + 2], bytes[index + 3])
     }
 }
 
-/// Pictures as PNG files. Calls block on the disk; any thread.
+/// Reads and writes PNG files. Calls block on the disk; any thread.
 public enum PictureFile {
-    /// Writes the picture as 24-bit RGB. A reader of `path` sees the old file or the whole new one, never a part.
-    /// - Throws: `.cannotWrite`; what was at `path` is untouched then.
+    /// Writes the frame as 24-bit RGB to a temporary file, syncs it and renames it, so a reader of `path` sees the old
+    /// or the new file, never a part.
+    /// - Throws: `.cannotWrite`; the file at `path` is then unchanged.
     public static func write(
         _ picture: I420Frame, to path: String, converter: any PixelConverter
     ) throws(PictureFileFailure) {
@@ -43,7 +44,7 @@ public enum PictureFile {
             guard let base = bytes.baseAddress else { return }
             converter.convert(
                 picture, rect: PixelRect(picture.size), toBGRA: base, stride: picture.size.width * 4)
-            // Packed to three bytes: the picture has no transparency to store.
+            // The pixels are packed to three bytes, as a frame has no alpha channel.
             for pixel in 0..<count {
                 bytes[pixel * 3] = bytes[pixel * 4]
                 bytes[pixel * 3 + 1] = bytes[pixel * 4 + 1]
@@ -67,6 +68,7 @@ public enum PictureFile {
         throw .cannotWrite(path, code)
     }
 
+    /// Reads an image of at most 32,768 pixels a side.
     /// - Throws: `.cannotRead`, `.notPNG`.
     public static func read(_ path: String) throws(PictureFileFailure) -> RGBAPicture {
         guard let file = fopen(path, "rbe") else {

@@ -1,7 +1,7 @@
 internal import CYUV
 public import MediaCore
 
-/// libyuv's conversions: BT.601, limited range. Runs on any thread and allocates nothing, save for `scale`.
+/// Converts, scales and copies pixels with libyuv: BT.601, limited range. Any thread; only `scale` allocates.
 public struct YUVConverter: PixelConverter {
     public init() {}
 

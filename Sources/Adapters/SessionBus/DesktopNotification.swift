@@ -1,40 +1,40 @@
 import CGIO
 
-/// One desktop notification (Desktop Notifications Specification 1.2) on a session bus of the person's desktop.
+/// A desktop notification on a session bus (Desktop Notifications Specification 1.2).
 ///
-/// Every call blocks until the desktop has answered, for `timeout` at most, once a connection stands: use it on a thread of its own.
-/// A bus that is not there, or has nobody for notifications, is no error.
+/// Each call on an open connection blocks until the desktop answers, at most for `timeout`, so use a thread of its own.
+/// A missing bus or a bus without a notification service is no error.
 public final class DesktopNotification {
-    /// How long the desktop may take, in ms.
+    /// The longest time that a call waits for the desktop, in ms.
     private static let timeout: gint = 2_000
 
     private let bus: OpaquePointer
     private var identifier: UInt32 = 0
 
-    /// Connects.
-    /// - Parameter address: as in DBUS_SESSION_BUS_ADDRESS. No bus is started, unlike with GIO's own choice.
-    /// - Returns: nil if nobody is there.
+    /// Connects to a bus.
+    /// - Parameter address: as in DBUS_SESSION_BUS_ADDRESS. Unlike GIO's default, this starts no bus.
+    /// - Returns: nil if no bus answers.
     public init?(address: String) {
-        // A private connection: GIO ends the process with a shared one.
+        // A private connection, as GIO ends the process when a shared one closes.
         guard g_dbus_is_supported_address(address, nil) != 0, let bus = cgio_connect(address) else { return nil }
         self.bus = bus
     }
 
     deinit { cgio_disconnect(bus) }
 
-    /// Shows it in the place of the last one.
+    /// Shows a notification, which replaces the last one.
     /// - Parameters:
-    ///   - summary: one line, plain text.
-    ///   - body: plain text; what would be markup is escaped.
-    ///   - expires: after how many milliseconds it goes by itself.
-    /// - Returns: false if no desktop took it.
+    ///   - summary: one line of plain text.
+    ///   - body: plain text; markup characters are escaped.
+    ///   - expires: the time until it disappears, in milliseconds.
+    /// - Returns: false if no desktop accepted it.
     @discardableResult
     public func show(summary: String, body: String, expires: Int) -> Bool {
         identifier = cgio_notify(bus, identifier, summary, Self.escape(body), gint(clamping: expires), Self.timeout)
         return identifier != 0
     }
 
-    /// Takes it away. May be called twice.
+    /// Removes the notification. A second call does nothing.
     public func close() {
         guard identifier != 0 else { return }
         cgio_close_notification(bus, identifier, Self.timeout)
