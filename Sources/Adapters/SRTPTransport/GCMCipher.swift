@@ -1,14 +1,15 @@
 internal import COpenSSL
 internal import CSRTP
 
-/// OpenSSL's AES-GCM in the place of libsrtp2's own. Debian's libsrtp2 is built with NSS, which makes a new context, of
-/// five allocations, for each packet that it protects or opens; here one context lives as long as its key.
+/// AES-GCM by OpenSSL as a replacement for libsrtp2's cipher. Debian's libsrtp2 uses NSS, which creates a context with
+/// five allocations for each packet; here one context lives as long as its key.
 ///
-/// libsrtp2 keeps the rest of RFC 3711 and RFC 7714 (index, replay window, key derivation, IV). For a packet it calls
-/// `setIV`, `authenticate` (twice for SRTCP), then `encrypt` and `getTag`, or `decrypt`, on the session's thread.
+/// The rest of RFC 3711 and RFC 7714 (packet index, replay window, key derivation, IV) stays in libsrtp2. For each
+/// packet it calls `setIV`, `authenticate` (twice for SRTCP), then `encrypt` and `getTag`, or `decrypt`, on the
+/// session's thread.
 enum GCMCipher {
-    /// Replaces both GCM ciphers, which libsrtp2 tries first: with the vectors here, with its own, and with 128 random
-    /// messages each.
+    /// Replaces both GCM ciphers. libsrtp2 first tests each with the vector given here, with its own vectors, and with
+    /// 128 random messages.
     static func install() -> srtp_err_status_t {
         for type in [aes128, aes256] {
             let status = srtp_replace_cipher_type(type, type.pointee.id)
@@ -20,7 +21,7 @@ enum GCMCipher {
     private static let saltLength: Int32 = 12
     private static let ivLength: Int32 = 12
 
-    /// What a cipher keeps between calls.
+    /// A cipher's state between calls.
     private struct State {
         let context: OpaquePointer
         let tagLength: Int
@@ -28,9 +29,9 @@ enum GCMCipher {
 
     private typealias Cipher = UnsafeMutablePointer<srtp_cipher_t>
 
-    // MARK: The cipher types
+    // MARK: Cipher types
 
-    // libsrtp2 keeps these pointers for the life of the process.
+    // SAFETY: libsrtp2 holds these pointers until the process ends; they are never freed.
     nonisolated(unsafe) private static let aes128 = type(
         SRTP_AES_GCM_128, "AES-128 GCM of OpenSSL", key: 16,
         sealed: """
@@ -63,7 +64,7 @@ enum GCMCipher {
         return type
     }
 
-    /// The packet of RFC 7714 sections 16.1.1 and 16.2.1, under the key 00 01 02 ...
+    /// The test vector of RFC 7714 sections 16.1.1 and 16.2.1, with the key 00 01 02 ...
     private static func vector(key: Int, sealed: String) -> UnsafePointer<srtp_cipher_test_case_t> {
         let packet = kept("47616c6c696120657374206f6d6e69732064697669736120696e207061727465732074726573")
         let header = kept("8040f17b8041f8d35501a0b2")
@@ -92,7 +93,7 @@ enum GCMCipher {
         return copy
     }
 
-    // MARK: A cipher's life
+    // MARK: Allocation and keys
 
     private static func make(
         _ place: UnsafeMutablePointer<Cipher?>?, keyLength: Int32, tagLength: Int32
@@ -135,12 +136,12 @@ enum GCMCipher {
         code == 1 ? srtp_err_status_ok : srtp_err_status_cipher_fail
     }
 
-    /// - Parameter key: of the type's length; the salt behind it is libsrtp2's affair.
+    /// - Parameter key: of the type's key length, followed by the salt, which libsrtp2 handles.
     private static func setKey(_ state: UnsafeMutableRawPointer?, _ key: UnsafePointer<UInt8>?) -> srtp_err_status_t {
         status(EVP_CipherInit_ex(context(state), nil, nil, key, nil, -1))
     }
 
-    // MARK: A packet
+    // MARK: Packets
 
     private static func setIV(
         _ state: UnsafeMutableRawPointer?, _ iv: UnsafeMutablePointer<UInt8>?, _ direction: srtp_cipher_direction_t
@@ -177,7 +178,7 @@ enum GCMCipher {
         return srtp_err_status_ok
     }
 
-    /// - Parameter length: with the tag, which stands behind the ciphertext; without it on return.
+    /// - Parameter length: on entry the ciphertext with the tag behind it, in bytes; on return the plaintext.
     private static func decrypt(
         _ state: UnsafeMutableRawPointer?, _ bytes: UnsafeMutablePointer<UInt8>?,
         _ length: UnsafeMutablePointer<UInt32>?
@@ -191,13 +192,13 @@ enum GCMCipher {
             update(state, into: bytes, bytes, count) == srtp_err_status_ok
         else { return srtp_err_status_cipher_fail }
         var none: Int32 = 0
-        // A wrong tag shows here; OpenSSL leaves no entry in its error queue for it.
+        // A wrong tag is reported here. OpenSSL leaves no entry in its error queue for it.
         guard EVP_CipherFinal_ex(kept.context, tag, &none) == 1 else { return srtp_err_status_auth_fail }
         length.pointee = UInt32(count)
         return srtp_err_status_ok
     }
 
-    /// Encrypts or decrypts in place, or only authenticates if `output` is nil. `length` is at most a datagram's.
+    /// Encrypts or decrypts in place; authenticates only if `output` is nil. `length` is at most that of a datagram.
     private static func update(
         _ state: UnsafeMutableRawPointer?, into output: UnsafeMutablePointer<UInt8>?, _ input: UnsafePointer<UInt8>?,
         _ length: Int

@@ -1,14 +1,15 @@
-/// Why a packet was not protected or not accepted.
+/// Why a packet could not be protected or unprotected.
 public enum SRTPFailure: Error, Hashable, Sendable {
-    /// Seen before, or too old to tell. For what we send: the sequence number was used before.
+    /// Received packet: the index was seen before or is older than the replay window. Sent packet: the sequence number
+    /// was used before.
     case replay
-    /// The tag does not match: forged, damaged, or for other keys.
+    /// The authentication tag does not match: the packet is forged, damaged, or for other keys.
     case authentication
-    /// Too short, or a header that does not fit its packet.
+    /// The packet is too short, or its header exceeds it.
     case malformed
-    /// The other side uses more than `SRTPSession.streamLimit` SSRCs.
+    /// The peer uses more than `SRTPSession.streamLimit` SSRCs.
     case tooManyStreams
-    /// Keys of the wrong length, or libsrtp's `srtp_err_status_t`.
+    /// The keys have the wrong length.
     case keys
     case library(Int32)
 }

@@ -1,17 +1,18 @@
 internal import CSRTP
 public import MediaCore
 
-/// Protects what we send and checks what we receive (RFC 3711, RFC 7714), in place, over libsrtp2 with OpenSSL's GCM.
-/// Confined to its thread. No method but `init` allocates, save for the first packet of an SSRC.
+/// Protects outgoing and unprotects incoming SRTP and SRTCP packets in place (RFC 3711, RFC 7714), with libsrtp2 and
+/// OpenSSL's AES-GCM.
 ///
-/// A sequence number is never protected twice for one SSRC: a second tag under the same GCM nonce would give away the
-/// authentication key. Retransmit over RTX, or send the protected bytes again.
+/// It never protects a sequence number twice for one SSRC: two tags under the same GCM nonce reveal the authentication
+/// key. Retransmit over RTX (RFC 4588), or send the protected bytes again.
+/// - Isolation: confined to one thread. Allocates: in `init`, and at the first packet of an SSRC.
 public final class SRTPSession {
-    /// Room that a slot needs behind the packet: the largest tag, and the SRTCP index.
+    /// The room in bytes that a slot needs behind the packet, for the largest tag and the SRTCP index.
     public static let trailerRoom = 20
-    /// SSRCs that the other side may use. Each costs memory here, so that a peer with valid keys could exhaust it.
+    /// The most SSRCs that the peer may use. Each takes memory, which a peer with valid keys could exhaust otherwise.
     public static let streamLimit = 64
-    /// Packets that may come late (RFC 3711 section 3.3.2).
+    /// The size of the replay window in packets (RFC 3711 section 3.3.2).
     static let replayWindow = 1_024
 
     public let profile: SRTPProfile
@@ -21,7 +22,7 @@ public final class SRTPSession {
     private var remoteSSRCs: [UInt32] = []
     private var lastSSRC: UInt32?
 
-    /// - Throws: `.keys` if their lengths are not the profile's, `.library` if libsrtp refuses.
+    /// - Throws: `.keys` if a length differs from the profile's, `.library` if libsrtp2 refuses.
     public init(keys: SRTPKeys) throws(SRTPFailure) {
         guard Self.libraryStatus == srtp_err_status_ok else { throw .library(Int32(Self.libraryStatus.rawValue)) }
         let length = keys.profile.keyLength + keys.profile.saltLength
@@ -68,7 +69,7 @@ public final class SRTPSession {
         policy.allow_repeat_tx = 0
         var key = key
         var session: srtp_t?
-        // libsrtp copies the key.
+        // libsrtp2 copies the key.
         let status = key.withUnsafeMutableBufferPointer { key in
             policy.key = key.baseAddress
             return srtp_create(&session, &policy)
@@ -129,12 +130,12 @@ public final class SRTPSession {
         return Int(count)
     }
 
-    // MARK: Checks before C
+    // MARK: Validation before libsrtp2
 
-    /// What a UDP datagram can hold.
+    /// The largest UDP datagram, in bytes.
     private static let largestPacket = 65_535
 
-    /// Whether version, CSRCs and extension (RFC 3550 section 5.1) leave `behind` bytes for the tag.
+    /// Whether the header with its CSRCs and extension (RFC 3550 section 5.1) leaves `behind` bytes for the tag.
     private static func hasRTPHeader(_ slot: UnsafeMutableRawPointer, length: Int, behind: Int) -> Bool {
         guard length >= 12 + behind, length <= largestPacket else { return false }
         let first = slot.load(as: UInt8.self)
@@ -155,7 +156,7 @@ public final class SRTPSession {
         return ssrc
     }
 
-    /// libsrtp keeps a stream for an SSRC only after a packet of it was authentic.
+    /// Records an SSRC after its first authentic packet, as libsrtp2 allocates a stream for it then.
     private func remember(_ ssrc: UInt32) {
         guard ssrc != lastSSRC else { return }
         if !remoteSSRCs.contains(ssrc) { remoteSSRCs.append(ssrc) }
