@@ -1,14 +1,15 @@
 import MediaCore
 import RTPWire
 
-/// One sound stream of a sender: makes packets and holds them until they go out at once. Overflow: drop the oldest.
+/// Packetizes one Opus stream of a sender (RFC 7587), with RED (RFC 2198) where negotiated, and queues the packets, as
+/// audio is not paced. Overflow of the 16 packets: the oldest is dropped.
 struct AudioTrack {
     let stream: AudioStreamParameters
     private static let capacity = 16
     private let slab: PacketSlab
     private var lengths = [Int](repeating: 0, count: capacity)
     private var layouts = [RTPPacketLayout](repeating: RTPPacketLayout(), count: capacity)
-    /// Where the Opus packet of each lies, for those that carry it again.
+    /// Where the Opus packet lies in each slot, for RED packets that carry it again.
     private var kept = [Kept](repeating: Kept(), count: capacity)
 
     private struct Kept {
@@ -34,16 +35,17 @@ struct AudioTrack {
         nextToWrite = nextToSend
     }
 
-    /// The stream's clock, 48 kHz.
+    /// RTP timestamp of an instant, 48 kHz.
     func timestamp(at instant: MediaInstant) -> RTPTimestamp {
         timestampOffset.advanced(by: instant - epoch, clockRate: AudioFormat.sampleRate)
     }
 
+    /// Appends the RTP packet of one Opus packet.
     /// - Parameters:
-    ///   - packet: one Opus packet.
-    ///   - distances: which packets before it are to be carried again; those that do not fit, or between which and this one
-    ///     there was silence, are not.
-    /// - Returns: false if it is empty or longer than a packet may be.
+    ///   - packet: one Opus packet; copied.
+    ///   - distances: which earlier packets to carry again in RED. Those that do not fit are left out, and those with a
+    ///     pause between them and this packet.
+    /// - Returns: false if the packet is empty or too long for a slot.
     mutating func append(
         _ packet: UnsafeRawBufferPointer, captured: MediaInstant, ids: HeaderExtensionIDs,
         distances: RedundancyDistances = .none
@@ -83,7 +85,7 @@ struct AudioTrack {
         return true
     }
 
-    /// How many of the packets at these distances can be carried again.
+    /// How many of the packets at these distances can be carried again: adjacent in time, and within the limits of RED.
     private func fitting(_ distances: RedundancyDistances, _ stamp: RTPTimestamp, _ frames: Int, _ room: Int) -> Int {
         var left = room
         var count = 0
@@ -101,12 +103,12 @@ struct AudioTrack {
         return count
     }
 
-    /// Of the packet so many before the one that is written next.
+    /// Slot of the packet `distance` before the next one.
     private func place(behind distance: Int) -> Int {
         Int((nextToWrite &- Int64(distance)) % Int64(Self.capacity))
     }
 
-    /// The oldest first.
+    /// Writes the RED headers and blocks of the earlier packets, oldest first.
     private func writeOlder(
         _ distances: RedundancyDistances, _ stamp: RTPTimestamp, into writer: inout ByteWriter
     ) throws(BufferFull) {
@@ -125,6 +127,7 @@ struct AudioTrack {
         }
     }
 
+    /// The oldest packet that waits to be sent; nil if there is none.
     var next: (bytes: UnsafeRawBufferPointer, layout: RTPPacketLayout)? {
         guard nextToSend < nextToWrite else { return nil }
         let index = Int(nextToSend % Int64(Self.capacity))
@@ -133,7 +136,9 @@ struct AudioTrack {
 
     mutating func popNext() { nextToSend &+= 1 }
 
-    /// Samples count the time inside a talk spurt, so that the capture clock's jitter does not sound; a gap jumps to the clock.
+    /// The RTP timestamp of the next packet. Within a talk spurt it advances by the packet's samples, so that jitter of
+    /// the capture clock (up to 40 ms) is inaudible. After a gap it follows the capture clock, and the marker bit is
+    /// set (RFC 3551 section 4.1).
     private mutating func nextTimestamp(_ captured: MediaInstant, frames: Int) -> (RTPTimestamp, follows: Bool) {
         let clock = timestamp(at: captured)
         var stamp = clock
@@ -147,9 +152,9 @@ struct AudioTrack {
     }
 }
 
-/// What the first byte of an Opus packet says (RFC 6716 section 3.1).
+/// The duration of an Opus packet from its TOC byte (RFC 6716 section 3.1).
 enum OpusPacket {
-    /// Samples of one channel at 48 kHz, 120...5760; 960 if the packet says nothing sensible.
+    /// Samples of one channel at 48 kHz, 120...5760; 960 if the packet is malformed.
     static func frames(_ packet: UnsafeRawBufferPointer) -> Int {
         guard let first = packet.first else { return 960 }
         let configuration = Int(first >> 3)

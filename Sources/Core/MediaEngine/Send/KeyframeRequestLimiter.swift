@@ -1,25 +1,26 @@
 public import MediaCore
 
-/// Limits the key frames and recovery frames that are made because one viewer asks (PLI, FIR, RPSI): the other viewers of the
-/// encoding pay for each with bitrate. It is for all sessions of the viewer, and counts the key frames that they begin with.
+/// Limits the key frames and recovery frames made on requests of one viewer (PLI, FIR, RPSI), as the other viewers of
+/// the encoding pay for each with bitrate. One limiter serves all sessions of the viewer, and also counts the key
+/// frames that they begin with.
 ///
-/// Each grant costs time that only passing time pays back. A viewer that asks again and again gets key frames after 1, 1, 2, 4, 8, 8 s
-/// and so on; one that needs a key frame every 8 s or less often never waits.
+/// A leaky bucket: each grant adds a debt that only passing time pays back. A viewer that asks again and again gets key
+/// frames after 1, 1, 2, 4, 8, 8 s and so on. A viewer that needs a key frame every 8 s or less often never waits.
 public struct KeyframeRequestLimiter: Sendable {
     public enum Frame: Sendable {
         case key
-        /// A frame that refers to a kept one alone.
+        /// A frame predicted from a long-term reference alone.
         case recovery
 
         var cost: MediaDuration { self == .key ? KeyframeRequestLimiter.period : .seconds(2) }
         var shortestPause: MediaDuration { self == .key ? .seconds(1) : .milliseconds(300) }
     }
 
-    /// One key frame each, in the long run.
+    /// The average interval of key frames, and the debt of one.
     static let period = MediaDuration.seconds(8)
-    /// What is owed at most: nobody waits for longer than the longest pause.
+    /// Upper bound of the debt, so that no pause exceeds the longest one.
     static let limit = MediaDuration.seconds(32)
-    /// How long a request that was passed on may take effect before the next one is.
+    /// Pause after a request was passed on to the encoder, in which further requests are dropped.
     static let echo = MediaDuration.milliseconds(100)
 
     /// At the last grant.
@@ -29,15 +30,16 @@ public struct KeyframeRequestLimiter: Sendable {
 
     public init() {}
 
-    /// A viewer asks for a frame.
+    /// Decides on a request for a frame.
     /// - Parameters:
-    ///   - isShared: others get the same encoding. Who is alone may have as many as the encoder makes.
-    ///   - lacksPicture: it has shown nothing yet, so the frame that it began with was lost. As long as little is owed, it waits for 300 ms
-    ///     at most, and such frames cost a quarter.
-    /// - Returns: whether it is to be made. A refused request is forgotten: a viewer that still needs the frame asks again.
+    ///   - isShared: other viewers get the same encoding. A single viewer may have as many frames as the encoder makes.
+    ///   - lacksPicture: the viewer has shown no frame yet, so the frame that it began with was lost. With a debt below
+    ///     16 s it then waits for 300 ms at most, and the frame costs a quarter.
+    /// - Returns: whether to make the frame. A refused request is not remembered: a viewer that still needs the frame
+    ///   asks again.
     public mutating func take(_ frame: Frame, isShared: Bool, lacksPicture: Bool = false, now: MediaInstant) -> Bool {
         guard isShared else {
-            // The encoder has its own limit; but each request wakes it up.
+            // The encoder has a limit of its own, but each request wakes it up.
             guard lastPassed.map({ now - $0 >= Self.echo }) ?? true else { return false }
             lastPassed = now
             return true
@@ -51,15 +53,16 @@ public struct KeyframeRequestLimiter: Sendable {
         return true
     }
 
+    /// Whether the debt is paid back.
     public func owesNothing(now: MediaInstant) -> Bool { owed(now: now) == .zero }
 
     private func owed(now: MediaInstant) -> MediaDuration {
         last.map { max(debt - (now - $0), .zero) } ?? .zero
     }
 
-    /// After a grant that left so much owed.
+    /// The pause after a grant that left the debt `owed`.
     private func pause(_ frame: Frame, owed: MediaDuration) -> MediaDuration {
-        // 8 s more owed, twice the pause.
+        // Each 8 s more of debt double the pause.
         switch owed.nanoseconds / Self.period.nanoseconds {
         case ..<2: frame.shortestPause
         case 2: .seconds(2)

@@ -1,12 +1,13 @@
 import MediaCore
 import RTPWire
 
-/// A sender's book of the frames that the other side keeps: which they are, under which PictureID it knows them, and whether it has said
-/// that it has them.
+/// Tracks the long-term references (VP8 golden and alternate frames) of one receiver on the sender's side: their
+/// PictureIDs, and whether the receiver has acknowledged them by RPSI (RFC 4585 section 6.3.3).
 struct LongTermReferenceTracker {
-    /// After so long without an answer nobody waits for one any more.
+    /// After so long an acknowledgement is not waited for any more.
     static let longestWait = MediaDuration.seconds(10)
 
+    /// A frame that the encoder stores as a long-term reference.
     struct Kept: Equatable {
         var number: UInt32
         var pictureID: UInt16
@@ -31,14 +32,14 @@ struct LongTermReferenceTracker {
         self[slot] = Kept(number: number, pictureID: pictureID, since: now)
     }
 
-    /// The other side does not get what the encoder keeps now.
+    /// Forgets both, as a frame that the encoder stored was not sent to this receiver.
     mutating func removeAll() {
         golden = nil
         alternate = nil
     }
 
-    /// The other side says that it has a picture.
-    /// - Returns: nil if it is none of those that are kept.
+    /// Takes in an acknowledgement.
+    /// - Returns: the frame's number; nil if it is no long-term reference.
     mutating func acknowledge(_ pictureID: UInt16) -> UInt32? {
         var number: UInt32?
         for slot in ReferenceSlot.allCases where self[slot]?.pictureID == pictureID {
@@ -48,12 +49,13 @@ struct LongTermReferenceTracker {
         return number
     }
 
-    /// The kept frame that a new one may be made from as far as the other side is concerned.
+    /// The long-term reference that a recovery frame is predicted from; nil if this receiver was not sent it, or it was
+    /// overwritten.
     func source(_ recovery: FrameReferences.Recovery) -> Kept? {
         self[recovery.slot].flatMap { $0.number == recovery.number ? $0 : nil }
     }
 
-    /// The newest has not been acknowledged yet, and may still be.
+    /// The newest one is not acknowledged yet, and still may be.
     func isPending(now: MediaInstant) -> Bool {
         guard let newest else { return false }
         return !newest.isAcknowledged && now - newest.since < Self.longestWait

@@ -2,10 +2,10 @@ public import MediaCore
 import RTPWire
 
 extension MediaSender {
-    /// Takes one RTCP datagram in, compound or reduced-size, with SRTCP's protection removed.
+    /// Takes in one RTCP datagram, compound or reduced-size (RFC 5506), after SRTCP unprotection.
     ///
-    /// What the messages claim to be about does not decide the work: it is bounded by `RTCPWorkLimiter`, and what is over is counted
-    /// and dropped. Of transport-wide feedback one message a datagram is used.
+    /// Its processing is bounded by `RTCPWorkLimiter`, whatever counts the messages claim; what exceeds the limit is
+    /// counted and dropped. Only the first transport-wide feedback message of a datagram is used.
     public func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
         var packets = RTCPIterator(bytes)
         var hasMore = true
@@ -23,7 +23,7 @@ extension MediaSender {
         }
     }
 
-    /// - Returns: false if that is more than the peer may have done now.
+    /// - Returns: false if the peer has exceeded its work limit.
     private func spend(_ units: Int, _ now: MediaInstant) -> Bool {
         guard controlBudget.take(units, now: now) else {
             counters.controlOverBudget &+= 1
@@ -69,7 +69,7 @@ extension MediaSender {
         case .bitrateEstimate(let estimate):
             guard parameters.hasBitrateEstimate, !parameters.hasTransportFeedback, spend(RTCPWorkLimiter.block, now)
             else { return }
-            // It is about the streams that it names.
+            // REMB applies to the streams that it names.
             guard estimate.contains(where: { isCounted($0) }) else { return counters.foreignControl &+= 1 }
             controller.noteReported(
                 estimate.bitrate, now: now, roundTrip: roundTrip, sending: sentRate.rate(now: now))
@@ -80,7 +80,7 @@ extension MediaSender {
         }
     }
 
-    /// A stream whose share of an estimate says what may be sent: the video, or where there is none, any sound.
+    /// Whether a REMB that names this SSRC applies: it names the video stream, or, without video, any audio stream.
     private func isCounted(_ ssrc: UInt32) -> Bool {
         guard let video = parameters.video else { return tracks.contains { $0.stream.ssrc == ssrc } }
         return ssrc == video.ssrc || ssrc == video.rtxSSRC
@@ -91,7 +91,7 @@ extension MediaSender {
     private func handle(_ block: ReportBlock, _ now: MediaInstant) {
         let isVideo = block.ssrc == parameters.video?.ssrc
         guard isVideo || tracks.contains(where: { $0.stream.ssrc == block.ssrc }) else {
-            // RTX streams may be reported too.
+            // Receivers may report on the RTX stream too.
             if block.ssrc != parameters.video?.rtxSSRC { counters.foreignControl &+= 1 }
             return
         }
@@ -124,10 +124,10 @@ extension MediaSender {
         }
     }
 
-    // MARK: Requests
+    // MARK: NACK, PLI and FIR
 
-    /// Ignored while the answer to it may already be on its way.
-    /// - Parameter number: a kept frame that the other side has; nil if it has none.
+    /// Handles a request for a key frame (PLI or FIR). Ignored while the last key frame may still be on its way.
+    /// - Parameter number: a long-term reference that the receiver has acknowledged; nil if it has none.
     private func requestKeyframe(_ now: MediaInstant, from number: UInt32?) {
         counters.keyframeRequests &+= 1
         if number != nil { counters.recoveryRequests &+= 1 }
@@ -135,7 +135,7 @@ extension MediaSender {
             let isWaiting = history.nextToSend <= keyframeLastSequence
             if isWaiting || now - lastKeyframe < max(roundTrip, .milliseconds(50)) { return }
         }
-        // Repairs that wait to leave are cheaper than a key frame; for a while.
+        // Retransmissions that wait to be sent are cheaper than a key frame. They are preferred for up to 700 ms.
         if !resends.isEmpty {
             let since = repairsPreferredSince ?? now
             repairsPreferredSince = since
@@ -145,15 +145,15 @@ extension MediaSender {
         if let number { recoveryNeeded = number } else { isKeyframeNeeded = true }
     }
 
-    /// Of one packet: with every second one lost, one in a thousand is then still missing.
+    /// Retransmissions of one packet at most. At 50 % loss, one packet in a thousand is then still missing.
     private static let mostRepeats = 10
 
     private func handle(_ nack: Nack, _ now: MediaInstant) {
         counters.nacks &+= 1
         let patience =
             max(MediaDuration(nanoseconds: roundTrip.nanoseconds / 10 &* 7), .milliseconds(10)) + controller.queueDelay
-        // A quarter of a second may wait. Who has had half of what the path carries in the last second gets what is new, and
-        // twice at most: more would only stop the pictures.
+        // A quarter of a second of retransmissions may wait. A receiver that has used half of the estimate for
+        // retransmissions in the last second gets only recent packets again, twice at most; more would stall the video.
         let room = max(32, controller.estimate.bitsPerSecond / 8 / 4 / parameters.maximumPacketSize)
         let isGreedy = repeatRate.rate(now: now).bitsPerSecond > controller.estimate.bitsPerSecond / 2
         for number in nack {
@@ -174,14 +174,15 @@ extension MediaSender {
         }
     }
 
-    /// Pion 3 agrees to a retransmission stream, acknowledges its packets and drops them. Whoever asks for packets whose retransmission
-    /// has arrived by its own feedback gets repeats as they were from now on, and a key frame, as what was sent before is not kept so.
+    /// Pion 3 agrees to RTX, acknowledges RTX packets in its feedback and drops them. A receiver that asks for packets
+    /// whose RTX packets have arrived by its own feedback gets the original packets again from now on, and a key frame,
+    /// as earlier packets were not stored with their protection.
     private func judgeRetransmission(of sequence: Int64, _ now: MediaInstant) {
         guard parameters.video?.rtxSSRC != nil, parameters.extensions.references == nil,
             let (_, entry) = history.sent(sequence), sent.isAcknowledged(entry.rtxTransport)
         else { return }
         history.noteRetransmission(sequence, transport: -1)
-        // Feedback and requests that overtook each other are rare.
+        // Feedback and NACKs that overtake each other cause single cases.
         if let last = lastUselessRetransmission, now - last > .seconds(5) { uselessRetransmissions = 0 }
         lastUselessRetransmission = now
         uselessRetransmissions &+= 1
@@ -197,7 +198,8 @@ extension MediaSender {
         counters.feedbackPackets &+= 1
         let first = sent.unwrapped(feedback.base)
         let recent = sent.recent(now: now)
-        // A list longer than what is remembered is invented. Of any other the part is used that is about packets which were sent.
+        // A message that covers more packets than the history holds is forged. Of any other, the part on packets that
+        // were sent is used.
         let isUsable = !hasFeedbackInDatagram && feedback.statusCount <= sent.capacity
         let known = isUsable ? (first..<first &+ Int64(feedback.statusCount)).clamped(to: recent) : 0..<0
         hasFeedbackInDatagram = true
@@ -234,9 +236,10 @@ extension MediaSender {
                     unreported = 0
                 }
                 newestSent = max(newestSent ?? entry.sent, entry.sent)
-                // Not by sound, and not by what may be a repetition: that is another stream.
+                // An audio packet does not show that the MID of the video stream arrived, and neither do acknowledged
+                // RTX packets, which belong to another stream.
                 if !entry.isSound, counters.retransmissions == 0 { packetizer?.announcesMid = false }
-                // Any zero will do for the other side's clock.
+                // The receiver's clock may have any epoch.
                 controller.noteArrival(
                     bytes: entry.bytes, sent: entry.sent,
                     arrival: MediaInstant(nanoseconds: 0) + (arrival + offset), isSound: entry.isSound, now: now)
@@ -244,7 +247,7 @@ extension MediaSender {
         }
         guard !isStale || lost > 0 else { return }
         lastHeard = now
-        // An outage is no congestion: what was lost before the stall was noticed does not count either.
+        // An outage is not congestion: packets lost before the stall was noticed do not count either.
         if isStalled { lost = 0 }
         isStalled = false
         if let newestSent { noteFeedbackTime(now - newestSent) }
@@ -255,7 +258,8 @@ extension MediaSender {
         counters.fractionLost = controller.loss.fraction
     }
 
-    /// The way there, the wait for the feedback and the way back: an upper bound of the round trip.
+    /// Smooths the time from a packet to its feedback: an upper bound of the round trip time, as it includes the
+    /// feedback interval. Decreases take effect at once.
     private func noteFeedbackTime(_ time: MediaDuration) {
         guard time > .zero, time < .seconds(10) else { return }
         feedbackTime =

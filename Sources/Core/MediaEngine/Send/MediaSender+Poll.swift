@@ -2,8 +2,9 @@ public import MediaCore
 import RTPWire
 
 extension MediaSender {
-    /// The next thing to do; call until it is `.wait`.
-    /// - Parameter buffer: gets the packet; at least the maximum packet size with `protectionRoom`, and 1,220 bytes.
+    /// The next output; call until it is `.wait`.
+    /// - Parameter buffer: gets the packet; at least the maximum packet size (or 1,200 if that is more) and
+    ///   `protectionRoom` bytes.
     public func poll(now: MediaInstant, into buffer: UnsafeMutableRawBufferPointer) -> SenderOutput {
         precondition(
             buffer.count >= max(parameters.maximumPacketSize, 1_200) &+ Self.protectionRoom,
@@ -81,8 +82,10 @@ extension MediaSender {
         return .wait(until: deadline, reason)
     }
 
-    // MARK: Pace
+    // MARK: Pacing and stalls
 
+    /// The pacing rate: 2.5 x the estimate before the first feedback, then 1.1 x, and at least the rate of an active
+    /// probe.
     private func updatePace(_ now: MediaInstant) {
         var rate = controller.pathRate.bitsPerSecond
         rate = controller.hasFeedback ? rate / 10 &* 11 : rate / 2 &* 5
@@ -90,7 +93,8 @@ extension MediaSender {
         if rate != pacer.rate.bitsPerSecond { pacer.setRate(Bitrate(bitsPerSecond: rate), now: now) }
     }
 
-    /// While nothing comes back, what is sent is probably lost: stop, and try with one packet now and then.
+    /// A stall: no feedback for 500 ms or 3 round trips. What is sent then is probably lost, so only single packets are
+    /// sent as probes.
     private func updateStall(_ now: MediaInstant) {
         guard parameters.hasTransportFeedback, controller.hasFeedback, let oldest = sent.oldestUnanswered else {
             isStalled = false
@@ -109,7 +113,8 @@ extension MediaSender {
         if now >= nextStallProbe {
             nextStallProbe = now + .milliseconds(100)
             if let packet = sendVideo(now, buffer) ?? sendNewestAgain(now, buffer) {
-                // It may be that only some packets in a row were lost: at first a tenth of what the path carried goes on.
+                // Only some packets in a row may have been lost, so during the first second a tenth of the estimate is
+                // sent.
                 if now - stalledSince < .seconds(1) {
                     let tenth = Bitrate(bitsPerSecond: max(controller.pathRate.bitsPerSecond / 10, 1))
                     let pause = max(tenth.duration(ofBytes: packet.length), .milliseconds(10))
@@ -135,10 +140,11 @@ extension MediaSender {
         return .rtp(finish(bytes.count, layout, now, buffer, isSound: true))
     }
 
-    /// While nothing changes, shows the other side the last frame once more if it would ask for a key frame otherwise.
+    /// Sends the last frame again as a skip frame, if the viewer would otherwise ask for a key frame on a still screen.
     private func insertSkipFrame(_ now: MediaInstant) {
         guard let frame = keepAlive?.takeDue(now: now), history.isEmpty else { return }
-        // A frame of layer 1: nothing refers to it. It is no change, so neither rate nor statistics of frames are told.
+        // The skip frame is of layer 1, so that no frame refers to it. It shows no change and does not count in the
+        // statistics of frames.
         let cut = frame.withUnsafeBytes { packetizer?.append($0, layer: 1, captured: now, to: &history) }
         guard cut != nil else { return }
         counters.skipFrames &+= 1
@@ -166,7 +172,7 @@ extension MediaSender {
             history.noteQueued(sequence, false)
             if let packet = sendAgain(sequence, now, buffer) {
                 repeatRate.note(bytes: packet.length, now: now)
-                // Lost before: then again and again.
+                // The packet was lost before, so duplicates of the retransmission follow.
                 let resends = Int(history.sent(sequence)?.entry.resends ?? 0)
                 repetitions.add(
                     sequence, count: min(affordableRepetitions(1, bytes: packet.length, now), resends), now: now)
@@ -192,8 +198,8 @@ extension MediaSender {
 
     private func sendProbe(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         guard let active = probe.active, active.left > 0, now < active.until else { return nil }
-        // Firefox takes the first SSRC that it sees for the stream's own: repairs come after media. And its picture stands still for good
-        // after RTX packets without a payload, so a probe repeats what was sent.
+        // Firefox takes the first SSRC that it sees for that of the media stream, so RTX packets come after media. RTX
+        // packets without a payload stop its video for good, so a probe consists of retransmissions.
         guard parameters.video?.rtxSSRC != nil, let newest = history.newestSent else { return nil }
         guard let packet = sendAgain(largestOfLate(newest), now, buffer) else { return nil }
         counters.probePackets &+= 1
@@ -201,7 +207,7 @@ extension MediaSender {
         return packet
     }
 
-    /// Of the packets sent last, one that is large enough for a probe; the newest if there is none.
+    /// One of the last 64 packets that is large enough for a probe (over 400 bytes); the newest if there is none.
     private func largestOfLate(_ newest: Int64) -> Int64 {
         for sequence in stride(from: newest, to: newest &- 64, by: -1) {
             guard let (bytes, _) = history.sent(sequence) else { break }
@@ -210,10 +216,12 @@ extension MediaSender {
         return newest
     }
 
-    /// What was sent leaves again only with the protection that it had.
+    /// Without RTX, sent packets are stored with their SRTP protection and sent again as they are.
     private var keepsProtected: Bool { parameters.video != nil && parameters.video?.rtxSSRC == nil }
 
-    /// Repeats a packet: as RTX if that was agreed, else the very bytes that left before.
+    /// Sends a packet again: as RTX (RFC 4588) if negotiated, else with the very bytes that were sent before.
+    /// - Parameter isAsked: false for a duplicate that was not requested; it does not count against the limit of
+    ///   retransmissions.
     func sendAgain(
         _ sequence: Int64, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer, isAsked: Bool = true
     ) -> SenderOutput? {
@@ -238,6 +246,7 @@ extension MediaSender {
         return .rtp(finish(length, entry.layout, now, buffer))
     }
 
+    /// Sends the stored protected bytes, as protecting the same sequence number again would use a nonce twice.
     private func sendProtectedAgain(
         _ sequence: Int64, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer
     ) -> SenderOutput? {
@@ -251,7 +260,7 @@ extension MediaSender {
         return .protected(bytes.count)
     }
 
-    /// Puts in what is only known when a packet leaves, and counts it.
+    /// Fills in the header extensions that depend on the send time, and counts the packet.
     private func finish(
         _ length: Int, _ layout: RTPPacketLayout, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer,
         isSound: Bool = false
@@ -274,6 +283,7 @@ extension MediaSender {
 
     // MARK: Reports
 
+    /// Writes a compound RTCP packet with the sender reports of all streams that were active.
     private func writeReport(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
         var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: buffer[0..<1_200]))
         var isFlowing = false
@@ -284,7 +294,7 @@ extension MediaSender {
                     octetCount: videoReport.octets
                 ).write(into: &writer)
                 try SourceDescription.write(ssrc: video.ssrc, cname: parameters.cname, into: &writer)
-                // What a receiver says of its link otherwise; here the sender knows more.
+                // REMB in the direction of the media: our own receivers show the sender's estimate.
                 if hasReferences {
                     try BitrateEstimate.write(
                         senderSSRC: video.ssrc, mediaSSRC: video.ssrc, bitrate: controller.estimate, into: &writer)
@@ -293,7 +303,7 @@ extension MediaSender {
                         try ExtendedReport.write(
                             ssrc: video.ssrc, answer: .init(ssrc: receiver, lastTime: time, delay: delay), into: &writer
                         )
-                        // Answered once: an old one says less with each report.
+                        // Each receiver reference time (RFC 3611 section 4.4) is answered once, by a DLRR block.
                         receiverTime = nil
                     }
                 }
@@ -302,7 +312,7 @@ extension MediaSender {
             }
             for index in tracks.indices {
                 let report = tracks[index].report
-                // A track that has been silent since its last report has nothing new to say.
+                // A track that was silent since its last report has nothing new to report.
                 guard report.hasSentSinceReport || parameters.video == nil || lastReport == nil else { continue }
                 let ssrc = tracks[index].stream.ssrc
                 try SenderInfo(

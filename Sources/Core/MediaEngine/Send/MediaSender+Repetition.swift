@@ -1,22 +1,23 @@
 import MediaCore
 
 extension MediaSender {
-    /// How often the packets of a frame are repeated unasked: where packets are lost, and where there is room to spare.
+    /// How many duplicates of a frame's packets to send without a request: none unless the path loses packets and less
+    /// than half of the estimate is used.
     func affordableRepetitions(_ packets: Int, bytes: Int, _ now: MediaInstant) -> Int {
         guard parameters.video?.rtxSSRC != nil, packets <= 64 else { return 0 }
         var count = pathLoss.repetitions
         guard count > 0, controller.queueDelay < .milliseconds(25) else { return 0 }
         let path = controller.estimate.bitsPerSecond
         guard sentRate.rate(now: now).bitsPerSecond < path / 2 else { return 0 }
-        // Of larger pictures less: what follows in the same picture shows a loss at once, and where the way is short it is soon
-        // repaired.
+        // Frames of many packets get fewer duplicates: a loss in their middle shows at once, and with a short round
+        // trip NACK repairs it soon.
         let isRepairedSoon = packets > 3 && roundTrip < .milliseconds(100)
         let room = path / (isRepairedSoon ? 10 : 5) &- repetitionRate.rate(now: now).bitsPerSecond
         while count > 0, bytes &* 8 &* count > room { count &-= 1 }
         return count
     }
 
-    /// What is to be repeated unasked now.
+    /// Sends the next unrequested duplicate that is due.
     func sendRepetition(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         while let sequence = repetitions.takeDue(now: now) {
             guard let packet = sendAgain(sequence, now, buffer, isAsked: false) else { continue }
@@ -27,11 +28,11 @@ extension MediaSender {
         return nil
     }
 
-    /// Which sound packets are carried again by the one at hand, counted back from it.
+    /// Which earlier audio packets this one carries again in RED (RFC 2198), by the loss of the path.
     func redundancy(of packet: UnsafeRawBufferPointer, _ track: Int) -> RedundancyDistances {
         guard tracks[track].stream.redundantPayloadType != nil else { return .none }
         let wanted = pathLoss.soundDistances(isSpaced: hasReferences)
-        // A third of the path for all the sound, at most.
+        // All audio may use a third of the estimate.
         let rate = packet.count &* 8 &* AudioFormat.sampleRate / OpusPacket.frames(packet) &* tracks.count
         let room = controller.estimate.bitsPerSecond / 3
         return wanted.prefix(room / max(rate, 1) &- 1)

@@ -1,11 +1,12 @@
 public import MediaCore
 public import RTPWire
 
-/// The sending half of a session, without any I/O: frames and sound packets go in, RTP and RTCP packets come out.
+/// The sending side of an RTP session without I/O: encoded frames and Opus packets go in, RTP and RTCP packets come
+/// out.
 ///
-/// Call a `handle` function, then `poll` until it says `.wait`. Confined to one thread. Allocates only when made.
+/// Call a `handle` function, then `poll` until it returns `.wait`. Confined to one thread. Allocates only in `init`.
 public final class MediaSender {
-    /// Its retransmission stream is given up where the other side makes nothing of it.
+    /// RTX is removed from it when the receiver turns out to ignore RTX packets.
     var parameters: SenderParameters
     let ntpEpoch: NTPTimestamp
     let epoch: MediaInstant
@@ -17,9 +18,9 @@ public final class MediaSender {
     var rtxSequence: SequenceNumber
     var sent: SentPacketHistory
     var sentRate = SentBitrateMeter()
-    /// Of what was asked for again.
+    /// Of requested retransmissions.
     var repeatRate = SentBitrateMeter()
-    /// Of what was repeated unasked.
+    /// Of unrequested duplicates.
     var repetitionRate = SentBitrateMeter()
     var soundRate = SentBitrateMeter()
     var pathLoss = LossEstimator()
@@ -31,17 +32,19 @@ public final class MediaSender {
 
     var isKeyframeNeeded = false
     var ledger = LongTermReferenceTracker()
-    /// The other side's clock by its last report, which waits for an answer: whose, the middle 32 bits, and when it came.
+    /// The receiver reference time (RFC 3611 section 4.4) that waits for its answer: SSRC, the middle 32 bits, and when
+    /// it came.
     var receiverTime: (ssrc: UInt32, middle: UInt32, arrival: MediaInstant)?
-    /// The kept frame that the other side wants to go on from.
+    /// The long-term reference that a requested recovery frame is to be predicted from.
     var recoveryNeeded: UInt32?
-    /// What the datagram at hand has named before it asks for a key frame.
+    /// The long-term reference that an RPSI in the present datagram named; a PLI after it then asks for a recovery
+    /// frame.
     var offeredReference: UInt32?
-    /// The datagram at hand had transport-wide feedback already.
+    /// The present datagram contained transport-wide feedback already.
     var hasFeedbackInDatagram = false
     var controlBudget: RTCPWorkLimiter
     var repairsPreferredSince: MediaInstant?
-    /// Packets that were asked for again although their retransmission had arrived, and when the last one was.
+    /// NACKs for packets whose RTX packet had been acknowledged, and when the last one came.
     var uselessRetransmissions = 0
     var lastUselessRetransmission: MediaInstant?
     var lastKeyframe: MediaInstant?
@@ -57,19 +60,19 @@ public final class MediaSender {
     var stalledSince = MediaInstant(nanoseconds: 0)
     var nextStallProbe = MediaInstant(nanoseconds: .min)
     var tail = TailLossProbe()
-    /// nil: the other side does without.
+    /// nil: the viewer does not need it.
     var keepAlive: VideoKeepAlive?
-    /// The packet that `poll` gave out last, if it is to be sent again only as the transport has protected it.
+    /// The packet that `poll` returned last, if its protected form is to be stored for retransmission.
     var unprotected: Int64?
-    /// Extended highest sequence number in the other side's last report on the video stream.
+    /// The extended highest sequence number received of the video stream, by the last receiver report.
     var reportedHighest: UInt32?
-    /// The transport-wide number that the newest video packet was last sent with.
+    /// The transport-wide number of the newest video packet's last transmission.
     var tailTransport: Int64 = -1
     var goodbye = Farewell.none
     enum Farewell { case none, due, said }
 
     /// - Parameters:
-    ///   - seed: of everything that has to look random: first sequence numbers, time stamps, PictureIDs.
+    ///   - seed: for initial sequence numbers, timestamps and PictureIDs.
     ///   - ntpEpoch: the wall clock at `now`, for sender reports.
     public init(_ parameters: SenderParameters, seed: UInt64, ntpEpoch: NTPTimestamp, now: MediaInstant) {
         precondition((200...1_472).contains(parameters.maximumPacketSize), "packets of \(parameters.maximumPacketSize)")
@@ -77,14 +80,15 @@ public final class MediaSender {
         self.parameters = parameters
         self.ntpEpoch = ntpEpoch
         epoch = now
-        // RFC 3711 wants first sequence numbers below 2^15, so that loss before the first packet cannot confuse the roll-over count.
+        // RFC 3711 recommends initial sequence numbers below 2^15, so that loss of the first packets cannot confuse the
+        // roll-over counter.
         history = PacketHistory(
             capacity: parameters.video == nil ? 1 : parameters.historyCapacity,
             slotBytes: parameters.maximumPacketSize &+ Self.protectionRoom,
             first: Int64(UInt16.random(in: 1...0x7FFF, using: &random)))
         rtxSequence = SequenceNumber(UInt16.random(in: 1...0x7FFF, using: &random))
         packetizer = parameters.video.map { VP8Packetizer(parameters, $0, epoch: now, random: &random) }
-        // A viewer of ours waits for as long as nothing changes.
+        // Our own viewers negotiate long-term references, and do not ask for key frames while nothing changes.
         if parameters.video != nil, parameters.extensions.references == nil { keepAlive = VideoKeepAlive() }
         tracks = parameters.audio.map {
             AudioTrack($0, slotBytes: parameters.maximumPacketSize, epoch: now, random: &random)
@@ -102,16 +106,16 @@ public final class MediaSender {
 
     // MARK: Input
 
-    /// Takes an encoded frame in: cut into packets, it waits for the pacer.
+    /// Takes in an encoded frame: it is packetized and waits for the pacer.
     ///
-    /// A key frame replaces whatever still waits. A frame that does not fit beside what waits is refused, and if it is of
-    /// the base a key frame asked for.
+    /// A key frame replaces whatever still waits. A frame that does not fit into the history beside what waits is
+    /// refused; if it is of the base layer, a key frame is requested.
     /// - Parameters:
     ///   - bytes: copied.
-    ///   - layer: temporal layer, 0 is the base.
-    ///   - captured: the moment that the pixels belong to; becomes the RTP time stamp.
-    ///   - references: how it stands to frames that are kept; one that refers to a kept frame which the other side has replaces whatever
-    ///     still waits, too.
+    ///   - layer: temporal layer; 0 is the base.
+    ///   - captured: when the pixels were captured; becomes the RTP timestamp.
+    ///   - references: the frame's use of long-term references. A recovery frame from a reference that the receiver has
+    ///     acknowledged replaces whatever still waits, too.
     public func handleFrame(
         _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, layer: UInt8, captured: MediaInstant, now: MediaInstant,
         references: FrameReferences = FrameReferences()
@@ -130,7 +134,7 @@ public final class MediaSender {
             bytes, layer: layer, captured: captured, references: element(references, isKeyframe, source), to: &history)
         guard let cut else {
             counters.framesRefused &+= 1
-            // Nothing refers to a frame above the base.
+            // No frame refers to one above the base layer.
             guard layer == 0 else { return }
             isKeyframeNeeded = true
             hasGap = true
@@ -161,19 +165,20 @@ public final class MediaSender {
         noteActivity(now)
     }
 
-    /// Bytes that the transport may add to a packet: SRTP's largest tag, and some.
+    /// Bytes that the transport may add to a packet: the longest SRTP tag (16) and some more.
     public static let protectionRoom = 20
 
-    /// Takes the packet that `poll` gave out last as the transport has protected it. Where no retransmission stream was agreed, these very
-    /// bytes are what is sent again; ignored otherwise.
-    /// - Parameter bytes: copied; at most `protectionRoom` longer than the packet was.
+    /// Stores the packet that `poll` returned last in its protected form. Without RTX these very bytes are sent on a
+    /// NACK; with RTX the call is ignored.
+    /// - Parameter bytes: copied; at most `protectionRoom` longer than the packet.
     public func keepProtected(_ bytes: UnsafeRawBufferPointer) {
         guard let sequence = unprotected else { return }
         unprotected = nil
         history.noteProtected(sequence, bytes)
     }
 
-    /// What the frame's first packet says of it; nil for an ordinary frame, and where nothing was agreed.
+    /// The header extension for the frame's first packet; nil for a frame without long-term references, and if not
+    /// negotiated.
     private func element(
         _ references: FrameReferences, _ isKeyframe: Bool, _ source: LongTermReferenceTracker.Kept?
     ) -> FrameReferencesElement? {
@@ -184,27 +189,28 @@ public final class MediaSender {
         return FrameReferencesElement(stored: references.stored, source: from)
     }
 
-    /// Frames of which the last packet has left.
+    /// The number of frames whose last packet was sent.
     public internal(set) var framesLeft = 0
 
-    /// A frame of the base was refused, and no key frame has followed yet: the other side cannot know that one is missing.
+    /// A base layer frame was refused, and no key frame has followed yet. The receiver cannot detect that one is
+    /// missing.
     public private(set) var hasGap = false
 
     /// Packets of frames wait for the pacer.
     public var hasFramesWaiting: Bool { !history.isEmpty }
 
-    /// Both sides know about kept frames.
+    /// Long-term references were negotiated.
     public var hasReferences: Bool { parameters.extensions.references != nil }
 
-    /// The other side has said that it has a picture.
+    /// The receiver has acknowledged a frame.
     public private(set) var hasAcknowledged = false
 
     func noteAcknowledged() { hasAcknowledged = true }
 
-    /// The other side has not said yet that it has the newest of the kept frames: none of them should be overwritten.
+    /// The newest long-term reference is not acknowledged yet, so none should be overwritten.
     public func awaitsAcknowledgement(now: MediaInstant) -> Bool { hasReferences && ledger.isPending(now: now) }
 
-    /// Takes one Opus packet in; it leaves at once.
+    /// Takes in one Opus packet; it is sent without pacing.
     /// - Parameter track: index into the parameters' audio streams.
     public func handleAudio(_ bytes: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
         guard goodbye == .none, tracks.indices.contains(track) else { return }
@@ -216,30 +222,32 @@ public final class MediaSender {
         }
     }
 
-    /// Says goodbye with the next `poll`; nothing else is sent after that. Twice is fine.
+    /// Ends the session: the next `poll` returns a BYE, and nothing is sent after it. May be called twice.
     public func end(now: MediaInstant) {
         if goodbye == .none { goodbye = .due }
     }
 
     // MARK: State
 
-    /// How much may be sent in all.
+    /// The bandwidth estimate for all media.
     public var estimate: Bitrate { controller.estimate }
 
-    /// What frames may take: the estimate without sound, repetitions and headers.
+    /// The bitrate for video frames: 97 % of the estimate (the rest is headers) after audio and retransmissions, which
+    /// are counted up to half of the estimate.
     public func videoEstimate(now: MediaInstant) -> Bitrate {
         let other = repeatRate.rate(now: now).bitsPerSecond &+ soundRate.rate(now: now).bitsPerSecond
         let side = min(other, estimate.bitsPerSecond / 2)
         return Bitrate(bitsPerSecond: (estimate.bitsPerSecond &- side) / 100 &* 97)
     }
 
-    /// nil until the other side has answered.
+    /// From receiver reports, else from transport-wide feedback; nil until the receiver has answered.
     public var roundTripTime: MediaDuration? { reportTime ?? feedbackTime }
 
-    /// What all sound together may take of the estimate: a third.
+    /// The bitrate for all audio: a third of the estimate.
     public var audioEstimate: Bitrate { Bitrate(bitsPerSecond: estimate.bitsPerSecond / 3) }
 
-    /// How long it takes until the video and the repetitions that wait for the pacer have left. Over about 40 ms a new frame should not be made.
+    /// How long the video packets and retransmissions that wait need at the pacing rate. Over about 40 ms no new frame
+    /// should be made.
     public var backlog: MediaDuration { pacer.rate.duration(ofBytes: backlogBytes) }
 
     private var backlogBytes: Int { history.waitingBytes &+ resends.count &* parameters.maximumPacketSize }
@@ -263,12 +271,12 @@ public final class MediaSender {
         return result
     }
 
-    /// The round trip time, or what is assumed before it is known.
+    /// The round trip time; 100 ms before it is known.
     var roundTrip: MediaDuration { roundTripTime ?? .milliseconds(100) }
 
     func ntp(at instant: MediaInstant) -> NTPTimestamp { ntpEpoch.advanced(by: instant - epoch) }
 
-    /// Something is about to be sent: reports are due more often than at rest.
+    /// Ends the longer report interval of an idle sender.
     private func noteActivity(_ now: MediaInstant) {
         guard let lastReport else { return }
         nextReport = min(nextReport, lastReport + .seconds(1))

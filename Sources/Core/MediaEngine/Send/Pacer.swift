@@ -1,18 +1,20 @@
 import MediaCore
 
-/// A leaky bucket: what was sent is a debt that drains at the pacing rate.
+/// Paces video packets with a leaky bucket: sent bytes are a debt that drains at the pacing rate (compare libwebrtc's
+/// `pacing_controller.cc`).
 ///
-/// As long as the debt is below `burst` the next packet may leave at once, so a frame that the rate can carry within 40 ms
-/// is not held at all; what exceeds it leaves in steps of 5 ms.
+/// While the debt is below `burst`, the next packet may be sent at once. A frame that the rate can carry within 40 ms
+/// is therefore not delayed; the rest of a larger one is sent in steps of 5 ms.
 ///
-/// Whatever the rate, no more than `packetsAtOnce` leave together, and `packetsPerMillisecond` in the long run: a receiver's socket has a
-/// buffer of about 90 packets (208 KiB, of which each packet takes 2,304 bytes), and its program must come to read them.
+/// Whatever the rate, at most `packetsAtOnce` are sent together, and `packetsPerMillisecond` in the long run. A
+/// receiver's UDP socket buffers about 90 packets (208 KiB, of which each packet takes 2,304 bytes), and the receiving
+/// process has to be scheduled to read them.
 struct Pacer {
     static let burst = MediaDuration.milliseconds(40)
     static let step = MediaDuration.milliseconds(5)
     static let packetsAtOnce = 32
     static let packetsPerMillisecond = 20
-    /// Packets that one wake-up is worth.
+    /// The packets that one wake-up should allow.
     static let packetStep = 10
 
     private(set) var rate: Bitrate
@@ -41,7 +43,7 @@ struct Pacer {
         return debt < bytes(in: Self.burst) && packetDebt <= Double(Self.packetsAtOnce - 1)
     }
 
-    /// When a step's worth may leave again.
+    /// When a step's worth of bytes or packets may be sent again.
     func nextSend(now: MediaInstant) -> MediaInstant {
         var next = now
         if debt >= bytes(in: Self.burst) {

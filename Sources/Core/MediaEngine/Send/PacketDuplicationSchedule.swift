@@ -1,8 +1,9 @@
 import MediaCore
 
-/// Packets that are to be sent again unasked, some milliseconds after one another, so that one bad moment of the path does not take all.
+/// Schedules duplicates of packets that are sent without a request, at increasing delays, so that one burst of losses
+/// does not hit all copies.
 ///
-/// Capacity: 256 packets for each pause. Overflow: not repeated.
+/// Capacity: 256 packets for each delay. Overflow: no duplicate is sent.
 struct PacketDuplicationSchedule {
     static let pauses: [MediaDuration] = [.milliseconds(15), .milliseconds(40), .milliseconds(80)]
 
@@ -11,10 +12,10 @@ struct PacketDuplicationSchedule {
         var due = MediaInstant(nanoseconds: 0)
     }
 
-    /// One for each pause: what is due in each comes in order.
+    /// One queue for each delay, so that each is in order.
     private var queues = pauses.map { _ in RingBuffer<Item>(capacity: 256, filler: Item()) }
 
-    /// - Parameter count: 0...3.
+    /// - Parameter count: 0...3 duplicates.
     mutating func add(_ sequence: Int64, count: Int, now: MediaInstant) {
         for index in 0..<min(count, queues.count) {
             queues[index].append(Item(sequence: sequence, due: now + Self.pauses[index]))
@@ -27,7 +28,7 @@ struct PacketDuplicationSchedule {
         return earliest
     }
 
-    /// The next that is due.
+    /// The sequence number of the next duplicate that is due; nil if none is.
     mutating func takeDue(now: MediaInstant) -> Int64? {
         for index in queues.indices {
             if let first = queues[index].first, first.due <= now {

@@ -1,7 +1,8 @@
 import MediaCore
 import RTPWire
 
-/// The video packets of a sender by sequence number: those that wait to be sent, and those before them that can be sent again.
+/// Stores the video packets of a sender by sequence number: those that wait to be sent, and sent ones for
+/// retransmission (compare libwebrtc's `rtp_packet_history.cc`).
 ///
 /// A packet lies in slot `sequence % capacity`. Overflow: a frame that does not fit beside what waits is refused.
 struct PacketHistory {
@@ -10,16 +11,16 @@ struct PacketHistory {
         var length = 0
         var layout = RTPPacketLayout()
         var firstSent = MediaInstant(nanoseconds: .min)
-        /// Distant past while it waits.
+        /// Of the last transmission; distant past while it waits.
         var lastSent = MediaInstant(nanoseconds: .min)
         var resends: UInt8 = 0
-        /// How often it is to be repeated unasked.
+        /// How many unrequested duplicates to send.
         var repetitions: UInt8 = 0
-        /// It waits to be sent again.
+        /// A retransmission waits to be sent.
         var isQueued = false
-        /// With the protection that the slot holds since it was sent; 0: the slot holds the packet as it was made.
+        /// Length of the protected packet, if the slot holds that; 0: the slot holds the packet before protection.
         var protectedLength = 0
-        /// The transport-wide number that it left with first.
+        /// The transport-wide number of its first transmission.
         var transport: Int64 = -1
         /// The transport-wide number of its last RTX packet; -1 for none.
         var rtxTransport: Int64 = -1
@@ -28,11 +29,11 @@ struct PacketHistory {
     private let slab: PacketSlab
     private var entries: [Entry]
     private let mask: Int64
-    /// Everything from here on waits.
+    /// The first packet that waits.
     private(set) var nextToSend: Int64
-    /// The number of the next packet that is made.
+    /// The sequence number of the next packet to be appended.
     private(set) var nextToWrite: Int64
-    /// Packets before this one are not sent again: a key frame has replaced them.
+    /// Packets before this one are not retransmitted, as a key frame has replaced them.
     private(set) var oldestUseful: Int64
     /// Bytes of the packets that wait.
     private(set) var waitingBytes = 0
@@ -48,17 +49,17 @@ struct PacketHistory {
     }
 
     var capacity: Int { entries.count }
-    /// Nothing waits.
+    /// No packet waits.
     var isEmpty: Bool { nextToSend == nextToWrite }
     var waitingCount: Int { Int(nextToWrite &- nextToSend) }
-    /// Packets that can still be added.
+    /// How many packets can be appended.
     var room: Int { capacity &- waitingCount }
     var newestSent: Int64? { nextToSend > oldestUseful ? nextToSend &- 1 : nil }
 
     /// The slot of the next packet.
     var nextSlot: UnsafeMutableRawBufferPointer { slab[Int(nextToWrite & mask)] }
 
-    /// Makes the packet in `nextSlot` wait.
+    /// Appends the packet in `nextSlot` to those that wait.
     mutating func commit(length: Int, layout: RTPPacketLayout) {
         precondition(room > 0, "the history is full")
         entries[Int(nextToWrite & mask)] = Entry(sequence: nextToWrite, length: length, layout: layout)
@@ -66,7 +67,7 @@ struct PacketHistory {
         waitingBytes &+= length
     }
 
-    /// Forgets all that waits.
+    /// Drops all packets that wait.
     mutating func dropWaiting() {
         while nextToWrite > nextToSend {
             nextToWrite &-= 1
@@ -75,10 +76,10 @@ struct PacketHistory {
         waitingBytes = 0
     }
 
-    /// What comes next is a key frame: nothing before it is worth sending again.
+    /// The next packet begins a key frame; earlier packets are not retransmitted any more.
     mutating func beginKeyframe() { oldestUseful = nextToWrite }
 
-    /// The next packet that waits.
+    /// The first packet that waits; nil if there is none.
     var next: (bytes: UnsafeRawBufferPointer, entry: Entry)? {
         guard nextToSend < nextToWrite else { return nil }
         let entry = entries[Int(nextToSend & mask)]
@@ -94,7 +95,7 @@ struct PacketHistory {
         nextToSend &+= 1
     }
 
-    /// A packet that was sent and can be sent again; nil if it is gone, replaced or still waits.
+    /// A sent packet that can be retransmitted; nil if it was overwritten, replaced, or still waits.
     func sent(_ sequence: Int64) -> (bytes: UnsafeRawBufferPointer, entry: Entry)? {
         guard sequence >= oldestUseful, sequence < nextToSend else { return nil }
         let entry = entries[Int(sequence & mask)]
@@ -102,7 +103,7 @@ struct PacketHistory {
         return (bytes(entry), entry)
     }
 
-    /// Keeps a packet that was sent as the transport has protected it, in place of what was made.
+    /// Stores the protected form of a sent packet in place of the unprotected one.
     mutating func noteProtected(_ sequence: Int64, _ bytes: UnsafeRawBufferPointer) {
         let index = Int(sequence & mask)
         guard entries[index].sequence == sequence, bytes.count <= slab.slotBytes else { return }
@@ -110,14 +111,14 @@ struct PacketHistory {
         entries[index].protectedLength = bytes.count
     }
 
-    /// A packet as it left; nil if it is gone, replaced or was not kept so.
+    /// The protected form of a sent packet; nil if it was overwritten, replaced, or not stored.
     func protected(_ sequence: Int64) -> (bytes: UnsafeRawBufferPointer, entry: Entry)? {
         guard let (_, entry) = sent(sequence), entry.protectedLength > 0 else { return nil }
         let slot = slab[Int(sequence & mask)]
         return (UnsafeRawBufferPointer(rebasing: slot[0..<entry.protectedLength]), entry)
     }
 
-    /// What waits from here on is to be repeated unasked.
+    /// Sets the number of unrequested duplicates for all waiting packets from `start` on.
     mutating func setRepetitions(_ count: Int, from start: Int64) {
         var sequence = max(start, nextToSend)
         while sequence < nextToWrite {
@@ -137,7 +138,7 @@ struct PacketHistory {
         if entries[index].resends < .max { entries[index].resends &+= 1 }
     }
 
-    /// - Parameter transport: the transport-wide number of its RTX packet; -1 to forget that there was one.
+    /// - Parameter transport: the transport-wide number of its RTX packet; -1 to forget it.
     mutating func noteRetransmission(_ sequence: Int64, transport: Int64) {
         entries[Int(sequence & mask)].rtxTransport = transport
     }

@@ -1,8 +1,8 @@
-/// Why a sender cannot send more.
+/// Why a sender cannot send more; compare `qualityLimitationReason` of W3C's webrtc-stats.
 public enum QualityLimitationReason: Equatable, Sendable {
     case nothing, bandwidth, loss
 
-    /// For a person; nil if nothing limits.
+    /// For the user interface; nil if nothing limits.
     public var words: String? {
         switch self {
         case .nothing: nil

@@ -1,16 +1,16 @@
 public import MediaCore
 
-/// What a `MediaSender` wants next.
+/// The next output of a `MediaSender`.
 public enum SenderOutput {
     /// The buffer holds an RTP packet of so many bytes: protect and send it.
     case rtp(Int)
-    /// The buffer holds a packet that left before, of so many bytes with the protection that it had then: send it as it is. Another
-    /// protection of the same sequence number would use a nonce twice.
+    /// The buffer holds a packet of so many bytes with the protection of its first transmission: send it unchanged.
+    /// Protecting the same sequence number again would use a nonce twice.
     case protected(Int)
-    /// The buffer holds a compound RTCP packet.
+    /// The buffer holds a compound RTCP packet of so many bytes: protect and send it.
     case rtcp(Int)
     case event(SenderEvent)
-    /// Nothing until then; `.distantFuture` if only new input can bring more.
+    /// Nothing to do until then; `.distantFuture` if only new input can change that.
     case wait(until: MediaInstant, SenderWakeReason)
 }
 
@@ -25,9 +25,9 @@ extension SenderOutput {
 }
 
 public enum SenderEvent: Equatable, Sendable {
-    /// The other side cannot go on without a key frame.
+    /// The receiver needs a key frame.
     case keyframeNeeded
-    /// The other side cannot go on without a frame that refers to the kept one of this number alone, or else a key frame.
+    /// The receiver needs a frame predicted from the long-term reference of this number alone, or else a key frame.
     case recoveryNeeded(from: UInt32)
     case estimateChanged(Bitrate)
 }
@@ -36,64 +36,65 @@ public enum SenderWakeReason: Equatable, Sendable {
     case nothing, pacing, report, probe, tailLoss, keepAlive, ended
 }
 
-/// What a `MediaSender` has counted since it was made.
+/// Counters of a `MediaSender` since it was made.
 public struct SenderStatistics: Equatable, Sendable {
-    /// RTP packets of all kinds.
+    /// RTP packets of all streams.
     public var packetsSent = 0
-    /// Bytes of RTP packets of all kinds, with headers, without SRTP.
+    /// Bytes of RTP packets of all streams, with headers, without SRTP tags.
     public var bytesSent = 0
     public var retransmissions = 0
     public var retransmittedBytes = 0
-    /// Of those, what nobody asked for: the path loses packets, and has room.
+    /// Of those, unrequested duplicates, which are sent if the path loses packets and has bandwidth to spare.
     public var unaskedRepetitions = 0
-    /// Repetitions that nobody asked for, to see what the path carries.
+    /// Retransmissions that were sent as a bandwidth probe.
     public var probePackets = 0
-    /// Frames that showed the last picture once more, for a viewer that asks for a key frame where nothing comes.
+    /// Repetitions of the last frame on a still screen, for viewers that would otherwise ask for a key frame.
     public var skipFrames = 0
     public var audioPackets = 0
     public var audioDropped = 0
-    /// Sound is carried again by later packets where packets are lost, so that Opus need not do it.
+    /// RED (RFC 2198) was negotiated for all audio streams, so Opus in-band FEC is not needed.
     public var isSoundRedundant = false
     public var reports = 0
     public var frames = 0
     public var keyframes = 0
-    /// Frames that did not fit into the history; each made a key frame necessary.
+    /// Frames that did not fit into the packet history. Each of the base layer made a key frame necessary.
     public var framesRefused = 0
-    /// Packets that a key frame replaced before they left.
+    /// Packets dropped before sending, as a key frame or recovery frame replaced them.
     public var packetsReplaced = 0
     public var nacks = 0
     public var nackedPackets = 0
-    /// Asked for, but gone, replaced or just sent.
+    /// Packets in NACKs that were not retransmitted, as they were overwritten, replaced or just sent.
     public var nackedInVain = 0
     public var keyframeRequests = 0
-    /// Of those, with a kept frame to go on from.
+    /// Of those, with a long-term reference to recover from.
     public var recoveryRequests = 0
-    /// Frames that referred to a kept one alone, and replaced whatever the other side lacked.
+    /// Frames predicted from a long-term reference alone, in place of a key frame.
     public var recoveries = 0
-    /// Acknowledgements of pictures that are not kept, or without that having been agreed.
+    /// Acknowledgements (RPSI) of frames that are not long-term references, or without negotiation.
     public var referencesUnknown = 0
     public var feedbackPackets = 0
-    /// Statuses of packets that were never sent or are long forgotten, and those of feedback that was not used.
+    /// Statuses of packets that were never sent or have left the history, and of feedback that was not used.
     public var feedbackUnknown = 0
-    /// Units of work that RTCP made, see `RTCPWorkLimiter`: bounded for each second.
+    /// Units of work that RTCP caused; `RTCPWorkLimiter` bounds them per second.
     public var controlWork = 0
-    /// RTCP packets, or the rest of a datagram, that were dropped because the peer had made too much work already.
+    /// RTCP packets, or rests of datagrams, that were dropped for exceeding the work limit.
     public var controlOverBudget = 0
-    /// RTCP packets that were malformed or about streams that are not ours.
+    /// RTCP packets that were malformed.
     public var malformedControl = 0
+    /// RTCP messages about streams that this sender does not have.
     public var foreignControl = 0
-    /// Of the other side's last report or feedback window, 0...1.
+    /// Loss share by the last receiver report or feedback period, 0...1.
     public var fractionLost = 0.0
     public var packetsLost = 0
-    /// In the other side's last report, in seconds.
+    /// Interarrival jitter by the last receiver report, in seconds.
     public var jitter = 0.0
-    /// Bytes of video and of repetitions that wait for the pacer, and how long they will take.
+    /// Bytes of video packets and retransmissions that wait for the pacer, and how long they need.
     public var backlogBytes = 0
     public var backlog = MediaDuration.zero
-    /// How long packets wait in the path's queues.
+    /// The standing queue delay of the path.
     public var queueDelay = MediaDuration.zero
     public var acknowledgedRate: Bitrate?
-    /// How often nothing came back for half a second, so that sending was stopped.
+    /// How often sending stalled, as no feedback came for half a second.
     public var stalls = 0
 
     public init() {}

@@ -1,7 +1,7 @@
 import MediaCore
 import RTPWire
 
-/// What sender reports say of one stream, and when the last one left.
+/// The sender report counters of one RTP stream (RFC 3550 section 6.4.1).
 struct SenderReportState {
     var packets: UInt32 = 0
     var octets: UInt32 = 0

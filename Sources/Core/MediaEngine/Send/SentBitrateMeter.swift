@@ -1,6 +1,6 @@
 public import MediaCore
 
-/// How much was sent in the last second, in buckets of 100 ms.
+/// Measures the bitrate sent over the last second, in buckets of 100 ms.
 public struct SentBitrateMeter: Sendable {
     private static let bucket: Int64 = 100_000_000
     private static let count: Int64 = 10

@@ -1,8 +1,10 @@
 import MediaCore
 
-/// Watches over the last packets before a rest. A lost packet shows in the gap that the next one makes; the last has no next, and
-/// on a screen the next may come minutes later. So as long as the other side has not confirmed the last video packet it is
-/// repeated, after longer and longer pauses.
+/// Sends the last video packet again until the receiver confirms it. NACK detects a loss by the gap before the next
+/// packet, but on a still screen the next packet may come minutes later.
+///
+/// Adapts TCP's tail loss probe (RFC 8985 section 7) with up to 6 probes at increasing intervals; on a lossy path 20,
+/// which begin earlier.
 struct TailLossProbe {
     private static let most = 6
     private static let mostWhenLossy = 20
@@ -11,8 +13,8 @@ struct TailLossProbe {
     private var nextTry = MediaInstant.distantFuture
     private var isConfirmed = true
 
-    /// A video packet left.
-    /// - Parameter isLossy: the path loses packets: it is not waited for long.
+    /// A video packet was sent.
+    /// - Parameter isLossy: the path loses packets, so the probes begin after half a round trip, 40 ms at least.
     mutating func noteSent(_ sequence: Int64, now: MediaInstant, roundTrip: MediaDuration, isLossy: Bool) {
         self.sequence = sequence
         tries = 0
@@ -20,13 +22,13 @@ struct TailLossProbe {
         nextTry = now + pause(roundTrip, isLossy)
     }
 
-    /// The other side has got everything up to here.
+    /// The receiver has all packets up to the last one.
     mutating func noteConfirmed() {
         isConfirmed = true
         nextTry = .distantFuture
     }
 
-    /// The other side says that it did not get it.
+    /// The receiver reported the last packet as lost.
     mutating func noteLost(now: MediaInstant) {
         if !isConfirmed, tries < Self.most { nextTry = min(nextTry, now) }
     }

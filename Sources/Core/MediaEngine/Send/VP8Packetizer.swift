@@ -1,7 +1,7 @@
 import MediaCore
 import RTPWire
 
-/// Cuts VP8 frames into RTP packets (RFC 7741): equal parts, 15-bit PictureID, TL0PICIDX and TID always there.
+/// Packetizes VP8 frames (RFC 7741): packets of nearly equal size, always with a 15-bit PictureID, TL0PICIDX and TID.
 struct VP8Packetizer {
     private let stream: VideoStreamParameters
     private let ids: HeaderExtensionIDs
@@ -11,11 +11,11 @@ struct VP8Packetizer {
     private var pictureID: UInt16
     private var baseLayerIndex: UInt8
     private var lastCaptured: MediaInstant?
-    /// The mid goes along until a packet with it has arrived: a stream of the same section that says it before this one does, as
-    /// repetitions do, would be the only one that Firefox takes.
+    /// Packets carry the MID until one of them has arrived. Firefox binds the media section to the first SSRC that
+    /// carries its MID, so an RTX packet must not be the first.
     var announcesMid = true
 
-    /// What one frame became.
+    /// The packets of one frame.
     struct Cut {
         var packets: Int
         var payloadBytes: Int
@@ -34,34 +34,35 @@ struct VP8Packetizer {
         baseLayerIndex = UInt8.random(in: .min ... .max, using: &random)
     }
 
-    /// The stream's clock, 90 kHz.
+    /// RTP timestamp of an instant, 90 kHz.
     func timestamp(at instant: MediaInstant) -> RTPTimestamp {
         timestampOffset.advanced(by: instant - epoch, clockRate: 90_000)
     }
 
-    /// Appends the packets of one frame to the history. Two frames never have the same time stamp, or they would look like one.
-    /// - Returns: nil if the history has no room for all of them; nothing was appended then.
+    /// Appends the packets of one frame to the history. Timestamps of consecutive frames always differ, as receivers
+    /// tell frames apart by them.
+    /// - Returns: nil if the history has no room for all packets; it is then unchanged.
     mutating func append(
         _ frame: UnsafeRawBufferPointer, layer: UInt8, captured: MediaInstant,
         references: FrameReferencesElement? = nil, to history: inout PacketHistory
     ) -> Cut? {
         let start = history.nextToWrite
         let baseIndex = layer == 0 ? baseLayerIndex &+ 1 : baseLayerIndex
-        // Nothing refers to a frame above the base, and it refers to the base alone.
+        // A frame above the base layer is no reference, and refers to the base layer alone.
         var descriptor = VP8PayloadDescriptor(
             isNonReference: layer > 0, isPartitionStart: true, pictureID: pictureID, baseLayerIndex: baseIndex,
             temporalLayer: min(layer, 3), isLayerSync: layer > 0)
-        // Room for RTX's two bytes too, so that a retransmission is never larger than the path allows.
+        // Leaves room for the two bytes of RTX, so that a retransmission does not exceed the maximum packet size.
         let overhead = headerLength &+ descriptor.length &+ RTX.overhead
         let share = max(maximumPacketSize &- overhead, 64)
         let count = max((frame.count &+ share &- 1) / share, 1)
         guard count <= history.room else { return nil }
-        // A tick has 11.1 us.
+        // A tick of 90 kHz is 11.1 us.
         let captured = lastCaptured.map { max(captured, $0 + .microseconds(12)) } ?? captured
         let stamp = timestamp(at: captured)
         var offset = 0
         for index in 0..<count {
-            // Equal parts: the last packet is not a tiny one.
+            // Equal parts, so that the last packet is not tiny.
             let size = (frame.count &- offset &+ count &- index &- 1) / (count &- index)
             let slot = history.nextSlot
             let header = RTPHeader(
@@ -92,7 +93,7 @@ struct VP8Packetizer {
             mid: announcesMid ? stream.mid : nil, references: references)
     }
 
-    /// Bytes before the payload, at most.
+    /// Upper bound of the bytes before the payload.
     private var headerLength: Int {
         var elements = 0
         let perElement = 2
@@ -100,7 +101,7 @@ struct VP8Packetizer {
         if ids.playoutDelay != nil { elements &+= perElement &+ 3 }
         if ids.absSendTime != nil { elements &+= perElement &+ 3 }
         if ids.references != nil { elements &+= perElement &+ 3 }
-        // A repetition has it behind the others.
+        // An RTX packet has the MID behind the other extensions.
         let mid = ids.mid == nil ? 0 : perElement &+ stream.mid.utf8.count
         return RTPHeader.length &+ (elements &+ mid == 0 ? 0 : 4 &+ (elements &+ 3) & ~3 &+ (mid &+ 3) & ~3)
     }

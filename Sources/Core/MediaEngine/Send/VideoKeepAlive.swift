@@ -1,24 +1,25 @@
 import MediaCore
 import RTPWire
 
-/// Decides when a viewer that asks for a key frame after some seconds without a frame (Chromium and Firefox after 3) is shown the last
-/// frame once more, by a `VP8SkipFrame`, so that a still screen costs it no key frames.
+/// Decides when a viewer is sent the last frame again (a `VP8SkipFrame`) on a still screen. Chromium and Firefox
+/// request a key frame after 3 s without a frame; this saves those key frames.
 struct VideoKeepAlive {
-    /// Of rest. Leaves time to repeat a lost one before a viewer asks.
+    /// Time without a frame. Leaves time to retransmit a lost one before the viewer asks.
     static let interval = MediaDuration.seconds(2)
 
     private var version: UInt8 = 0
-    /// Of the last key frame; nil before the first, and if that was no VP8.
+    /// Of the last key frame; nil before the first one, and if its header was not VP8.
     private var size: PixelSize?
-    /// Made when the first is due; allocated once for each size.
+    /// Made when first due; allocated once for each size.
     private var frame: [UInt8] = []
-    /// The last frame is what the next one refers to: a skip frame shows no older picture.
+    /// The last frame is of the base layer. A skip frame repeats the last base layer frame, so after a frame of layer 1
+    /// it would show older content.
     private var isBase = false
     private(set) var deadline = MediaInstant.distantFuture
     /// Sequence number of the last packet of the newest skip frame.
     private(set) var lastSequence: Int64 = -1
 
-    /// A frame waits to be sent.
+    /// A new frame waits to be sent.
     mutating func note(_ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, layer: UInt8) {
         isBase = layer == 0
         deadline = .distantFuture
@@ -29,12 +30,12 @@ struct VideoKeepAlive {
         version = header?.version ?? 0
     }
 
-    /// The last packet of a frame left, and nothing waits.
+    /// The last packet of a frame was sent, and none waits.
     mutating func noteRest(now: MediaInstant) {
         if isBase, size != nil { deadline = now + Self.interval }
     }
 
-    /// The frame that is due; nil if none is.
+    /// The skip frame, if it is due; else nil.
     mutating func takeDue(now: MediaInstant) -> [UInt8]? {
         guard now >= deadline, let size else { return nil }
         deadline = .distantFuture
