@@ -1,15 +1,17 @@
 import MediaCore
 import RTPWire
 
-/// Puts the packets of one sound stream into order and gives each out when its time has come.
+/// Jitter buffer for one Opus stream: puts packets into order and releases each at its playout time.
 ///
-/// The delay starts at nothing and follows how late packets come, up to 200 ms. Nothing is due while nothing waits, so silence costs
-/// nothing. Overflow: give out the oldest.
+/// The delay starts at 0 and follows the measured lateness of packets, up to 200 ms (compare libwebrtc's NetEq, which
+/// also stretches the audio). Nothing is due while the buffer is empty, so silence causes no wake-ups. Overflow: the
+/// oldest packet is dropped.
 struct AudioJitterBuffer {
     private static let capacity = 64
     private static let slotBytes = 1_504
+    /// In milliseconds.
     private static let longestDelay = 200.0
-    /// More than this much missing sound is left out instead of concealed.
+    /// After this many concealed packets in a row the remaining gap is skipped.
     private static let mostConcealed = 5
 
     private struct Slot {
@@ -18,6 +20,7 @@ struct AudioJitterBuffer {
         var length = 0
     }
 
+    /// A packet, or the place of a lost one.
     struct Output {
         var bytes: UnsafeRawBufferPointer?
         var timestamp: RTPTimestamp
@@ -30,17 +33,18 @@ struct AudioJitterBuffer {
     private var slots = [Slot](repeating: Slot(), count: capacity)
     private var timestamps = TimestampUnwrapper()
     private var lateness = LatenessHistogram()
-    /// The next to give out; nil before the first.
+    /// Sequence number of the next output; nil before the first packet.
     private var next: Int64?
     private var nextTimestamp: Int64 = 0
     private var lastFrames = 960
     private var highest: Int64 = .min
-    /// Which packet of each slot has come last.
+    /// The last sequence number that arrived for each slot, in a packet of its own or in a RED block.
     private var arrived = [Int64](repeating: .min, count: capacity)
     private var lastCopy: MediaInstant?
     private var waiting = 0
     private var concealed = 0
-    /// Arrival minus stream time of the fastest packets, in milliseconds.
+    /// Arrival time minus stream time of the fastest packets, in milliseconds: in this period of 5 s, and in the one
+    /// before.
     private var fastest: Double?
     private var fastestBefore: Double?
     private var periodStart = MediaInstant(nanoseconds: 0)
@@ -49,14 +53,14 @@ struct AudioJitterBuffer {
     private(set) var restored = 0
     private(set) var delayMilliseconds = 0.0
 
-    // MARK: In
+    // MARK: Input
 
     mutating func insert(
         _ sequence: Int64, _ packet: UnsafeRawBufferPointer, timestamp: RTPTimestamp, now: MediaInstant
     ) {
         guard packet.count <= Self.slotBytes, !packet.isEmpty else { return }
         let time = timestamps.unwrap(timestamp)
-        // Known already from a later packet.
+        // A RED block brought this packet earlier, and was measured then.
         if arrived[slot(sequence)] != sequence { measure(time, now) }
         arrived[slot(sequence)] = sequence
         guard let first = next, sequence &- first < 1_000, first &- sequence < 1_000 else {
@@ -66,17 +70,17 @@ struct AudioJitterBuffer {
             late &+= 1
             return
         }
-        // What is too far ahead pushes the oldest out.
+        // A packet too far ahead drops the oldest.
         if sequence &- first >= Int64(Self.capacity) {
             drop(upTo: sequence &- Int64(Self.capacity) &+ 1)
         }
         store(sequence, packet, time)
     }
 
-    /// Takes in what a packet carries of an older one.
+    /// Takes in an earlier packet that a RED packet carries again (RFC 2198).
     /// - Parameters:
-    ///   - sequence: of the packet that carries it.
-    ///   - offset: how much older it is, in samples.
+    ///   - sequence: of the RED packet.
+    ///   - offset: the timestamp offset of the block, in samples.
     mutating func insertCopy(
         _ packet: UnsafeRawBufferPointer, timestamp: RTPTimestamp, behind sequence: Int64, by offset: Int,
         now: MediaInstant
@@ -91,7 +95,7 @@ struct AudioJitterBuffer {
         lastCopy = now
         let time = timestamps.unwrap(timestamp)
         measure(time, now)
-        // Too late this time: now it is known for how long to wait.
+        // Too late to be played, but its lateness was measured.
         guard number >= first, number &- first < Int64(Self.capacity) else { return }
         restored &+= 1
         store(number, packet, time)
@@ -139,9 +143,9 @@ struct AudioJitterBuffer {
         Int(((sequence % Int64(Self.capacity)) &+ Int64(Self.capacity)) % Int64(Self.capacity))
     }
 
-    // MARK: Out
+    // MARK: Output
 
-    /// When the next output is due; nil if nothing waits.
+    /// When the next output is due; nil if the buffer is empty.
     var deadline: MediaInstant? {
         guard waiting > 0, let next else { return nil }
         let index = slot(next)
@@ -149,10 +153,10 @@ struct AudioJitterBuffer {
         return playTime(time)
     }
 
-    /// Where the missing packet belongs: where the last one ended, as far as it is known.
+    /// The expected timestamp of the missing packet: the end of the last one.
     private var missingTime: Int64 { nextTimestamp }
 
-    /// The next packet, or the news that it is lost; nil if nothing is due.
+    /// The next packet, or the place of a lost one; nil if nothing is due.
     mutating func pop(now: MediaInstant) -> Output? {
         guard let deadline, deadline <= now, let current = next else { return nil }
         let index = slot(current)
@@ -178,7 +182,7 @@ struct AudioJitterBuffer {
             skipToNextArrived()
             return pop(now: now)
         }
-        // The packet behind the lost one carries a coarse copy of it, if the sender put one in.
+        // With in-band FEC, the packet after a lost one carries a coarse copy of it.
         let follower = self.slot(current &+ 1)
         let hasFollower = slots[follower].sequence == current &+ 1
         return Output(
@@ -202,12 +206,13 @@ struct AudioJitterBuffer {
         concealed = 0
     }
 
-    // MARK: Time
+    // MARK: Playout delay
 
+    /// Takes in the arrival of one packet.
     private mutating func measure(_ time: Int64, _ now: MediaInstant) {
         let way = Double(now.nanoseconds) / 1e6 - Double(time) / 48
         if let known = fastest, abs(way - known) > 5_000 {
-            // The sender's clock jumped.
+            // The sender's clock jumped by more than 5 s.
             fastest = nil
             fastestBefore = nil
             lateness = LatenessHistogram()
@@ -220,7 +225,7 @@ struct AudioJitterBuffer {
         }
         fastest = min(fastest ?? way, way)
         lateness.note(way - base)
-        // What a later packet brings is seldom, but each such moment is heard.
+        // RED restores few packets, but each restored one avoids an audible gap, so the delay then covers 99 % of them.
         let hasCopies = lastCopy.map { now - $0 < .seconds(10) } ?? false
         delayMilliseconds = min(lateness.quantile(hasCopies ? 0.99 : 0.97), Self.longestDelay)
     }
@@ -229,12 +234,12 @@ struct AudioJitterBuffer {
 
     private func playTime(_ time: Int64) -> MediaInstant {
         let milliseconds = base + Double(time) / 48 + delayMilliseconds
-        // Time stamps that jump on and on must not leave what an instant can hold.
+        // Timestamps that keep jumping must not overflow the instant.
         return MediaInstant(nanoseconds: Int64(min(max(milliseconds, 0), 9e12) * 1e6))
     }
 }
 
-/// How late packets come, in steps of 10 ms, forgetting slowly.
+/// Histogram of packet lateness in bins of 10 ms, with exponential forgetting (factor 0.996 a packet).
 struct LatenessHistogram {
     private static let step = 10.0
     private var weights = [Double](repeating: 0, count: 22)
@@ -247,7 +252,8 @@ struct LatenessHistogram {
         weights[index] += 1
     }
 
-    /// The delay that this share of the packets keep, in milliseconds; 0 if it is under a step.
+    /// The delay that this share of the packets meets, in milliseconds: the upper edge of the bin; 0 within the first
+    /// bin.
     func quantile(_ share: Double) -> Double {
         guard sum > 0 else { return 0 }
         var covered = 0.0

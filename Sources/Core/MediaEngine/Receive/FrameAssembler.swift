@@ -1,10 +1,12 @@
 import MediaCore
 import RTPWire
 
-/// Puts video packets into order and finds frames in them that are complete and can be decoded: each refers to the one before it,
-/// is a key frame, or refers to a frame that the decoder keeps. The last two are entries: one can go on with them whatever is missing.
+/// Reorders video packets and finds frames that are complete and decodable: a frame that follows the last one, a key
+/// frame, or a recovery frame, which is predicted from a long-term reference alone. Decoding can enter the stream at
+/// the last two ("entries"), whatever is missing before.
 ///
-/// A packet lies in slot `sequence % capacity` from the next frame's start on. Overflow: drop to key frame.
+/// A packet lies in slot `sequence % capacity`, from the start of the next frame on. Overflow: everything up to an
+/// entry is dropped.
 struct FrameAssembler {
     static let largestFrame = 4 << 20
     private static let slotBytes = 1_504
@@ -18,14 +20,14 @@ struct FrameAssembler {
         var isFrameStart = false
         var isFrameEnd = false
         var isKeyframe = false
-        /// Padding: carries nothing, but closes the gap.
+        /// Padding: has no payload, but closes the gap.
         var isFiller = false
         var layer: UInt8 = 0
         var pictureID: UInt16?
         var references: FrameReferencesElement?
     }
 
-    /// A frame from its first to its last packet.
+    /// The sequence numbers of a complete frame, first to last, inclusive.
     struct Span: Equatable {
         var first: Int64
         var last: Int64
@@ -41,22 +43,22 @@ struct FrameAssembler {
     private let mask: Int64
     private let frame: UnsafeMutableRawBufferPointer
     private let owner: FrameMemory
-    /// Where the next frame begins; nil before the first packet.
+    /// Sequence number at which the next frame begins; nil before the first packet.
     private(set) var expected: Int64?
     private(set) var waitsForEntry = true
-    /// Everything from `expected` up to here is there and belongs to one unfinished frame.
+    /// All packets from `expected` to here (exclusive) have arrived and belong to one incomplete frame.
     private var scanned: Int64 = 0
-    /// Where entries begin that have not been given out, ascending, each with how far it is known to be there.
+    /// Starts of the entries that were not returned yet, ascending, each with how far its packets have arrived.
     private var entries = [(start: Int64, scanned: Int64)](repeating: (0, 0), count: mostEntries)
     private var entryCount = 0
-    /// The PictureIDs of the frames that the decoder keeps.
+    /// PictureIDs of the decoder's long-term references.
     private var golden: UInt16?
     private var alternate: UInt16?
-    /// The newer of those; nil if there is none.
+    /// PictureID of the newer one; nil if there is none.
     private(set) var newestKept: UInt16?
     private(set) var highest: Int64 = .min
     private(set) var badFrames = 0
-    /// Since when there is something newer than what can be shown.
+    /// When the first packet arrived that is newer than the last frame; nil if there is none.
     private(set) var stuckSince: MediaInstant?
 
     init(capacity: Int) {
@@ -68,12 +70,12 @@ struct FrameAssembler {
         frame = owner.memory
     }
 
-    /// The newest entry whose start has come and that has not been given out.
+    /// Start of the newest entry that was not returned yet; nil if there is none.
     var newestEntry: Int64? { entryCount == 0 ? nil : entries[entryCount &- 1].start }
-    /// When the start of that one came.
+    /// When its first packet arrived.
     var newestEntryArrival: MediaInstant? { newestEntry.map { slots[Int($0 & mask)].arrival } }
 
-    // MARK: In
+    // MARK: Input
 
     mutating func insert(
         _ sequence: Int64, descriptor: VP8PayloadDescriptor?, data: UnsafeRawBufferPointer, marker: Bool,
@@ -122,10 +124,10 @@ struct FrameAssembler {
         return kept == source.pictureID
     }
 
-    /// Gives up what is there: only an entry helps.
+    /// Gives up the present frame: decoding goes on at an entry.
     mutating func waitForEntry() { waitsForEntry = true }
 
-    /// The decoder has lost what it kept: only a key frame helps.
+    /// The decoder has lost its long-term references: decoding goes on at a key frame.
     mutating func waitForKeyframe() {
         waitsForEntry = true
         forgetKept()
@@ -137,7 +139,8 @@ struct FrameAssembler {
         newestKept = nil
     }
 
-    /// The packet does not fit behind the frame that is being waited for: gives that up, and all that lies too far back.
+    /// Makes room for a packet that is too far ahead: gives up the frame that is waited for, and packets more than half
+    /// of the capacity behind.
     mutating func makeRoom(for sequence: Int64) {
         waitsForEntry = true
         badFrames &+= 1
@@ -161,9 +164,9 @@ struct FrameAssembler {
         stuckSince = nil
     }
 
-    // MARK: Out
+    // MARK: Output
 
-    /// The next frame that is complete and can be decoded; it stays until `pop`.
+    /// The next frame that is complete and decodable; it stays until `pop`.
     mutating func next() -> Span? {
         while !waitsForEntry, let start = expected {
             switch scan(start, from: &scanned) {
@@ -182,14 +185,14 @@ struct FrameAssembler {
         return nextEntry()
     }
 
-    /// The newest complete entry, of those that are ahead.
+    /// The newest complete entry after the last frame.
     private mutating func nextEntry() -> Span? {
         var index = entryCount &- 1
         while index >= 0 {
             var position = entries[index].scanned
             let start = entries[index].start
             let head = slots[Int(start & mask)]
-            // What it refers to may have been overwritten since its start came.
+            // The reference may have been overwritten since the first packet arrived.
             guard head.isKeyframe || holds(head.references?.source) else {
                 removeEntry(at: index)
                 index &-= 1
@@ -212,7 +215,7 @@ struct FrameAssembler {
 
     private enum Scan { case complete(last: Int64), skipped(to: Int64), broken, unfinished }
 
-    /// Looks on from `position` for the end of the frame that begins at `start`.
+    /// Continues from `position` to look for the end of the frame that begins at `start`.
     private func scan(_ start: Int64, from position: inout Int64) -> Scan {
         while true {
             let slot = slots[Int(position & mask)]
@@ -223,7 +226,7 @@ struct FrameAssembler {
             } else if slot.isFiller || slot.isFrameStart
                 || slot.timestamp != slots[Int(start & mask)].timestamp
             {
-                // The frame was cut off: its sender went on without its end.
+                // The end of the frame is missing, although nothing is lost: the sender dropped it.
                 return .broken
             }
             if slot.isFrameEnd { return .complete(last: position) }
@@ -236,6 +239,7 @@ struct FrameAssembler {
         entryCount &-= 1
     }
 
+    /// A frame in decoding order. The bytes are valid until the next `pop`.
     struct Frame {
         var bytes: UnsafeRawBufferPointer
         var timestamp: RTPTimestamp
@@ -243,12 +247,12 @@ struct FrameAssembler {
         var lastArrival: MediaInstant
         var layer: UInt8
         var hadToWaitSince: MediaInstant?
-        /// Under which the decoder keeps it; nil if it does not.
+        /// PictureID if the decoder stores it as a long-term reference; else nil.
         var keptAs: UInt16?
     }
 
-    /// Copies the frame out and goes on behind it; what lies before is dropped.
-    /// - Returns: nil if it is larger than a frame may be. The bytes are valid until the next `pop`.
+    /// Copies the frame's packets together and moves behind it; earlier packets are dropped.
+    /// - Returns: nil if it exceeds `largestFrame`. The bytes are valid until the next `pop`.
     mutating func pop(_ span: Span) -> Frame? {
         var length = 0
         let head = slots[Int(span.first & mask)]
@@ -285,8 +289,8 @@ struct FrameAssembler {
             keptAs: keptAs)
     }
 
-    /// The frame goes to the decoder.
-    /// - Returns: its PictureID if it is kept.
+    /// Tracks the long-term references of the decoder, which gets this frame next.
+    /// - Returns: the PictureID if the frame is stored as one.
     private mutating func noteKept(_ head: Slot) -> UInt16? {
         guard let pictureID = head.pictureID, head.isKeyframe || head.references?.stored != nil else {
             if head.isKeyframe { forgetKept() }
@@ -305,7 +309,7 @@ struct FrameAssembler {
         while gone < entryCount, entries[gone].start < next { gone &+= 1 }
         for index in 0..<(entryCount &- gone) { entries[index] = entries[index &+ gone] }
         entryCount &-= gone
-        // Something newer is there already: since when?
+        // If a newer packet has arrived already, `stuckSince` is its arrival time.
         stuckSince = nil
         guard highest >= next else { return }
         var sequence = next
@@ -317,7 +321,7 @@ struct FrameAssembler {
     }
 }
 
-/// One frame's memory; pages that no frame has needed cost nothing.
+/// The memory of one frame. Untouched pages take no physical memory.
 private final class FrameMemory {
     let memory: UnsafeMutableRawBufferPointer
     init(bytes: Int) { memory = .allocate(byteCount: bytes, alignment: 64) }

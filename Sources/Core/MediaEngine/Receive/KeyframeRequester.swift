@@ -1,6 +1,7 @@
 import MediaCore
 
-/// When to ask for a key frame: once it is needed, at most each 300 ms, and more rarely if nothing answers.
+/// Decides when to send PLI: when a key frame becomes needed, at most every 300 ms (or round trip + 100 ms), and at
+/// most once a second after ten requests without an answer.
 struct KeyframeRequester {
     private static let shortest = MediaDuration.milliseconds(300)
     private(set) var isNeeded = false
@@ -18,12 +19,11 @@ struct KeyframeRequester {
     mutating func noteSent(now: MediaInstant, roundTrip: MediaDuration) {
         last = now
         tries += 1
-        // 300 ms, and a second after the tenth.
         let pause = max(Self.shortest, roundTrip + .milliseconds(100))
         deadline = now + (tries > 10 ? max(pause, .seconds(1)) : pause)
     }
 
-    /// A key frame's start has come: give it time.
+    /// The start of a key frame has arrived, so the next request is delayed.
     mutating func hold(until instant: MediaInstant) { if isNeeded { deadline = max(deadline, instant) } }
 
     mutating func noteServed() {

@@ -1,24 +1,25 @@
 public import MediaCore
 public import RTPWire
 
-/// Decides how long to hold pictures back, so that sound does not lag behind them audibly.
+/// Decides how long to delay video frames, so that audio does not lag audibly behind them.
 ///
-/// Sound is never held for the picture: it is late anyway when it has to be buffered. Under 100 ms nobody notices.
+/// Audio is never delayed for video. A lag of up to 100 ms is not noticed.
 public struct LipSync: Equatable, Sendable {
     private static let tolerance = MediaDuration.milliseconds(100)
     private static let longestHold = MediaDuration.milliseconds(400)
 
-    /// From capture to ear, on the sender's wall clock and ours together: only good for comparing with the picture.
+    /// Delay from capture to playout, between the sender's wall clock and the local one. It includes their offset, so
+    /// only the difference to that of video is meaningful.
     private var soundDelay: MediaDuration?
     private var lastSound: MediaInstant?
 
     public init() {}
 
-    /// A sound packet was given to the player.
+    /// Takes in an audio packet that was given to the player.
     /// - Parameters:
     ///   - captured: on the sender's wall clock.
-    ///   - local: our wall clock now, any epoch, but the same as for pictures.
-    ///   - latency: until what is given now is heard.
+    ///   - local: the local wall clock now; any epoch, but the same as for video.
+    ///   - latency: until a sample given now is heard.
     public mutating func noteSound(
         captured: NTPTimestamp, local: NTPTimestamp, latency: MediaDuration, now: MediaInstant
     ) {
@@ -28,8 +29,8 @@ public struct LipSync: Equatable, Sendable {
         lastSound = now
     }
 
-    /// How long a picture that could be shown now is to be held.
-    /// - Returns: 0 unless sound is heard and lags more than 100 ms.
+    /// How long a frame that could be shown now is to be delayed.
+    /// - Returns: 0 unless audio is played and lags by more than 100 ms; at most 400 ms.
     public func hold(captured: NTPTimestamp, local: NTPTimestamp, now: MediaInstant) -> MediaDuration {
         guard let soundDelay, let lastSound, now - lastSound < .seconds(1) else { return .zero }
         let lag = soundDelay - captured.duration(to: local)

@@ -2,7 +2,7 @@ public import MediaCore
 import RTPWire
 
 extension MediaReceiver {
-    /// The next thing to give or to do; call until it is `.wait`.
+    /// The next output; call until it is `.wait`.
     /// - Parameter buffer: gets an RTCP packet; at least 1,200 bytes.
     public func poll(now: MediaInstant, into buffer: UnsafeMutableRawBufferPointer) -> ReceiverOutput {
         precondition(buffer.count >= 1_200, "a buffer of \(buffer.count) bytes")
@@ -69,8 +69,9 @@ extension MediaReceiver {
         return nil
     }
 
-    // MARK: RTCP out
+    // MARK: Outgoing RTCP
 
+    /// Writes a NACK for all packets that are due. False if there are none.
     private func writeNack(_ now: MediaInstant, _ writer: inout ByteWriter) -> Bool {
         var nack = NackWriter(senderSSRC: parameters.localSSRC, mediaSSRC: videoSSRC)
         var asked = 0
@@ -89,7 +90,7 @@ extension MediaReceiver {
         return true
     }
 
-    /// Says which kept frame there is. False if there is none.
+    /// Acknowledges the newest long-term reference by RPSI (RFC 4585 section 6.3.3). False if there is none.
     private func writeAcknowledgement(_ writer: inout ByteWriter) -> Bool {
         guard hasReferences, let stream = parameters.video, let pictureID = video?.newestKept else { return false }
         let selection = ReferenceSelection(
@@ -98,7 +99,7 @@ extension MediaReceiver {
         return (try? selection.write(into: &writer)) != nil
     }
 
-    /// A key frame is needed; or else a frame that refers to the one that is named before.
+    /// Requests a key frame by PLI; with an RPSI before it, a recovery frame from that long-term reference will do.
     private func writePictureLoss(_ now: MediaInstant, _ writer: inout ByteWriter) {
         _ = writeRequest(&writer)
         pictureLossEcho = now + .milliseconds(15)
@@ -129,7 +130,7 @@ extension MediaReceiver {
                 try ExtendedReport.write(ssrc: parameters.localSSRC, time: ntp(at: now), into: &writer)
             }
         } catch {}
-        // Again, as the first one may have been lost.
+        // Repeated, as the first acknowledgement may have been lost.
         _ = writeAcknowledgement(&writer)
         counters.reports &+= 1
         nextReport = now + (isFlowing ? .seconds(1) : parameters.restingReportInterval)
@@ -137,9 +138,9 @@ extension MediaReceiver {
 
     private func ntp(at instant: MediaInstant) -> NTPTimestamp { ntpEpoch.advanced(by: instant - epoch) }
 
-    // MARK: RTCP in
+    // MARK: Incoming RTCP
 
-    /// Takes one RTCP datagram in, compound or reduced-size, with SRTCP's protection removed.
+    /// Takes in one RTCP datagram, compound or reduced-size (RFC 5506), after SRTCP unprotection.
     public func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
         guard !hasEnded else { return }
         var packets = RTCPIterator(bytes)
@@ -168,7 +169,7 @@ extension MediaReceiver {
                 tracks[index].clock.note(report.info)
             }
         case .goodbye(let goodbye):
-            // The session ends with its picture; without one, with its sound.
+            // The session ends with a BYE for the video stream; without video, for an audio stream.
             let isOurs = goodbye.contains { ssrc in
                 parameters.video != nil ? ssrc == videoSSRC : tracks.contains { $0.ssrc == ssrc }
             }

@@ -2,7 +2,7 @@ import MediaCore
 import RTPWire
 
 extension MediaReceiver {
-    /// A gap of more packets is not filled packet by packet.
+    /// A gap of more packets is not requested by NACK.
     static let largestGap: Int64 = 128
 
     func handleVideo(_ packet: RTPPacketView, isRepeat: Bool, _ now: MediaInstant) throws(RTPMalformed) {
@@ -29,7 +29,7 @@ extension MediaReceiver {
             videoRegister.note(sequence, timestamp: packet.timestamp, now: now)
             if let previous, sequence < previous { counters.reordered &+= 1 }
         }
-        // Whatever it carries, it is no longer missing.
+        // Whatever its payload, the packet is no longer missing.
         if nacks.remove(sequence, isRepeat: isRepeat, now: now) != nil {
             if isRepeat { counters.repaired &+= 1 } else { counters.lost &-= 1 }
         }
@@ -70,7 +70,7 @@ extension MediaReceiver {
 
     private func noteGap(_ previous: Int64?, _ sequence: Int64, _ now: MediaInstant) {
         guard let previous else {
-            // In the middle of a stream: nothing can be shown before a key frame.
+            // The first packet is in the middle of a stream: nothing can be decoded before a key frame.
             if video?.newestEntry != sequence { gate.need(now: now) }
             return
         }
@@ -78,7 +78,7 @@ extension MediaReceiver {
         let gap = sequence &- previous &- 1
         counters.lost &+= Int(gap)
         if gap > Self.largestGap || !nacks.insert(from: previous &+ 1, to: sequence, now: now) {
-            // More than is worth repairing.
+            // The gap is too large for NACK.
             nacks.removeAll()
             video?.waitForEntry()
             ready = nil
@@ -86,29 +86,30 @@ extension MediaReceiver {
         }
     }
 
-    /// An entry that has begun makes everything before it irrelevant, and asking for another one too.
+    /// After the start of an entry has arrived, packets before it are irrelevant, and so are requests for another one.
     private func noteEntries(_ now: MediaInstant) {
         guard let newest = video?.newestEntry else { return }
         nacks.forget(before: newest)
-        // Time to come, and to be repaired once.
+        // Time for the rest of the entry to arrive, and for one retransmission.
         let begun = video?.newestEntryArrival ?? now
         gate.hold(until: begun + max(.milliseconds(300), nacks.roundTrip * 2))
     }
 
-    /// After so long a missing packet is given up for good.
+    /// After so long a missing packet is given up.
     private static let longestPatience = MediaDuration.seconds(5)
 
-    /// How long a missing packet is waited for until a key frame is asked for; shorter where a cheaper frame will do.
+    /// How long to wait for a missing packet before a key frame is requested; shorter if a recovery frame will do,
+    /// which is cheaper.
     var patience: MediaDuration {
         canRecover
             ? max(.milliseconds(200), MediaDuration(nanoseconds: nacks.roundTrip.nanoseconds / 2 &* 5))
             : max(.milliseconds(300), nacks.roundTrip * 3)
     }
 
-    /// The other side can be told which kept frame to go on from.
+    /// A recovery frame can be requested instead of a key frame.
     private var canRecover: Bool { hasReferences && video?.newestKept != nil }
 
-    /// When a missing packet has to be given up; repetitions that keep coming put it off.
+    /// When to request a key frame for a missing packet. Retransmissions that keep arriving postpone it.
     private func giveUpTime(_ first: NackGenerator.Missing) -> MediaInstant {
         let plain = first.since + patience
         guard let repair = nacks.lastRepair, repair > first.since else { return plain }
@@ -116,20 +117,21 @@ extension MediaReceiver {
         return max(plain, min(repair + max(.milliseconds(150), nacks.roundTrip), last))
     }
 
-    /// Asks for a key frame if a missing packet seems to be lost for good; it may still come first.
+    /// Requests a key frame if a missing packet seems to be lost for good. The packet may still arrive before the key
+    /// frame.
     func checkPatience(_ now: MediaInstant) {
         guard let first = nacks.first else { return }
         if now >= giveUpTime(first) { gate.need(now: now) }
         nacks.forget(since: now - Self.longestPatience)
     }
 
-    /// When `checkPatience` has something to do.
+    /// When `checkPatience` is due.
     var patienceDeadline: MediaInstant {
         guard let first = nacks.first, video != nil else { return .distantFuture }
         return gate.isNeeded ? first.since + Self.longestPatience : giveUpTime(first)
     }
 
-    /// The next frame, if one is there.
+    /// The next frame that is complete and decodable; nil if there is none.
     func takeFrame(_ now: MediaInstant) -> ReceiverOutput? {
         while let span = video?.next() {
             guard let frame = video?.pop(span) else {
@@ -140,7 +142,7 @@ extension MediaReceiver {
                 gate.noteServed()
                 if span.isKeyframe { counters.keyframes &+= 1 } else { counters.recoveries &+= 1 }
             } else if nacks.first.map({ $0.sequence > span.last }) ?? true, video?.waitsForEntry == false {
-                // What was missing has come after all.
+                // All missing packets before it have arrived, so no key frame is needed any more.
                 gate.noteServed()
             }
             if hasReferences, frame.keptAs != nil { isAcknowledgementDue = true }
@@ -157,7 +159,8 @@ extension MediaReceiver {
         return nil
     }
 
-    /// What a repair sets free comes all at once, and was one freeze. Before the first picture nothing can freeze.
+    /// Counts a freeze: the frames that a retransmission releases come at once, and were one freeze. Before the first
+    /// frame there is no freeze.
     private func noteFreeze(_ frame: FrameAssembler.Frame, _ now: MediaInstant) {
         defer { lastFrame = now }
         guard let since = frame.hadToWaitSince, let lastFrame else { return }

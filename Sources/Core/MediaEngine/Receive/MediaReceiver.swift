@@ -1,9 +1,10 @@
 public import MediaCore
 public import RTPWire
 
-/// The receiving half of a session, without any I/O: RTP and RTCP packets go in; whole frames, sound packets in order and RTCP come out.
+/// The receiving side of an RTP session without I/O: RTP and RTCP packets go in; complete VP8 frames, Opus packets in
+/// order, and RTCP packets come out.
 ///
-/// Call a `handle` function, then `poll` until it says `.wait`. Confined to one thread. Allocates only when made.
+/// Call a `handle` function, then `poll` until it returns `.wait`. Confined to one thread. Allocates only in `init`.
 public final class MediaReceiver {
     let parameters: ReceiverParameters
     let ntpEpoch: NTPTimestamp
@@ -16,9 +17,9 @@ public final class MediaReceiver {
     var videoClock = ClockMapping(clockRate: 90_000)
     var nacks = NackGenerator()
     var gate = KeyframeRequester()
-    /// When a frame was given out last.
+    /// When a frame was last returned.
     var lastFrame: MediaInstant?
-    /// When the last request for a key frame is said again, as it may be lost.
+    /// When the last PLI is sent a second time, as it may have been lost.
     var pictureLossEcho = MediaInstant.distantFuture
     var tracks: [Track]
     var feedback: TransportFeedbackGenerator
@@ -28,11 +29,11 @@ public final class MediaReceiver {
     var hasEnded = false
     var pendingBye = false
     var pendingKeyframeEvent = false
-    /// The round trip time by reports, smoothed.
+    /// The round trip time by XR reports (RFC 3611), smoothed.
     var reportTime: MediaDuration?
-    /// A frame that is kept was given out, and the other side does not know yet.
+    /// A long-term reference was returned, and is to be acknowledged.
     var isAcknowledgementDue = false
-    /// The span whose frame was found and is to be given out.
+    /// The frame that was found, and is to be returned.
     var ready: FrameAssembler.Span?
 
     struct Track {
@@ -45,7 +46,7 @@ public final class MediaReceiver {
     }
 
     /// - Parameters:
-    ///   - seed: reserved for what has to look random.
+    ///   - seed: reserved for pseudorandom values.
     ///   - ntpEpoch: the wall clock at `now`.
     public init(_ parameters: ReceiverParameters, seed: UInt64, ntpEpoch: NTPTimestamp, now: MediaInstant) {
         self.parameters = parameters
@@ -62,7 +63,7 @@ public final class MediaReceiver {
 
     // MARK: Input
 
-    /// Takes one RTP packet in, with SRTP's protection removed. Whatever the bytes say, it is a counted drop at worst.
+    /// Takes in one RTP packet after SRTP unprotection. A malformed packet is counted and dropped.
     public func handleRTP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
         guard !hasEnded else { return }
         do throws(RTPMalformed) {
@@ -96,7 +97,7 @@ public final class MediaReceiver {
 
     private enum Source { case video, rtx, audio(Int) }
 
-    /// Whose packet it is: by SSRC, or, for a stream whose SSRC is not known yet, by payload type and mid.
+    /// The stream of a packet by SSRC; if the stream's SSRC is not known yet, by payload type and MID.
     private func source(of packet: RTPPacketView) -> Source? {
         let type = packet.payloadType
         if let stream = parameters.video {
@@ -109,6 +110,7 @@ public final class MediaReceiver {
         return adopt(packet)
     }
 
+    /// Binds an unknown SSRC to a stream whose SSRC is not known yet.
     private func adopt(_ packet: RTPPacketView) -> Source? {
         let values = packet.values(of: parameters.extensions)
         let type = packet.payloadType
@@ -146,7 +148,7 @@ public final class MediaReceiver {
         guard let blocks else {
             return tracks[track].buffer.insert(sequence, packet.payload, timestamp: packet.timestamp, now: now)
         }
-        // The packet's own first: what is older is put before it.
+        // The primary block first, as the redundant ones are placed relative to it.
         for block in blocks where block.isPrimary && block.payloadType == stream.payloadType {
             tracks[track].buffer.insert(sequence, block.bytes, timestamp: packet.timestamp, now: now)
         }
@@ -157,7 +159,8 @@ public final class MediaReceiver {
         }
     }
 
-    /// The decoder could not use a frame: no frame is given out until the next key frame, which is asked for.
+    /// To be called when the decoder could not use a frame: no frame is returned until the next key frame, which is
+    /// requested.
     public func requestKeyframe(now: MediaInstant) {
         guard !hasEnded, video != nil else { return }
         video?.waitForKeyframe()
@@ -167,14 +170,14 @@ public final class MediaReceiver {
 
     // MARK: State
 
-    /// Both sides know about kept frames.
+    /// Long-term references were negotiated.
     public var hasReferences: Bool { parameters.extensions.references != nil }
 
-    /// By the other side's reports, if it answers ours; else from a request for packets to their repetition, with the wait for their turn.
-    /// Nil until something was answered.
+    /// By XR reports (RFC 3611), if the sender answers them; else from a NACK to the retransmission, which includes its
+    /// wait in the sender's pacer. Nil before the first answer.
     public var roundTripTime: MediaDuration? { reportTime ?? (nacks.hasRoundTrip ? nacks.roundTrip : nil) }
 
-    /// What the other side believes that the path to here carries, by its last report; nil if it does not say.
+    /// The sender's bandwidth estimate for the path, by its last report; nil if it sends none.
     public internal(set) var estimate: Bitrate?
 
     public var statistics: ReceiverStatistics {

@@ -1,8 +1,11 @@
 import MediaCore
 
-/// The video packets that are missing, and when to ask for them again.
+/// Tracks the missing video packets, and decides when to send a NACK for each (compare libwebrtc's
+/// `nack_requester.cc`).
 ///
-/// Capacity: 512 packets, in the order of their numbers. A gap that does not fit is not asked for: only a key frame helps then.
+/// Each request is sent up to three times, as a NACK can be lost: again after 10 ms, and 25 ms after that. The next
+/// request follows after a round trip, 20 times at most. Capacity: 512 packets, ascending. A larger gap is not
+/// requested, as only a key frame helps then.
 struct NackGenerator {
     static let capacity = 512
     private static let mostTries: UInt8 = 20
@@ -14,7 +17,7 @@ struct NackGenerator {
         var firstAsked: MediaInstant?
         var asked: MediaInstant?
         var tries: UInt8 = 0
-        /// When the last request is said again, as it may be lost.
+        /// When the last request is sent again, as it may have been lost.
         var echo = MediaInstant.distantFuture
         var echoes: UInt8 = 0
     }
@@ -24,24 +27,26 @@ struct NackGenerator {
 
     private var entries = [Missing](repeating: Missing(), count: capacity)
     private(set) var count = 0
-    /// How long a packet is given to be only late, out of what was seen; 0 on paths that keep the order.
+    /// How long a packet may be late before it is requested, by the reordering seen so far; 0 on paths that keep the
+    /// order.
     private var patience = MediaDuration.zero
     private(set) var roundTrip = MediaDuration.milliseconds(60)
     private(set) var hasRoundTrip = false
-    /// When a repetition came last.
+    /// When a retransmission of a missing packet last arrived.
     private(set) var lastRepair: MediaInstant?
-    /// When a repetition of something that was not missing came last: the other side repeats unasked.
+    /// When a retransmission of a packet that was not missing last arrived: the sender sends unrequested duplicates.
     private var lastUnasked: MediaInstant?
     private var unaskedInRow = 0
     private var earlyInRow = 0
-    /// The round trip time by reports; nil if the other side does not answer those.
+    /// The round trip time by XR reports (RFC 3611); nil if the sender does not answer them.
     var told: MediaDuration?
 
     var isEmpty: Bool { count == 0 }
     /// The oldest missing packet.
     var first: Missing? { count == 0 ? nil : entries[0] }
 
-    /// - Returns: false if the gap is too large to be filled.
+    /// Adds the packets of a gap, `start` inclusive to `end` exclusive.
+    /// - Returns: false if the gap exceeds the capacity.
     mutating func insert(from start: Int64, to end: Int64, now: MediaInstant) -> Bool {
         guard end > start else { return true }
         guard end &- start <= Int64(Self.capacity &- count) else { return false }
@@ -54,7 +59,8 @@ struct NackGenerator {
         return true
     }
 
-    /// The packet has come.
+    /// Removes a packet that has arrived, and learns from it.
+    /// - Parameter isRepeat: it came by RTX.
     /// - Returns: nil if it was not missing.
     mutating func remove(_ sequence: Int64, isRepeat: Bool, now: MediaInstant) -> Missing? {
         var low = 0
@@ -72,42 +78,46 @@ struct NackGenerator {
         count &-= 1
         if isRepeat { lastRepair = now }
         if isRepeat, let asked = entry.asked, let first = entry.firstAsked {
-            // An answer that follows a second request too closely belongs to the first: the way is longer than thought.
+            // A retransmission too soon after a second request answers the first one: the round trip is longer than
+            // estimated.
             if entry.tries == 1 || !hasRoundTrip {
                 if !isUnasked(now - first, now: now) { learn(now - first) }
                 earlyInRow = 0
             } else if (now - asked) * 2 < roundTrip {
-                // Or it is a repetition of that answer, unless it is always so.
+                // It may also be a duplicate of that answer. If that repeats more than eight times, the estimate was
+                // wrong.
                 earlyInRow &+= 1
                 if let told, roundTrip > told { return entry }
                 if !repeatsUnasked(now) || earlyInRow > 8 { learn(now - first) }
             }
         } else if !isRepeat {
-            // It was only late: next time wait a little.
+            // The packet was only reordered, so the next missing one is given that time.
             patience = max(patience, min(now - entry.since + .milliseconds(1), .milliseconds(30)))
         }
         return entry
     }
 
-    /// What came so soon is no answer, if the other side repeats unasked and the way is known to be longer.
+    /// Whether a retransmission came too soon to answer a request, as the sender sends unrequested duplicates and the
+    /// round trip is known to be longer.
     private mutating func isUnasked(_ time: MediaDuration, now: MediaInstant) -> Bool {
         if let told, hasRoundTrip { return time * 4 < told * 3 }
         let isLikely = hasRoundTrip && repeatsUnasked(now) && time * 2 < roundTrip && time < .milliseconds(45)
-        // A way that became shorter shows in time.
+        // After 16 of them in a row the round trip has become shorter.
         unaskedInRow = isLikely && unaskedInRow < 16 ? unaskedInRow &+ 1 : 0
         return unaskedInRow > 0
     }
 
+    /// The sender has sent unrequested duplicates within the last 10 s.
     private func repeatsUnasked(_ now: MediaInstant) -> Bool { lastUnasked.map { now - $0 < .seconds(10) } ?? false }
 
-    /// Packets that have been missing since then or longer are given up.
+    /// Gives up packets that have been missing since `moment` or longer.
     mutating func forget(since moment: MediaInstant) {
         var gone = 0
         while gone < count, entries[gone].since <= moment { gone &+= 1 }
         if gone > 0 { forget(before: entries[gone &- 1].sequence &+ 1) }
     }
 
-    /// Nothing before this packet matters any more.
+    /// Gives up packets before this one.
     mutating func forget(before sequence: Int64) {
         var gone = 0
         while gone < count, entries[gone].sequence < sequence { gone &+= 1 }
@@ -127,10 +137,10 @@ struct NackGenerator {
         return earliest
     }
 
-    /// Calls back with each packet to ask for, in ascending order, until the callback says that no more fit.
+    /// Calls back with each packet to be requested, ascending, until the callback returns false because no more fit.
     mutating func takeDue(now: MediaInstant, _ body: (Int64) -> Bool) {
         let pause = max(roundTrip, .milliseconds(20))
-        // What is due within a millisecond goes along.
+        // Requests due within a millisecond share a NACK.
         let limit = now + .milliseconds(1)
         for index in 0..<count where entries[index].tries < Self.mostTries {
             guard min(entries[index].next, entries[index].echo) <= limit else { continue }
@@ -149,11 +159,11 @@ struct NackGenerator {
             entries[index].asked = now
             entries[index].next = now + pause + .milliseconds(5)
         }
-        // What was learnt about lateness is forgotten slowly.
+        // The tolerance for reordering decays by 1/64 with each NACK.
         patience = MediaDuration(nanoseconds: patience.nanoseconds / 64 &* 63)
     }
 
-    /// - Parameter time: from a request to its answer.
+    /// - Parameter time: from a request to its retransmission; smoothed with weight 1/8.
     mutating func learn(_ time: MediaDuration) {
         guard time >= .zero, time < .seconds(5) else { return }
         roundTrip =

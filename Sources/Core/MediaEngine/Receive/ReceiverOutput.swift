@@ -1,23 +1,23 @@
 public import MediaCore
 public import RTPWire
 
-/// What a `MediaReceiver` has to give, or wants next.
+/// The next output of a `MediaReceiver`.
 public enum ReceiverOutput {
     /// The buffer holds an RTCP packet of so many bytes: protect and send it.
     case rtcp(Int)
-    /// A whole VP8 frame, decodable after those given out before; borrowed until the next call of the receiver.
+    /// A complete VP8 frame, decodable after those returned before; borrowed until the next call of the receiver.
     case frame(UnsafeRawBufferPointer, ReceivedFrame)
     /// An Opus packet, borrowed until the next call; nil for a lost one that has to be concealed.
     case audio(UnsafeRawBufferPointer?, ReceivedAudio)
     case event(ReceiverEvent)
-    /// Nothing until then; `.distantFuture` if only new input can bring more.
+    /// Nothing to do until then; `.distantFuture` if only new input can change that.
     case wait(until: MediaInstant, ReceiverWakeReason)
 }
 
 public enum ReceiverEvent: Equatable, Sendable {
-    /// The sender has ended its streams.
+    /// The sender has ended its streams (BYE).
     case bye
-    /// Pictures can only go on with a key frame, or one that refers to a kept frame: it has been asked for.
+    /// Video can only go on with a key frame or a recovery frame; it has been requested.
     case keyframeRequested
 }
 
@@ -28,7 +28,7 @@ public enum ReceiverWakeReason: Equatable, Sendable {
 public struct ReceivedFrame: Equatable, Sendable {
     public var isKeyframe: Bool
     public var timestamp: RTPTimestamp
-    /// When the sender captured it, on the sender's wall clock; nil before its first report.
+    /// When the sender captured it, on the sender's wall clock; nil before its first sender report.
     public var captured: NTPTimestamp?
     /// When its first and its last packet arrived.
     public var firstArrival: MediaInstant
@@ -41,26 +41,26 @@ public struct ReceivedAudio: Equatable, Sendable {
     /// Index into the parameters' audio streams.
     public var track: Int
     public var timestamp: RTPTimestamp
-    /// When the sender captured it, on the sender's wall clock; nil before its first report.
+    /// When the sender captured it, on the sender's wall clock; nil before its first sender report.
     public var captured: NTPTimestamp?
-    /// The packet itself never came: conceal `frames` samples.
+    /// The packet was lost: conceal `frames` samples.
     public var isLost: Bool
-    /// With `isLost`: the bytes are those of the packet that follows; its redundancy repairs the lost one.
+    /// With `isLost`: the bytes are those of the next packet, whose in-band FEC restores the lost one.
     public var useFEC: Bool
     /// Samples of one channel at 48 kHz.
     public var frames: Int
 }
 
-/// What a `MediaReceiver` has counted since it was made.
+/// Counters of a `MediaReceiver` since it was made.
 public struct ReceiverStatistics: Equatable, Sendable {
-    /// RTP packets of known streams, all kinds.
+    /// RTP packets and bytes of known streams, without SRTP tags.
     public var packets = 0
     public var bytes = 0
     public var videoPackets = 0
     public var audioPackets = 0
     public var retransmissions = 0
     public var paddingPackets = 0
-    /// Video packets that never came, or came only as a repetition.
+    /// Video packets that never arrived, or only as retransmissions.
     public var lost = 0
     /// Of those, repaired by retransmission.
     public var repaired = 0
@@ -70,10 +70,10 @@ public struct ReceiverStatistics: Equatable, Sendable {
     public var keyframeRequests = 0
     public var frames = 0
     public var keyframes = 0
-    /// Frames with which pictures went on although one before them was missing, without a key frame.
+    /// Recovery frames: decoding went on from a long-term reference, without a key frame, although a frame was missing.
     public var recoveries = 0
     public var frameBytes = 0
-    /// Times over 150 ms for which newer packets were there and nothing could be shown, and how long they took.
+    /// Times over 150 ms in which newer packets had arrived and no frame could be shown: their number, sum and maximum.
     public var freezes = 0
     public var freezeTime = MediaDuration.zero
     public var longestFreeze = MediaDuration.zero
@@ -81,34 +81,34 @@ public struct ReceiverStatistics: Equatable, Sendable {
     public var feedbackPackets = 0
     public var audioLost = 0
     public var audioLate = 0
-    /// Sound packets that a later one brought.
+    /// Audio packets that RED (RFC 2198) restored.
     public var audioRestored = 0
-    /// The longest of all tracks.
+    /// The jitter buffer delay; the longest of all tracks.
     public var audioDelay = MediaDuration.zero
     public var drops = ReceiverDrops()
 
     public init() {}
 }
 
-/// Packets that were thrown away, by reason.
+/// Dropped packets, by reason.
 public struct ReceiverDrops: Equatable, Sendable {
     /// By `RTPMalformed.Reason`'s raw value.
     public var malformed = [Int](repeating: 0, count: RTPMalformed.Reason.allCases.count)
     public var malformedControl = 0
     public var unknownSource = 0
     public var duplicate = 0
-    /// Older than what has been shown, or than a key frame that replaced it.
+    /// Older than the last frame returned, or than a key frame that replaced it.
     public var tooOld = 0
-    /// A sequence number far from the last; accepted if the next one follows it.
+    /// The sequence number is far from the last one; accepted if the next one follows it.
     public var sequenceJump = 0
-    /// Longer than a slot.
+    /// The payload exceeds a slot (1,504 bytes).
     public var tooLong = 0
-    /// Frames over 4 MiB, without an end, or that started in the middle.
+    /// Frames over 4 MiB, without an end, or without a start.
     public var badFrames = 0
-    /// Complete frames that refer to one that is missing.
+    /// Complete frames that refer to a missing one.
     public var undecodable = 0
 
-    /// Of all reasons.
+    /// Over all reasons.
     public var total: Int {
         malformed.reduce(0, &+) &+ malformedControl &+ unknownSource &+ duplicate &+ tooOld &+ sequenceJump &+ tooLong
             &+ badFrames &+ undecodable

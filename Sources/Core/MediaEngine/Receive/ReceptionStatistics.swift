@@ -1,7 +1,7 @@
 import MediaCore
 import RTPWire
 
-/// What receiver reports say of one stream (RFC 3550 section 6.4.1, appendix A.3 and A.8).
+/// The statistics of one stream for receiver reports (RFC 3550 section 6.4.1, appendices A.3 and A.8).
 struct ReceptionStatistics {
     private let clockRate: Double
     private var first: Int64?
@@ -26,7 +26,7 @@ struct ReceptionStatistics {
         }
         if sequence < first { self.first = sequence }
         highest = max(highest, sequence)
-        // In ticks; both sides wrap, the difference does not.
+        // In ticks. Both values wrap; their difference does not.
         let arrival = UInt32(truncatingIfNeeded: Int64(now.inSeconds * clockRate))
         let transit = Double(Int32(bitPattern: arrival &- timestamp.rawValue))
         if let last = lastTransit, abs(transit - last) < clockRate * 10 {
@@ -35,7 +35,7 @@ struct ReceptionStatistics {
         lastTransit = transit
     }
 
-    /// The stream started anew.
+    /// The stream restarted with other sequence numbers.
     mutating func restart() {
         first = nil
         received = 0
@@ -46,7 +46,7 @@ struct ReceptionStatistics {
 
     mutating func noteSenderReport(_ ntp: NTPTimestamp, now: MediaInstant) { senderReport = (ntp.middle, now) }
 
-    /// nil if nothing of the stream has ever come.
+    /// The report block; nil if no packet of the stream has arrived yet.
     mutating func block(ssrc: UInt32, now: MediaInstant) -> ReportBlock? {
         guard let first else { return nil }
         hasNews = false
@@ -68,7 +68,7 @@ extension MediaInstant {
     fileprivate var inSeconds: Double { Double(nanoseconds) / 1e9 }
 }
 
-/// A stream's clock and the sender's wall clock, as its last report puts them side by side.
+/// Maps RTP timestamps to the sender's wall clock by its last sender report.
 struct ClockMapping {
     private let clockRate: Int
     private var anchor: (rtp: RTPTimestamp, ntp: NTPTimestamp)?

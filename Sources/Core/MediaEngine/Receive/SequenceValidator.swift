@@ -1,7 +1,8 @@
 import RTPWire
 
-/// Lets sequence numbers through that go on from the last ones. A number far away is held to be an error, unless the next one follows it:
-/// then the sender has started anew (RFC 3550 appendix A.1).
+/// Validates sequence numbers after RFC 3550 appendix A.1. A number more than 3,000 from the highest is dropped, unless
+/// the next packet follows it: then the sender has restarted its sequence. Differs in that there is no probation: the
+/// first packet is accepted.
 struct SequenceValidator {
     private static let farthest = 3_000
 
@@ -28,7 +29,8 @@ struct SequenceValidator {
         return .restarted(unwrapper.unwrap(number))
     }
 
-    /// Of a repetition: must be near what was seen, and moves nothing but the highest number.
+    /// Takes in the original sequence number of an RTX packet, which must be near the highest one and cannot restart
+    /// the sequence.
     mutating func takeRepeat(_ number: SequenceNumber) -> Int64? {
         guard let highest = unwrapper.highest else { return unwrapper.unwrap(number) }
         guard abs(SequenceNumber(truncating: highest).distance(to: number)) <= Self.farthest else { return nil }

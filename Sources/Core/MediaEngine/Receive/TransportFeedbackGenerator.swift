@@ -1,16 +1,17 @@
 import MediaCore
 import RTPWire
 
-/// Collects arrivals for transport-wide feedback: one packet each 100 ms while packets come, and more often at first.
+/// Collects arrival times for transport-wide feedback (draft-holmer-rmcat-transport-wide-cc-extensions-01): one message
+/// per 100 ms while packets arrive, per 50 ms if they are many, and per 25 ms during the first second.
 ///
-/// Overflow: feedback is due at once; if it is not taken, the arrival is not reported.
+/// Overflow: feedback is due at once; arrivals until it is written are not reported.
 struct TransportFeedbackGenerator {
     private static let capacity = 1_024
     private static let interval = MediaDuration.milliseconds(100)
-    /// When many packets come, a queue can fill quickly: the sender has to know.
+    /// From 16 packets on, as a queue can then fill quickly.
     private static let busyInterval = MediaDuration.milliseconds(50)
     private static let busyCount = 16
-    /// At the start of a stream the sender wants to know soon.
+    /// For the first second of a stream, so that the sender's estimate starts soon.
     private static let earlyInterval = MediaDuration.milliseconds(25)
     private static let earlyTime = MediaDuration.seconds(1)
 
@@ -33,7 +34,7 @@ struct TransportFeedbackGenerator {
         let start = firstEver ?? now
         firstEver = start
         guard count < Self.capacity else { return deadline = now }
-        // Nearly always the last; one that was overtaken moves a few places.
+        // The packet is nearly always the newest; a reordered one moves down a few places.
         var place = count
         while place > 0, arrivals[place &- 1].sequence > sequence { place &-= 1 }
         if place > 0, arrivals[place &- 1].sequence == sequence { return }
@@ -54,7 +55,7 @@ struct TransportFeedbackGenerator {
         }
     }
 
-    /// Writes one packet; there may be more, then the deadline stays.
+    /// Writes one feedback message. If more are needed, the deadline stays at `now`.
     /// - Returns: false if there is nothing to write.
     mutating func write(into bytes: inout ByteWriter, now: MediaInstant) -> Bool {
         guard count > 0 else {
