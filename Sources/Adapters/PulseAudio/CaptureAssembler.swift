@@ -1,18 +1,18 @@
 import MediaCore
 
-/// Cuts what a device delivers into packets of 10 ms and says when the first sample of each was captured.
+/// Splits captured audio into packets of 10 ms, each with the capture time of its first sample.
 ///
-/// The server's word on its latency jumps by a few milliseconds; the moments given out follow it slowly while sound flows and
-/// jump with it only after a gap.
+/// The latency that the server reports varies by a few milliseconds. Capture times follow it slowly (1/16 of the
+/// difference per packet) and jump only after a gap.
 struct CaptureAssembler: ~Copyable {
     static let samplesPerPacket = AudioFormat.framesPerTenMilliseconds * AudioFormat.channels
     private static let packetDuration = MediaDuration.milliseconds(10)
-    /// A difference that is a gap, not a wavering clock.
+    /// A larger difference between the expected and the measured capture time is a gap, not jitter.
     private static let gap = MediaDuration.milliseconds(40)
 
     private let packet = UnsafeMutablePointer<Int16>.allocate(capacity: samplesPerPacket)
     private var count = 0
-    /// The moment of the packet's first sample.
+    /// The capture time of the packet's first sample.
     private var moment = MediaInstant(nanoseconds: 0)
     private var expected: MediaInstant?
 
@@ -20,16 +20,16 @@ struct CaptureAssembler: ~Copyable {
 
     deinit { packet.deallocate() }
 
-    /// Forgets the samples that do not fill a packet: what comes next does not follow on them.
+    /// Drops the samples of an incomplete packet, because the next ones do not continue them.
     mutating func reset() {
         count = 0
         expected = nil
     }
 
     /// - Parameters:
-    ///   - samples: interleaved; nil stands for silence.
-    ///   - first: when the first of them was captured.
-    ///   - handler: gets each full packet that is not silent.
+    ///   - samples: interleaved; nil for silence.
+    ///   - first: the capture time of the first sample.
+    ///   - handler: called for each full packet that is not silent.
     mutating func append(
         _ samples: UnsafePointer<Int16>?, count total: Int, capturedAt first: MediaInstant,
         _ handler: (UnsafeBufferPointer<Int16>, MediaInstant) -> Void

@@ -1,20 +1,20 @@
 import MediaCore
 
-/// What is recorded.
+/// What a `PulseCapture` records.
 enum CaptureTarget: Equatable, Sendable {
-    /// The monitor of the default sink.
+    /// The monitor source of the default sink.
     case systemOutput
-    /// A source by name or description; nil is the default one.
+    /// The source with this name or description; nil is the default source.
     case microphone(String?)
 
     var isMonitor: Bool { self == .systemOutput }
 }
 
-/// A device as the server describes it.
+/// A device in the server's terms.
 struct PulseDevice: Equatable {
     var name: String
     var description: String
-    /// The server's index of the source, or of the sink that a monitor belongs to.
+    /// The server's index of the source, or of the monitored sink.
     var index: UInt32
     var isMonitor: Bool
 }

@@ -1,19 +1,19 @@
 public import MediaCore
 
-/// A microphone, or any other source of the sound server.
+/// Captures a microphone or any other source of the PulseAudio server.
 public final class Microphone: AudioSource {
     private let capture: PulseCapture
 
     /// - Parameters:
-    ///   - source: the server's name for it or its description; nil is the default one.
-    ///   - server: a PulseAudio server string; nil is the person's own (PULSE_SERVER).
+    ///   - source: the name or description of the source; nil is the default source.
+    ///   - server: a PulseAudio server string; nil is the user's default (PULSE_SERVER).
     public init(source: String? = nil, server: String? = nil) {
         capture = PulseCapture(.microphone(source), server: server)
     }
 
     public var summary: String { capture.summary }
 
-    /// - Throws: `.noSoundServer`, or `.noSuchDevice` with the names of those that there are.
+    /// - Throws: `.noSoundServer`, or `.noSuchDevice` with the names of the existing microphones.
     public func start(
         handler: @escaping @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void,
         ended: @escaping @Sendable (SourceFailure) -> Void
@@ -21,6 +21,6 @@ public final class Microphone: AudioSource {
         try capture.start(handler: handler, ended: ended)
     }
 
-    /// Not from the handler.
+    /// Must not be called from the handler.
     public func stop() { capture.stop() }
 }

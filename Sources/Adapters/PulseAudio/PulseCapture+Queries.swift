@@ -1,19 +1,19 @@
 import CPulse
 import MediaCore
 
-/// A question to the server that is not asked twice at once; a reason to ask that comes meanwhile asks it again afterwards.
+/// Coalesces a server query: at most one runs at a time, and any request meanwhile runs it once more afterwards.
 struct RepeatedQuery {
     private var isRunning = false
     private var isWantedAgain = false
 
-    /// - Returns: true if it has to be asked now.
+    /// - Returns: whether the query must be sent now.
     mutating func want() -> Bool {
         if isRunning { isWantedAgain = true }
         defer { isRunning = true }
         return !isRunning
     }
 
-    /// - Returns: true if it has to be asked again.
+    /// - Returns: whether the query must be sent again.
     mutating func finish() -> Bool {
         defer { isWantedAgain = false }
         isRunning = false
@@ -21,11 +21,11 @@ struct RepeatedQuery {
     }
 }
 
-/// What the server is asked: which device, and does anything play on it.
+/// Server queries: which device to record, and whether anything plays on it.
 extension PulseCapture {
     private var me: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
-    /// Looks for the device to record from, then calls `use`, or `fail`.
+    /// Queries the device to record, then calls `use` or `fail`.
     func findDevice() {
         guard let context, wantsDevices.want() else { return }
         found.removeAll()
@@ -38,7 +38,7 @@ extension PulseCapture {
                         capture.target.isMonitor ? info?.pointee.default_sink_name : info?.pointee.default_source_name
                     capture.defaultName = name.map { String(cString: $0) }
                 }, me))
-        // The server answers in order, so the default's name is known when the list has ended.
+        // The server replies in order, so the default's name is known when the list ends.
         if target.isMonitor {
             release(
                 pa_context_get_sink_info_list(
@@ -90,12 +90,12 @@ extension PulseCapture {
         use(microphone)
     }
 
-    /// The microphone is not there, or not there any more.
+    /// Reports that the microphone does not exist, or was removed.
     private func lost(_ message: String, remedy: String) {
         fail(SourceFailure(!isStarted ? .noSuchDevice : .deviceGone, message, remedy: remedy))
     }
 
-    /// Counts what plays on our sink, to record only then.
+    /// Counts the streams that play on the recorded sink. The capture is corked while there are none.
     func countInputs() {
         guard let context, wantsInputs.want() else { return }
         playingInputs = 0

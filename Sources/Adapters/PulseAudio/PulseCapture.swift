@@ -3,12 +3,12 @@ import Glibc
 import MediaCore
 import Synchronization
 
-/// A recording from the sound server, on libpulse's own thread `audio`.
+/// Records audio from a PulseAudio server on libpulse's thread `audio`.
 ///
-/// `start` and `stop` steer from outside; everything else runs on that thread.
+/// - Isolation: `start` and `stop` from any other thread; the rest runs on that thread.
 final class PulseCapture: @unchecked Sendable {
-    // SAFETY: `words` guards itself; every other stored property is touched on the thread `audio`, or with the main loop's
-    // lock held, which keeps that thread out.
+    // SAFETY: `words` guards itself. Every other stored property is touched on the thread `audio`, or with the main
+    // loop's lock held, which keeps that thread out.
 
     typealias Handler = @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void
 
@@ -24,26 +24,27 @@ final class PulseCapture: @unchecked Sendable {
     var stream: OpaquePointer?
     private var handler: Handler?
     private var ended: (@Sendable (SourceFailure) -> Void)?
-    /// Until `start` returned, a failure is its to throw.
+    /// While it is set, `start` waits and throws the failure.
     private var isStarting = false
     private(set) var isStarted = false
     private var startFailure: SourceFailure?
     private var startDeadline: OpaquePointer?
-    /// The stream's device.
+    /// The device of the current stream.
     var device: PulseDevice?
     var wantsDevices = RepeatedQuery()
     var wantsInputs = RepeatedQuery()
-    /// What a query has found so far.
+    /// The results of the running query.
     var found: [PulseDevice] = []
     var defaultName: String?
     var playingInputs = 0
     private var corkTimer: OpaquePointer?
     private var assembler = CaptureAssembler()
     private var bytesSinceTiming = 0
-    /// Streams that failed without having delivered anything.
+    /// Consecutive streams that failed before they delivered audio.
     private var failuresInARow = 0
 
-    /// How long the stream stays open after the last sound, for its tail and for the next one.
+    /// Time in microseconds until the stream is corked after the last playing stream ended, which keeps the tail and
+    /// bridges short pauses.
     private static let linger: UInt64 = 300_000
     private static let timingInterval = 192_000
 
@@ -62,7 +63,7 @@ final class PulseCapture: @unchecked Sendable {
         context.map { Unmanaged<PulseCapture>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    // MARK: Steering, from outside
+    // MARK: Control from other threads
 
     func start(handler: @escaping Handler, ended: @escaping @Sendable (SourceFailure) -> Void) throws(SourceFailure) {
         precondition(loop == nil, "started twice")
@@ -78,7 +79,7 @@ final class PulseCapture: @unchecked Sendable {
         device = nil
         wantsDevices = RepeatedQuery()
         wantsInputs = RepeatedQuery()
-        // Given back by `stop`: libpulse holds us until its thread has ended.
+        // libpulse holds this reference until its thread has ended; `stop` releases it.
         _ = Unmanaged.passRetained(self)
         if let failure = connect(loop) {
             stop()
@@ -101,7 +102,7 @@ final class PulseCapture: @unchecked Sendable {
         Unmanaged.passUnretained(self).release()
     }
 
-    /// - Returns: what kept it from starting.
+    /// - Returns: why the capture could not start; nil if it did.
     private func connect(_ loop: OpaquePointer) -> SourceFailure? {
         let properties = pa_proplist_new()
         defer { pa_proplist_free(properties) }
@@ -130,7 +131,7 @@ final class PulseCapture: @unchecked Sendable {
         return startFailure
     }
 
-    // MARK: The connection
+    // MARK: Connection
 
     private func contextChanged() {
         guard let context else { return }
@@ -168,7 +169,7 @@ final class PulseCapture: @unchecked Sendable {
         } else if facility == PA_SUBSCRIPTION_EVENT_SERVER.rawValue {
             findDevice()
         } else if device == nil {
-            // A sink or a source came, and there was none.
+            // A sink or source was added while there was none.
             findDevice()
         }
     }
@@ -181,7 +182,7 @@ final class PulseCapture: @unchecked Sendable {
             remedy: "Start PulseAudio or PipeWire (pipewire-pulse), or set PULSE_SERVER.")
     }
 
-    /// Once: to `start` as long as it waits, then to `ended`.
+    /// Reports a failure once: to `start` while it waits, afterwards to `ended`.
     func fail(_ failure: SourceFailure) {
         if isStarting {
             if startFailure == nil, !isStarted { startFailure = failure }
@@ -219,9 +220,9 @@ final class PulseCapture: @unchecked Sendable {
         self.context = nil
     }
 
-    // MARK: The stream
+    // MARK: Stream
 
-    /// The device to record from is known; there may be none just now.
+    /// Opens a stream on the device that was found; nil if there is none at present.
     func use(_ device: PulseDevice?) {
         if device == nil {
             closeStream()
@@ -280,7 +281,7 @@ final class PulseCapture: @unchecked Sendable {
         if failuresInARow > 3 {
             return fail(SourceFailure(.deviceGone, "\(name) cannot be recorded: \(lastError)."))
         }
-        // An output or a default microphone may have been replaced by another.
+        // The default sink or source may have been replaced.
         findDevice()
     }
 
@@ -296,7 +297,7 @@ final class PulseCapture: @unchecked Sendable {
         pa_stream_unref(stream)
     }
 
-    /// Something plays, or nothing does any more.
+    /// Uncorks the stream when something plays, and corks it `linger` after nothing does.
     func setPlaying(_ isPlaying: Bool) {
         guard let stream, let context, pa_stream_get_state(stream) == PA_STREAM_READY else { return }
         if isPlaying {
@@ -316,7 +317,7 @@ final class PulseCapture: @unchecked Sendable {
         guard let stream else { return }
         corked.store(true, ordering: .releasing)
         release(pa_stream_cork(stream, 1, nil, nil))
-        // What the server still holds would come first after the next uncork, long out of date.
+        // Flush what the server still holds; otherwise it would be delivered, out of date, after the next uncork.
         release(pa_stream_flush(stream, nil, nil))
         assembler.reset()
         onCork?(true)

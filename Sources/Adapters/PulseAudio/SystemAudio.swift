@@ -1,19 +1,19 @@
 public import MediaCore
 
-/// What plays on this machine: the monitor of the default output, also when that changes.
+/// Captures what plays on this machine: the monitor of the default sink, following changes of the default.
 ///
-/// While nothing plays the stream is corked and nothing wakes up. Streams are named "share".
+/// While nothing plays the stream is corked and causes no wake-ups. Streams are named "share".
 public final class SystemAudio: AudioSource {
     private let capture: PulseCapture
 
-    /// - Parameter server: a PulseAudio server string; nil is the person's own (PULSE_SERVER).
+    /// - Parameter server: a PulseAudio server string; nil is the user's default (PULSE_SERVER).
     public init(server: String? = nil) {
         capture = PulseCapture(.systemOutput, server: server)
     }
 
     public var summary: String { capture.summary }
 
-    /// No packets reach the stream now; for tests and statistics.
+    /// Whether the stream is corked and delivers no packets; for tests and statistics.
     public var isCorked: Bool { capture.isCorked }
 
     /// - Throws: `.noSoundServer`.
@@ -24,6 +24,6 @@ public final class SystemAudio: AudioSource {
         try capture.start(handler: handler, ended: ended)
     }
 
-    /// Not from the handler.
+    /// Must not be called from the handler.
     public func stop() { capture.stop() }
 }

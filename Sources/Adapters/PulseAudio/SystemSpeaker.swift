@@ -1,12 +1,14 @@
 import CPulse
 public import MediaCore
 
-/// Plays sound through the sound server, on libpulse's own thread `audio-out`.
+/// Plays audio through a PulseAudio server, on libpulse's thread `audio-out`.
 ///
-/// The stream stays connected, so that the server keeps the low latency that it was asked for, but is corked after a second
-/// without sound: nothing wakes up then. When the server goes, sound is dropped, and later sound looks for it again.
+/// The stream stays connected, so that the server keeps the requested low latency. It is corked after one second of
+/// silence and then causes no wake-ups. If the server goes away, audio is dropped, and `play` tries to reconnect once a
+/// second.
 public final class SystemSpeaker: AudioSink, @unchecked Sendable {
-    // SAFETY: all stored properties are touched on the thread `audio-out` or with the main loop's lock held; `loop` is set once.
+    // SAFETY: all stored properties are touched on the thread `audio-out` or with the main loop's lock held; `loop` is
+    // set once.
 
     private static let bytesPerPacket = UInt32(AudioFormat.framesPerTenMilliseconds * AudioFormat.channels * 2)
     private static let second: UInt64 = 1_000_000
@@ -21,12 +23,12 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
     private var isRunning = false
     private var isStarting = true
     private var isClosed = false
-    /// On libpulse's clock.
+    /// The time of the last sample that was not silent, on libpulse's clock.
     private var lastSound: UInt64 = 0
     private var lastAttempt: UInt64 = 0
 
-    /// Connects to the server.
-    /// - Parameter server: a PulseAudio server string; nil is the person's own (PULSE_SERVER).
+    /// Connects to the server; blocks for 5 s at most.
+    /// - Parameter server: a PulseAudio server string; nil is the user's default (PULSE_SERVER).
     /// - Throws: `.noSoundServer`.
     public init(server: String? = nil) throws(SourceFailure) {
         guard let loop = pa_threaded_mainloop_new() else { throw Self.noServer("out of memory") }
@@ -40,7 +42,7 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
         while isStarting { pa_threaded_mainloop_wait(loop) }
         let failure = stream == nil ? Self.noServer(lastError) : nil
         pa_threaded_mainloop_unlock(loop)
-        // A throwing initialiser runs `deinit` too.
+        // `deinit` runs after a throwing initializer too.
         if let failure { throw failure }
     }
 
@@ -50,7 +52,8 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
         scratch.deallocate()
     }
 
-    /// Appends samples; when more than 200 ms wait, the oldest are dropped. Silence alone does not wake the device.
+    /// Appends interleaved samples. The oldest are dropped when more than 200 ms are queued. Silence does not uncork
+    /// the stream.
     public func play(_ samples: UnsafeBufferPointer<Int16>) {
         pa_threaded_mainloop_lock(loop)
         defer { pa_threaded_mainloop_unlock(loop) }
@@ -76,7 +79,7 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
         pump()
     }
 
-    /// What waits here and at the server, by the server's word.
+    /// The queued audio plus the latency that the server reports; 40 ms is assumed for the server if it reports none.
     public var latency: MediaDuration {
         pa_threaded_mainloop_lock(loop)
         defer { pa_threaded_mainloop_unlock(loop) }
@@ -90,14 +93,14 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
         return waiting + .microseconds(isNegative != 0 ? 0 : Int(clamping: microseconds))
     }
 
-    /// Nothing is played and nothing wakes up.
+    /// Whether nothing is played; the stream then causes no wake-ups.
     public var isCorked: Bool {
         pa_threaded_mainloop_lock(loop)
         defer { pa_threaded_mainloop_unlock(loop) }
         return !isRunning
     }
 
-    /// May be called twice. Not from the thread `audio-out`.
+    /// A second call does nothing. Must not be called from the thread `audio-out`.
     public func close() {
         pa_threaded_mainloop_lock(loop)
         let isFirst = !isClosed
@@ -107,7 +110,7 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
         if isFirst { pa_threaded_mainloop_stop(loop) }
     }
 
-    // MARK: With the lock held
+    // MARK: With the main loop's lock held
 
     private var me: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
@@ -148,7 +151,8 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
         self.stream = stream
         pa_stream_set_state_callback(stream, { _, me in SystemSpeaker.from(me)?.streamChanged() }, me)
         pa_stream_set_write_callback(stream, { _, _, me in SystemSpeaker.from(me)?.pump() }, me)
-        // Two packets before it starts, so that one late one is not heard; four in all, the device's share included.
+        // Playback starts with two packets, so that one late packet is not audible. The target is four packets, the
+        // device's share included.
         var buffer = pa_buffer_attr(
             maxlength: .max, tlength: 4 * Self.bytesPerPacket, prebuf: 2 * Self.bytesPerPacket,
             minreq: Self.bytesPerPacket, fragsize: .max)
@@ -182,7 +186,7 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
         if isStarting { started() }
     }
 
-    /// The reason, kept from before the connection was given up.
+    /// The error text from before the connection was closed.
     private var failureText: String?
 
     private var lastError: String {
@@ -214,7 +218,7 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
         }
     }
 
-    /// Gives the server as much as it asks for.
+    /// Writes as much as the server has room for.
     private func pump() {
         guard let stream, ring.count > 0 else { return }
         let room = pa_stream_writable_size(stream)
@@ -237,7 +241,7 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
         watch = nil
     }
 
-    /// Once a second while it plays, and when the server did not answer in time.
+    /// Runs once a second during playback, and when the server did not answer in time.
     private func look() {
         cancelWatch()
         if isStarting { return failed() }
