@@ -1,12 +1,14 @@
 internal import COpus
 public import MediaCore
 
-/// Opus by libopus, to 48 kHz stereo whatever the sender chose. Takes bytes from strangers: a packet that libopus refuses
-/// is an error, and the next one is decoded as usual. Confined to one thread; allocates nothing after init.
+/// Opus decoder on libopus for hostile input, with 48 kHz stereo output for any stream. A packet that libopus rejects
+/// is an error; the next one is decoded as usual.
+/// - Isolation: confined to one thread. Allocates: only in `init`.
 public final class OpusFrameDecoder: AudioDecoder {
-    /// Frames (of two samples) in the longest packet, 120 ms. RFC 6716 section 2.1.4.
+    /// Samples per channel in the longest packet, 120 ms (RFC 6716 section 2.1.4).
     public static let maximumFrames = 5_760
-    /// The most a packet can hold: 48 frames of 1,275 bytes and their header are far less.
+    /// Upper bound of a packet's size: 48 frames of 1,275 bytes and at most 98 bytes of header (RFC 6716 section
+    /// 3.2.5).
     static let maximumPacketBytes = 61_298
 
     private let decoder: OpaquePointer
@@ -28,7 +30,7 @@ public final class OpusFrameDecoder: AudioDecoder {
             throw CodecFailure(code: Int(OPUS_BUFFER_TOO_SMALL), message: "no room for sound")
         }
         guard let packet, !useFEC else {
-            // Concealment and redundancy are asked for by length, in steps of 2.5 ms.
+            // Concealment (PLC) and FEC need the length of the lost packet, in steps of 2.5 ms.
             let step = AudioFormat.sampleRate / 400
             let length = min(frames, room) / step * step
             guard length > 0 else {
@@ -42,7 +44,7 @@ public final class OpusFrameDecoder: AudioDecoder {
     private func decode(
         _ packet: UnsafeRawBufferPointer?, frames: Int, redundancy: Bool, into output: UnsafeMutablePointer<Int16>
     ) throws(CodecFailure) -> Int {
-        // An empty packet would mean "lost" to libopus.
+        // libopus takes an empty packet for a lost one.
         if let packet, packet.isEmpty || packet.count > Self.maximumPacketBytes {
             throw CodecFailure(code: Int(OPUS_INVALID_PACKET), message: "an Opus packet of \(packet.count) bytes")
         }

@@ -1,14 +1,15 @@
 internal import COpus
 public import MediaCore
 
-/// Opus by libopus, 48 kHz stereo, 10 or 20 ms a packet. Confined to one thread; allocates nothing after init.
+/// Opus encoder on libopus: 48 kHz stereo, 10 or 20 ms a packet.
+/// - Isolation: confined to one thread. Allocates: only in `init`.
 public final class OpusFrameEncoder: AudioEncoder {
-    /// What the sound is, which decides what libopus saves bits on.
+    /// The kind of audio, which selects libopus's application: AUDIO or VOIP.
     public enum Content: Sendable { case systemSound, microphone }
 
-    /// A packet never needs more room than this; RFC 6716 section 3.4 allows 1,275 bytes a frame.
+    /// The largest packet in bytes, which is one frame (RFC 6716 section 3.4).
     public static let maximumPacketBytes = 1_275
-    /// Digital silence is still encoded for so many packets after sound, so that the decoder fades out on real data.
+    /// Number of packets of digital silence that are still encoded, so that the decoder fades out on real data.
     static let tailPackets = 2
 
     private let encoder: OpaquePointer
@@ -17,8 +18,8 @@ public final class OpusFrameEncoder: AudioEncoder {
     public private(set) var bitrate: Bitrate
 
     /// - Parameters:
-    ///   - bitrate: 6...510 kbit/s; nil is 128 for the system's sound and 48 for a microphone.
-    ///   - usesDTX: send nothing while nobody speaks; nil means for a microphone.
+    ///   - bitrate: 6...510 kbit/s; nil is 128 kbit/s for system audio and 48 kbit/s for a microphone.
+    ///   - usesDTX: sends nothing while nobody speaks; nil turns it on for a microphone only.
     public init(_ content: Content, bitrate: Bitrate? = nil, usesDTX: Bool? = nil) throws(CodecFailure) {
         var code: Int32 = OPUS_OK
         let application = content == .microphone ? OPUS_APPLICATION_VOIP : OPUS_APPLICATION_AUDIO
@@ -29,7 +30,7 @@ public final class OpusFrameEncoder: AudioEncoder {
         self.bitrate = Self.clamped(bitrate ?? .kilobits(content == .microphone ? 48 : 128))
         set(OPUS_SET_BITRATE_REQUEST, self.bitrate.bitsPerSecond)
         set(OPUS_SET_DTX_REQUEST, usesDTX ?? (content == .microphone) ? 1 : 0)
-        // 10 is the most; 5 is hard to tell from it and costs half.
+        // 10 is the maximum; 5 sounds almost the same at half the CPU time.
         set(OPUS_SET_COMPLEXITY_REQUEST, 5)
         set(OPUS_SET_LSB_DEPTH_REQUEST, 16)
     }
@@ -57,13 +58,13 @@ public final class OpusFrameEncoder: AudioEncoder {
         let written = opus_encode(
             encoder, input, Int32(frames), output.assumingMemoryBound(to: UInt8.self), room)
         guard written >= 0 else { throw .opus(written, "encode a packet") }
-        // Two bytes or less need not be sent: that is how libopus says DTX.
+        // libopus returns at most 2 bytes for a packet that need not be sent (DTX).
         return written <= 2 ? 0 : Int(written)
     }
 
     public func setExpectedLoss(_ fraction: Double) {
         let percent = fraction.isFinite ? Int((min(max(fraction, 0), 1) * 100).rounded(.up)) : 0
-        // Redundancy costs bits; more than 30 % of loss does not make it any better.
+        // FEC takes bits; for more than 30 % of loss it does not improve further.
         let bounded = min(percent, 30)
         guard bounded != lossPercent else { return }
         lossPercent = bounded
@@ -85,7 +86,7 @@ public final class OpusFrameEncoder: AudioEncoder {
         assert(code == OPUS_OK, "libopus refused \(value) for request \(request)")
     }
 
-    /// Every sample is 0. Looks at eight bytes at a time.
+    /// Whether every sample is 0. Compares eight bytes at a time.
     private static func isSilent(_ samples: UnsafeBufferPointer<Int16>) -> Bool {
         let bytes = UnsafeRawBufferPointer(samples)
         var offset = 0

@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// Y, U and V in BT.601, limited range.
+/// A colour in BT.601, limited range.
 struct YUVColor {
     var y: UInt8
     var u: UInt8
@@ -30,10 +30,10 @@ extension TestPattern {
         canvas.fill(bar(frame), .yellow)
     }
 
-    /// Draws what differs between two frames; all of it is on the block grid. Allocates nothing.
+    /// Draws the differences between two frames, all of which are on the block grid. Allocates nothing.
     /// - Parameters:
     ///   - old: the frame that the canvas shows.
-    ///   - changed: gets what was drawn.
+    ///   - changed: the drawn blocks are added.
     func drawMoving(_ frame: Int, old: Int, on canvas: I420Buffer, changed: inout BlockMap) {
         for bit in 0..<Self.bits where Self.bit(bit, of: old) != Self.bit(bit, of: frame) {
             drawBit(bit, of: frame, on: canvas)
@@ -51,7 +51,7 @@ extension TestPattern {
         canvas.fill(cells[bit + 2], Self.bit(bit, of: frame) ? .white : .black)
     }
 
-    /// Glyphs of 5 x 7 dots that a fixed seed chooses, in lines.
+    /// Draws lines of glyphs of 5 x 7 dots, chosen by a fixed seed.
     private func drawText(on canvas: I420Buffer) {
         canvas.fill(text, .white)
         var state: UInt64 = 20
@@ -69,7 +69,7 @@ extension TestPattern {
 }
 
 extension I420Buffer {
-    /// - Parameter rect: all four numbers even, inside the canvas.
+    /// - Parameter rect: inside the canvas, with even coordinates and size.
     fileprivate func fill(_ rect: PixelRect, _ color: YUVColor) {
         for row in rect.y..<rect.maxY { (y + row * strideY + rect.x).update(repeating: color.y, count: rect.width) }
         for row in rect.y / 2..<rect.maxY / 2 {

@@ -1,6 +1,7 @@
 public import MediaCore
 
-/// What `TestVideoSource` shows and where, so that tests recognise it after a lossy codec. Colours are BT.601, limited range.
+/// The layout of the frames of `TestVideoSource`, which tests recognise after a lossy codec. Colours are BT.601,
+/// limited range.
 ///
 ///     +------+    # . 0 1 1 0 ... the counter     +-------+
 ///     | red  |                                    | green |   64 x 64 in each corner
@@ -11,13 +12,13 @@ public import MediaCore
 ///     +------+                                    +-------+
 ///
 /// - The corners: red (255, 0, 0), green (0, 255, 0), blue (0, 0, 255), white (255, 255, 255).
-/// - The counter: 18 square cells in a row near the top: white, black, then 16 bits of the frame's number, highest first, white is 1.
-///   A cell's side is 32, or 16 if the picture is narrower than 736.
-/// - The dots: dark on white in the middle, still, as hard to code as text.
-/// - The bar: yellow (255, 255, 0), 32 x 64, in a black track between the lower corners; 16 pixels to the right with each frame,
-///   and from the right end back to the left.
+/// - The counter: 18 square cells in a row near the top: white, black, then 16 bits of the frame number, most
+///   significant first, white is 1. A cell's side is 32 pixels, or 16 if the frame is narrower than 736.
+/// - The dots: dark on white in the middle, static, as hard to encode as text.
+/// - The bar: yellow (255, 255, 0), 32 x 64 pixels, in a black track between the lower corners. It moves 16 pixels to
+///   the right with each frame, and from the right end back to the left.
 ///
-/// Everything but the corners' far sides lies on the grid of 16 x 16 blocks.
+/// Everything is aligned to blocks of 16 x 16 pixels, except the corners at the right and lower edges.
 public struct TestPattern: Equatable, Sendable {
     public static let smallestSize = PixelSize(width: 448, height: 256)
     public static let cornerSide = 64
@@ -25,7 +26,7 @@ public struct TestPattern: Equatable, Sendable {
     static let barWidth = 32
 
     public let size: PixelSize
-    /// White, black, 16 bits.
+    /// The cells of the counter: white, black, 16 bits.
     public let cells: [PixelRect]
 
     /// - Parameter size: even, at least `smallestSize`.
@@ -62,11 +63,11 @@ public struct TestPattern: Equatable, Sendable {
             x: track.x + frame % steps * 16, y: track.y, width: Self.barWidth, height: track.height)
     }
 
-    /// Whether cell `index` (0 is the highest of 16 bits) is white.
+    /// Whether bit `index` (0 is the most significant of 16) of the frame number is 1, so that its cell is white.
     static func bit(_ index: Int, of frame: Int) -> Bool { frame >> (bits - 1 - index) & 1 == 1 }
 
-    /// Reads the counter.
-    /// - Returns: the frame's number modulo 65,536; nil if the picture shows no counter there.
+    /// Reads the counter from the centre of each cell.
+    /// - Returns: the frame number modulo 65,536; nil if the frame shows no counter.
     public func frameNumber(in picture: I420Frame) -> Int? {
         guard picture.size == size else { return nil }
         let levels = cells.map { cell in

@@ -1,11 +1,11 @@
 internal import Glibc
 public import MediaCore
 
-/// Sound of its own making: a sine of 440 Hz on the left and of 660 Hz on the right (amplitude 3,000 of 32,767), and in the first
-/// 100 ms of every second 1,000 Hz on both instead (amplitude 12,000). The thread is named `audio`.
+/// A synthetic audio source: sines of 440 Hz on the left and 660 Hz on the right (amplitude 3,000 of 32,767). In the
+/// first 100 ms of each second both channels have 1,000 Hz instead (amplitude 12,000). The thread is named `audio`.
 // SAFETY: `run` is touched only while `mutex` is held; the table does not change.
 public final class TestTone: AudioSource, @unchecked Sendable {
-    /// One run of the thread; a second `start` is another run.
+    /// One run of the thread; each `start` makes a new one.
     // SAFETY: `isStopped` is guarded by `mutex`; the rest does not change.
     private final class Run: @unchecked Sendable {
         let table: [Int16]
@@ -45,7 +45,7 @@ public final class TestTone: AudioSource, @unchecked Sendable {
 
     public init() {
         pthread_mutex_init(mutex, nil)
-        // Every frequency is a whole number of hertz, so one second repeats without a seam.
+        // Every frequency is an integer in hertz, so a table of one second repeats without a discontinuity.
         table = (0..<AudioFormat.sampleRate).flatMap { index in
             let turn = 2 * Double.pi * Double(index) / Double(AudioFormat.sampleRate)
             if index < AudioFormat.sampleRate / 10 {
@@ -64,7 +64,7 @@ public final class TestTone: AudioSource, @unchecked Sendable {
 
     public var summary: String { "test tone, 440 Hz left and 660 Hz right" }
 
-    /// Does nothing if it plays already.
+    /// A call while it runs does nothing.
     public func start(
         handler: @escaping @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void,
         ended: @escaping @Sendable (SourceFailure) -> Void
@@ -90,7 +90,7 @@ public final class TestTone: AudioSource, @unchecked Sendable {
         run = (new, thread)
     }
 
-    /// Within a millisecond or what the handler still needs. Not from the handler.
+    /// Returns within about a millisecond, or once a running handler returns. Must not be called from the handler.
     public func stop() {
         pthread_mutex_lock(mutex)
         let ending = run

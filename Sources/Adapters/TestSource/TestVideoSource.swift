@@ -1,21 +1,21 @@
 public import MediaCore
 
-/// A picture of its own making that moves, for tests and for trying things without a display: see `TestPattern`.
-/// One thread at a time; `wake` from any.
+/// A synthetic video source with a moving `TestPattern`, for tests and for use without a display.
+/// - Isolation: one thread at a time; `wake` from any thread.
 public final class TestVideoSource: ScreenSource {
     public static let defaultSize = PixelSize(width: 1_280, height: 720)
 
     public let pattern: TestPattern
-    /// nil: the picture rests.
+    /// The frame interval; nil for a static frame.
     private let interval: MediaDuration?
     private let start = MediaInstant.now
     private let signal = WakeSignal()
-    /// The frame that the canvas shows; nil if it shows none of this source.
+    /// The number of the frame on the canvas; nil if the canvas holds nothing of this source.
     private var shown: Int?
 
     /// - Parameters:
     ///   - size: even, at least `TestPattern.smallestSize`.
-    ///   - framesPerSecond: 0...1,000; 0 never moves.
+    ///   - framesPerSecond: 0...1,000; 0 gives a static frame.
     public init(size: PixelSize = TestVideoSource.defaultSize, framesPerSecond: Int = 30) {
         precondition((0...1_000).contains(framesPerSecond), "\(framesPerSecond) frames a second")
         pattern = TestPattern(size)
