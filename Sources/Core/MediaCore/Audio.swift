@@ -1,45 +1,47 @@
-/// Sound is 48 kHz, two channels, interleaved 16-bit samples throughout.
+/// The audio format of all samples: 48 kHz, two channels, 16 bits, interleaved.
 public enum AudioFormat {
     public static let sampleRate = 48_000
     public static let channels = 2
-    /// Frames (of two samples) in 10 ms.
+    /// Frames (one sample of each channel) in 10 ms.
     public static let framesPerTenMilliseconds = 480
 }
 
-/// Where sound comes from: the system's output, a microphone, a test tone.
+/// A source of captured audio: the system's output, a microphone, a test tone.
 public protocol AudioSource: AnyObject, Sendable {
-    /// In words: "what plays on Built-in Audio".
+    /// A description for people: "what plays on Built-in Audio".
     var summary: String { get }
 
-    /// Calls `handler` on the audio thread with 10 ms at a time (960 samples, interleaved) and the moment at which the first of them was
-    /// captured. In silence nothing has to be delivered; the gap shows in the moments.
-    /// - Parameter ended: called once when the device is gone for good.
+    /// Starts the capture.
+    /// - Parameters:
+    ///   - handler: called on the audio thread with 10 ms at a time (960 samples, interleaved) and the instant at which
+    ///     the first of them was captured. During silence it need not be called; the gap shows in the instants.
+    ///   - ended: called once when the device is gone for good.
     func start(
         handler: @escaping @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void,
         ended: @escaping @Sendable (SourceFailure) -> Void) throws(SourceFailure)
 
-    /// No handler runs after it has returned.
+    /// Stops the capture. No handler runs after it has returned.
     func stop()
 }
 
-/// Confined to one thread.
+/// Encodes audio. Confined to one thread.
 public protocol AudioEncoder: AnyObject {
     /// Encodes 10 or 20 ms.
     /// - Parameter samples: 960 or 1,920 samples, interleaved.
-    /// - Returns: bytes written; 0 if nothing has to be sent (DTX).
+    /// - Returns: bytes written; 0 if no packet has to be sent (DTX).
     func encode(_ samples: UnsafeBufferPointer<Int16>, into bytes: UnsafeMutableRawBufferPointer) throws(CodecFailure)
         -> Int
-    /// 0...1; turns in-band FEC on and sizes it.
+    /// - Parameter fraction: expected packet loss, 0...1; turns in-band FEC on and sets its strength.
     func setExpectedLoss(_ fraction: Double)
-    /// What it spends on average where there is sound.
+    /// The average bitrate while there is audio.
     var bitrate: Bitrate { get }
     func setBitrate(_ bitrate: Bitrate)
 }
 
-/// Confined to one thread. Input is hostile.
+/// Decodes audio. Confined to one thread. Input is hostile.
 public protocol AudioDecoder: AnyObject {
     /// Decodes one packet; nil conceals a lost one of `frames` length.
-    /// - Parameter useFEC: take the previous packet's redundancy out of this one.
+    /// - Parameter useFEC: decode the in-band FEC of this packet, which restores the packet before it.
     /// - Returns: frames (of two samples) written, at most 5,760 (120 ms).
     func decode(
         _ packet: UnsafeRawBufferPointer?, useFEC: Bool, frames: Int, into samples: UnsafeMutableBufferPointer<Int16>
@@ -47,11 +49,11 @@ public protocol AudioDecoder: AnyObject {
         throws(CodecFailure) -> Int
 }
 
-/// Where sound goes to.
+/// Plays audio.
 public protocol AudioSink: AnyObject, Sendable {
-    /// Appends frames of interleaved samples; from the audio thread.
+    /// Appends frames of interleaved samples; called on the audio thread.
     func play(_ samples: UnsafeBufferPointer<Int16>)
-    /// How long it takes until a sample given now is heard.
+    /// The time until a sample that is given now is heard.
     var latency: MediaDuration { get }
     func close()
 }

@@ -1,14 +1,15 @@
-/// Sound that waits for a device: at most 200 ms; what comes on top pushes the oldest out. Not thread-safe.
+/// A ring of audio samples in front of a playback device, at most 200 ms. Overflow: the oldest samples are dropped. Not
+/// thread-safe.
 ///
-/// A queue that filled up once, because the device began late, would stay full for ever, as both sides run at the same speed.
-/// So what lay in it unused for half a second is skipped.
+/// A ring that filled up once, because the device started late, would stay full, as both sides run at the same rate.
+/// Samples that lay unused for half a second are therefore skipped.
 public struct AudioRingBuffer: ~Copyable {
     /// In samples.
     public static let capacity = AudioFormat.sampleRate / 5 * AudioFormat.channels
 
-    /// Half a second of samples.
+    /// Half a second, in samples.
     private static let observation = AudioFormat.sampleRate * AudioFormat.channels / 2
-    /// 30 ms may lie unused; more is brought down to 10 ms.
+    /// 30 ms may lie unused; more is reduced to `reserve`, 10 ms.
     private static let slack = 3 * AudioFormat.framesPerTenMilliseconds * AudioFormat.channels
     private static let reserve = AudioFormat.framesPerTenMilliseconds * AudioFormat.channels
 
@@ -17,14 +18,15 @@ public struct AudioRingBuffer: ~Copyable {
     private var start = 0
     /// Samples in the ring.
     public private(set) var count = 0
-    /// Samples pushed out so far.
+    /// Samples dropped so far.
     public private(set) var dropped = 0
     private var isPrimed = false
-    /// The lowest count since the observation began.
+    /// The lowest count since the present observation began.
     private var lowest = 0
     private var observed = 0
 
-    /// - Parameter prefill: samples that have to be there before any is given out, at first and after the ring ran empty.
+    /// - Parameter prefill: samples that have to be in the ring before any is returned, at first and after it ran
+    ///   empty.
     public init(prefill: Int) { self.prefill = prefill }
 
     deinit { samples.deallocate() }
@@ -46,7 +48,7 @@ public struct AudioRingBuffer: ~Copyable {
         count += new.count
     }
 
-    /// - Returns: samples written, oldest first; what is missing in the buffer is left as it is.
+    /// - Returns: the number of samples written, oldest first; the rest of the buffer is unchanged.
     public mutating func take(_ buffer: UnsafeMutableBufferPointer<Int16>) -> Int {
         guard let target = buffer.baseAddress else { return 0 }
         if !isPrimed, count >= prefill { isPrimed = true }

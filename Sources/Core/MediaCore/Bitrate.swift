@@ -1,4 +1,4 @@
-/// Bits in a second.
+/// A bitrate in bits per second.
 public struct Bitrate: Hashable, Comparable, Sendable {
     public var bitsPerSecond: Int
 
@@ -7,7 +7,7 @@ public struct Bitrate: Hashable, Comparable, Sendable {
 
     public var kilobitsPerSecond: Int { bitsPerSecond / 1_000 }
 
-    /// How long it takes to send that many bytes.
+    /// How long sending so many bytes takes.
     public func duration(ofBytes count: Int) -> MediaDuration {
         MediaDuration(nanoseconds: Int64(Double(count) * 8e9 / Double(max(bitsPerSecond, 1))))
     }

@@ -1,5 +1,5 @@
-/// One byte for each 16 x 16 block of a picture, row by row; blocks at the right and lower edge may be cut.
-/// Not 0 means that the block is in the set. The layout is that of libvpx's active map.
+/// A set of 16 x 16 blocks of a frame, one byte for each, row by row. Blocks at the right and lower edge may be
+/// partial. A byte other than 0 means that the block is in the set. The layout is that of libvpx's active map.
 public struct BlockMap: Equatable, Sendable {
     public static let side = 16
 
@@ -22,7 +22,7 @@ public struct BlockMap: Equatable, Sendable {
     public mutating func fill() { for i in blocks.indices { blocks[i] = 1 } }
     public mutating func clear() { for i in blocks.indices { blocks[i] = 0 } }
 
-    /// Puts every block in that the rectangle touches.
+    /// Inserts every block that the rectangle touches.
     public mutating func insert(_ rect: PixelRect) {
         let rect = rect.clipped(to: size)
         guard !rect.isEmpty else { return }
@@ -41,12 +41,12 @@ public struct BlockMap: Equatable, Sendable {
         for i in blocks.indices where other.blocks[i] != 0 { blocks[i] = 0 }
     }
 
-    /// Leaves only what lies in these rows of blocks.
+    /// Removes all blocks outside these rows of blocks.
     public mutating func formIntersection(rows kept: Range<Int>) {
         for i in blocks.indices where !kept.contains(i / columns) { blocks[i] = 0 }
     }
 
-    /// The smallest rectangle in pixels around all blocks of the set, clipped to the picture; empty if there is none.
+    /// The smallest rectangle in pixels around all blocks of the set, clipped to the frame; empty if the set is empty.
     public var bounds: PixelRect {
         var left = columns
         var right = -1

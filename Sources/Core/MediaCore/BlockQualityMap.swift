@@ -1,23 +1,23 @@
-/// Remembers for each 16 x 16 block of a picture how well its last encoding was, so that what is still soft can be sharpened when
-/// it rests, a batch at a time. A value: it encodes nothing itself.
+/// Tracks the quantizer of each 16 x 16 block's last encoding, and selects batches of blocks with a high one for
+/// refinement once they are still. A value: it encodes nothing itself.
 public struct BlockQualityMap: Sendable {
     public let size: PixelSize
-    /// A block at this quantizer (0 best ... 63) or a better one cannot be told from the source.
+    /// A block at this quantizer (0 best ... 63 worst) or below looks like the source.
     public let sharpQuantizer: Int
-    /// How long a block must not have changed before it is worth sharpening.
+    /// How long a block must have been unchanged before it is refined.
     public let rest: MediaDuration
 
-    /// The blocks that are softer than `sharpQuantizer`.
+    /// The blocks with a quantizer above `sharpQuantizer`.
     public private(set) var soft: BlockMap
-    /// How many those are.
+    /// The number of blocks in `soft`.
     public private(set) var softCount: Int
-    /// Of each block's last encoding; 255 before the first.
+    /// The quantizer of each block's last encoding; 255 before the first.
     public private(set) var quantizers: [UInt8]
     private var changes: [MediaInstant]
-    /// What sharpening a block has cost lately.
+    /// The cost of refining a block, by the last batches.
     private var bytesPerBlock = 40.0
 
-    /// Nothing is encoded yet, so all blocks are as soft as can be.
+    /// Begins with no block encoded, so all are soft.
     public init(_ size: PixelSize, sharpQuantizer: Int = 8, rest: MediaDuration = .milliseconds(100)) {
         self.size = size
         self.sharpQuantizer = sharpQuantizer
@@ -28,7 +28,7 @@ public struct BlockQualityMap: Sendable {
         changes = [MediaInstant](repeating: MediaInstant(nanoseconds: .min / 2), count: softCount)
     }
 
-    /// The whole picture was encoded anew.
+    /// All blocks were encoded with this quantizer.
     public mutating func noteKeyframe(quantizer: Int) {
         let isSoft = quantizer > sharpQuantizer
         for i in quantizers.indices {
@@ -38,13 +38,13 @@ public struct BlockQualityMap: Sendable {
         softCount = isSoft ? quantizers.count : 0
     }
 
-    /// These blocks showed new pixels at `instant`, encoded or not.
+    /// These blocks changed at `instant`, whether encoded or not.
     public mutating func noteChange(_ changed: BlockMap, at instant: MediaInstant) {
         precondition(changed.blocks.count == changes.count, "a map of another size")
         for i in changes.indices where changed.blocks[i] != 0 { changes[i] = instant }
     }
 
-    /// These blocks were encoded.
+    /// These blocks were encoded with this quantizer.
     public mutating func noteEncoded(_ encoded: BlockMap, quantizer: Int) {
         precondition(encoded.blocks.count == quantizers.count, "a map of another size")
         let isSoft = quantizer > sharpQuantizer
@@ -56,7 +56,7 @@ public struct BlockQualityMap: Sendable {
         }
     }
 
-    /// The whole picture went back to an older state, of which these were the `quantizers`.
+    /// The frame was set back to an older one, whose blocks had these quantizers.
     public mutating func restore(_ old: [UInt8]) {
         precondition(old.count == quantizers.count, "a map of another size")
         softCount = 0
@@ -68,22 +68,22 @@ public struct BlockQualityMap: Sendable {
         }
     }
 
-    /// Sharpening so many blocks took so many bytes.
+    /// Takes in the cost of a refinement.
     public mutating func noteCost(blocks: Int, bytes: Int) {
         guard blocks > 0, bytes >= 0 else { return }
         let observed = min(max(Double(bytes) / Double(blocks), 2), 800)
-        // A little more than the average, so that a batch rarely exceeds its budget.
+        // Follows increases at once, so that a batch rarely exceeds its budget.
         bytesPerBlock = observed > bytesPerBlock ? observed : 0.75 * bytesPerBlock + 0.25 * observed
     }
 
-    /// Adds soft blocks that rest to the map: the softest first, then from top to bottom. Allocates nothing.
-    /// - Parameter byteBudget: what they may cost, as far as the past tells.
+    /// Adds still, soft blocks to the map: highest quantizer first, then from top to bottom. Never allocates.
+    /// - Parameter byteBudget: what they may cost, estimated from the last batches.
     /// - Returns: how many were added.
     public func addBatch(to map: inout BlockMap, byteBudget: Int, at instant: MediaInstant) -> Int {
         precondition(map.blocks.count == quantizers.count, "a map of another size")
         let limit = Int(Double(max(byteBudget, 0)) / bytesPerBlock)
         guard limit > 0, softCount > 0 else { return 0 }
-        // One pass counts what there is at each quantizer; the next takes from the worst down.
+        // The first pass counts the blocks at each quantizer, the second takes them from the worst quantizer down.
         var counts = InlineArray<256, Int>(repeating: 0)
         let before = instant - rest
         for i in quantizers.indices where isEligible(i, map, before) { counts[Int(quantizers[i])] += 1 }
@@ -93,7 +93,7 @@ public struct BlockQualityMap: Sendable {
             room -= counts[partial]
             partial -= 1
         }
-        // All that are worse than `partial` fit, and `room` of those at it.
+        // All blocks with a quantizer above `partial` fit, and `room` of those at `partial`.
         var added = 0
         for i in quantizers.indices where isEligible(i, map, before) {
             let quantizer = Int(quantizers[i])

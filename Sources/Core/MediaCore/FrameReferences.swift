@@ -1,17 +1,19 @@
-/// Where a decoder keeps a frame beside the last one: VP8's golden and alternate reference buffers.
+/// The buffers in which VP8 stores a long-term reference: golden and alternate reference (RFC 6386 section 9.7).
 public enum ReferenceSlot: UInt8, Hashable, Sendable, CaseIterable {
     case golden, alternate
 
     public var other: ReferenceSlot { self == .golden ? .alternate : .golden }
 }
 
-/// How a frame stands to those before and after it, for senders that recover from a loss without a key frame.
+/// The reference structure of one frame, for recovery from loss without a key frame.
 public struct FrameReferences: Hashable, Sendable {
-    /// Counts the frames that the encoder made.
+    /// Number of the frame, counted by the encoder.
     public var number: UInt32
-    /// This frame is kept there. A key frame is kept in both, whatever this says.
+    /// The buffer in which this frame is stored as a long-term reference; nil for none. A key frame is always stored in
+    /// both.
     public var stored: ReferenceSlot?
-    /// It needs nothing but the frame of this slot, which has that number; nil if it follows the frame before it.
+    /// For a recovery frame: the long-term reference that it is predicted from, by buffer and frame number. nil if it
+    /// refers to the frame before it.
     public var recovered: Recovery?
 
     public struct Recovery: Hashable, Sendable {

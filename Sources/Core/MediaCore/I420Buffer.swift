@@ -1,7 +1,7 @@
-/// A picture in memory of its own: 8-bit planes Y, U and V, 4:2:0, BT.601 limited range.
+/// A frame in memory of its own: 8-bit planes Y, U and V, 4:2:0, BT.601 limited range.
 ///
-/// The planes are 64-byte aligned; their strides are multiples of 64 and their rows are padded to whole 16 x 16 blocks.
-/// Confined to one thread at a time, like any class that is not `Sendable`.
+/// The planes are 64-byte aligned; their strides are multiples of 64 bytes, and their rows are padded to whole 16 x 16
+/// blocks. Not `Sendable`: confined to one thread at a time.
 public final class I420Buffer {
     /// Even on both sides.
     public let size: PixelSize
@@ -13,7 +13,7 @@ public final class I420Buffer {
     public let v: UnsafeMutablePointer<UInt8>
     private let memory: UnsafeMutableRawPointer
 
-    /// A black picture.
+    /// Makes a black frame.
     public init(_ size: PixelSize) {
         precondition(size.width > 0 && size.height > 0 && size == size.even, "4:2:0 needs even sides, got \(size)")
         self.size = size
@@ -32,7 +32,7 @@ public final class I420Buffer {
 
     deinit { memory.deallocate() }
 
-    /// The canvas as a borrowed picture; valid while the canvas lives.
+    /// A borrowed view of the frame; valid while the buffer lives.
     public var picture: I420Frame {
         I420Frame(
             size: size, y: UnsafePointer(y), u: UnsafePointer(u), v: UnsafePointer(v), strideY: strideY,
@@ -40,7 +40,7 @@ public final class I420Buffer {
     }
 }
 
-/// A picture in somebody else's memory: valid only for as long as its giver says.
+/// A borrowed I420 frame; valid only as long as its provider says.
 public struct I420Frame {
     public let size: PixelSize
     public let y: UnsafePointer<UInt8>

@@ -1,10 +1,10 @@
-/// A moment on the clock of media: CLOCK_MONOTONIC, in nanoseconds. It never stands for a time of day.
+/// An instant of CLOCK_MONOTONIC, in nanoseconds. It is no time of day.
 public struct MediaInstant: Hashable, Comparable, Sendable {
     public var nanoseconds: Int64
 
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-    /// Later than every moment that happens.
+    /// Later than any other instant.
     public static let distantFuture = MediaInstant(nanoseconds: .max)
 
     public static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
@@ -15,7 +15,7 @@ public struct MediaInstant: Hashable, Comparable, Sendable {
     }
 }
 
-/// A length of time in nanoseconds; may be negative.
+/// A duration in nanoseconds; may be negative.
 public struct MediaDuration: Hashable, Comparable, Sendable {
     public var nanoseconds: Int64
 

@@ -1,19 +1,19 @@
-/// Turns pixels of one form into another. BGRA means bytes B, G, R, X in memory (X11's 24-bit depth, libyuv's "ARGB").
+/// Converts pixel formats. BGRA means bytes B, G, R, X in memory (X11's 24-bit depth, libyuv's "ARGB").
 public protocol PixelConverter: Sendable {
     /// Converts a rectangle of BGRA pixels and writes it into the canvas.
     /// - Parameters:
-    ///   - bgra: the pixel that belongs at the rectangle's upper left corner.
+    ///   - bgra: the pixel of the rectangle's upper left corner.
     ///   - stride: bytes from one row to the next.
-    ///   - rect: where it goes; all four numbers even, inside the canvas.
+    ///   - rect: the target; all four numbers even, inside the canvas.
     func convert(bgra: UnsafeRawPointer, stride: Int, to rect: PixelRect, of canvas: I420Buffer)
 
-    /// Converts a rectangle of the picture to BGRA (X = 255).
-    /// - Parameter rect: `x` and `y` even, inside the picture.
+    /// Converts a rectangle of the frame to BGRA (X = 255).
+    /// - Parameter rect: `x` and `y` even, inside the frame.
     func convert(_ picture: I420Frame, rect: PixelRect, toBGRA bgra: UnsafeMutableRawPointer, stride: Int)
 
-    /// Scales the whole picture into the canvas.
+    /// Scales the whole frame to the size of the canvas.
     func scale(_ picture: I420Frame, to canvas: I420Buffer)
 
-    /// Copies a rectangle between pictures of the same size; all four numbers even.
+    /// Copies a rectangle between frames of the same size; all four numbers even.
     func copy(_ rect: PixelRect, of picture: I420Frame, to canvas: I420Buffer)
 }

@@ -8,11 +8,11 @@ public struct PixelSize: Hashable, Sendable {
         self.height = height
     }
 
-    /// The same size with both sides rounded down to even numbers, as 4:2:0 needs them.
+    /// The same size with both sides rounded down to even numbers, as 4:2:0 requires.
     public var even: PixelSize { PixelSize(width: width & ~1, height: height & ~1) }
 }
 
-/// A rectangle of pixels; the origin is the picture's upper left corner.
+/// A rectangle of pixels; the origin is the frame's upper left corner.
 public struct PixelRect: Hashable, Sendable {
     public var x: Int
     public var y: Int
@@ -32,7 +32,7 @@ public struct PixelRect: Hashable, Sendable {
     public var maxY: Int { y + height }
     public var isEmpty: Bool { width <= 0 || height <= 0 }
 
-    /// The part that lies inside `size`; empty if none does.
+    /// The part that lies inside `size`; empty if there is none.
     public func clipped(to size: PixelSize) -> PixelRect {
         let left = max(x, 0)
         let top = max(y, 0)

@@ -1,4 +1,4 @@
-/// The SRTP protection profiles that we speak (RFC 5764 section 4.1.2, RFC 7714 section 14.2).
+/// The supported SRTP protection profiles (RFC 5764 section 4.1.2, RFC 7714 section 14.2).
 public enum SRTPProfile: String, Sendable, CaseIterable {
     case aes128GCM = "SRTP_AEAD_AES_128_GCM"
     case aes256GCM = "SRTP_AEAD_AES_256_GCM"
@@ -10,12 +10,13 @@ public enum SRTPProfile: String, Sendable, CaseIterable {
     public var tagLength: Int { self == .aes128CMSHA1 ? 10 : 16 }
 }
 
-/// What a DTLS handshake yields (RFC 5764 section 4.2): key and salt for each direction, concatenated key first.
+/// The SRTP keying material of a DTLS handshake (RFC 5764 section 4.2): for each direction master key and salt,
+/// concatenated.
 public struct SRTPKeys: Sendable {
     public var profile: SRTPProfile
-    /// `keyLength + saltLength` bytes, protects what we send.
+    /// `keyLength + saltLength` bytes; protects outgoing packets.
     public var local: [UInt8]
-    /// `keyLength + saltLength` bytes, protects what we receive.
+    /// `keyLength + saltLength` bytes; protects incoming packets.
     public var remote: [UInt8]
 
     public init(profile: SRTPProfile, local: [UInt8], remote: [UInt8]) {

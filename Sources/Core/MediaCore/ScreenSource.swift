@@ -1,14 +1,14 @@
-/// What wakes the video thread.
+/// Why `ScreenSource.wait` returned.
 public enum ScreenEvent: Equatable, Sendable {
-    /// Something changed; `read` will find it.
+    /// Pixels changed; `read` gets them.
     case damaged
-    /// The picture has another size now. Everything is damaged; the next `read` needs a canvas of that size.
+    /// The size changed. Everything is damaged, and the next `read` needs a canvas of the new size.
     case resized(PixelSize)
     /// The deadline passed, or `wake` was called.
     case woken
 }
 
-/// Why there are no pictures. `message` is a sentence for a person; `remedy` says what to do about it.
+/// Why a source delivers nothing. `message` is a sentence for people; `remedy` says what to do about it.
 public struct SourceFailure: Error, Equatable, Sendable {
     public enum Code: Equatable, Sendable {
         case noDisplay, displayGone, notPermitted, unsupported, noSoundServer, noSuchDevice, deviceGone
@@ -24,42 +24,42 @@ public struct SourceFailure: Error, Equatable, Sendable {
     }
 }
 
-/// Something that shows pictures: a screen, a window, a test pattern.
+/// A source of captured frames: a screen, a window, a test pattern.
 ///
-/// Confined to one thread (the video thread), which may differ from the one that made it; only `wake` may be called from
-/// any thread. Nothing polls: a picture that rests costs nothing.
+/// Confined to one thread (the video thread), which may differ from the one that made it; only `wake` may be called
+/// from any thread. Sources do not poll, so a still screen causes no wake-ups.
 public protocol ScreenSource: AnyObject {
-    /// The picture's size in pixels, even on both sides.
+    /// The frame size in pixels, even on both sides.
     var size: PixelSize { get }
 
-    /// What is captured, in words: "display :0, 1920 x 1080".
+    /// A description for people: "display :0, 1920 x 1080".
     var summary: String { get }
 
-    /// What is slower or missing here, each as a sentence for the person; empty if all is well.
+    /// What is slow or missing on this system, each as a sentence for people; empty if nothing is.
     var limitations: [String] { get }
 
-    /// Sleeps until something is damaged, the size changes, the deadline passes or `wake` is called.
-    /// - Parameter deadline: nil sleeps as long as it takes.
+    /// Blocks until something is damaged, the size changes, the deadline passes or `wake` is called.
+    /// - Parameter deadline: nil for none.
     func wait(until deadline: MediaInstant?) throws(SourceFailure) -> ScreenEvent
 
     /// Brings the canvas up to date.
     /// - Parameters:
-    ///   - canvas: the same one at each call until the size changes; what it holds is the picture as read before.
-    ///   - changed: gets the blocks whose pixels are different now; blocks already in it stay.
-    /// - Returns: the moment that the pixels belong to.
+    ///   - canvas: the same one at each call until the size changes; it holds the frame as last read.
+    ///   - changed: gets the blocks whose pixels changed; blocks already in it stay.
+    /// - Returns: the instant at which the pixels were captured.
     func read(into canvas: I420Buffer, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant
 
-    /// Makes the next `read` read everything, as after the canvas was replaced.
+    /// Marks everything as damaged, so that the next `read` reads all pixels, as after the canvas was replaced.
     func damageEverything()
 
-    /// Ends a `wait` at once; if there is none, the next. From any thread.
+    /// Ends a `wait` at once; if there is none, the next one. May be called from any thread.
     func wake()
 
-    /// Nobody watches: stop listening for damage, so that nothing wakes or queues up. `wait` and `read` are not called until
-    /// `resume`.
+    /// Stops listening for damage while there are no viewers, so that nothing wakes or queues up. `wait` and `read` are
+    /// not called until `resume`.
     func suspend()
 
-    /// Listen again; everything counts as damaged.
+    /// Listens for damage again; everything counts as damaged.
     func resume()
 
     func close()

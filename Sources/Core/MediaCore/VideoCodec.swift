@@ -1,19 +1,21 @@
-/// How one picture is to be encoded.
+/// How to encode one frame.
 public struct VideoEncodeRequest: Equatable, Sendable {
-    /// What the encoder may spend on average.
+    /// The average bitrate for the encoder.
     public var bitrate: Bitrate
     public var isKeyframeRequested: Bool
-    /// Sharpen what is already there: spend up to `byteBudget` on the given blocks, at the best quality.
+    /// Refine what was already encoded: spend up to `byteBudget` on the given blocks, at the best quality.
     public var isRefinement: Bool
-    /// What this frame may cost; nil leaves it to the rate control.
+    /// The byte budget of this frame; nil leaves its size to the encoder's rate control.
     public var byteBudget: Int?
-    /// Nil: all frames are of the base layer.
+    /// nil: all frames are of the base layer.
     public var layering: Layering?
-    /// Some viewer can go on from a kept frame: code so that it can, which costs a few bytes a frame.
+    /// Some viewer can recover from a long-term reference. The encoder then makes that possible, which costs a few
+    /// bytes a frame.
     public var isRecoverable = false
-    /// Keep this frame, so that one can be made later that refers to it alone.
+    /// Store this frame as a long-term reference, from which a recovery frame can be predicted later.
     public var isStored = false
-    /// Refer to the kept frame of this number alone; ignored unless `canRecover(from:)`.
+    /// Predict this frame from the long-term reference of this number alone (a recovery frame); ignored unless
+    /// `canRecover(from:)`.
     public var recoversFrom: UInt32?
 
     public init(
@@ -27,11 +29,11 @@ public struct VideoEncodeRequest: Equatable, Sendable {
         self.layering = layering
     }
 
-    /// Two temporal layers: what the base cannot take becomes a frame of layer 1, which nothing refers to.
+    /// Two temporal layers. What exceeds the base layer's bitrate becomes a frame of layer 1, which no frame refers to.
     public struct Layering: Equatable, Sendable {
-        /// What frames of the base may take; the request's bitrate is for both layers.
+        /// The bitrate of the base layer; the request's bitrate is for both layers.
         public var baseBitrate: Bitrate
-        /// Make no frame of the base now: somebody who gets it has not got all of the last one yet.
+        /// No base layer frame is to be made now, as the last one still waits to be sent to some viewer.
         public var isBaseBlocked: Bool
 
         public init(baseBitrate: Bitrate, isBaseBlocked: Bool = false) {
@@ -41,13 +43,13 @@ public struct VideoEncodeRequest: Equatable, Sendable {
     }
 }
 
-/// One encoded frame; `bytes` are the encoder's and valid until its next call.
+/// One encoded frame; `bytes` belong to the encoder and are valid until its next call.
 public struct EncodedFrame {
     public var bytes: UnsafeRawBufferPointer
     public var isKeyframe: Bool
     /// 0 (best) ... 63 (worst), as libvpx reports it.
     public var quantizer: Int
-    /// Temporal layer; 0 is the base. Nothing refers to a frame of layer 1, and it refers to the base alone.
+    /// Temporal layer; 0 is the base. No frame refers to one of layer 1, which itself refers to the base alone.
     public var layer: UInt8
     public var references: FrameReferences
 
@@ -73,43 +75,45 @@ public struct CodecFailure: Error, Equatable, Sendable {
     }
 }
 
-/// Sharp first (frames are dropped before sharpness), or smooth first.
+/// The trade-off of the encoder, as `contentHint` of W3C's mst-content-hint: `text` drops frames to stay sharp,
+/// `motion` loses sharpness to stay smooth.
 public enum ContentHint: Equatable, Sendable { case text, motion }
 
-/// Confined to one thread. Makes a new encoder inside when the canvas has another size.
+/// Encodes video. Confined to one thread. When the canvas has another size, a new codec instance is made inside.
 public protocol VideoEncoder: AnyObject {
     var contentHint: ContentHint { get set }
 
     /// Encodes the blocks that changed since the last call; all others repeat the last frame.
     /// - Parameters:
-    ///   - changed: of the canvas's size. The first frame and key frames take everything.
+    ///   - changed: for the canvas's size. The first frame and key frames encode all blocks.
     ///   - instant: later than at the last call.
-    /// - Returns: nil if the rate control dropped the frame: its blocks must be given again.
+    /// - Returns: nil if the rate control dropped the frame; its blocks must be given again.
     func encode(_ canvas: I420Buffer, changed: BlockMap, at instant: MediaInstant, _ request: VideoEncodeRequest)
         throws(CodecFailure) -> EncodedFrame?
 
-    /// The blocks that `encode` with `isRefinement` would make sharper now; empty when the picture is as sharp as the source.
+    /// The blocks that `encode` with `isRefinement` would improve now; empty when the frame is as sharp as the source.
     var unrefined: BlockMap? { get }
 
-    /// The last frame did not bring all that had changed: it was of layer 1, or the first of some slices. `encode` with
-    /// `isRefinement` and no changes goes on.
+    /// The last frame did not contain all changes, as it was of layer 1 or the first of several slices. `encode` with
+    /// `isRefinement` and without changes continues.
     var isBehind: Bool { get }
 
-    /// A new encoder of the same kind, which has encoded nothing yet.
+    /// Makes a new encoder of the same kind, which has encoded nothing yet.
     func makeAnother() -> any VideoEncoder
 
-    /// The frame of this number is kept, and one can be made from it alone.
+    /// The frame of this number is stored as a long-term reference, and a recovery frame can be predicted from it.
     func canRecover(from number: UInt32) -> Bool
 }
 
 extension VideoEncoder {
-    /// An encoder that keeps no frames.
+    /// For encoders without long-term references.
     public func canRecover(from number: UInt32) -> Bool { false }
 }
 
-/// Confined to one thread. Input is hostile.
+/// Decodes video. Confined to one thread. Input is hostile.
 public protocol VideoDecoder: AnyObject {
-    /// - Returns: the picture, borrowed until the next call; nil if the frame shows none.
-    /// - Throws: on a corrupt frame; the decoder then waits for a key frame.
+    /// Decodes one frame.
+    /// - Returns: the decoded frame, borrowed until the next call; nil if the frame is not to be shown.
+    /// - Throws: on a corrupt frame; the decoder then needs a key frame.
     func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame?
 }
