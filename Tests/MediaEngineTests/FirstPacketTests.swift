@@ -3,9 +3,9 @@ import MediaEngine
 import RTPWire
 import Testing
 
-/// What leaves before the first picture.
+/// What a sender sends before the first video frame.
 @Suite struct FirstPacketTests {
-    /// Firefox 153 took the retransmission stream for the video when padding came first, and never showed a picture.
+    /// Firefox 153 took the RTX stream for the video when padding came first, and never showed a frame.
     @Test func noPaddingAndNoRepairComesBeforeTheFirstPicture() {
         let start = MediaInstant(nanoseconds: 1_000_000_000)
         let sender = MediaSender(

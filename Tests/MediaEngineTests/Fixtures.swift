@@ -1,22 +1,21 @@
 import MediaCore
 import Testing
 
-/// Where 16-bit arithmetic goes wrong if it does.
+/// The values next to which 16-bit arithmetic overflows or changes sign.
 let wrapPoints: [UInt16] = [0, 1, 127, 32_767, 32_768, 65_534, 65_535]
 
 extension MediaInstant {
-    /// So many milliseconds behind an epoch.
+    /// The instant so many milliseconds after a fixed epoch.
     static func at(_ milliseconds: Int) -> MediaInstant {
         MediaInstant(nanoseconds: 1_000_000_000) + .milliseconds(milliseconds)
     }
 }
 
-/// Borrows the bytes.
 func withBytes<R>(_ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try bytes.withUnsafeBytes(body)
 }
 
-/// As `#expect`, for claims about calls that change a value: the macro cannot take those.
+/// As `#expect`, for claims that call mutating functions, which the macro cannot take.
 func expect(
     _ claim: Bool, _ comment: Comment? = nil, at location: SourceLocation = #_sourceLocation
 ) {

@@ -37,7 +37,7 @@ import Testing
         var meter = started()
         meter.note(change: .at(2_000), isTaken: true)
         expect(meter, at: 2_150, 0, 0)
-        // While it lasts, it counts too.
+        // A freeze counts while it lasts, too.
         expect(meter, at: 2_151, 1, 151)
         meter.noteLeft(hasMore: false, now: .at(2_400))
         expect(meter, at: 9_000, 1, 400)
@@ -49,14 +49,14 @@ import Testing
             meter.note(change: .at(time - 500), isTaken: true)
             meter.noteLeft(hasMore: true, now: .at(time))
         }
-        // The wait for the first of them: it was reported at 1.5 s.
+        // The wait for the first of these frames: its change was reported at 1.5 s.
         expect(meter, at: 4_900, 1, 500)
     }
 
     @Test func whoIsPassedOverWaitsUntilAFrameIsForThem() {
         var meter = started()
         for time in [2_000, 2_100, 2_200] { meter.note(change: .at(time), isTaken: false) }
-        // A refinement of what was there before brings it nothing of that.
+        // A refinement of older content shows none of these changes.
         meter.noteLeft(hasMore: false, now: .at(2_050))
         expect(meter, at: 2_300, 1, 250)
         meter.note(change: .at(2_300), isTaken: true)

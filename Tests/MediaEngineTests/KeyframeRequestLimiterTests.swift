@@ -4,7 +4,7 @@ import Testing
 @testable import MediaEngine
 
 @Suite struct KeyframeRequestLimiterTests {
-    /// The moments, in milliseconds, at which a viewer that asks each 100 ms gets a frame.
+    /// The times, in milliseconds, at which a viewer that asks every 100 ms gets a frame.
     private func granted(
         _ budget: inout KeyframeRequestLimiter, _ frame: KeyframeRequestLimiter.Frame = .key, isShared: Bool = true,
         from start: Int = 0,
@@ -41,7 +41,7 @@ import Testing
     @Test func recoveriesAreCheaper() {
         var budget = KeyframeRequestLimiter()
         let times = granted(&budget, .recovery, seconds: 60)
-        // Some in a row for a bad moment, then one in two seconds.
+        // Some in a row for one burst of losses, then one in two seconds.
         #expect(times.prefix(8) == [0, 300, 600, 900, 1_200, 1_500, 1_800, 2_100])
         #expect((28...42).contains(times.count))
     }
@@ -52,14 +52,14 @@ import Testing
             budget.take(.key, isShared: true, lacksPicture: true, now: .at($0))
         }
         #expect(times.prefix(4) == [0, 300, 600, 900])
-        // A viewer that never says that it has a picture.
+        // A viewer that never acknowledges a frame.
         #expect((8...24).contains(times.count), "\(times)")
     }
 
     @Test func whoIsAloneMayHaveThemAll() {
         var budget = KeyframeRequestLimiter()
         #expect(granted(&budget, isShared: false, seconds: 10).count == 100)
-        // Which others need not pay for afterwards.
+        // The other viewers that join later do not pay for these.
         #expect(granted(&budget, from: 10, seconds: 3) == [10_000, 11_000, 12_000])
     }
 

@@ -15,7 +15,7 @@ import Testing
         #expect(queue.standing == .zero)
         way(&queue, sent: 20_000, takes: 130)
         #expect(queue.standing == .milliseconds(80))
-        // The way has become longer: after half a minute that is what it is.
+        // The propagation delay has grown: after half a minute it is the new minimum.
         for second in 21...60 { way(&queue, sent: second * 1_000, takes: 130) }
         #expect(queue.standing == .zero)
     }
@@ -46,7 +46,7 @@ import Testing
         var competingFlow = CompetingFlowDetector()
         run(&competingFlow, from: 0, seconds: 0.7, queue: 200, sending: 1_000, arriving: 1_000)
         #expect(!competingFlow.isActive && competingFlow.passing == .kilobits(1_000))
-        // By a third less: 200 ms are gone three times over after two seconds.
+        // With a third less sent, 200 ms should have drained three times over after two seconds.
         run(&competingFlow, from: 700, seconds: 1.5, queue: 200, sending: 670, arriving: 800)
         #expect(!competingFlow.isActive)
         run(&competingFlow, from: 2_200, seconds: 0.7, queue: 200, sending: 670, arriving: 800)

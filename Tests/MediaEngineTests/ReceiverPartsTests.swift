@@ -45,7 +45,7 @@ import Testing
         var assembler = FrameAssembler(capacity: 16)
         _ = insert(&assembler, 0, frame: 1, start: true, end: true, key: true)
         _ = assembler.pop(try require(assembler.next()))
-        // 1 is missing.
+        // Packet 1 is missing.
         _ = insert(&assembler, 2, frame: 3, start: true, end: true, at: 10)
         expect(assembler.next() == nil && assembler.stuckSince == .at(10))
         _ = insert(&assembler, 3, frame: 4, start: true, end: true, key: true, at: 20)
@@ -180,7 +180,7 @@ import Testing
         insert(&buffer, 0, at: 0)
         _ = buffer.pop(now: .at(0))
         #expect(buffer.deadline == nil)
-        // The stream's clock went on, the numbers did not.
+        // The timestamp advanced, the sequence number did not.
         packet.withUnsafeBytes {
             buffer.insert(1, $0, timestamp: RTPTimestamp(48_000 * 60), now: .at(60_000))
         }
@@ -272,7 +272,7 @@ import Testing
         late.noteSound(captured: ntp(0), local: ntp(30), latency: .milliseconds(250), now: .at(30))
         let hold = late.hold(captured: ntp(0), local: ntp(30), now: .at(30))
         #expect(abs((hold - .milliseconds(150)).inMilliseconds) < 0.001)
-        // A sound long past holds nothing.
+        // Audio that was last heard long ago delays nothing.
         #expect(late.hold(captured: ntp(5_000), local: ntp(5_030), now: .at(5_030)) == .zero)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MediaEngine
 
-/// Sound that later packets carry again: how it is packed, and when what comes late is still played.
+/// RED (RFC 2198): how earlier packets are carried again, and when a restored packet is still played.
 @Suite struct RedundantSoundTests {
     private static let stream = AudioStreamParameters(ssrc: 3, payloadType: 111, redundantPayloadType: 63, mid: "1")
 
@@ -13,7 +13,7 @@ import Testing
         return AudioTrack(stream, slotBytes: slotBytes, epoch: .at(0), random: &random)
     }
 
-    /// The packet of 20 ms that tells its number, as it leaves.
+    /// Sends a packet of 20 ms that contains its number.
     private func send(
         _ number: Int, at milliseconds: Int, _ distances: RedundancyDistances, bytes: Int = 20,
         from track: inout AudioTrack
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// What is played when the packets of these numbers are lost, one each 20 ms.
+    /// Plays packets of 20 ms, of which these are lost.
     private func play(_ count: Int, lost: Set<Int>, distances: [Int]) -> (lost: Int, delay: Double, restored: Int) {
         var buffer = AudioJitterBuffer()
         var played: [UInt8] = []
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test func whatComesLateIsWaitedForOnceItIsSeenAgainAndAgain() {
-        // Four in a row of each 40: packet 0 comes again with 2 and 4, 80 ms late.
+        // Four in a row of each 40 are lost: packet 0 is restored by the packets 2 and 4 after it, 80 ms late.
         let lost = Set((0..<600).filter { $0 > 20 && $0 % 40 < 4 })
         let result = play(600, lost: lost, distances: [2, 4])
         #expect((80...100).contains(result.delay))

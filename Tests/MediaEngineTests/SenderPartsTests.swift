@@ -68,7 +68,7 @@ import Testing
     @Test func theOtherClockGoesOnAcrossItsWrap() {
         var sent = SentPacketHistory(capacity: 16, first: 0)
         expect(sent.clockOffset(0x7F_FFFF) == .zero)
-        // 24 bits, signed: the next is the most negative.
+        // 24 bits, signed: the next value is the most negative one.
         expect(sent.clockOffset(-0x80_0000) == .milliseconds(64) * (1 << 24))
         expect(sent.clockOffset(-0x7F_FFFF) == .milliseconds(64) * (1 << 24))
     }
@@ -83,7 +83,7 @@ import Testing
 @Suite struct PacerTests {
     @Test func aSmallFrameLeavesAtOnceAndALargeOneInSteps() {
         var pacer = Pacer(rate: .kilobits(8_000), now: .at(0))
-        // 8 Mbit/s are 1,000 bytes a millisecond: 40 of them at once.
+        // 8 Mbit/s are 1,000 bytes per millisecond, so 40 ms allow 40,000 bytes at once.
         var atOnce = 0
         while pacer.maySend(now: .at(0)) {
             pacer.note(bytes: 1_600, now: .at(0))
@@ -137,7 +137,7 @@ import Testing
 }
 
 @Suite struct PacketTrainEstimatorTests {
-    /// Packets that left together and arrived as a link of that rate lets them through.
+    /// The result for packets that were sent back to back at `lineKilobits` and arrive over a link of this rate.
     private func train(_ kilobits: Int, _ count: Int = 12, lineKilobits: Int = 100_000) -> PacketTrainEstimator
         .Result?
     {

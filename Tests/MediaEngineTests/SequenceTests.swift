@@ -44,7 +44,7 @@ import Testing
             register.note(Int64(sequence), timestamp: RTPTimestamp(UInt32(sequence)), now: .at(sequence))
         }
         let block = try require(register.block(ssrc: 1, now: .at(100)))
-        // 65,530 ... 65,549 are 20, five of them lost.
+        // 65,530 ... 65,549 are 20 packets, five of them lost.
         #expect(
             block.highestSequence == 65_549 && block.cumulativeLost == 5 && block.fractionLost == 64)
         let again = try require(register.block(ssrc: 1, now: .at(200)))
@@ -86,7 +86,7 @@ import Testing
         register.learn(.milliseconds(40))
         expect(register.insert(from: 65_535, to: 65_538, now: .at(0)))
         expect(due(&register, .at(0)) == [65_535, 65_536, 65_537])
-        // Said again, as the request may be lost.
+        // Sent again, as the NACK may be lost.
         expect(due(&register, .at(8)).isEmpty)
         expect(due(&register, .at(10)) == [65_535, 65_536, 65_537])
         expect(due(&register, .at(30)).isEmpty)
@@ -95,7 +95,7 @@ import Testing
         expect(register.remove(65_536, isRepeat: true, now: .at(47)) == nil)
     }
 
-    /// A packet that is missed at 0, asked for, and repeated so much later.
+    /// A packet that is missed at `start`, requested, and retransmitted so much later.
     private func repair(_ register: inout NackGenerator, _ sequence: Int64, from start: Int, after milliseconds: Int) {
         _ = register.insert(from: sequence, to: sequence + 1, now: .at(start))
         _ = due(&register, .at(start))
@@ -108,7 +108,7 @@ import Testing
             register.learn(.milliseconds(200))
             register.told = told
             for number in 0..<100 {
-                // It was there already: the other side repeats unasked.
+                // This packet was not missing: the sender sends unrequested duplicates.
                 _ = register.remove(Int64(number * 2), isRepeat: true, now: .at(number * 300))
                 repair(&register, Int64(number * 2 + 1), from: number * 300, after: number % 10 == 9 ? 200 : 15)
             }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct EncodingSelectorTests {
     private let fast = Bitrate.kilobits(10_000)
 
-    /// - Returns: the seconds after which the target was another one.
+    /// - Returns: the seconds after which the target changed.
     private func moves(
         _ plan: inout EncodingSelector, _ rate: Int, demand: Int, from start: Int = 0, seconds: Int,
         isCutOff: Bool = false
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// Else it would hold up each change.
+    /// Otherwise the slow viewer would delay each change.
     @Test func aScreenThatRestsOftenIsReasonEnoughInTime() {
         var plan = EncodingSelector()
         var moved: Int?
@@ -48,7 +48,7 @@ import Testing
             _ = moves(&plan, 100, demand: 30, from: burst * 3 + 2, seconds: 0)
         }
         #expect(moved == 3)
-        // Not if it changes once in a minute.
+        // Not if the screen changes once a minute.
         var other = EncodingSelector()
         for burst in 0..<20 {
             expect(moves(&other, 100, demand: 100, from: burst * 60, seconds: 1) == [])
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// Slow whenever it is with the others, and fast whenever it is not.
+    /// The viewer is slow whenever it gets the main encoding, and fast whenever it does not.
     @Test func whoGoesBackAndForthReturnsLaterAndLeavesSooner() {
         var plan = EncodingSelector()
         var time = 0
@@ -71,7 +71,7 @@ import Testing
             }
         }
         #expect(spells == [3, 5, 3, 10, 1.5, 20, 0.8, 40, 0.4, 40])
-        // A minute with the others makes up for it.
+        // After a minute with the main encoding the relapses are forgotten.
         _ = moves(&plan, 9_000, demand: 9_000, from: time / 1_000 + 1, seconds: 60)
         let again = moves(&plan, 1_000, demand: 9_000, from: time / 1_000 + 62, seconds: 4)
         #expect(again == [3])
@@ -100,7 +100,7 @@ import Testing
         var low = EncodingSelector()
         _ = moves(&low, 1_000, demand: 9_000, seconds: 4)
         expect(low.noteKeyframe(of: .low))
-        // Between the thresholds all stays as it is.
+        // Between the thresholds nothing changes.
         expect(moves(&low, 4_000, demand: 9_000, from: 10, seconds: 60) == [])
         var roomy = low
         expect(moves(&roomy, 6_000, demand: 9_000, from: 100, seconds: 10) == [5])
@@ -134,15 +134,15 @@ import Testing
         var gate = FrameDropper()
         expect(admits(&gate, 0, isKeyframe: true, at: 0))
         expect(admits(&gate, 1, at: 10))
-        // Something waits in front of the network.
+        // A backlog in front of the network.
         gate.note(isCongested: true, now: .at(20))
         expect(!admits(&gate, 1, at: 21))
         expect(admits(&gate, 0, at: 22))
         gate.note(isCongested: false, now: .at(30))
         expect(admits(&gate, 1, at: 31))
-        // More than the line has saved up.
+        // More than the saved credit.
         expect(!admits(&gate, 1, bytes: 200_000, at: 40))
-        // Who can take the base and little more gets the base.
+        // A viewer with little more bandwidth than the base layer needs gets only that.
         expect(!admits(&gate, 1, rate: 1_100, base: 1_000, at: 50))
     }
 
@@ -181,7 +181,7 @@ import Testing
         expect(!gate.takeReturn(now: .at(5_001)))
         expect(!admits(&gate, 0, at: 5_010))
         expect(admits(&gate, 0, isKeyframe: true, at: 5_020))
-        // Again and again: the pauses grow, to 8 s.
+        // After repeated cuts the pause grows up to 8 s.
         var now = 6_000
         for pause in [2, 4, 8, 8] {
             gate.cutOff(now: .at(now))
@@ -190,14 +190,14 @@ import Testing
             expect(admits(&gate, 0, isKeyframe: true, at: now + pause * 1_000))
             now += pause * 1_000
         }
-        // After a good while it is as at first.
+        // After 30 s the pause is short again.
         gate.cutOff(now: .at(now + 30_000))
         expect(gate.takeReturn(now: .at(now + 31_000)))
     }
 }
 
 @Suite struct EncodingLoadTests {
-    /// Rates in kbit/s; since when (milliseconds) something waits.
+    /// - Parameter viewers: rates in kbit/s, and since when (milliseconds) each has a backlog.
     private func demand(
         _ viewers: [(rate: Int, since: Int?)], wasLayered: Bool = false, at milliseconds: Int = 1_000
     ) -> EncodingTarget {
@@ -230,7 +230,7 @@ import Testing
         let blocked = demand([(3_000, 990), (5_000, nil)])
         #expect(!blocked.isBlocked)
         #expect(blocked.layering?.isBaseBlocked == true)
-        // Nobody has room.
+        // All viewers have a backlog.
         #expect(demand([(3_000, 990), (5_000, 990)]).isBlocked)
     }
 
