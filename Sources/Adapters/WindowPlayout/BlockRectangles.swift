@@ -1,22 +1,22 @@
 import MediaCore
 
-/// Turns a map of blocks into few rectangles that cover it.
+/// Covers the set blocks of a map with few rectangles.
 struct BlockRectangles {
-    /// Clean blocks between two runs that are cheaper to take along than to split for.
+    /// Runs that are at most this many clean blocks apart form one rectangle, as that is cheaper than two.
     static let gap = 2
 
-    /// Kept between calls, so that the steady state allocates nothing.
+    /// The array's memory is reused, so that the steady state allocates nothing.
     private(set) var rectangles: [PixelRect] = []
 
     init() { rectangles.reserveCapacity(256) }
 
-    /// Fills `rectangles`; they do not overlap and are clipped to the picture.
+    /// Replaces `rectangles`; they are in pixels, do not overlap, and are clipped to the map's size.
     mutating func cover(_ map: borrowing BlockMap) {
         rectangles.removeAll(keepingCapacity: true)
         let columns = map.columns
         let size = map.size
         map.blocks.withUnsafeBufferPointer { blocks in
-            // The rectangles that end at the upper edge of the row at hand.
+            // The rectangles that end at the upper edge of the current row, so that they can be extended.
             var open = 0..<0
             for row in 0..<map.rows {
                 let first = rectangles.count
@@ -49,7 +49,8 @@ struct BlockRectangles {
                         rectangles.append(rect)
                     }
                 }
-                // A row that only extends keeps its rectangles open; otherwise look at the new ones and those just extended.
+                // If this row extended a rectangle, all open ones stay candidates; otherwise only those that begin in
+                // this row.
                 open = extended > 0 ? open.lowerBound..<rectangles.count : first..<rectangles.count
             }
         }

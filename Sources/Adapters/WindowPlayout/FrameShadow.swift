@@ -2,10 +2,10 @@ import Glibc
 import MediaCore
 import Synchronization
 
-/// The last picture and the blocks of it that the window does not show yet.
+/// A copy of the last frame, with the blocks that the window does not show yet.
 ///
-/// This is where a picture crosses from the decode thread to the main thread: one slot; what a new picture overwrites
-/// before it was presented is simply newer.
+/// It passes frames from the decode thread to the main thread. There is one slot: a newer frame overwrites one that was
+/// not presented.
 final class FrameShadow: @unchecked Sendable {
     // SAFETY: every stored property below is touched only inside `lock`.
     private let lock = Mutex<Void>(())
@@ -13,9 +13,9 @@ final class FrameShadow: @unchecked Sendable {
     private var pending = BlockMap(PixelSize(width: 2, height: 2))
     private var columnFlags: [UInt8] = []
 
-    /// Takes over what is different in the picture. An odd last row or column is left out.
-    /// - Returns: true if there is something to present.
-    /// - Complexity: two reads of the picture when nothing changed. Allocates only when the size changes.
+    /// Copies the blocks of the frame that differ. An odd last row or column is ignored.
+    /// - Returns: whether there is anything to present.
+    /// - Complexity: without a change, one comparison of all pixels. Allocates only when the size changes.
     func update(_ picture: I420Frame) -> Bool {
         let size = picture.size.even
         guard size.width > 0, size.height > 0 else { return false }
@@ -32,8 +32,8 @@ final class FrameShadow: @unchecked Sendable {
         }
     }
 
-    /// Lends the picture and the blocks that are pending; the body clears those that it takes care of.
-    /// - Returns: nil if there is no picture yet.
+    /// Calls `body` with the frame and the pending blocks, from which it removes those that it presents.
+    /// - Returns: nil if there is no frame yet.
     func withPicture<Result>(_ body: (I420Frame, inout BlockMap) -> Result) -> Result? {
         lock.withLock { _ in
             guard let canvas else { return nil }
@@ -41,7 +41,7 @@ final class FrameShadow: @unchecked Sendable {
         }
     }
 
-    /// The size of the picture; nil before the first.
+    /// The size of the frame; nil before the first one.
     var size: PixelSize? { lock.withLock { _ in canvas?.size } }
 
     private func copyAll(_ picture: I420Frame, to canvas: I420Buffer) {
@@ -77,7 +77,7 @@ final class FrameShadow: @unchecked Sendable {
                     let v = PlaneBand(
                         picture.v + chroma, picture.strideC, canvas.v + ownChroma, canvas.strideC,
                         width: size.width / 2, rows: height / 2, blockWidth: 8)
-                    // `|`, not `||`: each plane has flags of its own to add.
+                    // `|` does not short-circuit: each plane must set its own flags.
                     guard luma.flag(flags) | u.flag(flags) | v.flag(flags) else { continue }
                     isChanged = true
                     var column = 0
@@ -107,7 +107,7 @@ extension Bool {
     fileprivate static func | (a: Bool, b: Bool) -> Bool { a || b }
 }
 
-/// The rows of one plane that belong to one row of blocks, in the new picture and in the shadow.
+/// One row of blocks in one plane, in the new frame and in the shadow.
 private struct PlaneBand {
     let new: UnsafePointer<UInt8>
     let newStride: Int
@@ -131,7 +131,8 @@ private struct PlaneBand {
         self.blockWidth = blockWidth
     }
 
-    /// Sets the flag of each block that differs.
+    /// Sets the flags of the blocks that differ.
+    /// - Returns: whether any differs.
     func flag(_ flags: UnsafeMutablePointer<UInt8>) -> Bool {
         var isChanged = false
         let whole = width / blockWidth

@@ -1,10 +1,10 @@
 public import MediaCore
 
-/// Where a picture stands in a window: as large as fits, its shape kept, the rest black.
+/// Fits a frame into a window: as large as possible with its aspect ratio, and black bars around it.
 public struct Letterbox: Equatable, Sendable {
     public let picture: PixelSize
     public let window: PixelSize
-    /// Where the picture goes; all four numbers even.
+    /// The frame's rectangle in the window, with even coordinates and size.
     public let place: PixelRect
 
     public init(picture: PixelSize, window: PixelSize) {
@@ -12,7 +12,7 @@ public struct Letterbox: Equatable, Sendable {
         self.window = window
         var width = window.width
         var height = window.height
-        // A pixel or two that a window manager adds or takes must not blur the text.
+        // A window manager that changes the size by a pixel or two must not cause scaling, which blurs text.
         let isNearlySame = abs(width - picture.width) < 4 && abs(height - picture.height) < 4
         if isNearlySame && width >= picture.width && height >= picture.height {
             width = picture.width
@@ -29,11 +29,11 @@ public struct Letterbox: Equatable, Sendable {
             height: height)
     }
 
-    /// The picture is shown pixel for pixel.
+    /// Whether the frame is shown without scaling.
     public var isUnscaled: Bool { place.width == picture.width && place.height == picture.height }
 
-    /// The part of the place, relative to its corner, that shows `rect` of the picture, with a margin of two pixels for the
-    /// scaler's filter; `x` and `y` even.
+    /// Returns the part of `place`, relative to its corner, that shows `rect` of the frame. It includes a margin of two
+    /// pixels for the scaler's filter; `x` and `y` are even.
     func target(of rect: PixelRect) -> PixelRect {
         if isUnscaled { return rect }
         let left = (rect.x * place.width / picture.width - 2) & ~1

@@ -3,20 +3,20 @@ import Glibc
 import MediaCore
 import Synchronization
 
-/// SDL as a whole: what has to be said to it once, and the counting of its parts, which it does without a lock.
+/// Initializes SDL and its subsystems. A lock serializes the calls, as SDL counts subsystems without one.
 enum SDLLibrary {
     private static let lock = Mutex<Void>(())
-    /// Set when the connection to the X server broke; SDL must not be asked for anything about windows then.
+    /// Set when the connection to the X server broke. SDL's window functions must not be called afterwards.
     static let isDisplayGone = Atomic<Bool>(false)
 
     static var lastError: String { String(cString: SDL_GetError()) }
 
     /// - Parameter part: SDL_INIT_VIDEO or SDL_INIT_AUDIO.
-    /// - Returns: false if it failed; `lastError` says why.
+    /// - Returns: false on failure; `lastError` has the reason.
     static func open(_ part: UInt32) -> Bool {
         lock.withLock { _ in
             SDL_SetMainReady()
-            // SIGINT and SIGTERM belong to the program.
+            // The program handles SIGINT and SIGTERM itself.
             SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1")
             SDL_SetHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0")
             SDL_SetHint(SDL_HINT_VIDEO_X11_NET_WM_BYPASS_COMPOSITOR, "0")
@@ -33,7 +33,7 @@ enum SDLLibrary {
         }
     }
 
-    /// Xlib ends the process when its connection breaks, unless it is told otherwise.
+    /// Installs Xlib error handlers, as Xlib ends the process by default when its connection breaks.
     /// - Parameter display: the window's connection.
     static func keepAliveWithoutDisplay(_ display: UnsafeMutableRawPointer) {
         typealias Handler = @convention(c) (UnsafeMutableRawPointer?) -> Int32
@@ -41,7 +41,7 @@ enum SDLLibrary {
         typealias ExitHandler = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void
         typealias SetExitHandler =
             @convention(c) (UnsafeMutableRawPointer?, ExitHandler?, UnsafeMutableRawPointer?) -> Void
-        // Writing to a broken connection must be an error, not a signal; a handler of the program's stays.
+        // A write to a broken connection must be an error, not SIGPIPE; an existing handler stays.
         if let previous = signal(SIGPIPE, SIG_IGN) { signal(SIGPIPE, previous) }
         guard let library = dlopen("libX11.so.6", RTLD_NOW | RTLD_NOLOAD) else { return }
         defer { dlclose(library) }
@@ -52,7 +52,7 @@ enum SDLLibrary {
             SDLLibrary.isDisplayGone.store(true, ordering: .releasing)
             return 0
         })
-        // The default one calls exit(1). After this one, every call on the connection does nothing.
+        // The default handler calls exit(1). After this handler, calls on the connection do nothing.
         unsafeBitCast(setExitHandler, to: SetExitHandler.self)(
             display, { _, _ in SDLLibrary.isDisplayGone.store(true, ordering: .releasing) }, nil)
     }

@@ -2,30 +2,30 @@ import CSDL
 import Glibc
 public import MediaCore
 
-/// Plays sound through whatever sound server or card SDL finds.
+/// Plays audio through the sound server or device that SDL chooses.
 ///
-/// The device is open only while there is something to hear: after a second of silence its thread of 100 wake-ups a second
-/// ends, and the next sample opens it again. A thread of its own, `audio-out`, does that, because opening takes long.
+/// The device is open only while there is audio. It is closed after one second of silence, which ends SDL's thread with
+/// its 100 wake-ups a second; the next sample opens it again. Opening is slow, so the thread `audio-out` does it.
 public final class SpeakerOutput: AudioSink, @unchecked Sendable {
     // SAFETY: all stored properties but the lock and the signal are touched only while `lock` is held; `device` only by the
     // thread `audio-out` once `init` is over.
     private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let signal = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    /// Two packets have to wait before playing starts, so that one late one is not heard.
+    /// Playback starts with two packets, so that one late packet is not audible.
     private var ring = AudioRingBuffer(prefill: 2 * callbackFrames * AudioFormat.channels)
     private var device: SDL_AudioDeviceID = 0
     private var isOpen = false
     private var isClosing = false
-    /// Nothing is left to close; so it is too when `init` throws.
+    /// Whether there is nothing to close, as after a failed `init`.
     private var isClosed = true
-    /// Callbacks in a row that had nothing to play.
+    /// Consecutive callbacks without samples.
     private var silentCallbacks = 0
     private var thread: OpaquePointer?
 
     private static let callbackFrames = AudioFormat.framesPerTenMilliseconds
     private static let silentCallbacksBeforeClosing = 100
 
-    /// - Throws: `.noSoundServer` if nothing plays sound here.
+    /// - Throws: `.noSoundServer` if there is no audio output.
     public init() throws(SourceFailure) {
         pthread_mutex_init(lock, nil)
         var attributes = pthread_condattr_t()
@@ -68,7 +68,8 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
         lock.deallocate()
     }
 
-    /// Appends samples; when more than 200 ms wait, the oldest are dropped. Never blocks on the device.
+    /// Appends interleaved samples. The oldest are dropped when more than 200 ms are queued. Never blocks on the
+    /// device.
     public func play(_ samples: UnsafeBufferPointer<Int16>) {
         pthread_mutex_lock(lock)
         ring.append(samples)
@@ -77,7 +78,7 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
         if isAsleep { pthread_cond_signal(signal) }
     }
 
-    /// What waits here, and two of the device's buffers.
+    /// The queued audio and two buffers of the device.
     public var latency: MediaDuration {
         pthread_mutex_lock(lock)
         let frames = ring.count / AudioFormat.channels + 2 * Self.callbackFrames
@@ -85,21 +86,21 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
         return MediaDuration(nanoseconds: Int64(frames) * 1_000_000_000 / Int64(AudioFormat.sampleRate))
     }
 
-    /// Samples that were dropped because they came faster than they could be heard.
+    /// Samples that were dropped because the queue was full.
     public var droppedSamples: Int {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         return ring.dropped
     }
 
-    /// The device is open; at rest it is not.
+    /// Whether the device is open; it is closed during silence.
     public var isDeviceOpen: Bool {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         return isOpen
     }
 
-    /// May be called twice. Nothing is heard after it has returned.
+    /// Stops playback before it returns. A second call does nothing.
     public func close() {
         pthread_mutex_lock(lock)
         let isFirst = !isClosed
@@ -112,7 +113,7 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
         SDLLibrary.close(UInt32(SDL_INIT_AUDIO))
     }
 
-    /// The life of the thread `audio-out`.
+    /// The loop of the thread `audio-out`, which opens and closes the device.
     private func keepDevice() {
         pthread_mutex_lock(lock)
         var isLost = false
@@ -122,7 +123,7 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
                     isLost = false
                     closeDevice()
                 } else {
-                    // A device that went away calls back no more: look at it once a second while there is sound.
+                    // A removed device makes no more callbacks, so its status is polled once a second while it is open.
                     waitOneSecond()
                     isLost = SDL_GetAudioDeviceStatus(device) == SDL_AUDIO_STOPPED
                 }
@@ -133,7 +134,7 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
                 let isSuccess = open()
                 pthread_mutex_lock(lock)
                 if !isSuccess {
-                    // Nothing to play on: what waits is forgotten, later samples try again.
+                    // There is no device: the queue is dropped, and later samples try again.
                     waitOneSecond()
                     ring.clear()
                 }
@@ -173,7 +174,7 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
         return true
     }
 
-    /// With the lock held, which is let go meanwhile: SDL waits for the callback to end.
+    /// Called with the lock held. It is released meanwhile, as SDL waits for a running callback.
     private func closeDevice() {
         isOpen = false
         pthread_mutex_unlock(lock)
@@ -181,7 +182,7 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
         pthread_mutex_lock(lock)
     }
 
-    /// SDL's audio thread.
+    /// Fills SDL's buffer; called on SDL's audio thread.
     private func fill(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int) {
         let samples = UnsafeMutableRawPointer(bytes).assumingMemoryBound(to: Int16.self)
         pthread_mutex_lock(lock)

@@ -2,21 +2,22 @@ import CSDL
 import Glibc
 import MediaCore
 
-/// Presents without a GPU: converts what changed straight into the memory that the X server reads, and tells it which
-/// rectangles to show. Main thread.
+/// Presents frames without a GPU. It converts changed blocks directly into the window surface, which the X server
+/// reads, and updates only their rectangles.
+/// - Isolation: main thread.
 final class SurfacePresenter {
     private let window: OpaquePointer
     private let converter: any PixelConverter
     private var rectangles = BlockRectangles()
     private var updates: [SDL_Rect] = []
     private var letterbox: Letterbox?
-    /// The picture in the window's size, if that is another.
+    /// The frame scaled to the window; nil if it is shown without scaling.
     private var scaled: I420Buffer?
     private let layout: OverlayLayout
     private var shownOverlay = WindowOverlay()
     private var isShownDimmed = false
 
-    /// - Throws: when the window's pixels are not BGRA; another presenter must be used then.
+    /// - Throws: `.unsupported` if the window's pixels are not BGRA; use `TexturePresenter` then.
     init(window: OpaquePointer, layout: OverlayLayout, converter: any PixelConverter) throws(SourceFailure) {
         self.window = window
         self.layout = layout
@@ -31,10 +32,10 @@ final class SurfacePresenter {
         }
     }
 
-    /// Brings the window up to date.
+    /// Draws pending blocks and the overlay.
     /// - Parameters:
-    ///   - isDimmed: the picture is shown at 3/8 of its brightness.
-    ///   - everything: what the window showed is lost, as after a change of its size.
+    ///   - isDimmed: shows the frame at 3/8 of its brightness.
+    ///   - everything: redraws the whole window, as after a change of its size.
     func present(_ shadow: FrameShadow, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
         guard let surface = SDL_GetWindowSurface(window), let pixels = surface.pointee.pixels else { return }
         let stride = Int(surface.pointee.pitch)
@@ -51,7 +52,7 @@ final class SurfacePresenter {
             shownOverlay = overlay
             SDL_UpdateWindowSurface(window)
         } else if !updates.isEmpty {
-            // What was drawn may lie under a box.
+            // The drawn blocks may be under a box.
             for box in layout.boxes(overlay, in: size) {
                 let place = box.draw(into: target)
                 guard !place.isEmpty else { continue }
@@ -62,7 +63,7 @@ final class SurfacePresenter {
         }
     }
 
-    /// - Returns: true if all of the window was drawn, false if only `updates`.
+    /// - Returns: whether the whole window was drawn; otherwise only `updates` were.
     private func draw(
         _ picture: I420Frame, _ pending: inout BlockMap, _ surface: PixelSurface, _ everything: Bool
     ) -> Bool {
@@ -107,14 +108,14 @@ final class SurfacePresenter {
     }
 }
 
-/// BGRA pixels of a window.
+/// The BGRA pixels of a window.
 struct PixelSurface {
     let pixels: UnsafeMutableRawPointer
     /// In bytes.
     let stride: Int
     let size: PixelSize
 
-    /// To 3/8 of the brightness.
+    /// Reduces the brightness to 3/8.
     func dim() {
         for y in 0..<size.height {
             let row = (pixels + y * stride).assumingMemoryBound(to: UInt32.self)

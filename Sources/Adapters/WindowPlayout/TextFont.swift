@@ -3,7 +3,8 @@ import CSDL
 import Glibc
 import MediaCore
 
-/// The desktop's sans-serif font, found by fontconfig and drawn by SDL_ttf. Main thread.
+/// Renders text with the desktop's sans-serif font, which fontconfig selects, through SDL_ttf.
+/// - Isolation: main thread.
 final class TextFont {
     private struct Face: Hashable {
         var file: String
@@ -21,12 +22,12 @@ final class TextFont {
         if isOpen { TTF_Quit() }
     }
 
-    /// Draws the text, in lines that break between words.
+    /// Renders text with line breaks between words.
     /// - Parameters:
     ///   - pixels: the font's height.
-    ///   - width: of the lines at most, in pixels.
-    ///   - isCentred: else the lines begin at the left.
-    /// - Returns: nil if there is no font, or the text is empty.
+    ///   - width: the maximum width of a line, in pixels.
+    ///   - isCentred: centres the lines; otherwise they are left-aligned.
+    /// - Returns: nil if there is no font or the text is empty.
     func draw(_ text: String, pixels: Int, width: Int, isCentred: Bool) -> TextBox? {
         guard let font = font(for: text, pixels: pixels) else { return nil }
         TTF_SetFontWrappedAlign(font, isCentred ? Int32(TTF_WRAPPED_ALIGN_CENTER) : Int32(TTF_WRAPPED_ALIGN_LEFT))
@@ -38,7 +39,7 @@ final class TextFont {
         func alpha(_ x: Int, _ y: Int) -> UInt32 {
             (pixels + y * Int(surface.pointee.pitch)).assumingMemoryBound(to: UInt32.self)[x] >> 24
         }
-        // SDL_ttf makes it as wide as the lines might be.
+        // SDL_ttf's surface has the maximum width, so it is cropped to the inked columns.
         let inked = (0..<size.width).filter { x in (0..<size.height).contains { alpha(x, $0) > 0 } }
         guard let left = inked.first, let right = inked.last else { return nil }
         return TextBox(
@@ -60,17 +61,17 @@ final class TextFont {
     }
 }
 
-/// Light letters on a dark field, as BGRA pixels.
+/// Rendered text: light letters on a dark background, as BGRA pixels.
 struct TextBox {
     static let field: UInt32 = 0xFF_1E_20_24
 
     let size: PixelSize
     let pixels: [UInt32]
-    /// The top left corner in the window.
+    /// The top left corner in the window, in pixels.
     var x = 0
     var y = 0
 
-    /// - Parameter alpha: how much of a pixel of the text is ink, 0...255.
+    /// - Parameter alpha: the coverage of a pixel of the text, 0...255.
     init(size text: PixelSize, margin: Int, alpha: (_ x: Int, _ y: Int) -> UInt32) {
         size = PixelSize(width: text.width + 2 * margin, height: text.height + margin)
         var pixels = [UInt32](repeating: Self.field, count: size.width * size.height)
@@ -90,12 +91,12 @@ struct TextBox {
         self.pixels = pixels
     }
 
-    /// The part of it that is within the window.
+    /// The part of the box that is inside the window.
     func place(in window: PixelSize) -> PixelRect {
         PixelRect(x: x, y: y, width: size.width, height: size.height).clipped(to: window)
     }
 
-    /// - Returns: what was written, in the window.
+    /// - Returns: the rectangle that was drawn, in window coordinates.
     func draw(into surface: PixelSurface) -> PixelRect {
         let place = place(in: surface.size)
         guard !place.isEmpty else { return place }

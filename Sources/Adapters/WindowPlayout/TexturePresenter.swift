@@ -2,7 +2,8 @@ import CSDL
 import Glibc
 import MediaCore
 
-/// Presents with a graphics card: uploads what changed and lets it convert and scale. Main thread.
+/// Presents frames with a GPU: it uploads changed blocks into a texture, which the GPU converts and scales.
+/// - Isolation: main thread.
 final class TexturePresenter {
     private let window: OpaquePointer
     private let renderer: OpaquePointer
@@ -11,13 +12,13 @@ final class TexturePresenter {
     private var rectangles = BlockRectangles()
     private let layout: OverlayLayout
     private var shownOverlay = WindowOverlay()
-    /// The overlay's boxes on the card, and the window's size that they were made for.
+    /// The textures of the overlay's boxes, made for a window of `boxesSize`.
     private var boxes: [(place: SDL_Rect, texture: OpaquePointer)] = []
     private var boxesSize: PixelSize?
     private var isShownDimmed = false
 
-    /// - Parameter acceptsSoftware: also a renderer that computes on the processor.
-    /// - Returns: nil if there is no graphics card worth the name.
+    /// - Parameter acceptsSoftware: also accepts a software renderer.
+    /// - Returns: nil if there is no acceptable renderer.
     init?(window: OpaquePointer, layout: OverlayLayout, acceptsSoftware: Bool) {
         SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, "linear")
         SDL_SetYUVConversionMode(SDL_YUV_CONVERSION_BT601)
@@ -31,12 +32,12 @@ final class TexturePresenter {
         self.renderer = renderer
     }
 
-    /// The device files of graphics cards; without one there is no need to load a GL library, which takes long.
+    /// Whether there is a DRM render node. Without one, loading a GL library is a waste of time.
     static var isCardPresent: Bool {
         guard let folder = opendir("/dev/dri") else { return false }
         defer { closedir(folder) }
         while let entry = readdir(folder) {
-            // "renderD128": a card that can draw, not one that only shows.
+            // A render node ("renderD128") belongs to a GPU that can draw, not only display.
             if entry.pointee.d_name.0 == CChar(UInt8(ascii: "r")) { return true }
         }
         return false
@@ -56,7 +57,7 @@ final class TexturePresenter {
         return !["llvmpipe", "softpipe", "swrast", "software"].contains { name.contains($0) }
     }
 
-    /// Before the window goes.
+    /// Must be called before the window is destroyed.
     func close() {
         if let texture { SDL_DestroyTexture(texture) }
         texture = nil
@@ -99,7 +100,7 @@ final class TexturePresenter {
         SDL_RenderPresent(renderer)
     }
 
-    /// - Returns: true if the texture is different now.
+    /// - Returns: whether the texture changed.
     private func upload(_ picture: I420Frame, _ pending: inout BlockMap, _ everything: Bool) -> Bool {
         if texture == nil || textureSize != picture.size {
             if let texture { SDL_DestroyTexture(texture) }

@@ -3,22 +3,23 @@ import Glibc
 public import MediaCore
 import Synchronization
 
-/// A window that shows pictures.
+/// A window that shows video frames.
 ///
-/// Made, run and released on one thread, the main thread; `show`, `setStatus`, `setTitle` and `stop` may be called from any.
-/// At rest it sleeps in one poll: no timers. Keys: F, F11 or a double click for full screen, M mutes, S shows statistics, Q leaves,
-/// Esc leaves full screen or, without it, the window.
+/// At rest it sleeps in one `poll`, without timers. Keys: F, F11 or a double click toggles full screen, M mutes, S
+/// shows statistics, Q closes, Esc leaves full screen or closes.
+/// - Isolation: created, run and released on the main thread. `show`, `setStatus`, `setStatistics`, `setTitle`, `stop`
+///   and `dismiss` from any thread.
 public final class VideoWindow: @unchecked Sendable {
-    // SAFETY: `shadow`, `commands` and `doorbell` are the crossing and guard themselves; everything else is confined to the
-    // thread that made the window, which `run` checks.
+    // SAFETY: `shadow`, `commands` and `doorbell` are the crossing and guard themselves. Everything else is confined to
+    // the thread that made the window, which `run` checks.
 
-    /// How pictures reach the display.
+    /// How frames are presented.
     public enum Presentation: Sendable {
-        /// The graphics card if there is one.
+        /// The GPU if there is one, else `surface`.
         case automatic
-        /// Converted here; only what changed goes to the display.
+        /// Conversion on the CPU; only changed blocks go to the display.
         case surface
-        /// Converted and scaled by the graphics card.
+        /// Conversion and scaling on the GPU.
         case texture
     }
 
@@ -29,7 +30,7 @@ public final class VideoWindow: @unchecked Sendable {
 
     private struct Commands {
         var isStopped = false
-        /// Not even a reason is wanted any more.
+        /// Set by `dismiss`: `runUntilDismissed` returns at once.
         var isDismissed = false
         var status: String?
         var isDimmed = false
@@ -47,12 +48,12 @@ public final class VideoWindow: @unchecked Sendable {
     private var geometry: WindowGeometry
     private var overlay = WindowOverlay()
     private var isDimmed = false
-    /// Any key closes it.
+    /// Whether any key closes the window.
     private var isDismissible = false
     private var isHidden = false
     private var needsEverything = true
     private var isClosedByUser = false
-    /// The doorbell rang in SDL's queue.
+    /// Whether the doorbell's event was in SDL's queue.
     private var isRung = false
     private let onMute: @Sendable (Bool) -> Void
     private let onStatistics: @Sendable (Bool) -> Void
@@ -60,10 +61,10 @@ public final class VideoWindow: @unchecked Sendable {
 
     /// Opens the window.
     /// - Parameters:
-    ///   - startsMute: the sound is off.
-    ///   - onMute: called on the main thread when the person turns the sound off or on.
-    ///   - onStatistics: called on the main thread when the person wants statistics, or no more.
-    /// - Throws: `.noDisplay` if there is none.
+    ///   - startsMute: whether audio is muted at first.
+    ///   - onMute: called on the main thread when the user mutes or unmutes.
+    ///   - onStatistics: called on the main thread when the user shows or hides statistics.
+    /// - Throws: `.noDisplay` if there is no display.
     public init(
         title: String, converter: any PixelConverter, startsFullscreen: Bool = false, startsMute: Bool = false,
         presentation: Presentation = .automatic, onMute: @escaping @Sendable (Bool) -> Void = { _ in },
@@ -93,7 +94,7 @@ public final class VideoWindow: @unchecked Sendable {
         if startsFullscreen { self.geometry.toggleFullscreen(window) }
     }
 
-    /// Whether a window could be opened.
+    /// Checks that a window can be opened.
     /// - Throws: `.noDisplay` if the display does not answer.
     public static func checkDisplay() throws(SourceFailure) {
         guard SDLLibrary.open(UInt32(SDL_INIT_VIDEO)) else { throw noDisplay() }
@@ -113,8 +114,8 @@ public final class VideoWindow: @unchecked Sendable {
         SDLLibrary.close(UInt32(SDL_INIT_VIDEO))
     }
 
-    /// Shows a picture as soon as the display can; takes what it needs of it before it returns. It takes a status away.
-    /// - Isolation: any one thread at a time. Allocates only when the picture's size changes.
+    /// Copies a frame, which is presented as soon as possible, and removes the status.
+    /// - Isolation: any one thread at a time. Allocates only when the frame size changes.
     public func show(_ picture: I420Frame) {
         let isChanged = shadow.update(picture)
         let hadStatus = commands.withLock { commands in
@@ -127,8 +128,8 @@ public final class VideoWindow: @unchecked Sendable {
         if isChanged || hadStatus { doorbell.ring() }
     }
 
-    /// Shows a sentence in the middle of the window, over the last picture if there is one; nil takes it away.
-    /// - Parameter isDimming: the picture is old: it is shown darker.
+    /// Shows a sentence in the centre of the window, over the last frame if there is one; nil removes it.
+    /// - Parameter isDimming: shows the frame darker, because it is out of date.
     public func setStatus(_ text: String?, isDimming: Bool = false) {
         change {
             $0.status = text
@@ -136,7 +137,7 @@ public final class VideoWindow: @unchecked Sendable {
         }
     }
 
-    /// Shows lines at the top left while the person wants statistics; the first call of `onStatistics` asks for them.
+    /// Shows lines at the top left while statistics are on; `onStatistics` reports when they are switched.
     public func setStatistics(_ text: String) {
         change { $0.statistics = text }
     }
@@ -145,12 +146,12 @@ public final class VideoWindow: @unchecked Sendable {
         change { $0.title = text }
     }
 
-    /// Makes `run` return; before a run, it makes that one return at once.
+    /// Makes `run` return; if it is not running, the next call returns at once.
     public func stop() {
         change { $0.isStopped = true }
     }
 
-    /// Makes `run` and `runUntilDismissed` return, now and later.
+    /// Makes this and every later call of `run` and `runUntilDismissed` return.
     public func dismiss() {
         change {
             $0.isStopped = true
@@ -158,8 +159,8 @@ public final class VideoWindow: @unchecked Sendable {
         }
     }
 
-    /// Keeps the window, with the last picture, until the person presses a key or closes it, or until `dismiss`.
-    /// - Parameter status: says why there is nothing more to see.
+    /// Keeps the window with the last frame until the user presses a key or closes it, or until `dismiss`.
+    /// - Parameter status: why the video ended.
     public func runUntilDismissed(_ status: String) throws(SourceFailure) -> End {
         change {
             $0.isStopped = $0.isDismissed
@@ -180,10 +181,10 @@ public final class VideoWindow: @unchecked Sendable {
         doorbell.ring()
     }
 
-    /// Handles the window's events until the person closes it or `stop` is called. It may be called again, to keep the
-    /// last picture on screen.
-    /// - Parameter deadline: nil runs as long as it takes.
-    /// - Throws: `.displayGone` when the connection to the display broke; the window is then of no more use.
+    /// Handles window events until the user closes the window or `stop` is called. A later call keeps the last frame on
+    /// screen.
+    /// - Parameter deadline: nil for no time limit.
+    /// - Throws: `.displayGone` if the connection to the display broke; the window cannot be used afterwards.
     public func run(until deadline: MediaInstant? = nil) throws(SourceFailure) -> End {
         precondition(pthread_equal(owner, pthread_self()) != 0, "a window runs on the thread that made it")
         var isTimedOut = false
@@ -193,7 +194,7 @@ public final class VideoWindow: @unchecked Sendable {
             let isStopped = takeCommands()
             if SDLLibrary.isDisplayGone.load(ordering: .acquiring) { throw Self.displayGone }
             if !isHidden { present() }
-            // Drawing may have read events from the connection that poll would not see any more.
+            // Presenting may have read events from the connection, which `poll` would not report any more.
             handleEvents()
             if SDLLibrary.isDisplayGone.load(ordering: .acquiring) { throw Self.displayGone }
             if isClosedByUser { return .closedByUser }
@@ -248,7 +249,8 @@ public final class VideoWindow: @unchecked Sendable {
     }
 
     private func handleKey(_ key: SDL_Keysym) {
-        // The modifiers' key codes are the last ones; a shortcut of the desktop begins with one.
+        // Modifier keys have the highest key codes. They do not close the window, as they begin the desktop's
+        // shortcuts.
         let isModifier = (SDLK_LCTRL.rawValue...SDLK_RGUI.rawValue).contains(UInt32(bitPattern: key.sym))
         if isDismissible {
             isClosedByUser = isClosedByUser || !isModifier
@@ -261,7 +263,7 @@ public final class VideoWindow: @unchecked Sendable {
             onMute(overlay.isMute)
         case Int(SDLK_s.rawValue):
             showsStatistics.toggle()
-            // What was shown when they were last wanted is old.
+            // The statistics from before are out of date.
             commands.withLock { $0.statistics = showsStatistics ? "..." : nil }
             overlay.statistics = showsStatistics ? "..." : nil
             onStatistics(showsStatistics)

@@ -2,15 +2,15 @@ import CSDL
 import Glibc
 import MediaCore
 
-/// Wakes the main thread out of its wait for the window's events.
+/// Wakes the main thread while it waits for window events.
 ///
-/// Under X11 it is an eventfd beside the X connection: SDL's own way sends a message to the X server and back. With any other
-/// display SDL waits, and an event in SDL's queue wakes it.
+/// Under X11 it polls an eventfd beside the X connection, because SDL's own wake-up sends a message to the X server and
+/// back. With any other display SDL waits, and an event in its queue wakes it.
 final class WindowDoorbell: Sendable {
     private let descriptor: Int32
-    /// The X connection; -1 with another display.
+    /// The X connection's descriptor; -1 with another display.
     private let socket: Int32
-    /// Of the event that stands for a ring in SDL's queue.
+    /// The type of the event in SDL's queue that wakes the main thread.
     let eventType: UInt32
 
     init(socket: Int32) throws(SourceFailure) {

@@ -1,10 +1,11 @@
 import CSDL
 import MediaCore
 
-/// How large the window is and where it stands. Main thread.
+/// Controls the size, position and full-screen state of the window.
+/// - Isolation: main thread.
 struct WindowGeometry {
     private var picture: PixelSize?
-    /// The size that we asked for; a window of another size was resized by the person and is left alone.
+    /// The size that was requested last. If the window has another size, the user resized it, and it is left alone.
     private var requested: PixelSize?
     private var isSizedByPerson = false
     private(set) var isFullscreen = false
@@ -25,8 +26,8 @@ struct WindowGeometry {
         return window
     }
 
-    /// Gives the window the size of a new picture, unless the person chose one.
-    /// - Returns: true if it was changed.
+    /// Resizes the window to the size of a new frame, unless the user has resized it.
+    /// - Returns: whether the window was resized.
     mutating func adopt(_ size: PixelSize, _ window: OpaquePointer) -> Bool {
         guard size != picture else { return false }
         picture = size
@@ -74,7 +75,7 @@ struct WindowGeometry {
         }
     }
 
-    /// Without a window manager nobody answers SDL's wish for full screen; the window can be put anywhere, though.
+    /// Without a window manager SDL's full-screen request has no effect, but the window can be placed freely.
     private mutating func fillScreen(_ window: OpaquePointer) {
         if isFullscreen {
             var rect = SDL_Rect()

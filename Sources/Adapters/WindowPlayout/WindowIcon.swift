@@ -1,11 +1,11 @@
 import CSDL
 import MediaCore
 
-/// The window's icon: a screen with a triangle, as 64 x 64 pixels.
+/// The window's icon, a screen with a triangle in 64 x 64 pixels.
 enum WindowIcon {
     private static let side = 64
 
-    /// ARGB, from the top left on.
+    /// ARGB in rows from the top left, without padding.
     static func pixels() -> [UInt32] {
         var pixels = [UInt32](repeating: 0, count: side * side)
         func fill(_ columns: Range<Int>, _ rows: Range<Int>, _ colour: UInt32) {

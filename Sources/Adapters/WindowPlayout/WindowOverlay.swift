@@ -2,9 +2,9 @@ import CSDL
 import Glibc
 import MediaCore
 
-/// What the window says by itself, over the picture.
+/// The texts that the window shows over the frame.
 struct WindowOverlay: Equatable {
-    /// In the middle.
+    /// In the centre.
     var status: String?
     /// At the top left.
     var statistics: String?
@@ -12,7 +12,8 @@ struct WindowOverlay: Equatable {
     var isMute = false
 }
 
-/// Makes boxes of an overlay, and keeps them while it stays as it is. Main thread.
+/// Lays out the boxes of an overlay, and caches them while the overlay and the window size stay the same.
+/// - Isolation: main thread.
 final class OverlayLayout {
     private let font = TextFont()
     private let scale: Double
@@ -20,7 +21,7 @@ final class OverlayLayout {
     private var window = PixelSize(width: 0, height: 0)
     private var boxes: [TextBox] = []
 
-    /// - Parameter scale: of the display; 1 is 96 dots per inch.
+    /// - Parameter scale: the display's scale; 1 is 96 dots per inch.
     init(scale: Double) { self.scale = scale }
 
     func boxes(_ overlay: WindowOverlay, in window: PixelSize) -> [TextBox] {
@@ -44,13 +45,13 @@ final class OverlayLayout {
 
     private var gap: Int { max(4, Int(8 * scale)) }
 
-    /// Smaller than wanted where the window is too narrow for some 30 letters.
+    /// The font is smaller where the window is too narrow for about 30 letters.
     private func draw(_ text: String, points: Double, isCentred: Bool) -> TextBox? {
         let pixels = max(9, min(Int(points * scale * 4 / 3 * 0.8), window.width / 18))
         return font.draw(text, pixels: pixels, width: max(window.width - 4 * pixels, 60), isCentred: isCentred)
     }
 
-    /// The scale of text on the window's display: what the person has set (Xft.dpi, GDK_SCALE), 1...4.
+    /// The text scale of the window's display, from the user's settings (Xft.dpi, else GDK_SCALE), limited to 1...4.
     static func scale(of window: OpaquePointer) -> Double {
         var scale = 1.0
         if let display = csdl_x11_display(window) {

@@ -1,7 +1,8 @@
 import CSDL
 import MediaCore
 
-/// One of the two ways to the display. Main thread.
+/// Presents frames either with a GPU (`TexturePresenter`) or without (`SurfacePresenter`).
+/// - Isolation: main thread.
 enum WindowPresenter {
     case surface(SurfacePresenter)
     case texture(TexturePresenter)
@@ -19,7 +20,7 @@ enum WindowPresenter {
         do {
             self = .surface(try SurfacePresenter(window: window, layout: layout, converter: converter))
         } catch {
-            // A display with other pixels: SDL's renderer knows how.
+            // The display has another pixel format, which SDL's renderer can convert.
             guard let texture = TexturePresenter(window: window, layout: layout, acceptsSoftware: true) else {
                 throw error
             }
@@ -36,7 +37,7 @@ enum WindowPresenter {
         }
     }
 
-    /// Before the window goes.
+    /// Must be called before the window is destroyed.
     func close() {
         if case .texture(let presenter) = self { presenter.close() }
     }
