@@ -66,7 +66,7 @@ extension KnownViewers {
         do throws(KnownViewersError) {
             try add(knock.identity, name: knock.name)
         } catch {
-            Words.say("share: cannot remember them: \(error)")
+            Words.say("share: this viewer cannot be stored as known: \(error)")
         }
     }
 }

@@ -4,17 +4,17 @@ import PeerRuntime
 
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "demo", abstract: "Host and join on this machine in one go, and print how well it went.",
+        commandName: "demo", abstract: "Run a host and a viewer on this machine, and print measurements.",
         discussion: """
-            Shares a virtual display of its own (Xvfb) with something moving on it, or the test \
-            picture if there is no Xvfb, and shows it in a window. Without a display for the \
-            window, a picture is saved instead. Ends by itself.
+            Shares a virtual display of its own (Xvfb) that shows a test video, or the test \
+            video itself if there is no Xvfb, and shows it in a window. Without a display for \
+            the window, the last frame is saved instead. Ends by itself.
             """)
 
     @Option(name: .customLong("for"), help: ArgumentHelp("How long to watch: 90, 90s, 10m.", valueName: "time"))
     var duration = Timespan(seconds: 5)
 
-    @Option(help: ArgumentHelp("Where to save the last picture, when there is no window.", valueName: "file.png"))
+    @Option(help: ArgumentHelp("File for the last frame if there is no window.", valueName: "file.png"))
     var snapshot = "share-demo.png"
 
     func run() throws {
@@ -73,13 +73,13 @@ struct DemoCommand: ParsableCommand {
             }
         }
         guard let firstPicture, let start, lastAt > start.at else {
-            throw Complaint(sentence: "no picture came: \(viewer.errorText)\(host.errorText)", status: .failed)
+            throw Complaint(sentence: "no frame was received: \(viewer.errorText)\(host.errorText)", status: .failed)
         }
         let elapsed = seconds(lastAt - start.at)
         let frames = Double((last["frames"] as? Int ?? 0) - start.frames) / elapsed
         let bits = Double((last["receivedBytes"] as? Int ?? 0) - start.bytes) * 8 / elapsed
-        print("picture        \(last["width"] as? Int ?? 0) x \(last["height"] as? Int ?? 0), encrypted, over loopback")
-        print("first picture  \(Int(seconds(firstPicture) * 1_000)) ms after join")
+        print("frame size     \(last["width"] as? Int ?? 0) x \(last["height"] as? Int ?? 0), encrypted, over loopback")
+        print("first frame    \(Int(seconds(firstPicture) * 1_000)) ms after join")
         print(
             "frames         "
                 + (frames > 0
@@ -89,11 +89,11 @@ struct DemoCommand: ParsableCommand {
         }
         print("bitrate        \(StatusLine.rate(bits))")
         print("host CPU       \(Int((host.cpuSeconds - start.cpu) / elapsed * 1_000)) ms a second")
-        if !showsWindow { print("last picture   \(snapshot)") }
+        if !showsWindow { print("last frame     \(snapshot)") }
     }
 }
 
-/// The screen that the demo shares: a virtual display with its processes, or the test picture.
+/// The screen that the demo shares: a virtual display with its processes, or the test video.
 private final class Stage: @unchecked Sendable {
     // SAFETY: `children` is in a Monitor; the rest is set once, in `open`.
     private(set) var hostArguments: [String] = []
@@ -109,11 +109,11 @@ private final class Stage: @unchecked Sendable {
             let number = server.readLine(), !number.isEmpty
         else {
             hostArguments = ["--source", "test"]
-            words = "the test picture (Xvfb is not installed)"
+            words = "the test video (Xvfb is not installed)"
             return
         }
         hostArguments = ["--display", ":\(number)", "--audio", "none"]
-        words = "a virtual display with a moving picture"
+        words = "a virtual display with a test video"
         adopt(server)
         adopt(try Child(["paint"], environment: ["DISPLAY": ":\(number)"]))
     }

@@ -12,18 +12,19 @@ import X11Capture
 
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doctor", abstract: "Say what is there and what is missing, and what to do about it.")
+        commandName: "doctor",
+        abstract: "Check display, audio, codecs and network, and say how to fix problems.")
 
-    @Option(help: ArgumentHelp("The X display to look at.", valueName: ":N"))
+    @Option(help: ArgumentHelp("X display to check.", valueName: ":N"))
     var display: String?
 
     @Option(
         help: ArgumentHelp(
-            "Go the way to this host instead, step by step, without knocking; - for stdin. SHARE_LINK is not looked at.",
+            "Check the connection to this link's host instead, without knocking; - for stdin. SHARE_LINK is ignored.",
             valueName: "link"))
     var link: String?
 
-    @OptionGroup(title: "STUN and TURN servers to ask") var paths: PathOptions
+    @OptionGroup(title: "STUN and TURN servers to check") var paths: PathOptions
 
     func run() throws {
         do {
@@ -90,7 +91,7 @@ struct DoctorCommand: ParsableCommand {
                 Finding(
                     subject: "media",
                     what:
-                        "goes over UDP and is tried in share join; the host tells its STUN and TURN servers to those it lets in"
+                        "uses UDP, which only share join tests; a host gives its STUN and TURN servers to viewers that it accepts"
                 ))
         }
         return findings
@@ -142,9 +143,9 @@ struct DoctorCommand: ParsableCommand {
             let sound = SystemAudio()
             try sound.start(handler: { _, _ in }, ended: { _ in })
             defer { sound.stop() }
-            return Finding(subject: "sound", what: sound.summary)
+            return Finding(subject: "audio", what: sound.summary)
         } catch {
-            return Finding(subject: "sound", what: error.message, isGood: false, remedy: error.remedy)
+            return Finding(subject: "audio", what: error.message, isGood: false, remedy: error.remedy)
         }
     }
 
@@ -171,7 +172,8 @@ struct DoctorCommand: ParsableCommand {
                 VideoEncodeRequest(bitrate: .kilobits(1_000), isKeyframeRequested: true))
             guard let frame, try VP8Decoder().decode(frame.bytes) != nil else {
                 return Finding(
-                    subject: "codecs", what: "VP8 does not come back as a picture", isGood: false)
+                    subject: "codecs", what: "the VP8 decoder returns no frame for what the encoder made", isGood: false
+                )
             }
             _ = try OpusFrameEncoder(.systemSound)
             return Finding(subject: "codecs", what: "VP8 and Opus, encode and decode")

@@ -18,78 +18,82 @@ struct HostCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "host", abstract: "Publish this screen and print a link to it.",
         discussion: """
-            The first line on stdout is the link: give it to whoever may watch. They open \
-            it in a browser, or with 'share join'. Each one knocks, and you are asked \
-            before anything is shown. Ctrl-C ends it for all.
+            The first line on stdout is the link. Give it to the people who may watch: they \
+            open it in a browser, or with 'share join'. You are asked about each viewer \
+            before anything is shown. Ctrl-C ends the broadcast for all viewers.
             """)
 
-    @Option(help: ArgumentHelp("The X display to show; $DISPLAY if not given.", valueName: ":N"))
+    @Option(help: ArgumentHelp("X display to capture; $DISPLAY if omitted.", valueName: ":N"))
     var display: String?
 
-    @Option(help: "What to show: the screen, or a moving test picture with sound that needs no display.")
+    @Option(help: "What to share: the screen, or a test video with a tone (test), which needs no display.")
     var source: SourceChoice = .screen
 
-    @Option(help: ArgumentHelp("Pictures a second at most.", valueName: "max"))
+    @Option(help: ArgumentHelp("Maximum frame rate, in frames per second.", valueName: "max"))
     var fps = 60
 
-    @Option(help: ArgumentHelp("Bitrate of the picture at most.", valueName: "kbit"))
+    @Option(help: ArgumentHelp("Maximum bitrate of the video, in kbit/s.", valueName: "kbit"))
     var bitrate = 20_000
 
-    @Option(help: "Sharp first (text), smooth first (motion), or by what the screen does (auto).")
+    @Option(
+        help: "Content hint: prefer sharpness (text) or frame rate (motion), or choose by the content (auto).")
     var mode: ModeChoice = .auto
 
-    @Option(help: "Sound to share: what this machine plays, or none.")
+    @Option(help: "Audio to share: what this machine plays (system), or none.")
     var audio: AudioChoice = .system
 
     @Option(
         defaultAsFlag: "",
-        help: ArgumentHelp("Share the microphone too: the default one, or this PulseAudio source.", valueName: "source")
+        help: ArgumentHelp(
+            "Also share the microphone: the default one, or this PulseAudio source.", valueName: "source")
     )
     var mic: String? = nil
 
-    @Option(help: ArgumentHelp("What viewers see as the broadcast's name.", valueName: "text"))
+    @Option(help: ArgumentHelp("Name of the broadcast, as viewers see it.", valueName: "text"))
     var name: String?
 
     @Option(
         help: ArgumentHelp(
-            "Who is let in: whom you say (ask), only whom you know (known), or anyone with the link (any).",
+            "Who may join: viewers that you accept (ask), known viewers (known), or anyone with the link (any).",
             discussion: """
-                Whom you once let in 'always' comes in without a question with ask and known; \
-                'share known' lists them. Without a terminal, known refuses everybody else.
+                Viewers that you accepted with 'always' are known: with ask and known, they \
+                join without a question; 'share known' lists them. ask needs a terminal; \
+                known refuses all other viewers if there is none.
                 """)
     )
     var accept: AcceptChoice = .ask
 
-    @Option(help: ArgumentHelp("Where to listen; port 0 takes a free one.", valueName: "addr:port"))
+    @Option(help: ArgumentHelp("Address and TCP port to listen on; port 0 selects a free one.", valueName: "addr:port"))
     var listen = "0.0.0.0:0"
 
     @Option(
         help: ArgumentHelp(
-            "Let WHEP players in that have this token, without asking: 16 characters or more; better in SHARE_TOKEN.",
+            "Token with which WHEP players join without a question: 16 characters or more; better in SHARE_TOKEN.",
             valueName: "token"))
     var token: String?
 
     @Flag(
         help: ArgumentHelp(
-            "A line of statistics each second on stderr.",
+            "Print a line of statistics on stderr each second.",
             discussion: """
-                Of several viewers: the longest rtt and queue, the highest loss, the lowest \
-                estimate. layer: all, base (fewer pictures), low (an encoding for the slow), \
-                low base (fewer pictures of that), none (cut off for now). freezes: times over 150 ms for which a viewer waited \
-                on this side for a change to be sent, of all viewers; what is lost on the \
-                way only they can see. recovered: after a loss, without a key frame.
+                With several viewers: the longest rtt and queue, the highest loss, the lowest \
+                estimate. layer: all, base (without the upper temporal layer), low (the encoding \
+                of a low bitrate), low base (its base layer), none (no video for now). freezes: \
+                how often a change waited over 150 ms at this host until it was sent, over all \
+                viewers; what the network delays or loses, only viewers can count. recovered: \
+                losses after which the video continued without a key frame.
                 """))
     var stats = false
 
-    @OptionGroup(title: "The way to viewers") var paths: PathOptions
+    @OptionGroup(title: "Network options") var paths: PathOptions
 
-    @Flag(help: "Ask the router to forward the ports for media (UPnP).")
+    @Flag(help: "Ask the router to forward the UDP ports of the media (UPnP).")
     var upnp = false
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("End after that time: 90, 90s, 10m, 2h.", valueName: "time"))
+    @Option(name: .customLong("for"), help: ArgumentHelp("End after this time: 90, 90s, 10m, 2h.", valueName: "time"))
     var duration: Timespan?
 
-    @Flag(help: "One JSON event a line on stdout.")
+    @Flag(help: "Print one JSON event a line on stdout.")
     var json = false
 
     func validate() throws {
@@ -100,7 +104,7 @@ struct HostCommand: ParsableCommand {
         _ = try ListenAddress(listen)
         if let (token, source) = fixedToken, let flaw = FixedToken.flaw(of: token) {
             throw ValidationError(
-                "the token from \(source) \(flaw). Whoever has it gets in unasked, so make a long one: openssl rand -hex 16"
+                "the token from \(source) \(flaw). Whoever has it joins without a question, so make a long one: openssl rand -hex 16"
             )
         }
     }
@@ -126,7 +130,7 @@ struct HostCommand: ParsableCommand {
         if accept == .ask, !hasTerminal {
             throw Complaint(
                 sentence: "there is no terminal to ask in",
-                remedy: "Say who may come in: --accept known or --accept any.", status: .usage)
+                remedy: "Choose who may join: --accept known or --accept any.", status: .usage)
         }
         FileDescriptors.raiseLimit()
         let output = DataOutput(isJSON: json)
@@ -162,7 +166,7 @@ struct HostCommand: ParsableCommand {
                     if case .ended(let reason) = event { ending.change { $0 = $0 ?? reason } }
                 })
         } catch {
-            throw Complaint(sentence: "the encoder does not start: \(error.message)", status: .failed)
+            throw Complaint(sentence: "the encoder cannot be started: \(error.message)", status: .failed)
         }
 
         if hasTerminal, accept != .any { prompt.start() }
@@ -178,7 +182,7 @@ struct HostCommand: ParsableCommand {
             tell me the four words that you see."
             """)
         if let (_, source) = fixedToken {
-            Words.say("share: players with the token from \(source) get in without a question")
+            Words.say("share: players with the token from \(source) join without a question")
         }
 
         var line = StatusLine()

@@ -14,7 +14,7 @@ enum HostNarrator {
 
     static func tell(_ event: BroadcastEvent, _ output: DataOutput) {
         switch event {
-        case .sharing(let what): Words.say("share: with \(what)")
+        case .sharing(let what): Words.say("share: sharing \(what)")
         case .knock(let who):
             output.event("knock", fields(who))
         case .accepted(let who, let isRemembered):
@@ -31,7 +31,7 @@ enum HostNarrator {
             Words.say("share: \(title(who)) watches")
         case .interrupted(let who):
             output.event("interrupted", ["name": .string(who.name)])
-            Words.say("share: nothing comes from \(title(who)) any more; waiting 30 s")
+            Words.say("share: no packets from \(title(who)); waiting 30 s")
         case .resumed(let who, let path, let silence):
             output.event(
                 "resumed",

@@ -13,51 +13,51 @@ import X11Capture
 
 struct JoinCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "join", abstract: "Watch a screen that somebody shares.",
+        commandName: "join", abstract: "Watch a shared screen.",
         discussion: """
-            The link may also come from SHARE_LINK or, as '-', from stdin, where 'ps' does \
-            not show it. In the window: F or a double click for full screen, M to mute, S for \
-            statistics, Q to leave, Escape to leave full screen, then the window.
+            The link is also read from SHARE_LINK, or from stdin if '-' is given, so that 'ps' \
+            does not show it. In the window: F or a double click for full screen, M to mute, \
+            S for statistics, Q to leave, Escape to leave full screen, then the session.
             """)
 
     @Argument(help: "The link that 'share host' printed, or - for stdin.")
     var link: String?
 
-    @Flag(help: "No window; with --snapshot the last picture is saved.")
+    @Flag(help: "Open no window. --snapshot still saves the last frame.")
     var headless = false
 
     @Flag(help: "Start in full screen.")
     var fullscreen = false
 
-    @Flag(help: "Start without sound.")
+    @Flag(help: "Start muted.")
     var mute = false
 
-    @Option(help: ArgumentHelp("What the host sees as your name; your login name if not given.", valueName: "text"))
+    @Option(help: ArgumentHelp("Your name, as the host sees it; your login name if omitted.", valueName: "text"))
     var name: String?
 
-    @Option(help: ArgumentHelp("Save the last picture seen here at the end.", valueName: "file.png"))
+    @Option(help: ArgumentHelp("Save the last frame to this file at the end.", valueName: "file.png"))
     var snapshot: String?
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("Leave after that time, counted from the first picture: 90, 90s, 10m.", valueName: "time"))
+        help: ArgumentHelp("Leave this long after the first frame: 90, 90s, 10m.", valueName: "time"))
     var duration: Timespan?
 
     @Flag(
         help: ArgumentHelp(
-            "A line of statistics each second on stderr.",
+            "Print a line of statistics on stderr each second.",
             discussion: """
-                estimate: what the host believes that the way to you carries, if it says so. \
-                queue: how long sound waits for what is late; pictures wait for nothing. \
-                freezes: times over 150 ms for which there was something newer that could not \
-                be shown. recovered: after a loss, without a key frame. layer: the highest \
-                that came.
+                estimate: the host's bandwidth estimate for this viewer, if it reports one. \
+                queue: the delay of the audio jitter buffer; video has none. freezes: times \
+                over 150 ms for which a newer frame existed and could not be shown. recovered: \
+                losses after which the video continued without a key frame. layer: the \
+                highest temporal layer received.
                 """))
     var stats = false
 
-    @OptionGroup(title: "The way to the host") var paths: PathOptions
+    @OptionGroup(title: "Network options") var paths: PathOptions
 
-    @Flag(help: "One JSON event a line on stdout.")
+    @Flag(help: "Print one JSON event a line on stdout.")
     var json = false
 
     func run() throws {
@@ -135,7 +135,8 @@ struct JoinCommand: ParsableCommand {
             throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
         }
         guard hasPicture else {
-            throw Complaint(sentence: "no picture came, so \(snapshot ?? "the file") was not written", status: .lost)
+            throw Complaint(
+                sentence: "no frame was received, so \(snapshot ?? "the file") was not written", status: .lost)
         }
         Words.say("share: \(reason.sentence)")
     }

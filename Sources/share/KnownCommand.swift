@@ -4,17 +4,17 @@ import Signaling
 
 struct KnownCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "known", abstract: "Say who was let in 'always', or forget one of them.",
+        commandName: "known", abstract: "List the viewers that join without a question, or remove one.",
         discussion: """
-            A viewer of 'share join' is known by its certificate. A browser is known by a key \
-            in its storage, which it has for one address and port of this host: at another \
-            one it is a stranger.
+            These are the viewers that you accepted with 'always'. 'share join' is known by \
+            its certificate. A browser is known by a key in its storage, which it keeps for \
+            one address and port of this host; you are asked about it at another one.
             """,
         subcommands: [List.self, Forget.self], defaultSubcommand: List.self)
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "A line each: kind, day of the first time, fingerprint, name.")
+            abstract: "Print a line for each: kind, date, fingerprint, name.")
 
         func run() throws {
             try saying {
@@ -27,7 +27,7 @@ struct KnownCommand: ParsableCommand {
 
     struct Forget: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Ask about somebody again the next time. Who watches now stays.",
+            abstract: "Remove a known viewer, so that you are asked again. Running sessions continue.",
             discussion: "Exit codes: 0 forgotten, 64 nobody or more than one is meant, 73 the file cannot be written.")
 
         @Argument(help: "The name, or the beginning of the fingerprint (4 digits or more).")
@@ -41,13 +41,13 @@ struct KnownCommand: ParsableCommand {
                 guard let entry = found.first else {
                     throw Complaint(
                         sentence: "nobody is known as \(JSONValue.string(text).text)",
-                        remedy: "See who is: share known list", status: .usage)
+                        remedy: "List the known viewers: share known list", status: .usage)
                 }
                 guard found.count == 1 else {
                     for entry in found { Words.say(entry.line) }
                     throw Complaint(
                         sentence: "\(found.count) are known as \(JSONValue.string(text).text), see above",
-                        remedy: "Say the beginning of the fingerprint instead.", status: .usage)
+                        remedy: "Give the beginning of the fingerprint instead.", status: .usage)
                 }
                 try known.forget(entry.identity)
                 Words.say("share: forgotten: \(entry.line)")

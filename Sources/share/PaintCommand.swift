@@ -5,10 +5,10 @@ import PixelConversion
 import TestSource
 import WindowPlayout
 
-/// The hidden command `share paint`: shows the moving test picture in a window, on the virtual display of `share demo`.
+/// The hidden command `share paint`: shows the test video in a window, on the virtual display of `share demo`.
 struct PaintCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "paint", abstract: "Show the moving test picture in a window.", shouldDisplay: false)
+        commandName: "paint", abstract: "Show the test video in a window.", shouldDisplay: false)
 
     func run() throws {
         let stopped = Monitor(false)

@@ -6,19 +6,19 @@ import Signaling
 struct PathOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A STUN server, which tells what address others see (HOST[:PORT]); may be given again.",
+            "STUN server, which reports the public address of this machine (HOST[:PORT]); may be repeated.",
             valueName: "server"))
     var stun: [String] = []
 
     @Option(
         help: ArgumentHelp(
             """
-            A TURN server, for where no direct way exists: turn:USER@HOST[:PORT][?transport=tcp], or turns: for TLS; \
-            may be given again. The credential comes from SHARE_TURN_CREDENTIAL.
+            TURN server, which relays media where no direct path exists: turn:USER@HOST[:PORT][?transport=tcp], or \
+            turns: for TLS; may be repeated. The credential is read from SHARE_TURN_CREDENTIAL.
             """, valueName: "url"))
     var turn: [String] = []
 
-    @Flag(help: "Media goes through the TURN servers alone: it tells the other side no address of yours.")
+    @Flag(help: "Send media through the TURN servers only, and give the peer no candidate with your own address.")
     var relayOnly = false
 
     func validate() throws { _ = try servers(credential: "unknown as yet") }

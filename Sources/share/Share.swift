@@ -16,9 +16,9 @@ struct Share: ParsableCommand {
             share host     publishes this screen and prints a link
             share join     watches one; the same link opens in any browser
 
-            stdout is data, stderr is words. Exit codes:
-              0  fine                      1  doctor found something missing
-             64  wrong arguments          70  something broke inside
+            stdout has data for programs, stderr has messages. Exit codes:
+              0  success                   1  doctor found a problem
+             64  wrong arguments          70  internal error
              65  the link is wrong        73  a file cannot be written
              66  no display               74  the connection was lost
              68  host unreachable         75  nobody answered

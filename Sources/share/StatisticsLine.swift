@@ -25,8 +25,8 @@ struct StatisticsLine {
         parts += [
             "queue " + Self.milliseconds(statistics.queue?.inMilliseconds),
             "freezes \(statistics.freezes) (\(Self.milliseconds(statistics.freezeTime.inMilliseconds)))",
-            "repeated \(statistics.retransmissions)",
-            "key \(statistics.video.keyframes) (asked \(statistics.keyframeRequests))",
+            "retransmitted \(statistics.retransmissions)",
+            "key frames \(statistics.video.keyframes) (requested \(statistics.keyframeRequests))",
             "recovered \(statistics.video.recoveries)", "skipped \(statistics.video.skipped)",
         ]
         if statistics.connected > 0 { parts.append("layer " + Self.layers(statistics.layers)) }
@@ -65,7 +65,7 @@ struct StatisticsLine {
             "freezes \(statistics.freezes) (\(Self.milliseconds(statistics.freezeTime.inMilliseconds)))",
             "latency " + Self.milliseconds(statistics.decode.latency(percentile: 0.5)),
             "repaired \(statistics.repaired)", "recovered \(statistics.recoveries)",
-            "key frames asked for \(statistics.keyframeRequests)",
+            "key frames requested \(statistics.keyframeRequests)",
             "layer \(statistics.layer.map { "\($0)" } ?? "-")", "route \(statistics.route)",
         ]
         return parts

@@ -115,7 +115,7 @@ final class Watcher: Sendable {
             hasPicture.change { $0 = true }
         case .interrupted:
             output.event("interrupted")
-            Words.say("share: nothing comes from the host any more; trying again for 30 s")
+            Words.say("share: no packets from the host; reconnecting for 30 s")
         case .waiting(let silence):
             let seconds = silence.nanoseconds / 1_000_000_000
             window?.setStatus("connection lost, trying again ... \(seconds) s", isDimming: true)

@@ -43,7 +43,7 @@ struct ComplaintTests {
             ["host", "--source", "test", "--accept", "any", "--listen", "127.0.0.1:0", "--for", "0.1"] + arguments,
             environment: arguments.isEmpty ? ["SHARE_TOKEN": "sixteen--letters"] : [:])
         #expect(result.code == 0)
-        let line = "players with the token from \(arguments.first ?? "SHARE_TOKEN") get in without a question"
+        let line = "players with the token from \(arguments.first ?? "SHARE_TOKEN") join without a question"
         #expect(result.words.contains(line) && !result.words.contains("sixteen--letters"))
     }
 
