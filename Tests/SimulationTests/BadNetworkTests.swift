@@ -2,14 +2,14 @@ import MediaCore
 import MediaEngine
 import Testing
 
-/// Pictures and sound over lossy paths, between peers of our own: the table in Docs/performance.md is printed here.
+/// Video and audio over lossy paths, between our own host and viewer. Prints the table in Docs/performance.md.
 @Suite struct BadNetworkTests {
     struct Case: CustomTestStringConvertible {
         var percent: Double
-        /// How long the path is bad at a time, in milliseconds; 0: each packet is lost on its own.
+        /// Mean duration of the bad state, in milliseconds; 0: independent losses.
         var burst: Int
         var roundTrip: Int
-        /// What the longest freeze may be, and what it is at least on such a path; in milliseconds.
+        /// The longest freeze allowed, and the least to be expected on such a path; in milliseconds.
         var freeze: ClosedRange<Double>
 
         var testDescription: String { "\(percent) % in bursts of \(burst) ms, \(roundTrip) ms" }
@@ -66,7 +66,7 @@ import Testing
             line += " recoveries \(call.receiver.statistics.recoveries) lost sound \(sound.lost) of \(call.sound.count)"
             line += " delay \(Int(call.receiver.statistics.audioDelay.inMilliseconds))"
             #expect(call.damaged == 0 && call.outOfOrder == 0, "\(call.summary)")
-            // Alive to the end.
+            // The call is alive to its end.
             #expect(call.since(.seconds(19)).count >= 15, "\(call.summary)")
             #expect(call.shown.count >= call.made.count * (one.percent > 10 ? 7 : 8) / 10, "\(call.summary)")
         }
@@ -75,7 +75,8 @@ import Testing
         #expect(gap <= 60 && concealed <= 60)
     }
 
-    /// What one viewer asks for costs the others, and has a budget. Losses alone, however bad, stay below it.
+    /// Requests of a viewer that shares an encoding are limited, as they cost the other viewers bitrate. Losses alone,
+    /// however many, stay below the limit.
     @Test(
         arguments: cases.filter { $0.percent >= 10 } + [Case(percent: 25, burst: 150, roundTrip: 200, freeze: 0...0)],
         [true, false])
@@ -88,13 +89,14 @@ import Testing
                 return call
             }
             print("shared", one, hasReferences, calls.map { $0.summary })
-            // Within one in a hundred: one request more or less moves every later loss.
+            // Within 1 %, as one request more or less shifts all later losses.
             #expect(calls[1].shown.count * 100 >= calls[0].shown.count * 99)
             #expect(calls[1].longestFreeze <= calls[0].longestFreeze)
         }
     }
 
-    /// The same losses with key frames alone: what is sent instead is far smaller, and what was sharp stays so.
+    /// Compares recovery frames with key frames for the same losses. Recovery frames are far smaller, and keep the
+    /// sharpness.
     @Test func recoveriesReplaceKeyFrames() {
         var keyframes = (with: 0, without: 0)
         var recoveries = 0
@@ -118,13 +120,13 @@ import Testing
     }
 }
 
-/// Sound as a device plays it that has nothing in stock: what comes early waits, what comes late leaves a gap.
+/// Plays audio as a device without a buffer does: an early packet waits, a late one leaves a gap.
 struct PlayedSound {
-    /// In milliseconds: without anything to play; and with nothing but what the decoder makes up.
+    /// In milliseconds: the longest time without audio, and the longest with concealed audio only.
     private(set) var longestGap = 0.0
     private(set) var longestConcealed = 0.0
     private(set) var lost = 0
-    /// How many of each were over 60 ms.
+    /// How many of each exceeded 60 ms.
     private(set) var gaps = 0
     private(set) var stretches = 0
 

@@ -2,7 +2,7 @@ import MediaCore
 import MediaEngine
 import Testing
 
-/// What leaves at once, whatever the rate allows.
+/// How many packets are sent at once, whatever the bandwidth estimate allows.
 @Suite struct BurstTests {
     private func call(_ seed: UInt64, keyframeBytes: Int, plan: SimulatedPictures.Plan) -> SimulatedCall {
         let call = SimulatedCall(
@@ -11,7 +11,7 @@ import Testing
         return call
     }
 
-    /// The most that leave within any such time.
+    /// The largest number of packets sent within any interval of this length.
     private func most(_ departures: [MediaInstant], within time: MediaDuration) -> Int {
         var first = 0
         var most = 0
@@ -22,11 +22,11 @@ import Testing
         return most
     }
 
-    /// A socket's default buffer of 208 KiB holds about 90 packets, each of 2,304 bytes with what the kernel needs beside it.
+    /// A socket's default buffer of 208 KiB holds about 90 packets; each takes 2,304 bytes with the kernel's overhead.
     @Test(arguments: [1, 2, 3] as [UInt64])
     func largeFramesOverflowNoReceiverThatReadsTwentyPacketsAMillisecond(seed: UInt64) {
         let call = call(seed, keyframeBytes: 465_000, plan: .adaptive(perSecond: 30, limit: .kilobits(100_000)))
-        // Once the path is known to be wide.
+        // After the estimate has reached the path's bandwidth.
         let loss: [UInt8] = [0x81, 206, 0, 2, 0, 0, 0, 9, 0, 0, 0x11, 0x11]
         for second in 3..<9 { call.after(.seconds(second)) { $0.deliver([loss]) } }
         call.run(for: .seconds(10))

@@ -4,9 +4,10 @@ import RTPWire
 import TestSupport
 import Testing
 
-/// RTCP that claims much in few bytes. The work that it makes is bounded, and an honest viewer never meets the bound.
+/// RTCP that claims large counts in few bytes. The work that it causes is bounded, and an honest viewer never reaches
+/// the bound.
 @Suite struct HostileControlTests {
-    /// What `RTCPWorkLimiter` lets one peer do in a second, and at once.
+    /// What `RTCPWorkLimiter` allows one peer per second, and at once.
     private static let (rate, burst) = (50_000, 25_000)
 
     private func sender(packets: Int = 0, at now: MediaInstant = SimulatedCall.start) -> MediaSender {
@@ -21,7 +22,7 @@ import Testing
         guard packets > 0 else { return sender }
         let frame = SimulatedPictures.make(1, isKeyframe: true, length: packets * 1_000)
         frame.withUnsafeBytes { sender.handleFrame($0, isKeyframe: true, layer: 0, captured: now, now: now) }
-        // A frame of many packets leaves over some milliseconds.
+        // A frame of many packets is sent over some milliseconds.
         for millisecond in 0..<4 { drain(sender, now + .milliseconds(millisecond)) }
         return sender
     }
@@ -33,7 +34,7 @@ import Testing
         }
     }
 
-    /// Transport-wide feedback of any claims.
+    /// A transport-wide feedback message with any content.
     private func feedback(base: Int, count: Int, chunks: [UInt16], deltas: [UInt8] = []) -> [UInt8] {
         var body: [UInt8] = [0, 0, 0, 9, 0, 0, 0x11, 0x11]
         for word in [UInt16(truncatingIfNeeded: base), UInt16(count), 0, 0] + chunks {
@@ -53,15 +54,15 @@ import Testing
         datagram.withUnsafeBytes { sender.handleRTCP($0, now: now) }
     }
 
-    /// The worst of each kind, as often as 1 Mbit/s allows.
+    /// The worst messages of each kind, as often as 1 Mbit/s allows.
     enum Attack: String, CaseIterable {
-        /// 65,535 "lost" in 36 bytes, 33 times in a datagram.
+        /// 65,535 packets reported as lost in 36 bytes, 33 times in a datagram.
         case runsOfLost
-        /// The same about packets that were sent, so that each status has to be looked at.
+        /// The same about packets that were sent, so that each status has to be processed.
         case lostOfWhatWasSent
-        /// Lost in chunks of 14, which cannot be skipped.
+        /// Reported as lost in vector chunks of 14 statuses, which cannot be skipped.
         case lostOneByOne
-        /// 17 numbers in 4 bytes.
+        /// 17 sequence numbers in 4 bytes.
         case nacks
         case reports
         case estimates
@@ -95,7 +96,7 @@ import Testing
         case .emptyPackets: bytes = datagram([0x80, 204, 0, 0])
         }
         let before = sender.statistics.controlWork
-        // With UDP's and SRTP's bytes.
+        // With the bytes of UDP, IP and SRTCP.
         let pause = Bitrate.kilobits(1_000).duration(ofBytes: bytes.count + 42)
         var now = SimulatedCall.start
         var datagrams = 0
@@ -113,7 +114,7 @@ import Testing
     @Test func numbersThatWereNeverSentAreNotLookedAt() {
         let sender = sender(packets: 100)
         let sent = sender.statistics.packetsSent
-        // From the first number on, and all of it from numbers to come.
+        // Feedback from the first number on, then only about numbers that were not sent yet.
         deliver(feedback(base: 1, count: 8_191, chunks: [8_191]), to: sender, SimulatedCall.start)
         #expect(sender.statistics.controlWork == 4 + 16 + sent)
         #expect(sender.statistics.feedbackUnknown == 8_191 - sent)

@@ -4,7 +4,7 @@ import RTPWire
 import TestSupport
 import Testing
 
-/// A viewer may say anything about what it got. It can spoil its own picture with that, and nothing else.
+/// A viewer may report anything about what it received. It can damage its own video by that, and nothing else.
 @Suite struct HostileFeedbackTests {
     private static let conditions = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(3_000))
 
@@ -24,7 +24,7 @@ import Testing
         return Array(bytes[0..<length])
     }
 
-    /// What the path carried of media while nothing was wrong, and the same of a call in which something was.
+    /// The number of frames shown, of those captured in this interval.
     private func media(_ call: SimulatedCall, from: MediaDuration, to: MediaDuration) -> Int {
         let begin = SimulatedCall.start + from
         let end = SimulatedCall.start + to
@@ -89,7 +89,7 @@ import Testing
         #expect(bad.malformedControl + bad.feedbackUnknown + bad.foreignControl > 0)
         #expect(call.sender.estimate >= .kilobits(100) && call.sender.estimate <= .kilobits(20_000))
         #expect(call.damaged == 0)
-        // Once it is sound again, so is the call.
+        // After the damage ends, the call recovers.
         call.tamper = nil
         call.run(for: .seconds(20))
         print("damaged", call.summary)
@@ -97,7 +97,7 @@ import Testing
         #expect(call.estimate(at: .seconds(39)).kilobitsPerSecond >= 1_500)
     }
 
-    /// "All of it arrived, the moment it left": more than the maximum is never sent.
+    /// Forged feedback says that every packet arrived at once. The sender never exceeds its maximum bitrate.
     @Test func feedbackThatIsInventedRaisesNothingAboveTheMaximum() throws {
         var options = SimulatedCall.Options()
         options.maximumBitrate = .kilobits(4_000)
@@ -123,7 +123,7 @@ import Testing
         #expect(call.sender.statistics.bytesSent <= 10 * 4_000_000 / 8 * 13 / 10)
     }
 
-    /// Twenty NACKs a second, each for the last four thousand packets.
+    /// 160 NACKs a second, each for 250 packets.
     @Test(arguments: [1, 2] as [UInt64])
     func aStormOfNacksDoesNotStopThePictures(seed: UInt64) throws {
         let call = call(seed)
@@ -148,7 +148,7 @@ import Testing
         print("nacks", call.summary, after.nackedPackets, after.nackedInVain)
         #expect(after.nackedPackets - before.nackedPackets >= 300_000)
         #expect(after.backlog <= .milliseconds(400))
-        // Not more than the path carries, and at least half of the pictures.
+        // At most what the path carries, and at least half of the frames.
         #expect(after.bytesSent - before.bytesSent <= 10 * 3_300_000 / 8)
         #expect(media(call, from: .seconds(10), to: .seconds(20)) >= 5 * 15)
         #expect(call.damaged == 0 && call.outOfOrder == 0)
@@ -156,7 +156,8 @@ import Testing
         #expect(media(call, from: .seconds(21), to: .seconds(29)) >= 8 * 15)
     }
 
-    /// A thousand a second. The gate of one a second is the encoder's; here no key frame is asked for while one is on its way.
+    /// 1,000 PLIs a second. The sender asks for no key frame while one is on its way; the limit of one a second is the
+    /// encoder's.
     @Test func aStormOfKeyframeRequestsIsAnsweredOnceARoundTrip() throws {
         let call = call(5)
         let pli = try packet { try PictureLossIndication(senderSSRC: 9, mediaSSRC: 0x1111).write(into: &$0) }
@@ -171,7 +172,7 @@ import Testing
         #expect(media(call, from: .seconds(5), to: .seconds(10)) >= 5 * 10)
     }
 
-    /// The viewer's clock is set, forwards and backwards, by seconds and by hours.
+    /// The viewer's clock is set forwards and backwards, by seconds and by hours.
     @Test(arguments: [3, -3, 30, -30, 7_200, -7_200])
     func theViewersClockMayJump(seconds: Int) {
         let call = call(6)
@@ -185,7 +186,7 @@ import Testing
         #expect(call.damaged == 0 && call.outOfOrder == 0)
     }
 
-    /// Moves the reference time of transport-wide feedback, in steps of 64 ms.
+    /// Shifts the reference time of transport-wide feedback, in steps of 64 ms.
     private static func shift(_ packet: [UInt8], by steps: Int) -> [UInt8] {
         var packet = packet
         var at = 0
@@ -200,7 +201,7 @@ import Testing
         return packet
     }
 
-    /// Both sides' machines sleep: what was in flight comes hours late.
+    /// Both machines are suspended, so packets in flight arrive hours late.
     @Test(arguments: [2, 60, 18_000])
     func timeMayBeMissing(seconds: Int) {
         let call = call(7)
@@ -214,7 +215,7 @@ import Testing
         #expect(call.damaged == 0 && call.outOfOrder == 0)
     }
 
-    /// 100 parts in a million, which is more than quartz does; a queue that is only time is none.
+    /// 100 ppm, more than the drift of quartz clocks. Drift must not be taken for a queue.
     @Test(arguments: [100, -100])
     func clocksMayDriftApart(partsPerMillion: Int) {
         let call = call(8)

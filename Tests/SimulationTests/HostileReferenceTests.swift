@@ -4,7 +4,7 @@ import RTPWire
 import TestSupport
 import Testing
 
-/// Acknowledgements, requests and repetitions of what never was: counted, bounded, and pictures go on.
+/// Forged acknowledgements, requests and retransmissions are counted and bounded, and video goes on.
 @Suite struct HostileReferenceTests {
     private static let video = VideoStreamParameters(
         ssrc: 0x1111, payloadType: 96, rtxSSRC: 0x2222, rtxPayloadType: 97, mid: "0")
@@ -100,7 +100,7 @@ import Testing
         _ = drain(sender, now)
         var asked = 0
         for _ in 0..<3_000 {
-            // As many as the budget for RTCP allows.
+            // As many as the RTCP work limit allows.
             now = now + .milliseconds(2)
             try control(sender, now) { writer in
                 for _ in 0..<20 {
@@ -117,7 +117,8 @@ import Testing
         // One in 32,768 is right by chance.
         #expect(sender.statistics.referencesUnknown > 59_000)
         #expect(sender.statistics.keyframeRequests == 3_000)
-        // Each is passed on at most; the video thread keeps key frames a second apart, and recoveries 300 ms.
+        // Each request is passed on at most once; the video thread keeps key frames 1 s apart, and recovery frames 300
+        // ms.
         #expect(asked <= 3_000)
         if !hasReferences { #expect(!sender.hasAcknowledged && sender.statistics.recoveryRequests == 0) }
     }
@@ -131,7 +132,7 @@ import Testing
             try ReferenceSelection(senderSSRC: 9, mediaSSRC: 0x7777, payloadType: 96, pictureID: 1).write(into: &writer)
         }
         #expect(sender.statistics.foreignControl == 1)
-        // Padding bits, a 7-bit PictureID, a longer string.
+        // Padding bits; a 7-bit PictureID; the reserved bit set.
         for word in [[0x08, 96, 0x80, 1], [0, 96, 0x00, 1], [0, 0x80 | 96, 0x80, 1]] as [[UInt8]] {
             let packet = [0x83, 206, 0, 3, 0, 0, 0, 9, 0, 0, 0x11, 0x11] as [UInt8] + word
             packet.withUnsafeBytes { sender.handleRTCP($0, now: now) }
@@ -140,7 +141,7 @@ import Testing
         #expect(!sender.hasAcknowledged)
     }
 
-    /// A frame that claims to be made from one that the viewer never had is not shown, and asks for a better one.
+    /// A recovery frame from a reference that the viewer does not have is not shown, and a key frame is requested.
     @Test func aFrameFromAnUnknownOneIsNotShown() {
         let sender = sender()
         let receiver = receiver()
@@ -148,7 +149,7 @@ import Testing
         feed(sender, 0, isKeyframe: true, now)
         #expect(shown(receiver, drain(sender, now).packets, now).count == 1)
         now = now + .milliseconds(33)
-        // Kept by the encoder, lost on the way.
+        // The encoder stores this frame as a long-term reference; the path loses it.
         feed(sender, 1, stored: .golden, now)
         #expect(!drain(sender, now).packets.isEmpty)
         now = now + .milliseconds(33)
@@ -160,7 +161,8 @@ import Testing
         now = now + .milliseconds(600)
         _ = shown(receiver, [], now)
         #expect(receiver.statistics.keyframeRequests == 1)
-        // From the key frame, which it has: shown at once. The encoder kept that in the other place.
+        // A recovery frame from the key frame, which the viewer has, is shown at once. The encoder stores it in the
+        // other buffer.
         now = now + .milliseconds(33)
         let other = self.sender()
         let second = self.receiver()
@@ -188,7 +190,8 @@ import Testing
         #expect(shown(receiver, drain(sender, now).packets, now).count == 1)
     }
 
-    /// Everything asked for again and again, and what was never sent: no more leaves than the path may carry.
+    /// NACKs for all packets again and again, and for packets that were never sent: no more is sent than the path may
+    /// carry.
     @Test func aStormOfRequestsIsBounded() throws {
         let sender = sender()
         var now = SimulatedCall.start
@@ -217,15 +220,15 @@ import Testing
             }
             bytes += drain(sender, now).bytes
         }
-        // What the budget for RTCP lets through of 1.3 millions.
+        // Of 1.3 million requests, as many as the RTCP work limit allows.
         #expect(sender.statistics.nackedInVain > 100_000)
         #expect(sender.statistics.controlOverBudget > 3_000)
-        // 40 packets, ten times each at the most, and a few that guard the end.
+        // 40 packets, ten times each at most, and a few tail loss probes.
         #expect(sender.statistics.retransmissions <= 40 * 10 + 10)
         #expect(Double(bytes) <= (now - start).inSeconds * 2_500_000 / 8 * 2.5 + 50_000)
     }
 
-    /// Repetitions of numbers that were never missing neither show nor hold up anything.
+    /// RTX packets with numbers that were never missing are not shown, and do not block the video.
     @Test(arguments: [1, 2] as [UInt64])
     func repetitionsOfUnknownNumbersAreDropped(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
@@ -256,7 +259,7 @@ import Testing
                 _ = shown(receiver, [Array(wrapped[0..<length])], now)
             }
         }
-        // An invented number just ahead may stand in the way until the next key frame.
+        // A forged number just ahead may block the video until the next key frame.
         #expect(count >= 45, "\(count)")
         #expect(receiver.statistics.drops.total > 1_000)
     }

@@ -4,7 +4,7 @@ import RTPWire
 import TestSupport
 import Testing
 
-/// Whatever comes from the wire is a counted drop at worst, and pictures go on after it.
+/// Whatever bytes arrive are counted and dropped at worst, and video goes on.
 @Suite struct HostileTests {
     static let video = VideoStreamParameters(
         ssrc: 0x1111, payloadType: 96, rtxSSRC: 0x2222, rtxPayloadType: 97, mid: "0")
@@ -26,7 +26,7 @@ import Testing
             ntpEpoch: NTPTimestamp(rawValue: 0), now: SimulatedCall.start)
     }
 
-    /// Polls until there is nothing to do; a poll that never comes to an end is a failure too.
+    /// Polls until the receiver waits. A poll that never ends is a failure.
     private func drain(_ receiver: MediaReceiver, _ now: MediaInstant) -> (frames: Int, packets: Int) {
         var buffer = [UInt8](repeating: 0, count: 1_500)
         var frames = 0
@@ -126,7 +126,7 @@ import Testing
         #expect(receiver.statistics.drops.total > 0, "seed \(seed)")
     }
 
-    /// RTCP of the right form about the wrong things: numbers never sent, storms, other streams.
+    /// Well-formed RTCP about packets that were never sent, in large numbers, and about other streams.
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func inventedFeedbackNeitherTrapsNorRunsAway(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
@@ -176,7 +176,7 @@ import Testing
             }
             #expect(done)
         }
-        // Never more than the largest rate that was allowed, with the first bursts.
+        // Never more than the maximum bitrate, with the first bursts.
         #expect(sent < 3 * 10_000_000 / 8 * 13 / 10 + 200_000)
         #expect(sender.statistics.feedbackUnknown > 0 && sender.statistics.nackedInVain > 0)
         #expect(sender.estimate >= .kilobits(100) && sender.estimate <= .kilobits(10_000))
@@ -261,7 +261,7 @@ import Testing
         #expect(drain(receiver, now).frames == 1)
     }
 
-    /// `drain` claims that each wait ends in the future.
+    /// `drain` requires each wait to end in the future.
     @Test func manyMissingPacketsAreGivenUpInOneCall() throws {
         let receiver = receiver()
         var now = SimulatedCall.start
@@ -276,7 +276,7 @@ import Testing
         let asked = receiver.statistics.nacks
         now = now + .seconds(6)
         _ = drain(receiver, now)
-        // Nothing is missing any more.
+        // No packet is missing any more.
         for _ in 0..<100 {
             now = now + .milliseconds(20)
             _ = drain(receiver, now)

@@ -4,7 +4,7 @@ import RTPWire
 import TestSupport
 import Testing
 
-/// What a viewer gets who is given some of the frames only.
+/// What a viewer gets that is sent only some of the frames.
 @Suite struct LayeredStreamTests {
     private func sender() -> MediaSender {
         MediaSender(
@@ -22,11 +22,11 @@ import Testing
         let captured = now
         var buffer = [UInt8](repeating: 0, count: 1_500)
         let frame = [UInt8](repeating: 7, count: 100)
-        // Layers as they are made; this viewer does not get each third.
+        // The layers of the frames made. This viewer does not get every third one, if that is of layer 1.
         let layers: [UInt8] = [0, 1, 1, 0, 0, 1, 1, 1, 1, 0, 1, 0]
         for (index, layer) in layers.enumerated() where index % 3 != 2 || layer == 0 {
             frame.withUnsafeBytes {
-                // All of them show the same moment.
+                // All frames have the same capture time.
                 sender.handleFrame($0, isKeyframe: index == 0, layer: layer, captured: captured, now: now)
             }
             for _ in 0..<50 {

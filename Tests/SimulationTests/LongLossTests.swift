@@ -2,18 +2,19 @@ import MediaCore
 import MediaEngine
 import Testing
 
-/// Pictures for ten minutes on lossy paths. Small ones are the harder: a lost packet shows only in what comes after it, and little does.
+/// Ten minutes of video on lossy paths. Small frames are harder, as a loss shows only by the next packet, and few
+/// follow.
 @Suite struct LongLossTests {
     struct Case: CustomTestStringConvertible {
-        /// 1 to 3 packets a picture, with rests; else 5 packets.
+        /// 1 to 3 packets a frame, with pauses; else 5 packets a frame.
         var isSmall: Bool
         var percent: Double
-        /// Packets lost in a row, on average; in both directions.
+        /// Mean number of packets lost in a row, in both directions.
         var run: Double
         var roundTrip: Int
-        /// What the longest freeze of three seeds may be, and what it is at least on such a path; in milliseconds.
+        /// The longest freeze of three seeds allowed, and the least to be expected on such a path; in milliseconds.
         var freeze: ClosedRange<Double>
-        /// How many over 150 ms in all, of some 45,000 pictures.
+        /// The number of freezes over 150 ms, of about 45,000 frames.
         var over150: ClosedRange<Int>
 
         var testDescription: String {
@@ -72,15 +73,15 @@ import Testing
             carried)
         #expect(one.freeze.contains(longest))
         #expect(one.over150.contains(counts[1]))
-        // What is repeated unasked stays small beside the path's 10 Mbit/s.
+        // Unrequested duplicates take little of the path's 10 Mbit/s.
         #expect(carried <= (one.isSmall ? 1_700 : 2_900))
     }
 
     struct SoundCase: CustomTestStringConvertible {
         var percent: Double
-        /// How long the path is bad at a time, on average, in milliseconds; 0: packets of their own.
+        /// Mean duration of the bad state, in milliseconds; 0: independent losses.
         var burst: Int
-        /// How many moments of over 60 ms there may be in half an hour without sound, and with none but made-up sound.
+        /// The number of times over 60 ms in half an hour without audio, and with concealed audio only.
         var gaps: ClosedRange<Int>
         var madeUp: ClosedRange<Int>
 

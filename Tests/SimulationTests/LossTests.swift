@@ -3,7 +3,7 @@ import MediaEngine
 import RTPWire
 import Testing
 
-/// What loss, reordering and duplicates do to pictures. Each case prints its seed; the same seed gives the same call.
+/// What loss, reordering and duplication do to video. Each case prints its seed; the same seed gives the same call.
 @Suite struct LossTests {
     @Test(arguments: [1, 2, 3] as [UInt64])
     func withoutLossEveryFrameIsShownAsSoonAsItArrives(seed: UInt64) {
@@ -13,7 +13,7 @@ import Testing
         #expect(call.shown.count >= call.made.count - 1)
         #expect(call.damaged == 0 && call.outOfOrder == 0)
         #expect(call.keyframesMade == 1)
-        // The way takes 25 ms; nothing is added to it.
+        // The path's delay is 25 ms; nothing is added.
         #expect(call.latency(percentile: 0.99, from: .seconds(1)) <= .milliseconds(26))
         #expect(call.sender.statistics.retransmissions - call.sender.statistics.probePackets <= 2)
         #expect(call.sender.statistics.unaskedRepetitions == 0)
@@ -31,8 +31,8 @@ import Testing
         #expect(call.longestFreeze <= .milliseconds(percent < 10 ? 400 : 600))
     }
 
-    /// Firefox ignores a stream that does not, once it has seen it on another of the section: all repairs would be lost, or all
-    /// pictures.
+    /// Once Firefox has seen a MID on one stream of a media section, it ignores the streams of the section without it:
+    /// all RTX packets would be lost, or all video.
     @Test func everyStreamSaysItsSection() {
         var options = SimulatedCall.Options()
         options.audioTracks = 1
@@ -73,7 +73,7 @@ import Testing
         #expect(call.longestFreeze <= .milliseconds(100))
     }
 
-    /// On a screen the next change may come minutes later: a lost last packet must not leave the old picture standing.
+    /// On a screen the next change may come minutes later, so the loss of the last packet must be repaired without it.
     @Test(arguments: 31...50 as ClosedRange<UInt64>)
     func theLastFrameBeforeARestArrivesEvenIfItsEndIsLost(seed: UInt64) {
         let call = SimulatedCall(
@@ -97,7 +97,7 @@ import Testing
         #expect(call.protectedTwice == 0 && call.alteredRepeats == 0)
     }
 
-    /// Pion 3 does so. Its own feedback says that the retransmissions arrive, and it asks again all the same.
+    /// Pion 3 does so: its feedback acknowledges the RTX packets, and it requests the same packets again.
     @Test func whoDropsRetransmissionsGetsRepeatsAsTheyWere() {
         var options = SimulatedCall.Options()
         options.ignoresRTX = true
@@ -106,14 +106,14 @@ import Testing
             plan: .steady(perSecond: 30, bytes: 6_000), options: options)
         call.run(for: .seconds(20))
         print(call.summary)
-        // All of the second half.
+        // All frames of the second half.
         let late = call.shown.filter { $0.number >= call.made.count / 2 }
         #expect(late.count >= call.made.count / 2 - 8)
         #expect(late.allSatisfy { $0.latency <= .milliseconds(400) })
         #expect(call.keyframesMade <= 6 && call.protectedTwice == 0 && call.alteredRepeats == 0)
     }
 
-    /// Two round trips: the gap is seen and asked for, and once more.
+    /// Two round trips: one for the NACK, and one for a second NACK.
     @Test(arguments: [(true, 62), (false, 63)] as [(Bool, UInt64)])
     func withoutRetransmissionStreamAllIsRepeatedWithinTwoRoundTrips(hasTransportFeedback: Bool, seed: UInt64) {
         var options = SimulatedCall.Options()
@@ -126,16 +126,16 @@ import Testing
         print(call.summary)
         #expect(call.sender.statistics.retransmissions > 80 && call.receiver.statistics.keyframeRequests == 0)
         #expect(call.keyframesMade == 1 && call.shown.count >= call.made.count - 8)
-        // A gap shows with the next frame. Some packets are lost twice, and requests too.
+        // A loss shows with the next frame. Some packets are lost twice, and some NACKs are lost.
         #expect(call.latency(percentile: 0.98) <= .milliseconds(40 + 33 + 2 * 80))
         #expect(call.latency(percentile: 1) <= .milliseconds(40 + 33 + 3 * 80))
         #expect(call.protectedTwice == 0 && call.alteredRepeats == 0)
-        // What it repeats is not taken for the path's state.
+        // Retransmissions with the same transport-wide number do not affect the estimate.
         #expect(call.sender.estimate >= .kilobits(2_000))
     }
 }
 
-/// A host that adapts, on bad paths.
+/// Adaptive senders on poor paths.
 @Suite struct BadPathTests {
     @Test(arguments: [(10.0, 1), (10, 2), (20, 3), (20, 4)] as [(Double, UInt64)])
     func randomLossDoesNotStarveTheCall(percent: Double, seed: UInt64) {
@@ -177,7 +177,7 @@ import Testing
         #expect(call.sender.estimate >= .kilobits(milliseconds > 100 ? 400 : 1_200))
     }
 
-    /// A stall holds up many frames, and is told of as one freeze.
+    /// A stall delays many frames, and counts as one freeze.
     @Test func freezesAreNoLongerThanTheCall() {
         let call = SimulatedCall(
             seed: 71, .init(delay: .milliseconds(100), lossPercent: 20), plan: .steady(perSecond: 30, bytes: 3_000))

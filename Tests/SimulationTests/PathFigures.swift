@@ -1,19 +1,19 @@
 import MediaCore
 
-/// How flows did on a shared narrow place: RFC 8868 section 3, reduced to what has a threshold here.
+/// How flows performed on a shared bottleneck: the metrics of RFC 8868 section 3 that have a threshold here.
 struct PathFigures {
-    /// The least share of the capacity in use from 10 s after a change on.
+    /// Least share of the capacity in use, from 10 s after a change of it.
     var use = 1.0
-    /// The most that was sent 3 to 5 s after a drop, in capacities.
+    /// Highest rate sent 3 to 5 s after a drop of the capacity, relative to the capacity.
     var excess = 0.0
-    /// Milliseconds in the queue, 95th percentile, without the 3 s after a drop.
+    /// 95th percentile of the queue delay in milliseconds, without the 3 s after a drop.
     var queue = 0.0
-    /// Jain's index of the rates of `flows` in the last part.
+    /// Jain's fairness index of the rates of `flows`.
     var fairness: Double?
 
     /// - Parameters:
-    ///   - end: seconds.
-    ///   - flows: and since when they all send; to be compared with each other.
+    ///   - end: in seconds.
+    ///   - flows: the flows to be compared with each other, and the second from which all of them send.
     init(_ place: SimulatedBottleneck, end: Int, flows: (ids: [Int], since: Int)? = nil) {
         let end = Double(end)
         var settled: [Double] = []
@@ -39,7 +39,7 @@ struct PathFigures {
 
     private init() {}
 
-    /// Of each figure the worst.
+    /// The worst value of each figure.
     static func worst(_ all: [PathFigures]) -> PathFigures {
         var result = PathFigures()
         for one in all {
@@ -53,12 +53,12 @@ struct PathFigures {
 }
 
 extension Double {
-    /// With so many digits behind the point.
+    /// With this number of decimals.
     func text(_ digits: Int) -> String {
         let factor = (0..<digits).reduce(1.0) { power, _ in power * 10 }
         let rounded = (self * factor).rounded() / factor
         return digits == 0 ? "\(Int(rounded))" : "\(rounded)"
     }
-    /// Of a share.
+    /// A share as a percentage.
     var percent: String { "\((self * 100).text(0)) %" }
 }

@@ -2,17 +2,17 @@ import MediaCore
 import MediaEngine
 import RTPWire
 
-/// What a path lost, in words: says of a freeze what it was that did not come.
+/// Records the packets that a path loses, to explain freezes.
 final class PathTrace {
     private var lines: [(at: MediaInstant, text: String)] = []
 
-    /// Listens to both directions of a call.
+    /// Records the losses in both directions of a call.
     func attach(to call: SimulatedCall) {
         call.forward.onLoss = { [unowned self] in note("", $0, $1) }
         call.backward.onLoss = { [unowned self] in note("back ", $0, $1) }
     }
 
-    /// What was lost between the two, one after another.
+    /// The packets lost in this interval, with times in milliseconds after its beginning.
     func losses(from begin: MediaInstant, to end: MediaInstant) -> String {
         lines.filter { $0.at >= begin && $0.at < end }
             .map { "\(Int(($0.at - begin).inMilliseconds)) \($0.text)" }.joined(separator: ", ")

@@ -3,7 +3,7 @@ import MediaEngine
 import RTPWire
 import Testing
 
-/// How the estimate follows the path, and what the path's queue has to bear for it.
+/// How the bandwidth estimate follows the path, and how long the queue becomes.
 @Suite struct RateTests {
     @Test(arguments: [1, 2] as [UInt64])
     func aDropInBandwidthIsFollowedAndTheQueueStaysShort(seed: UInt64) {
@@ -90,7 +90,7 @@ import Testing
         #expect(call.longestFreeze <= .milliseconds(500))
     }
 
-    /// A second of receiver reports at a time: how much is lost, and how long the round trip is. No more.
+    /// Receiver reports arrive once a second, and contain only the loss and the round trip time.
     @Test(arguments: [1, 2, 3] as [UInt64])
     func reportsAloneFollowADrop(seed: UInt64) {
         let place = SimulatedBottleneck([(0, 2_500), (30, 800), (60, 2_000)])
@@ -113,8 +113,7 @@ import Testing
         #expect(call.damaged == 0 && call.outOfOrder == 0)
     }
 
-    /// What a REMB allows is not exceeded, and taken soon, for as long as it is said; peers with transport-wide feedback are not asked
-    /// for their opinion.
+    /// A REMB limits the estimate soon, for as long as it is repeated. It is ignored next to transport-wide feedback.
     @Test(arguments: [false, true])
     func aReceiversEstimateIsKeptTo(hasTransportFeedback: Bool) throws {
         var options = SimulatedCall.Options()

@@ -3,10 +3,10 @@ import MediaEngine
 import RTPWire
 import Testing
 
-/// Receivers that tell their own estimate (REMB).
+/// Receivers that send their own estimate (REMB).
 @Suite struct ReceiverBandwidthLimitTests {
-    /// A receiver's estimator as aiortc has it (rate.py, after libwebrtc's `aimd_rate_control.cc`): what arrived when 3 s were over, then
-    /// 8 % more a second, but not beyond one and a half times of what arrives; 0.85 of what arrives when a queue grows.
+    /// aiortc's receive-side estimator (`rate.py`, after libwebrtc's `aimd_rate_control.cc`): the bitrate received
+    /// after 3 s, then 8 % more a second up to 1.5 x the received bitrate; 0.85 x the received bitrate on overuse.
     private struct Estimator {
         private var arrivals: [(at: MediaInstant, bytes: Int)] = []
         private var began: MediaInstant?
@@ -59,7 +59,7 @@ import Testing
         return call
     }
 
-    /// Says what the estimator says, twice a second.
+    /// Sends the estimator's REMB twice a second.
     private func attach(_ call: SimulatedCall, until seconds: Int) {
         var estimator = Estimator()
         call.watch = { packet in
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// The screen rests with sound, and moves when the first estimate has been made of nothing but the sound.
+    /// The screen is still, with audio, and changes after the first estimate was made of the audio alone.
     @Test(arguments: [1, 2, 3] as [UInt64])
     func anEstimateThatRepeatsASoundAtRestFreezesNoPicture(seed: UInt64) {
         let call = call(5_000, plan: .still, seed: seed)
@@ -91,7 +91,7 @@ import Testing
         #expect(call.sender.estimate >= .kilobits(1_000))
     }
 
-    /// The same on a path that is as narrow as it says in the end.
+    /// The same on a path with as little bandwidth as the estimate has in the end.
     @Test(arguments: [4, 5] as [UInt64])
     func aNarrowPathIsStillFollowed(seed: UInt64) {
         let call = call(700, plan: .still, seed: seed)
@@ -106,7 +106,8 @@ import Testing
         #expect(call.freeze(from: .seconds(20)) <= .milliseconds(1_500))
     }
 
-    /// As Chromium's and Firefox's estimators do it (`aimd_rate_control.cc`): 56 kbit/s when a second is over, 8 % more a second.
+    /// As the estimators of Chromium and Firefox do (`aimd_rate_control.cc`): 56 kbit/s after one second, then 8 % more
+    /// a second.
     @Test(arguments: [8, 9] as [UInt64])
     func aFirstEstimateBelowWhatArrivesFreezesNoPicture(seed: UInt64) throws {
         let call = call(5_000, plan: .camera(perSecond: 30, limit: .kilobits(2_000)), seed: seed)
@@ -146,7 +147,7 @@ import Testing
             #expect(call.sender.estimate >= .kilobits(2_500), "\(ssrc)")
             #expect(call.sender.statistics.foreignControl == (isAgreed ? 18 : 0))
         }
-        // The same about the picture counts.
+        // The same REMB about the video stream is a limit.
         let call = call(5_000, plan: .camera(perSecond: 30, limit: .kilobits(4_000)), seed: 7)
         let packet = try Self.remb(.kilobits(300))
         for second in 2..<20 { call.after(.seconds(second)) { $0.deliver([packet]) } }

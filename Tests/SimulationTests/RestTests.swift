@@ -2,7 +2,7 @@ import MediaCore
 import MediaEngine
 import Testing
 
-/// A screen that rests costs nothing, and numbers that wrap are not noticed.
+/// A still screen causes no traffic but reports, and wraps of sequence numbers have no effect.
 @Suite struct RestTests {
     @Test func tenMinutesOfRestCostAReportASecondFromEachSide() {
         var options = SimulatedCall.Options()
@@ -20,7 +20,7 @@ import Testing
         #expect((call.forward.carriedBytes - before.3) * 8 / 600 <= 1_000)
     }
 
-    /// Chromium and Firefox ask for a key frame when nothing has come for 3 s.
+    /// Chromium and Firefox request a key frame after 3 s without a frame.
     @Test(arguments: [(0.0, true, true), (5, true, true), (0, false, false), (5, true, false)])
     func aForeignViewerIsShownTheLastPictureAgainEachTwoSeconds(
         percent: Double, hasRTX: Bool, hasTransportFeedback: Bool
@@ -39,11 +39,11 @@ import Testing
         let gaps = zip(call.shownAgain, call.shownAgain.dropFirst()).map { $1 - $0 }
         #expect((gaps.max() ?? .seconds(60)) <= .milliseconds(percent > 0 ? 2_900 : 2_500))
         #expect((call.forward.carriedBytes - bytes) * 8 / 60 < 20_000)
-        // It is no change of the picture.
+        // A skip frame does not count as a frame.
         #expect(call.sender.statistics.frames == 1 && call.sender.framesLeft == 1)
     }
 
-    /// A frame that shows the last base must not take back what layer 1 has shown since.
+    /// A skip frame repeats the last base layer frame, and must not undo a newer frame of layer 1.
     @Test func nothingIsShownAgainWhileTheLastFrameWasOfLayerOne() {
         let call = SimulatedCall(seed: 3, plan: .still)
         call.run(for: .seconds(1))

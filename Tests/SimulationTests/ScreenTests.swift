@@ -2,8 +2,9 @@ import MediaCore
 import MediaEngine
 import Testing
 
-/// What people share, over narrow paths with a one-way delay of 50 ms and a drop-tail queue of 300 ms, with sound. The encoder is
-/// `SimulatedScreen`: a page is readable with 40 kB of it and sharp with 290. Prints rows of Docs/performance.md.
+/// Typical screen content over narrow paths with a one-way delay of 50 ms and a drop-tail queue of 300 ms, with audio.
+/// The encoder is `SimulatedScreen`: a page is readable after 40 kB and sharp after 290 kB. Prints rows of
+/// Docs/performance.md.
 @Suite struct ScreenTests {
     static let readable = 40_000
     static let sharp = 290_000
@@ -18,7 +19,7 @@ import Testing
         return call
     }
 
-    /// Milliseconds from a change until so many bytes of what was made after it are shown; nil: never.
+    /// Milliseconds from a change until so many bytes made after it are shown; nil: never.
     private func time(_ call: SimulatedCall, from change: MediaDuration, bytes: Int) -> Double? {
         let begin = SimulatedCall.start + change
         var sum = 0
@@ -55,15 +56,15 @@ import Testing
         print(
             "| new page after 60 s at rest, \(kilobits / 1_000) Mbit/s | \(readable.text(0)) | \(sharp.text(0)) |",
             "\(most.text(0)) |")
-        // What the path takes for these bytes, at least: no more than half as much again.
+        // The least time that the path needs for these bytes. The limits are 1.5 and 1.6 times that.
         let least = { (bytes: Int) in 50 + Double(bytes) * 8 / Double(kilobits) }
         #expect(readable <= max(500, 1.5 * least(Self.page.least) + 300))
         #expect(sharp <= max(2_000, 1.6 * least(Self.sharp)))
         #expect(most <= 300)
     }
 
-    /// The path has become narrow while the screen rested: nothing shows it before the first frame does. Now and then what
-    /// overflows cannot be repaired, and a key frame follows.
+    /// The path's bandwidth drops while the screen is still, which the sender cannot know before the first frame.
+    /// Sometimes the loss cannot be repaired, and a key frame follows.
     @Test func aNewPageWhenThePathHasBecomeNarrow() {
         var all: [Double] = []
         for seed in SharedPathTests.seeds {
@@ -82,7 +83,7 @@ import Testing
         #expect(all.count { $0 > 1_500 } <= 1, "\(all)")
     }
 
-    /// Sound waits behind each page for a moment: that is no congestion.
+    /// Audio waits briefly behind each page, which is not congestion.
     @Test func pagesTurnedOneAfterTheOtherCostNoRate() {
         for seed in SharedPathTests.seeds {
             let place = SimulatedBottleneck([(0, 3_000)])
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    /// - Parameter most: what a sharp frame would take.
+    /// - Parameter most: the size of a frame at full quality, in bytes.
     private func moving(
         _ name: String, least: Int, most: Int, kilobits: Int, seconds: Int
     ) -> (frames: Double, latency: Double, queue: (p95: Double, most: Double), freeze: Double) {
@@ -127,7 +128,7 @@ import Testing
             }
             used = min(used, place.carried(from: 20, to: Double(end)) / Double(kilobits * 1_000))
             #expect(call.damaged == 0 && call.outOfOrder == 0)
-            // What moved is sharp soon after it stopped.
+            // The content is sharp soon after it has stopped.
             #expect(screen.missing == 0)
         }
         print(

@@ -2,8 +2,8 @@ import MediaCore
 import MediaEngine
 import Testing
 
-/// RFC 8867 section 5: flows that fill a narrow place, alone and together. One-way delay 50 ms, a drop-tail queue of 300 ms, frames of
-/// ever different size; each case with three seeds, of which the worst counts. Prints a row of Docs/performance.md each.
+/// RFC 8867 section 5: flows that share a bottleneck. One-way delay 50 ms, a drop-tail queue of 300 ms, frames of
+/// varying size; each case with three seeds, of which the worst counts. Each prints a row of Docs/performance.md.
 @Suite struct SharedPathTests {
     static let seeds: [UInt64] = [1, 2, 3]
 
@@ -25,7 +25,7 @@ import Testing
         return call
     }
 
-    /// Bits a second of a flow, as a share of the capacity of the moment, each five seconds; for whoever reads a failure.
+    /// Rates of the flows in kbit/s, with the capacity and the queue delay, every five seconds; printed on failure.
     static func course(_ place: SimulatedBottleneck, flows: [Int], end: Int, calls: [SimulatedCall] = []) -> String {
         stride(from: 5, through: end, by: 5).map { second in
             let from = Double(second - 5)
@@ -55,7 +55,7 @@ import Testing
         if !isGood || figures.fairness ?? 1 < 0.8 { for course in courses { print(course()) } }
     }
 
-    /// 5.1
+    /// RFC 8867 section 5.1.
     @Test func variableCapacityWithOneFlow() {
         var courses: [() -> String] = []
         let all = Self.seeds.map { seed in
@@ -72,7 +72,7 @@ import Testing
         check(.worst(all), courses)
     }
 
-    /// 5.2
+    /// RFC 8867 section 5.2.
     @Test func variableCapacityWithTwoFlows() {
         var courses: [() -> String] = []
         let all = Self.seeds.map { seed in
@@ -88,7 +88,7 @@ import Testing
         check(.worst(all), courses)
     }
 
-    /// 5.3
+    /// RFC 8867 section 5.3.
     @Test func congestedFeedbackPath() {
         var courses: [() -> String] = []
         var all: [PathFigures] = []
@@ -111,7 +111,7 @@ import Testing
         check(.worst(all), courses)
     }
 
-    /// 5.4
+    /// RFC 8867 section 5.4.
     @Test func threeFlowsThatBeginOneAfterTheOther() {
         var courses: [() -> String] = []
         let all = Self.seeds.map { seed in
@@ -127,7 +127,7 @@ import Testing
         check(.worst(all), courses)
     }
 
-    /// 5.5
+    /// RFC 8867 section 5.5.
     @Test func flowsFromNearAndFar() {
         var courses: [() -> String] = []
         let all = Self.seeds.map { seed in
@@ -145,7 +145,7 @@ import Testing
         check(.worst(all), courses)
     }
 
-    /// 5.6; the queue is the other's.
+    /// RFC 8867 section 5.6. The TCP flow determines the queue, so its delay is not checked.
     @Test(arguments: [SimulatedTCP.Congestion.reno, .cubic])
     func againstALongDownload(congestion: SimulatedTCP.Congestion) {
         var courses: [() -> String] = []
@@ -173,7 +173,7 @@ import Testing
         if least.ours < 0.25 || least.theirs < 0.25 { for course in courses { print(course()) } }
     }
 
-    /// 5.7
+    /// RFC 8867 section 5.7.
     @Test func amongShortDownloads() {
         var courses: [() -> String] = []
         var least = (ours: 1.0, theirs: 1.0)
@@ -208,7 +208,7 @@ import Testing
         if least.ours < 0.1 || least.theirs < 0.25 { for course in courses { print(course()) } }
     }
 
-    /// 5.8
+    /// RFC 8867 section 5.8.
     @Test func oneOfThreePausesAndGoesOn() {
         var courses: [() -> String] = []
         let all = Self.seeds.map { seed in

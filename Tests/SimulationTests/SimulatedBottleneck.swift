@@ -1,13 +1,14 @@
 import MediaCore
 
-/// The narrow place that several flows share, in virtual time: a drop-tail queue whose rate follows a schedule.
+/// A simulated bottleneck link that several flows share, in virtual time: a drop-tail queue whose rate follows a
+/// schedule.
 final class SimulatedBottleneck {
-    /// What became of one packet; times are those at which it came.
+    /// The fate of one packet, with the time at which it entered.
     struct Passage {
         var at: MediaInstant
         var flow: Int
         var bytes: Int
-        /// nil: the queue was full.
+        /// Time in the queue; nil: dropped, as the queue was full.
         var wait: MediaDuration?
     }
 
@@ -16,21 +17,22 @@ final class SimulatedBottleneck {
         var rate: Bitrate
     }
 
-    /// The first holds from the start on.
+    /// The rates over time; the first holds from the start.
     let steps: [Step]
     private let queue: MediaDuration
     private var freeAt = MediaInstant(nanoseconds: 0)
     private var current = 0
     private(set) var passages: [Passage] = []
 
-    /// - Parameter steps: so many seconds behind the start, kilobits a second.
+    /// - Parameter steps: seconds after the start, and the rate from then on in kbit/s.
     init(_ steps: [(second: Int, kilobits: Int)], queue: MediaDuration = .milliseconds(300)) {
         precondition(steps.first?.second == 0, "a schedule that does not begin at 0")
         self.steps = steps.map { Step(at: SimulatedCall.start + .seconds($0.second), rate: .kilobits($0.kilobits)) }
         self.queue = queue
     }
 
-    /// - Returns: when the last bit has left; nil if the packet is dropped, as it would wait for longer than the queue is.
+    /// Sends one packet through.
+    /// - Returns: when its last bit leaves; nil if it is dropped, as it would wait for longer than `queue`.
     func pass(bytes: Int, flow: Int, now: MediaInstant) -> MediaInstant? {
         let begin = max(now, freeAt)
         let wait = begin - now
@@ -54,13 +56,13 @@ final class SimulatedBottleneck {
         }
     }
 
-    // MARK: Figures; seconds are counted from the start
+    // MARK: Figures; times are seconds after the start
 
     private func between(_ from: Double, _ to: Double) -> ArraySlice<Passage> {
         passages[index(of: from)..<index(of: to)]
     }
 
-    /// The first that came at that second or later.
+    /// The first packet that entered at that second or later.
     private func index(of second: Double) -> Int {
         let at = SimulatedCall.start + .milliseconds(Int(second * 1_000))
         var low = 0
@@ -72,7 +74,7 @@ final class SimulatedBottleneck {
         return low
     }
 
-    /// Bits a second that came through of a flow, or of all.
+    /// Bits per second that one flow, or all flows, got through.
     func carried(from: Double, to: Double, flow: Int? = nil) -> Double {
         var bytes = 0
         for passage in between(from, to) where passage.wait != nil && (flow == nil || passage.flow == flow) {
@@ -81,7 +83,7 @@ final class SimulatedBottleneck {
         return Double(bytes * 8) / (to - from)
     }
 
-    /// Bits a second that came in, also what found no room.
+    /// Bits per second that entered, with those dropped.
     func offered(from: Double, to: Double) -> Double {
         var bytes = 0
         for passage in between(from, to) { bytes += passage.bytes }

@@ -3,7 +3,8 @@ import MediaEngine
 import RTPWire
 import TestSupport
 
-/// A sender and a receiver joined by two links, in virtual time: the same seed gives the same call.
+/// A call between a `MediaSender` and a `MediaReceiver` over two simulated links, in virtual time. The same seed gives
+/// the same call.
 final class SimulatedCall: SimulatedParty {
     struct Shown {
         var number: Int
@@ -25,19 +26,19 @@ final class SimulatedCall: SimulatedParty {
         didSet { nextFrame = min(nextFrame, now) }
     }
     var keyframeBytes = 60_000
-    /// The receiver's clock, ahead of the sender's.
+    /// How far the receiver's clock is ahead of the sender's.
     var receiverAhead = MediaDuration.zero {
         didSet { receiverWake = now }
     }
-    /// Feedback on its way to the sender: replaced by what this returns.
+    /// Replaces a datagram from the receiver by what it returns.
     var tamper: ((_ packet: [UInt8], _ now: MediaInstant) -> [[UInt8]])?
-    /// Looks at what leaves the sender.
+    /// Called with each packet that the sender sends.
     var watch: ((_ packet: UnsafeRawBufferPointer) -> Void)?
     var hasAudio = false
-    /// Others watch the same encoding, so this viewer's requests have a budget.
+    /// Other viewers share the encoding, so `KeyframeRequestLimiter` limits this viewer's requests.
     var isShared = false
     private var keyframeBudget = KeyframeRequestLimiter()
-    /// Bytes of a sound packet where the sender leaves room for it.
+    /// Size of an audio packet, if the sender's estimate allows it.
     var soundBytes = 120
 
     private(set) var shown: [Shown] = []
@@ -49,12 +50,12 @@ final class SimulatedCall: SimulatedParty {
     private(set) var polls = 0
     private(set) var keyframesMade = 0
     private(set) var didEnd = false
-    /// When the last picture was shown once more by a skip frame.
+    /// When skip frames repeated the last frame.
     private(set) var shownAgain: [MediaInstant] = []
-    /// When each packet of media left, and as it left first, by SSRC and sequence number.
+    /// When each RTP packet was sent; and its bytes at its first transmission, by SSRC and sequence number.
     private(set) var departures: [MediaInstant] = []
     private var left: [UInt64: [UInt8]] = [:]
-    /// Numbers that were to be protected twice, and packets that left again with other bytes than before.
+    /// Sequence numbers that were to be protected twice, and packets that were sent again with other bytes.
     private(set) var protectedTwice = 0
     private(set) var alteredRepeats = 0
     private var random: SeededGenerator
@@ -64,7 +65,7 @@ final class SimulatedCall: SimulatedParty {
     private var isNew = true
     private var lastKeyframe: MediaInstant?
     private(set) var references = SimulatedReferences()
-    /// Of a frame that goes on from a kept one.
+    /// Size of a recovery frame.
     var recoveryBytes = 12_000
     private var senderWake: MediaInstant
     private var receiverWake: MediaInstant
@@ -76,15 +77,15 @@ final class SimulatedCall: SimulatedParty {
         var maximumBitrate = Bitrate.kilobits(20_000)
         var hasTransportFeedback = true
         var hasRTX = true
-        /// The receiver agrees to a retransmission stream and acknowledges its packets, but drops what they carry.
+        /// The receiver agrees to RTX and acknowledges RTX packets, but drops their payload.
         var ignoresRTX = false
         var hasBitrateEstimate = false
         var audioTracks = 0
-        /// Behind `start`.
+        /// After `start`.
         var begins = MediaDuration.zero
-        /// Both know about kept frames.
+        /// Long-term references are negotiated.
         var hasReferences = false
-        /// Both know about sound that later packets carry again.
+        /// RED is negotiated.
         var hasRedundantSound = false
     }
 
@@ -188,13 +189,13 @@ final class SimulatedCall: SimulatedParty {
         if now >= receiverWake { drainReceiver() }
     }
 
-    /// Feedback reaches the sender.
+    /// Delivers RTCP datagrams to the sender.
     func deliver(_ packets: [[UInt8]]) {
         for packet in packets { packet.withUnsafeBytes { sender.handleRTCP($0, now: now) } }
         drainSender()
     }
 
-    /// The clocks of both sides are set, or the machine slept.
+    /// Sets the clocks of both peers forward, as after a suspended machine.
     func jump(by duration: MediaDuration) {
         now = now + duration
         nextFrame = now
@@ -203,7 +204,7 @@ final class SimulatedCall: SimulatedParty {
 
     private func makeSound() {
         nextSound = nextSound + .milliseconds(20)
-        // Opus, 20 ms, one frame.
+        // The TOC byte of Opus: one frame of 20 ms.
         let room = sender.audioEstimate.bitsPerSecond / 8 / 50
         let packet = [UInt8](repeating: 0x48, count: max(min(soundBytes, room), 40))
         packet.withUnsafeBytes { sender.handleAudio($0, track: 0, captured: now, now: now) }
@@ -294,7 +295,7 @@ final class SimulatedCall: SimulatedParty {
         return UnsafeRawBufferPointer(rebasing: packet[0..<(packet.count - view.payload.count)])
     }
 
-    /// What stands in for SRTP's protection changes nothing, but is made once for each sequence number.
+    /// Records a packet. Protection changes nothing here, but must be applied once for each sequence number only.
     private func noteDeparture(_ output: SenderOutput, _ packet: UnsafeRawBufferPointer) {
         if case .rtcp = output { return }
         departures.append(now)
@@ -335,11 +336,11 @@ final class SimulatedCall: SimulatedParty {
         shown.append(Shown(number: number, isKeyframe: info.isKeyframe, captured: made[number].captured, shown: now))
     }
 
-    // MARK: What a user notices
+    // MARK: What a viewer notices
 
     func since(_ duration: MediaDuration) -> [Shown] { shown.filter { $0.shown >= Self.start + duration } }
 
-    /// The longest time for which a newer picture had been made and none was shown; the part that the way takes not counted.
+    /// The longest time between two shown frames.
     var longestFreeze: MediaDuration { freeze(from: .zero) }
 
     func freeze(from begin: MediaDuration, to end: MediaDuration = .seconds(100_000)) -> MediaDuration {
@@ -353,8 +354,8 @@ final class SimulatedCall: SimulatedParty {
         return longest
     }
 
-    /// The times for which a newer picture had been made and none was shown, with the usual time between two: longer than `limit`, and
-    /// when each ended. A rest is none.
+    /// The times over `limit` for which a newer frame had been made and none was shown, with the usual frame interval
+    /// and without the path's delay; and when each ended. A still screen is no freeze.
     func freezes(
         over limit: MediaDuration, from begin: MediaDuration = .seconds(2)
     ) -> [(end: MediaInstant, time: MediaDuration)] {
@@ -373,7 +374,7 @@ final class SimulatedCall: SimulatedParty {
         return sorted[min(Int(Double(sorted.count) * share), sorted.count - 1)]
     }
 
-    /// The mean rate on the forward link is not what matters here; what the sender believes at that time is.
+    /// The sender's estimate at that time, not the mean rate on the link.
     func estimate(at duration: MediaDuration) -> Bitrate {
         estimates.last { $0.at <= Self.start + duration }?.estimate ?? sender.estimate
     }

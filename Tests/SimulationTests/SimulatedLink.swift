@@ -2,23 +2,24 @@ import Glibc
 import MediaCore
 import TestSupport
 
-/// One direction of a network, in virtual time: a drop-tail queue of limited rate, then a way with delay, jitter, loss, reordering
-/// and duplicates.
+/// One direction of a simulated path, in virtual time: a drop-tail queue of limited rate, then delay, jitter, loss,
+/// reordering and duplication.
 struct SimulatedLink {
     struct Conditions {
         var delay = MediaDuration.milliseconds(25)
-        /// Added at random; packets keep their order.
+        /// Largest random extra delay; packets keep their order.
         var jitter = MediaDuration.zero
-        /// nil: as fast as you like.
+        /// nil: unlimited.
         var rate: Bitrate?
         /// Packets that would wait for longer are dropped.
         var queue = MediaDuration.milliseconds(300)
         var lossPercent = 0.0
-        /// The path is bad for so long at a time on average, and loses all (Gilbert-Elliott in continuous time); 0: each packet on its own.
+        /// Mean duration of the bad state, in which all packets are lost (Gilbert-Elliott in continuous time); 0:
+        /// independent losses.
         var burst = MediaDuration.zero
-        /// Losses come in runs of so many packets on average, however far apart those are (Gilbert's model); 1: each packet on its own.
+        /// Mean number of packets lost in a row, however far apart they are (Gilbert's model); 1: independent losses.
         var run = 1.0
-        /// So many are overtaken by what leaves in the next `reorderDelay`.
+        /// Share of the packets that are delayed by `reorderDelay`, so that later ones overtake them.
         var reorderPercent = 0.0
         var reorderDelay = MediaDuration.milliseconds(8)
         var duplicatePercent = 0.0
@@ -32,7 +33,7 @@ struct SimulatedLink {
     }
 
     var conditions: Conditions
-    /// Shared with others; `conditions` then have no rate.
+    /// A bottleneck shared with other flows; `conditions` then have no rate.
     var bottleneck: (place: SimulatedBottleneck, flow: Int)?
     private var changes: [(at: MediaInstant, conditions: Conditions)]
     private var random: SeededGenerator
@@ -40,14 +41,14 @@ struct SimulatedLink {
     private var order = 0
     private var isBad = false
     private var stateEnds: MediaInstant?
-    /// Told of each packet that the path loses.
+    /// Called with each packet that the path loses.
     var onLoss: ((UnsafeRawBufferPointer, MediaInstant) -> Void)?
     private var freeAt = MediaInstant(nanoseconds: 0)
     private var lastArrival = MediaInstant(nanoseconds: 0)
     private(set) var carried = 0
     private(set) var carriedBytes = 0
     private(set) var longestQueue = MediaDuration.zero
-    /// How long each packet waited in the queue, and when.
+    /// How long each packet waited in the queue, and when it entered.
     private(set) var waits: [(at: MediaInstant, wait: MediaDuration)] = []
 
     init(_ conditions: Conditions, changes: [(at: MediaInstant, conditions: Conditions)] = [], seed: UInt64) {
@@ -99,7 +100,7 @@ struct SimulatedLink {
         if conditions.run > 1 { return isInRun() }
         guard conditions.burst > .zero, conditions.lossPercent > 0 else { return random.chance(conditions.lossPercent) }
         let share = min(conditions.lossPercent / 100, 0.9)
-        // Good at first, so that what follows is loss and not a path that never was.
+        // Starts in the good state, so that the call can begin.
         var ends = stateEnds ?? now + stay(isBad: false, share)
         while ends <= now {
             isBad.toggle()
@@ -118,7 +119,7 @@ struct SimulatedLink {
         return isBad
     }
 
-    /// How long a state lasts: exponentially distributed.
+    /// How long a state lasts; exponentially distributed.
     private mutating func stay(isBad: Bool, _ share: Double) -> MediaDuration {
         let mean = Double(conditions.burst.nanoseconds) * (isBad ? 1 : (1 - share) / share)
         return MediaDuration(nanoseconds: Int64(-log(Double.random(in: 1e-9..<1, using: &random)) * mean) + 1)

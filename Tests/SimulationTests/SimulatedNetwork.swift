@@ -1,13 +1,13 @@
 import MediaCore
 
-/// Something that lives on a `SimulatedNetwork`.
+/// A host on a `SimulatedNetwork`.
 protocol SimulatedParty: AnyObject {
-    /// Later than the moment of the last step.
+    /// Later than the last step.
     var nextEvent: MediaInstant { get }
     func step(at now: MediaInstant)
 }
 
-/// Several calls and other traffic in the same virtual time.
+/// Runs several calls and other traffic in the same virtual time.
 final class SimulatedNetwork {
     private var parties: [any SimulatedParty] = []
     private var changes: [(at: MediaInstant, change: () -> Void)] = []

@@ -2,20 +2,20 @@ import Glibc
 import MediaCore
 import RTPWire
 
-/// Makes frames that look like VP8 from the outside and can be told apart: number, length and content follow from one another.
+/// Makes frames with a valid VP8 header, whose content follows from number and length, so that damage is detected.
 struct SimulatedPictures {
-    /// When and how large.
+    /// When frames are made, and of what size.
     enum Plan {
-        /// So many a second, each of so many bytes.
+        /// Frames per second, and bytes of each.
         case steady(perSecond: Int, bytes: Int)
-        /// As a host does it: as large as the estimate allows, and none while the last one waits.
+        /// As a host does: as large as the estimate allows, and none while the last one waits for the pacer.
         case adaptive(perSecond: Int, limit: Bitrate)
-        /// The same, and no two frames are of the same size.
+        /// As `adaptive`, with frame sizes that vary by 20 %.
         case camera(perSecond: Int, limit: Bitrate)
         case screen(SimulatedScreen)
-        /// Something small that changes 30 times a second, 1 to 3 packets each time, and rests for a second and a half after every six.
+        /// A small change 30 times a second, 1 to 3 packets each, with a pause of 1.5 s after each 6 s.
         case small
-        /// Only the first.
+        /// Only the first frame.
         case still
     }
 
@@ -33,10 +33,10 @@ struct SimulatedPictures {
         return bytes
     }
 
-    /// Shows the picture before it once more.
+    /// A frame that repeats the last one.
     static let skipFrame = VP8SkipFrame.make(PixelSize(width: 1_920, height: 1_080), version: 0)
 
-    /// The number of an intact frame; nil if a single byte is wrong.
+    /// The number of an intact frame; nil if a single byte differs.
     static func number(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard bytes.count >= 24 else { return nil }
         let number = (0..<4).reduce(0) { $0 | Int(bytes[10 + $1]) << ($1 * 8) }

@@ -1,8 +1,8 @@
 import MediaCore
 
-/// The kept frames of a simulated encoder and of the decoder that follows it.
+/// The long-term references of a simulated encoder, and of the decoder that follows it.
 struct SimulatedReferences {
-    /// How each frame was made, by its number.
+    /// The references of each frame, by its number.
     private var made: [FrameReferences] = []
     private var isKeyframe: [Bool] = []
     private var kept: [ReferenceSlot: UInt32] = [:]
@@ -10,11 +10,12 @@ struct SimulatedReferences {
     private var lastDecoded: UInt32?
     private var lastStored: MediaInstant?
     private var lastRecovery: MediaInstant?
-    /// Asked for, and not made yet.
+    /// The long-term reference that a recovery frame was requested from, and not made yet.
     var wanted: UInt32?
     private(set) var recoveries = 0
 
-    /// The frame that is to be gone on from now; nil if none is wanted, or one was made a moment ago.
+    /// The long-term reference to recover from now; nil if none is requested, or the last recovery frame was made less
+    /// than 300 ms ago.
     func source(now: MediaInstant) -> FrameReferences.Recovery? {
         guard let wanted, lastRecovery.map({ now - $0 >= .milliseconds(300) }) ?? true else { return nil }
         return kept.first { $0.value == wanted }.map { FrameReferences.Recovery(slot: $0.key, number: wanted) }
@@ -22,7 +23,7 @@ struct SimulatedReferences {
 
     func canRecover(from number: UInt32) -> Bool { kept.values.contains(number) }
 
-    /// The next frame, as an encoder makes it.
+    /// The references of the next frame, as an encoder chooses them.
     mutating func make(isKeyframe isKey: Bool, mayStore: Bool, now: MediaInstant) -> FrameReferences {
         var next = FrameReferences(number: UInt32(made.count))
         if isKey {
@@ -47,8 +48,8 @@ struct SimulatedReferences {
         return next
     }
 
-    /// A frame comes to the decoder.
-    /// - Returns: false if it refers to something that is not there.
+    /// Decodes a frame.
+    /// - Returns: false if it refers to a missing frame.
     mutating func decode(_ number: Int) -> Bool {
         guard made.indices.contains(number) else { return false }
         let frame = made[number]

@@ -1,37 +1,39 @@
 import MediaCore
 import TestSupport
 
-/// What a host's encoder makes of a screen, in bytes: `VP8Encoder`'s budget and bucket without pixels. The first frame of a change takes
-/// a quarter of a second of the bitrate at most, and what is then missing follows in refinements once the change rests.
+/// The frame sizes of a host's encoder for screen content: `VP8Encoder`'s rate control without pixels. The first frame
+/// of a change takes at most a quarter of a second of the bitrate; refinements follow once the change is over.
 final class SimulatedScreen {
     enum Content {
         case still
-        /// Something new in each frame; all of it sharp would take `most`, and it cannot be made smaller than `least`.
+        /// A change in each frame. All of it at full quality would take `most` bytes, and it takes at least `least`.
         case moving(least: Int, most: Int)
     }
 
     var content = Content.still
-    /// Bytes until the picture is sharp.
+    /// Bytes of refinement until the frame is sharp.
     private(set) var missing = 0
     private var change: (least: Int, most: Int)?
     private var lastChange: MediaInstant?
     private var credit = 0.0
     private var lastFill: MediaInstant?
     private let first: (least: Int, most: Int)
-    /// An encoder does not hit what it aims at.
+    /// The encoder misses its target size at random, by up to 20 %.
     private var random: SeededGenerator
 
-    /// - Parameters: what the first picture takes, coarse and sharp.
+    /// - Parameters:
+    ///   - least: the smallest size of the first frame, in bytes.
+    ///   - most: its size at full quality.
     init(least: Int, most: Int, seed: UInt64) {
         random = SeededGenerator(seed: seed)
         first = (least, most)
         change = first
     }
 
-    /// Shows another page.
+    /// Changes to another page.
     func turn(least: Int, most: Int) { change = (least, most) }
 
-    /// What a frame takes; nil: there is nothing to send, or no room for it.
+    /// The size of the next frame in bytes; nil: there is nothing to send, or no budget for it.
     func frame(at now: MediaInstant, bitrate: Bitrate, isKeyframe: Bool) -> Int? {
         let rate = Double(bitrate.bitsPerSecond) / 8
         let burst = max(rate / 4, 6_000)

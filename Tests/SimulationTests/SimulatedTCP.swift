@@ -2,11 +2,11 @@ import Glibc
 import MediaCore
 import TestSupport
 
-/// Somebody else's download over the same narrow place: a window that grows until packets are lost. Numbers each transmission
-/// anew, as QUIC does, which behaves as TCP with selective acknowledgements.
+/// A simulated TCP download that competes for the bottleneck. Each transmission gets a new number, as in QUIC, which
+/// behaves as TCP with selective acknowledgements.
 final class SimulatedTCP: SimulatedParty {
     enum Congestion {
-        /// RFC 5681: half the window after a loss, a packet more for each round trip.
+        /// RFC 5681: halves the window after a loss, and grows it by a packet per round trip.
         case reno
         /// RFC 9438.
         case cubic
@@ -14,7 +14,7 @@ final class SimulatedTCP: SimulatedParty {
 
     enum Load {
         case endless
-        /// Transfers of 100 kB to 1 MB, with rests between them of so many seconds in the mean.
+        /// Transfers of 100 kB to 1 MB, with exponentially distributed pauses of this mean in seconds.
         case short(pause: Double)
     }
 
@@ -45,7 +45,7 @@ final class SimulatedTCP: SimulatedParty {
     private var lastHeard: MediaInstant
     private var timeouts = 0
     private var beginning: MediaInstant
-    /// nil: no transfer is under way.
+    /// Packets left to send; nil: no transfer is under way.
     private var left: Int?
     private(set) var transfers = 0
     private var largestWindow = 0.0
@@ -163,7 +163,7 @@ final class SimulatedTCP: SimulatedParty {
             let time = (now - begun).inSeconds
             let origin = cbrt(max(largestWindow - window, 0) / 0.4)
             let target = 0.4 * pow(time - origin, 3) + largestWindow
-            // Section 4.3: never slower than Reno would be.
+            // RFC 9438 section 4.3: never slower than Reno.
             window += max((target - window) / window, 0.53 / window)
             window = min(window, largestWindow * 2 + 1_000)
         }

@@ -2,7 +2,7 @@ import MediaCore
 import MediaEngine
 import Testing
 
-/// From the first frame on: how long a viewer waits for the first picture.
+/// How long a viewer waits for the first frame.
 @Suite struct StartTests {
     @Test func aLargeFirstFrameLeavesQuicklyOnAFastPath() {
         var options = SimulatedCall.Options()
@@ -16,7 +16,7 @@ import Testing
         print(call.summary, "first", call.shown.first?.latency.inMilliseconds ?? -1)
         #expect(call.damaged == 0 && call.outOfOrder == 0)
         #expect(call.shown.first?.latency ?? .seconds(9) <= .milliseconds(250))
-        // Later ones leave at what the path was seen to carry.
+        // Later frames are sent at the rate that the path was measured to carry.
         #expect(call.latency(percentile: 0.99, from: .seconds(1)) <= .milliseconds(2))
     }
 
@@ -35,7 +35,7 @@ import Testing
         #expect(call.forward.longestQueue <= .milliseconds(250))
     }
 
-    /// Firefox's picture stands still for good after RTX packets without a payload.
+    /// Firefox's video stops for good after RTX packets without a payload.
     @Test func probesHaveAPayloadEvenWhereFramesAreSmall() {
         let call = SimulatedCall(
             seed: 3, .init(delay: .milliseconds(10), rate: .kilobits(10_000)), plan: .steady(perSecond: 30, bytes: 200))

@@ -2,7 +2,7 @@ import MediaCore
 import MediaEngine
 import Testing
 
-/// What a viewer of our own hears of the path in the host's reports.
+/// What our own viewer learns of the path from the host's reports.
 @Suite struct ToldEstimateTests {
     private func call(hasReferences: Bool) -> SimulatedCall {
         var options = SimulatedCall.Options()
@@ -10,7 +10,7 @@ import Testing
         let call = SimulatedCall(
             seed: 11, .init(delay: .milliseconds(25), rate: .kilobits(3_000)),
             plan: .adaptive(perSecond: 30, limit: .kilobits(20_000)), options: options)
-        // Only differences of a clock with itself count.
+        // The clocks need not agree.
         call.receiverAhead = .seconds(7)
         call.run(for: .seconds(12))
         return call
@@ -19,24 +19,24 @@ import Testing
     @Test func aPeerOfOurOwnHearsTheEstimateWithEachReport() throws {
         let call = call(hasReferences: true)
         let told = try #require(call.receiver.estimate).bitsPerSecond
-        // The one of the last report: what the sender believed within the last second and the delay.
+        // The value of the last report: the sender's estimate within the last second and the delay.
         let since = call.now - .milliseconds(1_200)
         let before = call.estimates.last { $0.at <= since }?.estimate ?? call.sender.estimate
         let late = [before, call.sender.estimate] + call.estimates.filter { $0.at > since }.map(\.estimate)
         let lowest = try #require(late.map(\.bitsPerSecond).min())
         let highest = try #require(late.map(\.bitsPerSecond).max())
-        // An estimate is an event when it has changed by a fiftieth.
+        // A change of the estimate by 2 % is an event.
         #expect(Double(told) > 0.97 * Double(lowest), "\(told) of \(lowest)...\(highest)")
         #expect(Double(told) < 1.03 * Double(highest), "\(told) of \(lowest)...\(highest)")
         #expect(told > 1_500_000, "\(told)")
     }
 
-    /// Without a loss, so that nothing had to be asked for.
+    /// Without loss, so there was no NACK to measure the round trip by.
     @Test func aPeerOfOurOwnKnowsTheRoundTripTimeWithoutALoss() throws {
         let call = call(hasReferences: true)
         #expect(call.receiver.statistics.nacks == 0)
         let time = try #require(call.receiver.roundTripTime)
-        // And what waits in the path.
+        // With the queue delay of the path.
         #expect(time >= .milliseconds(49) && time < .milliseconds(200), "\(time.inMilliseconds) ms")
     }
 
