@@ -4,7 +4,7 @@ import OpusCodec
 import TestSupport
 import Testing
 
-/// Ten milliseconds at a time of a tone that goes on without a step.
+/// A continuous tone in packets of 10 ms.
 struct Tone {
     var hertz = 440.0
     var level = 8_000.0
@@ -59,7 +59,7 @@ func level(_ samples: [Int16]) -> Double {
     (samples.reduce(0.0) { $0 + Double($1) * Double($1) } / Double(max(samples.count, 1))).squareRoot()
 }
 
-/// How much of the samples' energy lies at one frequency, 0...1.
+/// The share of the samples' energy at one frequency, 0...1.
 func share(of hertz: Double, in samples: [Int16]) -> Double {
     var (real, imaginary, energy) = (0.0, 0.0, 0.0)
     let frames = samples.count / 2
@@ -95,7 +95,7 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
         #expect(try link.encode(silence).isEmpty)
         var tone = Tone()
         for _ in 0..<5 { #expect(try !link.encode(tone.next()).isEmpty) }
-        // The fading end of the tone still has to get through.
+        // The decaying end of the tone is still sent.
         #expect(try !link.encode(silence).isEmpty)
         #expect(try !link.encode(silence).isEmpty)
         for _ in 0..<5 { #expect(try link.encode(silence).isEmpty) }
@@ -130,8 +130,8 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
         #expect(level(concealed) > level(before) / 2)
     }
 
-    /// What the system plays is coded as music, which has no redundancy; libopus codes it as speech where more than one packet in
-    /// twenty is lost.
+    /// libopus codes system audio as music (CELT), which has no FEC. It switches to speech coding (SILK), which has, at
+    /// more than 5 % of loss.
     @Test(arguments: [0.0, 0.06, 0.1, 0.3])
     func theSystemsSoundHasRedundancyWhereMuchIsLost(loss: Double) throws {
         let link = try Link(.systemSound)
@@ -147,7 +147,7 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
     }
 
     @Test func redundancyBringsALostPacketBack() throws {
-        // A tone that starts in the lost packet: concealment cannot know of it, redundancy does.
+        // The tone starts in the lost packet, so that FEC can restore it and concealment cannot.
         func levelOfLostPacket(useFEC: Bool) throws -> Double {
             let link = try Link(.microphone, bitrate: .kilobits(40), usesDTX: false)
             link.encoder.setExpectedLoss(0.2)
@@ -225,7 +225,7 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
             let samples = try? link.decode(packet, useFEC: Bool.random(using: &random))
             #expect((samples?.count ?? 0) <= OpusFrameDecoder.maximumFrames * 2)
         }
-        // And afterwards all is as before.
+        // Decoding works as before afterwards.
         var heard: [Int16] = []
         for i in 0..<40 {
             let samples = try link.decode(try link.encode(tone.next()))

@@ -11,7 +11,7 @@ import Testing
         FileManager.default.temporaryDirectory.appendingPathComponent("picture-\(UUID().uuidString).png").path
     }
 
-    /// The upper half of one luma, the lower of another, slightly red.
+    /// A frame whose upper and lower halves differ in luma, slightly red.
     private func picture() -> I420Buffer {
         let canvas = I420Buffer(size)
         for row in 0..<size.height {

@@ -6,7 +6,7 @@ import Testing
     private let converter = YUVConverter()
     private let size = PixelSize(width: 64, height: 32)
 
-    /// A canvas of one colour, converted from BGRA.
+    /// A canvas in one colour, converted from BGRA.
     private func canvas(blue: UInt8, green: UInt8, red: UInt8) -> I420Buffer {
         let canvas = I420Buffer(size)
         var pixels: [UInt8] = []
@@ -19,7 +19,7 @@ import Testing
 
     @Test(
         arguments: [
-            // red, green, blue -> Y, U, V of BT.601 in limited range.
+            // Red, green, blue -> Y, U, V in BT.601, limited range.
             ([255, 0, 0], [82, 90, 240]), ([0, 255, 0], [145, 54, 34]), ([0, 0, 255], [41, 240, 110]),
             ([255, 255, 255], [235, 128, 128]), ([0, 0, 0], [16, 128, 128]),
         ] as [([UInt8], [Int])])

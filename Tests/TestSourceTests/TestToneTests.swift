@@ -5,7 +5,7 @@ import TestSource
 import Testing
 
 @Suite struct TestToneTests {
-    /// Takes packets from the audio thread and tells when there are enough.
+    /// Collects packets from the audio thread and signals when there are enough.
     private final class Ear: Sendable {
         let heard = Mutex<(samples: [Int16], moments: [MediaInstant])>(([], []))
         let enough = DispatchSemaphore(value: 0)
@@ -31,7 +31,7 @@ import Testing
         let (samples, moments) = ear.heard.withLock { $0 }
         #expect(samples.count == moments.count * 960)
         for (a, b) in zip(moments, moments.dropFirst()) { #expect(b - a == .milliseconds(10)) }
-        // 100 ms of beep on both sides, then 440 Hz and 660 Hz: 44 and 66 upward crossings in 100 ms.
+        // 100 ms of beep on both channels, then 440 Hz and 660 Hz: 44 and 66 upward zero crossings in 100 ms.
         #expect(crossings(samples, channel: 0, frames: 4_800..<9_600) == 44)
         #expect(crossings(samples, channel: 1, frames: 4_800..<9_600) == 66)
         #expect(crossings(samples, channel: 0, frames: 0..<4_800) == 100)

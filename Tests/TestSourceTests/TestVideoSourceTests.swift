@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// The map says exactly which blocks differ, frame after frame.
+    /// The map contains exactly the blocks that differ, in each frame.
     @Test func changedBlocksAreThoseThatDiffer() {
         let source = TestVideoSource(size: PixelSize(width: 640, height: 360), framesPerSecond: 200)
         let canvas = I420Buffer(source.size)

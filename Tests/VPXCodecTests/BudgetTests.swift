@@ -28,7 +28,7 @@ import Testing
     @Test func textIsToldFromFilm() {
         #expect(text().isDrawn)
         #expect(!film().isDrawn)
-        // A smooth sky has many equal neighbours, and is film all the same.
+        // A smooth gradient, such as a sky, has many equal neighbours and still is natural video.
         let sky = meter { canvas in
             for i in 0..<canvas.strideY * Self.size.height { canvas.y[i] = UInt8(90 + i % canvas.strideY / 3) }
         }
@@ -109,7 +109,7 @@ import Testing
         #expect(bucket.credit == -5_000)
         bucket.fill(at: Self.start + .seconds(60), bitrate: .kilobits(800), capacity: 25_000)
         #expect(bucket.credit == 25_000)
-        // Time that goes backwards takes nothing away.
+        // A clock that goes backwards does not reduce the credit.
         bucket.fill(at: Self.start, bitrate: .kilobits(800), capacity: 25_000)
         #expect(bucket.credit == 25_000)
         bucket.fill(at: Self.start + .seconds(61), bitrate: .kilobits(800), capacity: 5_000)
@@ -145,7 +145,7 @@ import Testing
         #expect(motion.dropped < text.dropped)
     }
 
-    /// A whole page of new text each time: sharp frames would take 40 ms each and not fit.
+    /// Each frame is a page of new text. Sharp frames would take 40 ms each and exceed the bitrate.
     @Test func aPageThatChangesAllTheTimeIsCoarseUntilItRests() throws {
         let size = PixelSize(width: 640, height: 368)
         let canvas = I420Buffer(size)

@@ -4,7 +4,7 @@ import Testing
 import VPXCodec
 
 @Suite struct HostileInputTests {
-    /// A key frame and some that follow it.
+    /// Encodes a key frame followed by inter frames.
     static func stream(_ size: PixelSize = PixelSize(width: 96, height: 80), frames: Int = 6) throws -> [[UInt8]] {
         let canvas = I420Buffer(size)
         let peer = Peer()
@@ -36,7 +36,7 @@ import VPXCodec
             keyframe(width: 16, height: 16, partition: 51, count: 60),
             keyframe(width: 16, height: 16, partition: 0x7_FFFF, count: 60),
             keyframe(width: 16, height: 16, partition: 20, count: 60, startCode: [0x9D, 0x01, 0x2B]),
-            // Too large by side, by area, and for its length.
+            // Frames that are too large by side, by area, or for their number of bytes.
             keyframe(width: 8_194, height: 16, partition: 9_000, count: 10_000),
             keyframe(width: 16_383, height: 16_383, partition: 90_000, count: 100_000),
             keyframe(width: 8_192, height: 8_192, partition: 20, count: 60),
@@ -70,7 +70,7 @@ import VPXCodec
         #expect(try decode(decoder, stream[1]) != nil)
     }
 
-    /// What remains after damage: flipped bits, a cut, foreign bytes, or nothing but noise.
+    /// Damages a frame: flipped bits, truncation, foreign bytes, a random header, or only noise.
     func damaged(_ frame: [UInt8], _ random: inout SeededGenerator) -> [UInt8] {
         var frame = frame
         switch Int.random(in: 0..<5, using: &random) {
@@ -85,7 +85,7 @@ import VPXCodec
                 frame[index] = UInt8.random(in: 0...255, using: &random)
             }
         case 3:
-            // The header with the partition's length, where it hurts most.
+            // The header, which includes the first partition's length, is the most sensitive part.
             for index in 0..<min(12, frame.count) where Bool.random(using: &random) {
                 frame[index] = UInt8.random(in: 0...255, using: &random)
             }

@@ -2,7 +2,7 @@ import MediaCore
 import Testing
 import VPXCodec
 
-/// One encoder with two temporal layers, a decoder that gets all of it, and one that gets the base alone.
+/// An encoder with two temporal layers, a decoder that gets both and one that gets only the base layer.
 private final class LayeredPeer {
     let encoder = VP8Encoder()
     let full = VP8Decoder()
@@ -13,7 +13,7 @@ private final class LayeredPeer {
     private(set) var bytes = [0, 0]
     private(set) var frames = [0, 0]
 
-    /// - Returns: the frame's layer; nil if it was dropped.
+    /// - Returns: the layer of the frame; nil if the frame was dropped.
     @discardableResult
     func step(
         _ canvas: I420Buffer, _ changed: BlockMap, bitrate: Bitrate = .kilobits(20_000), base baseBitrate: Bitrate,
@@ -37,7 +37,7 @@ private final class LayeredPeer {
 
     func basePSNR(_ canvas: I420Buffer) -> Double { basePicture.map { lumaPSNR($0, canvas.picture) } ?? 0 }
 
-    /// Goes on until everybody has a sharp picture.
+    /// Refines until both decoders have a sharp frame.
     func rest(_ canvas: I420Buffer, base: Bitrate) throws {
         for _ in 0..<600 where encoder.isBehind || encoder.unrefined != nil {
             try step(canvas, BlockMap(canvas.size), base: base, isRefinement: true)
@@ -77,14 +77,14 @@ private final class LayeredPeer {
         try peer.step(canvas, BlockMap(Self.size, filled: true), base: .kilobits(19_000))
         try peer.rest(canvas, base: .kilobits(19_000))
         let before = peer.baseBlocks
-        // Three places change, one after the other, none of them more than once.
+        // Three places change in turn, each of them once.
         for index in 0..<3 {
             let changed = draw(50 + UInt64(index), on: canvas, PixelRect(x: 192 * index, y: 96, width: 64, height: 32))
             #expect(try peer.step(canvas, changed, base: .kilobits(19_000), isBlocked: true) == 1)
         }
         #expect(peer.encoder.isBehind)
         #expect(peer.baseBlocks == before)
-        // Who sees all of it sees all three.
+        // The decoder that gets both layers shows all three changes.
         #expect(zip(peer.fullBlocks, before).count { $0 != $1 } == 24)
         #expect(try peer.step(canvas, BlockMap(Self.size), base: .kilobits(19_000), isRefinement: true) == 0)
         #expect(!peer.encoder.isBehind)
@@ -98,7 +98,7 @@ private final class LayeredPeer {
         let peer = LayeredPeer()
         var owed = BlockMap(Self.size, filled: true)
         for step in 0..<150 {
-            // A line is typed all the time, and now and then half of the page is new.
+            // A line changes in each frame, and half of the page in every 25th.
             let rect =
                 step % 25 == 24
                 ? PixelRect(x: 0, y: 176, width: 640, height: 192)
@@ -116,7 +116,7 @@ private final class LayeredPeer {
         #expect(peer.encoder.unrefined == nil)
         #expect(!peer.encoder.isBehind)
         #expect(peer.baseBlocks == peer.fullBlocks)
-        // Nothing is left to say.
+        // All blocks are sharp, so no more frames are sent.
         let frames = peer.frames
         for _ in 0..<10 { try peer.step(canvas, BlockMap(Self.size), base: .kilobits(2_500), isRefinement: true) }
         #expect(peer.frames == frames)
@@ -129,12 +129,12 @@ private final class LayeredPeer {
         var owed = BlockMap(Self.size, filled: true)
         let start = peer.now
         for step in 0..<300 {
-            // A band that walks over the page: far more than either line can take.
+            // A band of new text moves over the page: far more than either bitrate allows.
             owed.formUnion(draw(UInt64(step), on: canvas, PixelRect(x: 0, y: step % 4 * 80, width: 640, height: 80)))
             if try peer.step(canvas, owed, bitrate: .kilobits(4_000), base: .kilobits(2_000)) != nil { owed.clear() }
         }
         let elapsed = (peer.now - start).inSeconds
-        // And what each may be ahead of its line.
+        // The constants are the bytes that each layer may be ahead of its bitrate.
         #expect(Double(peer.bytes[0]) < 250_000 * elapsed + 160_000)
         #expect(Double(peer.bytes[0] + peer.bytes[1]) < 500_000 * elapsed + 300_000)
         #expect(peer.bytes[1] > 0)

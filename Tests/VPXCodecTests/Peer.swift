@@ -2,7 +2,7 @@ import MediaCore
 import Testing
 import VPXCodec
 
-/// An encoder and the decoder that follows it, a thirtieth of a second at a time.
+/// An encoder and its decoder, with a frame interval of 1/30 s.
 final class Peer {
     let encoder = VP8Encoder()
     let decoder = VP8Decoder()
@@ -10,13 +10,13 @@ final class Peer {
     var byteBudget: Int?
     private(set) var now = MediaInstant(nanoseconds: 5_000_000_000)
 
-    /// What came out of one step; nil if the frame was dropped.
+    /// The result of a step; a step returns nil if the frame was dropped.
     struct Step {
         var frame: EncodedFrame
         var picture: I420Frame
-        /// The frame's bytes, kept beyond the next call.
+        /// A copy of the frame's bytes, which outlives the next call.
         var bytes: [UInt8]
-        /// Keeps the memory that the picture lies in.
+        /// Keeps the memory of `picture` alive.
         var owner: Peer
     }
 
@@ -33,7 +33,7 @@ final class Peer {
     }
 }
 
-/// The luma and chroma of each 16 x 16 block in turn, to compare pictures block by block.
+/// The luma and chroma samples of each 16 x 16 block, for comparing frames block by block.
 func blocks(of picture: I420Frame) -> [[UInt8]] {
     let columns = (picture.size.width + 15) / 16
     let rows = (picture.size.height + 15) / 16

@@ -3,11 +3,12 @@ import TestSupport
 import Testing
 import VPXCodec
 
-/// Frames that refer to a kept one alone: whoever has that one can go on, and sees what everybody sees.
+/// Recovery frames, which are predicted from one long-term reference only. A decoder that holds the reference can
+/// continue, and shows the same frame as all others.
 @Suite struct RecoveryTests {
     static let size = PixelSize(width: 640, height: 368)
 
-    /// An encoder whose frames go to a viewer who gets all of them, and to one who may miss some.
+    /// An encoder with two viewers: one receives all frames, the other may lose some.
     private final class Stage {
         let encoder = VP8Encoder()
         let whole = VP8Decoder()
@@ -47,7 +48,7 @@ import VPXCodec
                 references: frame.references, shown: picture)
         }
 
-        /// Draws new text somewhere.
+        /// Draws new text into a rectangle.
         func draw(_ rect: PixelRect, seed: UInt64) -> BlockMap {
             TextPage.draw(on: canvas, rect: rect, seed: seed)
             var map = BlockMap(canvas.size)
@@ -69,7 +70,7 @@ import VPXCodec
         var made = try #require(try stage.make(BlockMap(size, filled: true)))
         #expect(made.isKeyframe)
         _ = try stage.late(made)
-        // What the lossy viewer has, and whether it has missed something since.
+        // The last reference that the lossy viewer holds, and whether it has lost a frame since.
         var held = made.references.number
         var isBehind = false
         var recoveries = 0
@@ -105,7 +106,7 @@ import VPXCodec
         #expect(recoveries > 3)
     }
 
-    /// After it the picture is sharpened to the end as ever, also where it went back to a softer state.
+    /// After a recovery all blocks are refined to full sharpness, those that returned to a softer state included.
     @Test func whatWasOnlySharpenedIsSharpenedAgain() throws {
         let stage = Stage(Self.size)
         stage.bitrate = .kilobits(1_000)
@@ -120,7 +121,7 @@ import VPXCodec
         let rect = PixelRect(x: 64, y: 64, width: 64, height: 32)
         let changed = stage.draw(rect, seed: 9)
         let back = try #require(try stage.make(changed, recoversFrom: key.references.number))
-        // Small: only what has changed was coded, and the rest fell back.
+        // The frame is small: it codes only what changed, and the other blocks return to their former state.
         #expect(back.bytes.count < key.bytes.count / 4)
         #expect(try #require(stage.encoder.unrefined).count > 400)
         var last = back
@@ -144,17 +145,18 @@ import VPXCodec
         #expect(stage.encoder.canRecover(from: first.references.number))
         #expect(stage.encoder.canRecover(from: second.references.number))
         #expect(first.references.stored != second.references.stored)
-        // Asked for nonetheless, it makes an ordinary frame.
+        // A request for a reference that no longer exists gives an ordinary frame.
         let plain = try #require(
             try stage.make(stage.draw(rect, seed: 3), recoversFrom: key.references.number))
         #expect(plain.references.recovered == nil)
-        // A frame that teaches the decoder new probabilities cannot be skipped any more.
+        // A frame whose probabilities persist cannot be skipped by later frames.
         _ = try #require(try stage.make(stage.draw(rect, seed: 4), isRecoverable: false))
         #expect(!stage.encoder.canRecover(from: first.references.number))
         #expect(!stage.encoder.canRecover(from: second.references.number))
     }
 
-    /// What it costs to be able to recover, and what a recovery costs beside a key frame: printed for Docs/performance.md.
+    /// Prints the cost of recoverable encoding, and of a recovery frame in relation to a key frame, for
+    /// Docs/performance.md.
     @Test func aRecoveryOfASmallChangeCostsAFractionOfAKeyFrame() throws {
         let size = PixelSize(width: 1280, height: 720)
         var bytes: [Bool: Int] = [:]

@@ -5,7 +5,7 @@ import VPXCodec
 @Suite struct RefinementTests {
     static let size = PixelSize(width: 640, height: 368)
 
-    /// A page, encoded for the first time over a slow line.
+    /// Encodes the first frame of a page at a low bitrate, so that it is soft.
     func softPeer(_ canvas: I420Buffer) throws -> (Peer, firstPSNR: Double, firstBytes: Int) {
         let peer = Peer()
         peer.bitrate = .kilobits(1_000)
@@ -50,7 +50,7 @@ import VPXCodec
             bytes += try peer.step(canvas, BlockMap(Self.size), isRefinement: true)?.bytes.count ?? 0
         }
         #expect(peer.encoder.unrefined == nil)
-        // The line's rate, and what may be ahead of it.
+        // The bitrate, and the bytes that may be sent ahead of it.
         let elapsed = (peer.now - start).inSeconds
         #expect(Double(bytes) < 125_000 * elapsed + 60_000)
     }
@@ -61,7 +61,7 @@ import VPXCodec
         let first = try #require(try peer.step(canvas, BlockMap(Self.size, filled: true)))
         #expect(first.frame.quantizer <= 6)
         #expect(peer.encoder.unrefined == nil)
-        // Half of the page changes, and there is little room.
+        // Half of the page changes, with a small byte budget.
         peer.bitrate = .kilobits(1_000)
         peer.byteBudget = 4_000
         let rect = PixelRect(x: 0, y: 0, width: 640, height: 160)
@@ -108,7 +108,7 @@ import VPXCodec
         var owed = BlockMap(Self.size)
         var dropped = 0
         for seed in 10..<70 as Range<UInt64> {
-            // A band that walks over the page, far more than the line can take.
+            // A band of new text moves over the page: far more than the bitrate allows.
             let rect = PixelRect(x: 0, y: Int(seed % 4) * 80, width: 640, height: 80)
             TextPage.draw(on: canvas, rect: rect, seed: seed)
             owed.insert(rect)
@@ -141,7 +141,7 @@ import VPXCodec
             #expect(spent < budget * 13 / 10)
             #expect(spent > budget * 6 / 10)
         }
-        // A page cannot be had for nothing.
+        // A page takes a minimum number of bytes, so only the order is checked for small budgets.
         #expect(try bytes(1_000) < bytes(60_000))
         #expect(try bytes(60_000) < bytes(300_000))
     }

@@ -46,7 +46,7 @@ import VPXCodec
     }
 
     @Test func partialBlocksAtTheEdgeAreCoded() throws {
-        // 200 is no multiple of 16.
+        // The height, 200, is not a multiple of 16.
         let canvas = page()
         let peer = Peer()
         _ = try peer.step(canvas, BlockMap(Self.size, filled: true))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import VPXCodec
 
-/// An hour at a screen in a few hundred frames: whatever happens, the viewer ends up with the host's picture.
+/// Random screen activity in a few hundred frames, after which the viewer's frame must equal the host's.
 @Suite struct ScreenLifeTests {
     static let size = PixelSize(width: 352, height: 232)
 
@@ -39,14 +39,14 @@ import VPXCodec
         for top in stride(from: 0, to: Self.size.height, by: 16) {
             for left in stride(from: 0, to: Self.size.width, by: 16) {
                 let rect = PixelRect(x: left, y: top, width: 16, height: 16).clipped(to: Self.size)
-                // 40 dB in every single block.
+                // 40 dB in every block.
                 let limit = rect.width * rect.height * 13 / 2
                 #expect(lumaError(picture, canvas.picture, in: rect) < limit, "block at \(left), \(top), seed \(seed)")
             }
         }
     }
 
-    /// Text, a filled window, a scroll, or nothing.
+    /// Draws one random change: text, a filled window, a scroll, or nothing.
     private func change(_ canvas: I420Buffer, _ owed: inout BlockMap, _ random: inout SeededGenerator) {
         let x = Int.random(in: 0..<Self.size.width, using: &random)
         let y = Int.random(in: 0..<Self.size.height, using: &random)

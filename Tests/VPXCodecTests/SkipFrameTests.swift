@@ -3,14 +3,14 @@ import RTPWire
 import Testing
 import VPXCodec
 
-/// Frames that show the last picture once more, made without an encoder, between those of an encoder.
+/// Skip frames, which repeat the last frame and are made without an encoder, between frames of an encoder.
 @Suite struct SkipFrameTests {
     @Test(arguments: [(16, 16), (2, 34), (18, 2), (336, 200), (1_920, 1_080)])
     func aSkipFrameShowsTheLastPictureAndLeavesNoTrace(width: Int, height: Int) throws {
         let size = PixelSize(width: width, height: height)
         let canvas = I420Buffer(size)
         let peer = Peer()
-        // Gets every frame of the encoder, and skip frames between them.
+        // This decoder gets every frame of the encoder, with skip frames in between.
         let other = VP8Decoder()
         var skip: [UInt8] = []
         for round in 0..<(width > 1_000 ? 4 : 24) {

@@ -2,10 +2,10 @@ import MediaCore
 import Testing
 import VPXCodec
 
-/// A large change on a slow line.
+/// A large change at a low bitrate, which is sent in slices.
 @Suite struct SliceTests {
     static let size = PixelSize(width: 640, height: 368)
-    /// A page of it takes some 25 kB, 400 ms.
+    /// At this bitrate a page of about 25 kB takes 400 ms.
     static let slow = Bitrate.kilobits(500)
 
     private func resting(_ canvas: I420Buffer) throws -> Peer {
@@ -16,7 +16,7 @@ import VPXCodec
             _ = try peer.step(canvas, BlockMap(canvas.size), isRefinement: true)
         }
         peer.bitrate = Self.slow
-        // The line has rested.
+        // After a pause, so that the full byte budget is available.
         _ = try peer.step(canvas, BlockMap(canvas.size), isRefinement: true, after: .seconds(2))
         return peer
     }
@@ -43,7 +43,7 @@ import VPXCodec
         var step = try #require(try peer.step(canvas, changed))
         #expect(peer.encoder.isBehind)
         #expect(step.bytes.count < Self.slow.bitsPerSecond / 8 / 12, "a slice, not a page")
-        // What is above is new, what is below as it was, but for the codec's losses.
+        // The rows above the slice's end are new, and those below are unchanged except for coding losses.
         let first = blocks(of: step.picture)
         var rows = [Int]()
         for row in 0..<Self.size.height / 16 {
@@ -62,14 +62,14 @@ import VPXCodec
             let before = blocks(of: step.picture)
             guard let next = try peer.step(canvas, BlockMap(Self.size), isRefinement: true) else { continue }
             slices += 1
-            // The first rows stay exactly as they came.
+            // Later slices do not change the first rows.
             #expect(blocks(of: next.picture)[0..<columns] == before[0..<columns])
             step = next
         }
         #expect(slices > 3)
         #expect(slices < 30)
         #expect(lumaPSNR(step.picture, canvas.picture) > 26)
-        // And then it is sharpened like any other.
+        // The blocks are soft after the slices, so that refinement follows.
         #expect(peer.encoder.unrefined != nil)
     }
 
@@ -121,7 +121,8 @@ import VPXCodec
         #expect(!peer.encoder.isBehind)
     }
 
-    /// A frame that is kept has to show all that had changed, as those after it add only what changes from then on.
+    /// A frame that is stored as a long-term reference must contain all changes, because later frames code only new
+    /// ones.
     @Test func onlyAWholePictureIsKept() throws {
         let canvas = page(1)
         let peer = try resting(canvas)
@@ -162,13 +163,13 @@ import VPXCodec
         withExtendedLifetime((decoder, canvas)) {}
     }
 
-    /// The first picture of many sessions.
+    /// An empty screen is the first frame of many sessions.
     @Test func anEmptyScreenTeachesNothingAboutText() throws {
         let canvas = I420Buffer(Self.size)
         let peer = Peer()
         peer.bitrate = .kilobits(4_000)
         _ = try peer.step(canvas, BlockMap(Self.size, filled: true), isKeyframe: true)
-        // A quarter of a second is 125 kB: more than twice of what the page takes.
+        // The budget of a quarter of a second is 125 kB, more than twice the size of the page.
         let step = try #require(try peer.step(canvas, draw(2, on: canvas), after: .seconds(2)))
         #expect(step.frame.quantizer < 20)
         #expect(!peer.encoder.isBehind)

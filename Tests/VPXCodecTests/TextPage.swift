@@ -2,9 +2,9 @@ import Foundation
 import MediaCore
 import TestSupport
 
-/// Something that is as hard to code as text: dark glyphs of 5 x 7 dots, two pixels stride, on light paper; and a measure.
+/// Test content that is as hard to encode as text: dark glyphs of 5 x 7 dots, two pixels apart, on a light background.
 enum TextPage {
-    /// Fills a rectangle with lines of glyphs that a seed chooses.
+    /// Fills a rectangle with lines of glyphs, chosen by the seed.
     static func draw(on canvas: I420Buffer, rect: PixelRect, seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for row in rect.y..<rect.maxY {
@@ -28,7 +28,7 @@ enum TextPage {
     }
 }
 
-/// The sum of squared differences of two pictures' luma inside a rectangle.
+/// The sum of squared luma differences between two frames inside a rectangle.
 func lumaError(_ a: I420Frame, _ b: I420Frame, in rect: PixelRect) -> Int {
     var sum = 0
     for row in rect.y..<rect.maxY {
@@ -42,7 +42,7 @@ func lumaError(_ a: I420Frame, _ b: I420Frame, in rect: PixelRect) -> Int {
     return sum
 }
 
-/// In decibels; 99 if they are equal.
+/// The luma PSNR of two frames in decibels; 99 if they are equal.
 func lumaPSNR(_ a: I420Frame, _ b: I420Frame) -> Double {
     let sum = lumaError(a, b, in: PixelRect(a.size))
     if sum == 0 { return 99 }

@@ -5,7 +5,7 @@ import Testing
 @testable import VPXCodec
 
 @Suite struct TokenMemoryTests {
-    /// libvpx zeroes 199 MB for the tokens of such a picture, and 20 MB are touched besides when it opens.
+    /// libvpx zeroes 199 MB of tokens for this size, and touches 20 MB more when it opens.
     @Test func anOpenedEncoderDoesNotKeepZeros() throws {
         let size = PixelSize(width: 3_840, height: 2_160)
         let before = try residentMegabytes()
@@ -19,7 +19,7 @@ import Testing
         let frame = try #require(try core.encode(canvas.picture, active: nil, at: instant, settings))
         let decoder = VP8Decoder()
         let picture = try #require(try decoder.decode(frame.bytes))
-        // The picture lies in the decoder's memory.
+        // The frame's memory belongs to the decoder.
         withExtendedLifetime(decoder) { #expect(lumaPSNR(picture, canvas.picture) > 35) }
     }
 

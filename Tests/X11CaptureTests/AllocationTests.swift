@@ -6,7 +6,7 @@ import Testing
 
 extension X11Tests {
     @Suite struct AllocationTests {
-        /// xcb allocates its replies and events; we nothing.
+        /// Only xcb allocates, for its replies and events.
         @Test(arguments: [[], ["-extension", "MIT-SHM"]])
         func readingAgainMakesNoObjects(arguments: [String]) throws {
             let display = try XvfbDisplay(arguments: arguments)
@@ -14,7 +14,7 @@ extension X11Tests {
             let counter = try #require(ObjectCounter())
             var objects = 0
             for step in 0..<24 {
-                // Apart and tall, so that there are many rectangles to read, and under the cursor.
+                // Tall areas far apart need many rectangles; some are under the cursor.
                 for place in 0..<4 {
                     display.fill(
                         x: place * 150, y: place * 40, width: 20, height: 300, UInt32(step * 0x080503 + place))
@@ -25,7 +25,7 @@ extension X11Tests {
                     repeat { try watcher.update() } while try watcher.changed.isEmpty && watcher.wait() == .damaged
                 }
                 #expect(!watcher.changed.isEmpty)
-                // By then everything has grown to its size.
+                // After 12 steps all buffers have reached their final size.
                 if step >= 12 { objects += made }
             }
             #expect(objects == 0)
@@ -33,12 +33,12 @@ extension X11Tests {
     }
 }
 
-/// Counts the objects, arrays and boxes that Swift makes on this thread, through the runtime's hook for Instruments.
+/// Counts the Swift objects that are allocated on this thread, through the runtime's hook for Instruments.
 private struct ObjectCounter {
     private let hook: UnsafeMutablePointer<Allocate>
     private let isHooked: UnsafeMutablePointer<Bool>
 
-    /// nil: this runtime has no such hook.
+    /// - Returns: nil if the runtime has no such hook.
     init?() {
         guard let hook = dlsym(nil, "_swift_allocObject"),
             let isHooked = dlsym(nil, "_swift_enableSwizzlingOfAllocationAndRefCountingFunctions_forInstrumentsOnly")
@@ -67,7 +67,7 @@ private struct ObjectCounter {
 
 private typealias Allocate = @convention(c) (UnsafeRawPointer?, Int, Int) -> UnsafeMutableRawPointer?
 
-// The hook has no place for a context; one test at a time uses these.
+// The hook has no context parameter; one test at a time uses these.
 nonisolated(unsafe) private var allocate: Allocate?
 nonisolated(unsafe) private var counted = pthread_t()
 nonisolated(unsafe) private var made = 0

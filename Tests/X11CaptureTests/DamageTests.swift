@@ -93,7 +93,7 @@ extension X11Tests {
             #expect(watcher.changed.count == 1)
         }
 
-        /// After any drawing, read at any moments, the canvas is what a newcomer sees.
+        /// After random drawing and reads at random times the canvas equals what a new capture reads.
         @Test(arguments: [1, 2, 3] as [UInt64])
         func canvasNeverDriftsFromTheScreen(seed: UInt64) throws {
             var random = SeededGenerator(seed: seed)

@@ -67,7 +67,7 @@ extension X11Tests {
             }
         }
 
-        /// The video thread reads without waiting when it knows of damage; the size may have changed meanwhile.
+        /// The video thread reads without waiting when damage is known, so the size may have changed meanwhile.
         @Test func readDuringAResizeLeavesTheOldCanvasAlone() throws {
             let display = try XvfbDisplay(width: 1024, height: 768)
             let watcher = try Watcher(display)
@@ -107,7 +107,7 @@ extension X11Tests {
             #expect { try watcher.screen.wait(until: nil) } throws: { ($0 as? SourceFailure)?.code == .displayGone }
         }
 
-        /// Without DAMAGE there is nothing to wait for but the time.
+        /// Without DAMAGE the screen is compared at intervals.
         @Test func scansGetRarerWhileNothingChanges() {
             var clock = ScanClock()
             var now = MediaInstant(nanoseconds: 1_000_000_000)
@@ -147,5 +147,5 @@ private struct Bell: @unchecked Sendable {
     func ring() { screen.wake() }
 }
 
-/// Each test has an X server of its own; one at a time is enough for the machine.
+/// Each test starts its own X server, so the tests run one at a time to limit the load.
 @Suite(.serialized) enum X11Tests {}

@@ -5,15 +5,15 @@ import Testing
 
 @testable import X11Capture
 
-/// A screen source with a canvas: what the video thread would have.
+/// A screen source with its canvas, used as the video thread uses it.
 final class Watcher {
     let screen: X11Screen
     private(set) var canvas: I420Buffer
-    /// What the last `update` changed.
+    /// The blocks that the last `update` changed.
     private(set) var changed: BlockMap
     private let converter = YUVConverter()
 
-    /// Has read the whole screen when made.
+    /// Reads the whole screen.
     init(_ display: XvfbDisplay) throws {
         screen = try X11Screen(display: display.name, converter: converter)
         canvas = I420Buffer(screen.size)
@@ -33,7 +33,7 @@ final class Watcher {
         _ = try screen.read(into: canvas, changed: &changed)
     }
 
-    /// Reads until a change shows up; what the reads before it brought counts too.
+    /// Reads until blocks change; `changed` covers all of these reads.
     func updateUntilChanged() throws {
         changed.clear()
         while changed.isEmpty {
@@ -43,7 +43,7 @@ final class Watcher {
         }
     }
 
-    /// Takes in what is left over from starting, such as the first cursor.
+    /// Handles the events that remain from the start, such as the first cursor.
     func settle() throws { while try wait(milliseconds: 30) == .damaged { try update() } }
 
     func adoptSize() {
@@ -51,7 +51,7 @@ final class Watcher {
         changed = BlockMap(screen.size)
     }
 
-    /// 0xRRGGBB as a viewer sees it.
+    /// The colour of a canvas pixel as 0xRRGGBB.
     func color(x: Int, y: Int) -> UInt32 {
         var pixels: [UInt32] = [0, 0, 0, 0]
         pixels.withUnsafeMutableBytes {
@@ -62,7 +62,7 @@ final class Watcher {
         return pixels[(y & 1) * 2 + (x & 1)] & 0xffffff
     }
 
-    /// Whether each of the three colours is within 6 of 255.
+    /// Whether each colour channel is within 6 of the expected value.
     func shows(_ wanted: UInt32, x: Int, y: Int) -> Bool {
         let got = color(x: x, y: y)
         for shift: UInt32 in [0, 8, 16] where abs(Int(got >> shift & 255) - Int(wanted >> shift & 255)) > 6 {

@@ -2,8 +2,8 @@ import CXCB
 import Foundation
 import TestSupport
 
-/// An X server of the test's own, and a connection to draw on it with. Ends with the value.
-// SAFETY: used by one test, whose steps follow one another.
+/// A private X server with a connection for drawing; it ends with this object.
+// SAFETY: used by one test, whose steps run in sequence.
 final class XvfbDisplay: @unchecked Sendable {
     let connection: OpaquePointer
     let root: xcb_window_t
@@ -12,7 +12,7 @@ final class XvfbDisplay: @unchecked Sendable {
 
     var name: String { display.name }
 
-    /// - Parameter arguments: more for the server, such as `-extension DAMAGE`.
+    /// - Parameter arguments: further server arguments, such as `-extension DAMAGE`.
     init(width: Int = 640, height: Int = 480, depth: Int = 24, arguments: [String] = []) throws {
         display = try VirtualDisplay(width: width, height: height, depth: depth, arguments: arguments)
         guard let connection = xcb_connect(display.name, nil), xcb_connection_has_error(connection) == 0,
@@ -21,18 +21,19 @@ final class XvfbDisplay: @unchecked Sendable {
         self.connection = connection
         root = screen.pointee.root
         context = xcb_generate_id(connection)
-        // Draw over child windows too: there are none, but a terminal draws so.
+        // Drawing includes child windows, as terminals do it; there are none here.
         var values = [UInt32(XCB_SUBWINDOW_MODE_INCLUDE_INFERIORS.rawValue)]
         xcb_create_gc(connection, context, root, UInt32(XCB_GC_SUBWINDOW_MODE.rawValue), &values)
     }
 
-    // The server ends after the connection.
+    // `display` ends the server after the connection was closed.
     deinit { xcb_disconnect(connection) }
 
-    /// Kills the server, as a crash would.
+    /// Kills the server to simulate a crash.
     func end() { display.kill() }
 
-    /// Returns when the server has done it. `color` is 0xRRGGBB.
+    /// Fills a rectangle and waits until the server has drawn it.
+    /// - Parameter color: 0xRRGGBB.
     func fill(x: Int, y: Int, width: Int, height: Int, _ color: UInt32) {
         var color = color
         var rect = xcb_rectangle_t(x: Int16(x), y: Int16(y), width: UInt16(width), height: UInt16(height))
@@ -41,13 +42,13 @@ final class XvfbDisplay: @unchecked Sendable {
         sync()
     }
 
-    /// Moves the mouse as a program does.
+    /// Moves the pointer by a request, as a program does.
     func warpMouse(x: Int, y: Int) {
         xcb_warp_pointer(connection, 0, root, 0, 0, 0, 0, Int16(x), Int16(y))
         sync()
     }
 
-    /// Moves the mouse as a hand would: through the input device.
+    /// Moves the pointer through the input device, as a user does.
     func moveMouse(x: Int, y: Int) throws {
         guard let at = xcb_query_pointer_reply(connection, xcb_query_pointer(connection, root), nil) else {
             throw Program.Failure("the server does not say where the pointer is")
@@ -58,7 +59,7 @@ final class XvfbDisplay: @unchecked Sendable {
             ["mousemove_relative", "--", "\(x - Int(at.pointee.root_x))", "\(y - Int(at.pointee.root_y))"])
     }
 
-    /// Gives the root window a cursor of one solid colour, 8 x 8 with the hot spot in its middle.
+    /// Sets the root window's cursor: one colour, 8 x 8 pixels, with the hot spot in its centre.
     func setCursor(_ color: UInt32) {
         let bitmap = xcb_generate_id(connection)
         xcb_create_pixmap(connection, 1, bitmap, root, 8, 8)
@@ -79,14 +80,14 @@ final class XvfbDisplay: @unchecked Sendable {
         sync()
     }
 
-    /// Never larger than it began with.
+    /// Resizes the screen; the size cannot exceed the initial one.
     func resize(width: Int, height: Int) throws {
         guard
             let resources = xcb_randr_get_screen_resources_reply(
                 connection, xcb_randr_get_screen_resources(connection, root), nil)
         else { throw Program.Failure("the server has no RANDR") }
         defer { free(resources) }
-        // A monitor has to be off while the screen shrinks below it.
+        // The CRTCs must be off while the screen becomes smaller than their area.
         let count = Int(xcb_randr_get_screen_resources_crtcs_length(resources))
         for crtc in UnsafeBufferPointer(start: xcb_randr_get_screen_resources_crtcs(resources), count: count) {
             let cookie = xcb_randr_set_crtc_config(
