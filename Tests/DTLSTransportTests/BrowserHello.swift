@@ -1,5 +1,5 @@
-/// The DTLS ClientHello of browsers, captured on loopback on 2026-11-21: two datagrams each, for the post-quantum key
-/// share makes one too large.
+/// DTLS ClientHellos of browsers, captured on loopback on 2026-11-21. Each takes two datagrams, as the post-quantum key
+/// share does not fit into one.
 enum BrowserHello: String, CaseIterable, Sendable {
     case chromium156, firefox153
 

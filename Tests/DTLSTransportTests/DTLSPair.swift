@@ -2,11 +2,11 @@ import DTLSTransport
 import Glibc
 import MediaCore
 
-/// A client and a server in memory, with a network in between that a test can make lose datagrams.
+/// A DTLS client and server in memory, with a simulated network that can lose datagrams.
 final class DTLSPair {
     enum Side { case client, server }
 
-    /// Judges each datagram by its sender and its number, from 0; false loses it.
+    /// Decides whether a datagram is delivered, by its sender and its index from 0.
     var delivers: (Side, Int) -> Bool = { _, _ in true }
     private(set) var keys: [Side: SRTPKeys] = [:]
     private(set) var failures: [Side: DTLSFailure] = [:]
@@ -54,7 +54,7 @@ final class DTLSPair {
         bytes.withUnsafeBytes { session(side).handle($0) }
     }
 
-    /// Delivers until nothing is underway.
+    /// Delivers datagrams until none is left.
     func settle() {
         while !underway.isEmpty {
             let (from, bytes) = underway.removeFirst()
@@ -62,7 +62,7 @@ final class DTLSPair {
         }
     }
 
-    /// Waits for the timers of both, which OpenSSL measures on a clock that no test can turn.
+    /// Sleeps until the timers of both sessions expire, as OpenSSL measures them on the real clock.
     func expire() async throws {
         let sessions = sessions.values
         guard let last = sessions.compactMap(\.deadline).max() else { return }

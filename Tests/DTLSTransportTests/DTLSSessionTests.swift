@@ -33,10 +33,10 @@ import Testing
             datagram.withUnsafeBytes { server.handle($0) }
         }
         let first = try #require(answers.first)
-        // A handshake record, and in it a ServerHello.
+        // A handshake record (22) with a ServerHello (2).
         #expect(first[0] == 22)
         #expect(first[13] == 2)
-        // Extension use_srtp (14) of five bytes: one profile, SRTP_AEAD_AES_128_GCM (0x0007), no MKI.
+        // The extension use_srtp (14) with five bytes: one profile, SRTP_AEAD_AES_128_GCM (0x0007), and no MKI.
         #expect(first.contains([0, 14, 0, 5, 0, 2, 0, 7, 0]))
         #expect(server.deadline != nil)
     }
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func silenceEndsInATimeout() async throws {
-        // Twelve intervals from a microsecond on are over at once.
+        // With a first timeout of 1 us, twelve retransmissions take only milliseconds.
         let pair = try DTLSPair(firstTimeout: .microseconds(1))
         pair.delivers = { _, _ in false }
         pair.session(.client).start()

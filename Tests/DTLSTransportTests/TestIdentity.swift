@@ -1,4 +1,4 @@
-/// Two self-signed P-256 certificates with their keys, made for these tests only.
+/// Two self-signed P-256 certificates with their private keys, made for these tests only.
 enum TestIdentity {
     case one, two
 
@@ -45,7 +45,7 @@ enum TestIdentity {
         """
 }
 
-/// The bytes of hexadecimal digits; white space is skipped.
+/// Converts hexadecimal digits to bytes; white space is ignored.
 func hexBytes(_ text: String) -> [UInt8] {
     let digits = text.compactMap(\.hexDigitValue)
     return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }

@@ -1,7 +1,7 @@
 import Foundation
 import MediaCore
 
-/// What a source delivered, to be waited for.
+/// Collects the packets and failures of an audio source, and lets a test wait for them.
 // SAFETY: everything is read and written under the condition's lock.
 final class Recording: @unchecked Sendable {
     private let condition = NSCondition()
@@ -42,7 +42,7 @@ final class Recording: @unchecked Sendable {
     }
 
     /// Waits until the claim holds.
-    /// - Returns: the state then, or nil after 30 s.
+    /// - Returns: the state at that time; nil after 30 s.
     func wait(_ claim: (State) -> Bool) -> State? {
         let deadline = Date(timeIntervalSinceNow: 30)
         condition.lock()
@@ -55,7 +55,7 @@ final class Recording: @unchecked Sendable {
     }
 }
 
-/// The share of the left channel's energy that lies at a frequency, 0...1 (Goertzel).
+/// The share of the left channel's energy at a frequency, 0...1 (Goertzel algorithm).
 func share(of frequency: Double, in samples: [Int16]) -> Double {
     let left = stride(from: 0, to: samples.count, by: 2).map { Double(samples[$0]) }
     var real = 0.0

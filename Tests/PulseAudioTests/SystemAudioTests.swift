@@ -21,7 +21,7 @@ import Testing
         #expect(capture.summary.hasPrefix("what plays on "))
         let player = try server.playTone(1_000, seconds: 20)
         defer { player.kill() }
-        // Half a second in one piece: on a busy machine the player is late at times.
+        // Half a second without a gap is enough, as the player is sometimes late on a loaded machine.
         let state = try #require(
             recording.wait { state in
                 let moments = state.moments.suffix(50)
@@ -41,11 +41,11 @@ import Testing
                 var time = timespec()
                 clock_gettime(CLOCK_MONOTONIC, &time)
                 let now = MediaInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
-                // Instead of the moment, how old it is.
+                // The age of the packet is recorded in place of its capture time.
                 recording.add(packet, MediaInstant(nanoseconds: (now - moment).nanoseconds))
             }, ended: { recording.end($0) })
         defer { capture.stop() }
-        // An idle null sink has rendered two seconds ahead, and is late by as much when something begins to play.
+        // An idle null sink has rendered two seconds ahead, and is late by as much when playback begins.
         let player = try server.playTone(500, seconds: 30)
         defer { player.kill() }
         let state = try #require(
@@ -68,7 +68,7 @@ import Testing
         recording.forget()
         try server.playTone(880, seconds: 0.5).finish()
         let state = try #require(recording.wait { $0.corks == [false, true, false, true] })
-        // Nothing of the first tone is left over.
+        // The recording contains nothing of the first tone.
         let tone = Array(state.samples.prefix(20 * 960))
         #expect(!tone.isEmpty && share(of: 440, in: tone) < 0.1)
     }

@@ -16,7 +16,7 @@ import Testing
         #expect(speaker.isCorked)
         try capture.start(handler: { recording.add($0, $1) }, ended: { recording.end($0) })
         defer { capture.stop() }
-        // The pace of a stream from the network.
+        // Packets are played every 10 ms, as from the network.
         let tone = Tone(frequency: 800)
         let pace = DispatchSource.makeTimerSource()
         pace.schedule(deadline: .now(), repeating: .milliseconds(10))
@@ -55,7 +55,7 @@ import Testing
     }
 }
 
-/// A tone in packets.
+/// A continuous tone in packets.
 // SAFETY: everything is under the lock.
 private final class Tone: @unchecked Sendable {
     private let lock = NSLock()

@@ -5,7 +5,7 @@ import SRTPTransport
 import TestSupport
 import Testing
 
-/// A sender and a receiver that agreed on no retransmission stream, with real SRTP between them, in virtual time.
+/// A sender and a receiver that negotiated no RTX, connected by real SRTP, in virtual time.
 @Suite struct RepeatTests {
     private final class Call {
         let sender: MediaSender
@@ -15,7 +15,7 @@ import Testing
         let memory = UnsafeMutableRawPointer.allocate(byteCount: 1_536, alignment: 64)
         var now = MediaInstant(nanoseconds: 1_000_000_000_000)
         var random: SeededGenerator
-        /// One way.
+        /// The one-way delay.
         let delay = MediaDuration.milliseconds(30)
         var toViewer: [(at: MediaInstant, bytes: [UInt8])] = []
         var toHost: [(at: MediaInstant, bytes: [UInt8])] = []
@@ -44,7 +44,7 @@ import Testing
 
         deinit { memory.deallocate() }
 
-        /// A millisecond.
+        /// Advances the time by one millisecond.
         func step() {
             now = now + .milliseconds(1)
             while let first = toViewer.first, first.at <= now {
@@ -59,7 +59,7 @@ import Testing
                     let packet = UnsafeRawBufferPointer(start: memory, count: length)
                     if isControl { receiver.handleRTCP(packet, now: now) } else { receiver.handleRTP(packet, now: now) }
                 } catch {
-                    // It was there already.
+                    // A packet that arrives twice is a replay.
                     if error != .replay { refused += 1 }
                 }
                 drainReceiver()
@@ -133,7 +133,7 @@ import Testing
         print(profile, "lost", call.lost, call.longest.inMilliseconds)
         #expect(call.lost > 40 && call.refused == 0)
         #expect(call.pictures.count == call.captured.count)
-        // A gap shows with the next frame.
+        // The receiver notices a gap when the next frame arrives.
         #expect(call.longest <= .milliseconds(30 + 33 + 2 * 60 + 5))
         #expect(call.receiver.statistics.keyframeRequests == 0 && call.sender.statistics.keyframes == 1)
     }

@@ -3,7 +3,7 @@ import SRTPTransport
 import Testing
 
 @Suite struct SRTPSessionTests {
-    /// A slot of 4-byte aligned bytes, as the network loop has them.
+    /// A packet slot with the alignment that the network loop provides (at least 4 bytes).
     final class Slot {
         let start = UnsafeMutableRawPointer.allocate(byteCount: 2_048, alignment: 8)
         deinit { start.deallocate() }
@@ -27,13 +27,13 @@ import Testing
     }
 
     static func rtp(_ sequence: UInt16, ssrc: UInt32 = 0x0102_0304, payload: Int = 1_000) -> [UInt8] {
-        // Version 2 with an extension of one word, payload type 96.
+        // Version 2, a one-word header extension, payload type 96.
         [0x90, 96, UInt8(sequence >> 8), UInt8(sequence & 255), 0, 0, 0, 1]
             + (0..<4).map { UInt8(truncatingIfNeeded: ssrc >> (24 - 8 * $0)) }
             + [0xbe, 0xde, 0, 1, 0x10, 1, 0, 0] + (0..<payload).map { UInt8(truncatingIfNeeded: $0) }
     }
 
-    /// A receiver report without blocks.
+    /// A receiver report without report blocks.
     static let rtcp: [UInt8] = [0x80, 201, 0, 1, 1, 2, 3, 4]
 
     @Test(arguments: SRTPProfile.allCases) func whatIsProtectedComesBack(_ profile: SRTPProfile) throws {

@@ -2,12 +2,12 @@ import CGIO
 import Foundation
 import TestSupport
 
-/// A desktop's notification service, on a message bus of the test's own.
+/// A notification service on a private D-Bus session bus.
 final class NotificationService: @unchecked Sendable {
     // SAFETY: `calls` is touched under `condition` only; GIO calls the filter on its own thread.
     struct Call: Equatable, Sendable {
         var method: String
-        /// Of Notify: the id that is replaced, summary and body. Of CloseNotification: the id.
+        /// For Notify: the id to replace, with summary and body. For CloseNotification: the id.
         var identifier: UInt32
         var summary = ""
         var body = ""
@@ -19,7 +19,7 @@ final class NotificationService: @unchecked Sendable {
     private let condition = NSCondition()
     private var calls: [Call] = []
 
-    /// - Parameter isSilent: takes calls and never answers.
+    /// - Parameter isSilent: accepts calls but never replies.
     init(isSilent: Bool = false) throws {
         daemon = try Program("dbus-daemon", ["--session", "--nofork", "--nopidfile", "--print-address=1"])
         guard let address = daemon.line(seconds: 20, { $0 }), let bus = cgio_connect(address) else {
@@ -77,7 +77,7 @@ final class NotificationService: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Waits for that many calls, 20 s at most.
+    /// Waits until there are `count` calls, for 20 s at most.
     func calls(_ count: Int) -> [Call] {
         let deadline = Date(timeIntervalSinceNow: 20)
         condition.lock()

@@ -1,6 +1,6 @@
 import MediaCore
 
-/// The formula of BT.601, pixel by pixel, and the nearest pixel for scaling.
+/// A reference converter: the BT.601 formula for each pixel, and nearest-neighbour scaling.
 struct PlainConverter: PixelConverter {
     func convert(bgra: UnsafeRawPointer, stride: Int, to rect: PixelRect, of canvas: I420Buffer) {}
 

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// An X server of the test's own, without a window manager, whose root window lies in a file that can be looked at.
+/// A private X server without a window manager. Its frame buffer is a file that the test can read.
 final class PrivateDisplay: Sendable {
     private let display: VirtualDisplay
     private let folder: TemporaryFolder
@@ -16,10 +16,10 @@ final class PrivateDisplay: Sendable {
         display = try VirtualDisplay(width: width, height: height, arguments: ["-fbdir", folder.path])
     }
 
-    /// Runs a program on this display until its end.
+    /// Runs a program on this display and waits for its end.
     func run(_ program: String, _ arguments: [String]) throws { try display.run(program, arguments) }
 
-    /// What the screen shows now. The server's frame buffer file is an XWD file (big-endian header).
+    /// Reads the screen's pixels. The frame buffer file is in XWD format, with a big-endian header.
     func screenshot() throws -> Screenshot {
         let bytes = [UInt8](try Data(contentsOf: folder.url.appendingPathComponent("Xvfb_screen0")))
         func field(_ index: Int) -> Int {
@@ -37,11 +37,11 @@ struct Screenshot: CustomStringConvertible, CustomReflectable {
     let width: Int
     let height: Int
 
-    // A failed expectation would print every pixel.
+    // Keeps a failed expectation from printing every pixel.
     var description: String { "\(width) x \(height) pixels" }
     var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Red, green, blue.
+    /// The pixel as red, green, blue.
     subscript(x: Int, y: Int) -> [Int] {
         let at = start + y * stride + x * 4
         return [Int(bytes[at + 2]), Int(bytes[at + 1]), Int(bytes[at])]

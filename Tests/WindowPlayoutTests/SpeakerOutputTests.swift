@@ -3,7 +3,7 @@ import MediaCore
 import Testing
 import WindowPlayout
 
-// SDL is one per process, so these take turns with the window's tests.
+// SDL is global to the process, so these tests are serialized with those of the window.
 extension VideoWindowTests {
     @Suite struct SpeakerOutputTests {
         @Test func soundIsTakenAndLatencyIsBounded() throws {

@@ -3,8 +3,8 @@ import MediaCore
 import Testing
 import WindowPlayout
 
-/// SDL keeps one display per process, and the window belongs to the thread that made it: one test at a time, each on the
-/// thread that runs it from beginning to end.
+/// SDL has one display per process, and a window belongs to the thread that made it. So the tests run one at a time,
+/// each on one thread.
 @Suite(.serialized) struct VideoWindowTests {
     private func withWindow(
         _ width: Int, _ height: Int, _ presentation: VideoWindow.Presentation = .surface,
@@ -20,13 +20,13 @@ import WindowPlayout
         try body(window, display)
     }
 
-    /// Lets the window handle what there is. What `run` has presented is on the screen when it returns.
+    /// Handles all pending events. Frames that `run` presented are on the screen when it returns.
     private func settle(_ window: VideoWindow) throws {
         let end = try window.run(until: MediaInstant(nanoseconds: 0))
         #expect(end == .deadline)
     }
 
-    /// Looks until it is so, or for 5 s: the X server draws when it comes to it.
+    /// Waits up to 5 s until the screenshot matches, as the X server draws asynchronously.
     private func comes(
         _ window: VideoWindow, _ display: PrivateDisplay, _ isSo: (Screenshot) -> Bool
     ) throws -> Bool {
@@ -55,7 +55,7 @@ import WindowPlayout
             #expect(screen.isNear([255, 0, 0], 639, 359))
             #expect(screen.isNear([0, 255, 0], 0, 0))
             #expect(screen.isNear([0, 255, 0], 28, 28))
-            // A change of some blocks.
+            // A few blocks change.
             canvas.fill(PixelRect(x: 320, y: 160, width: 64, height: 32), y: 235, u: 128, v: 128)
             window.show(canvas.picture)
             try settle(window)
@@ -127,7 +127,7 @@ import WindowPlayout
             #expect(try comes(window, display) { $0.isNear([255, 0, 0], 320, 40) })
             window.setStatus("connection lost, trying again ... 3 s", isDimming: true)
             #expect(try comes(window, display) { $0.isNear([95, 0, 0], 320, 40) })
-            // Not darker each time: its words change, and the picture behind them does not.
+            // A new status text does not dim the same frame again.
             let words = try display.screenshot()
             window.setStatus("connection lost, trying again ... 14 s", isDimming: true)
             #expect(try comes(window, display) { $0.bytes != words.bytes })
@@ -161,7 +161,7 @@ import WindowPlayout
         }
     }
 
-    /// Any display but X11: SDL waits for events, and its queue carries the doorbell.
+    /// On a display other than X11 SDL waits for events, and the doorbell is an event in its queue.
     @Test func anotherKindOfDisplayIsWokenToo() throws {
         setenv("SDL_VIDEODRIVER", "dummy", 1)
         let window = try VideoWindow(title: "share", converter: PlainConverter())

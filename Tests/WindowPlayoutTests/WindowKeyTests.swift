@@ -3,16 +3,16 @@ import MediaCore
 import Testing
 import WindowPlayout
 
-// SDL is one per process, so these take turns with the window's tests.
+// SDL is global to the process, so these tests are serialized with those of the window.
 extension VideoWindowTests {
-    /// What keys do, pressed by xdotool.
+    /// Tests the keys, which xdotool presses.
     @Suite(.timeLimit(.minutes(1))) struct KeyTests {
-        // In this order: SDL waits for ever for a display that goes before its window.
+        // The window must be released first: SDL blocks forever if the display ends before its window.
         private let window: VideoWindow
         private let display: PrivateDisplay
         private let heard = Heard()
 
-        /// What the window reported.
+        /// The values that the window reported.
         private final class Heard: @unchecked Sendable {
             // SAFETY: the window calls on the thread that runs it, which is the test's.
             var mutes: [Bool] = []
@@ -28,12 +28,12 @@ extension VideoWindowTests {
                 onMute: { [heard] in heard.mutes.append($0) }, onStatistics: { [heard] in heard.statistics.append($0) })
         }
 
-        /// Without a window manager keys go to the window under the pointer.
+        /// Without a window manager the window under the pointer receives the keys.
         private func press(_ keys: String...) throws {
             try display.run("xdotool", ["mousemove", "320", "180", "key"] + keys)
         }
 
-        /// Runs the window until it is so, for 5 s at most.
+        /// Runs the window until the screenshot matches, for 5 s at most.
         private func comes(_ isSo: (Screenshot) -> Bool) throws -> Bool {
             let limit = ContinuousClock.now + .seconds(5)
             repeat {
@@ -74,7 +74,7 @@ extension VideoWindowTests {
             try showRed()
             try press("m")
             #expect(try comes(isShown))
-            // The next picture does not wipe it out.
+            // The next frame does not erase the box.
             let canvas = I420Buffer(PixelSize(width: 200, height: 120))
             canvas.fill(PixelRect(canvas.size), y: 145, u: 54, v: 34)
             withExtendedLifetime(canvas) { window.show(canvas.picture) }
