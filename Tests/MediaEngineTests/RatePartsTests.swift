@@ -81,6 +81,7 @@ import Testing
     }
 }
 
+/// `SentPacketHistory`: packets whose feedback was lost.
 @Suite struct UnreportedTests {
     @Test(arguments: wrapPoints)
     func whatNoFeedbackSpokeOfIsCountedOnce(first: UInt16) {

@@ -184,6 +184,7 @@ import Testing
     }
 }
 
+/// Unrequested duplicates: `LossEstimator` and `PacketDuplicationSchedule`.
 @Suite struct RepetitionTests {
     private func meter(_ losses: [Bool]) -> LossEstimator {
         var meter = LossEstimator()

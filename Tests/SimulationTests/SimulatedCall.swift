@@ -6,6 +6,7 @@ import TestSupport
 /// A call between a `MediaSender` and a `MediaReceiver` over two simulated links, in virtual time. The same seed gives
 /// the same call.
 final class SimulatedCall: SimulatedParty {
+    /// A frame that the viewer showed.
     struct Shown {
         var number: Int
         var isKeyframe: Bool

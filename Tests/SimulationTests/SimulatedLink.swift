@@ -5,6 +5,7 @@ import TestSupport
 /// One direction of a simulated path, in virtual time: a drop-tail queue of limited rate, then delay, jitter, loss,
 /// reordering and duplication.
 struct SimulatedLink {
+    /// The properties of the path.
     struct Conditions {
         var delay = MediaDuration.milliseconds(25)
         /// Largest random extra delay; packets keep their order.

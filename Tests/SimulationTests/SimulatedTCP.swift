@@ -5,6 +5,7 @@ import TestSupport
 /// A simulated TCP download that competes for the bottleneck. Each transmission gets a new number, as in QUIC, which
 /// behaves as TCP with selective acknowledgements.
 final class SimulatedTCP: SimulatedParty {
+    /// The congestion control algorithm.
     enum Congestion {
         /// RFC 5681: halves the window after a loss, and grows it by a packet per round trip.
         case reno
@@ -12,6 +13,7 @@ final class SimulatedTCP: SimulatedParty {
         case cubic
     }
 
+    /// What is downloaded.
     enum Load {
         case endless
         /// Transfers of 100 kB to 1 MB, with exponentially distributed pauses of this mean in seconds.

@@ -16,6 +16,7 @@ public struct FrameReferences: Hashable, Sendable {
     /// refers to the frame before it.
     public var recovered: Recovery?
 
+    /// The long-term reference that a recovery frame is predicted from.
     public struct Recovery: Hashable, Sendable {
         public var slot: ReferenceSlot
         public var number: UInt32

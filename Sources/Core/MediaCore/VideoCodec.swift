@@ -65,6 +65,7 @@ public struct EncodedFrame {
     }
 }
 
+/// An error of a codec library: its error code and message.
 public struct CodecFailure: Error, Equatable, Sendable {
     public var code: Int
     public var message: String
@@ -81,6 +82,7 @@ public enum ContentHint: Equatable, Sendable { case text, motion }
 
 /// Encodes video. Confined to one thread. When the canvas has another size, a new codec instance is made inside.
 public protocol VideoEncoder: AnyObject {
+    /// May be changed between frames.
     var contentHint: ContentHint { get set }
 
     /// Encodes the blocks that changed since the last call; all others repeat the last frame.

@@ -40,19 +40,24 @@ struct BandwidthEstimator {
     private var competingFlow = CompetingFlowDetector()
     /// The delay-based rate when a competing flow was last active.
     private var competingRate: (rate: Bitrate, at: MediaInstant)?
+    /// The last one-way delay, with the offset of the clocks.
     private var lastWay: MediaDuration?
+    /// Send time of the last video packet that arrived.
     private var lastPicture: MediaInstant?
     private var hasLosses = false
     /// When a queue over `leastQueue` was last seen.
     private var lastQueue: MediaInstant?
     private var lastEmpty: MediaInstant?
+    /// Until when `drain` sends less.
     private var drainUntil: MediaInstant?
     /// The delay-based rate.
     private var delayRate: Bitrate
+    /// The last confirmed rate, and since when it decays.
     private var floor: Bitrate
     private var floorSince: MediaInstant
     /// The acknowledged bitrate when the path was last saturated.
     private var capacity: Bitrate?
+    /// Since when overuse has been signalled without a break; nil if it is not.
     private var overuseSince: MediaInstant?
     private var lastDecrease: MediaInstant?
     private var lastUpdate: MediaInstant?

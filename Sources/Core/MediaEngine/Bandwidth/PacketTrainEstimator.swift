@@ -4,6 +4,7 @@ import MediaCore
 /// `probe_bitrate_estimator.cc`. Differs in that every burst of packets is a train: the packets of one frame as well as
 /// a probe.
 struct PacketTrainEstimator {
+    /// The rate that one packet train showed.
     struct Result: Equatable {
         var rate: Bitrate
         /// The packets arrived more slowly than they were sent (below 0.9 x), so the rate is the capacity and not just
@@ -11,6 +12,7 @@ struct PacketTrainEstimator {
         var isSaturated: Bool
     }
 
+    /// A longer pause between two packets begins a new train.
     private static let longestPause = MediaDuration.milliseconds(12)
     private static let longestTrain = MediaDuration.milliseconds(120)
     /// In seconds. Shorter times are counted as this, as timer granularity distorts them.

@@ -20,6 +20,7 @@ struct ReceiverBandwidthLimit {
     /// A first estimate below the sent bitrate becomes a limit after so long without growth.
     private static let growthPatience = MediaDuration.seconds(2)
 
+    /// How the last estimate of the receiver is interpreted.
     private enum State {
         case none
         /// The first estimate, below the sent bitrate.

@@ -6,6 +6,7 @@ import RTPWire
 ///
 /// A ring of fixed size. Feedback on a packet that has left the ring is counted and ignored.
 struct SentPacketHistory {
+    /// A sent packet.
     struct Entry {
         var sequence: Int64 = -1
         var sent = MediaInstant(nanoseconds: 0)
@@ -119,6 +120,7 @@ struct SentPacketHistory {
     /// Records that feedback covered this packet.
     mutating func noteReported(_ sequence: Int64) { reported = max(reported, sequence &+ 1) }
 
+    /// What a packet status changed.
     enum News {
         case arrived(Entry)
         /// The packet arrived after it had been reported as lost.

@@ -4,6 +4,7 @@ import MediaCore
 /// sections 5.2 to 5.4). Differs from the draft as libwebrtc's `trendline_estimator.cc` does: a line is fitted through
 /// the last 20 groups in place of the Kalman filter.
 struct TrendlineEstimator {
+    /// The state of the overuse detector (draft-ietf-rmcat-gcc-02 section 5.4).
     enum Signal { case normal, overuse, underuse }
 
     private static let groupLength = MediaDuration.milliseconds(5)
@@ -13,6 +14,7 @@ struct TrendlineEstimator {
     /// In milliseconds.
     private static let overuseTime = 10.0
 
+    /// Packets that were sent within `groupLength`, or arrived as a burst.
     private struct Group {
         var firstSent: MediaInstant
         var lastSent: MediaInstant
@@ -112,6 +114,7 @@ struct TrendlineEstimator {
         adapt(abs(modified), now)
     }
 
+    /// Adapts the overuse threshold (draft-ietf-rmcat-gcc-02 section 5.4) with the gains of libwebrtc.
     private mutating func adapt(_ magnitude: Double, _ now: MediaInstant) {
         defer { lastUpdate = now }
         guard magnitude <= threshold + 15, let lastUpdate else { return }

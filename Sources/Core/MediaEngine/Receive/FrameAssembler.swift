@@ -36,6 +36,7 @@ struct FrameAssembler {
         var isEntry: Bool
     }
 
+    /// What became of a packet.
     enum Insertion { case taken, duplicate, tooOld, tooLong, overflow }
 
     private let slab: PacketSlab
@@ -213,6 +214,7 @@ struct FrameAssembler {
         return nil
     }
 
+    /// The state of a frame: complete, padding at its start, undecodable, or incomplete.
     private enum Scan { case complete(last: Int64), skipped(to: Int64), broken, unfinished }
 
     /// Continues from `position` to look for the end of the frame that begins at `start`.

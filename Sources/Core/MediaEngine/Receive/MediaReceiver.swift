@@ -36,6 +36,7 @@ public final class MediaReceiver {
     /// The frame that was found, and is to be returned.
     var ready: FrameAssembler.Span?
 
+    /// The receiving state of one audio stream.
     struct Track {
         let stream: AudioStreamParameters
         var ssrc: UInt32

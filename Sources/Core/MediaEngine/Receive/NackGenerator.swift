@@ -10,6 +10,7 @@ struct NackGenerator {
     static let capacity = 512
     private static let mostTries: UInt8 = 20
 
+    /// A missing packet and its requests.
     struct Missing {
         var sequence: Int64 = 0
         var since = MediaInstant(nanoseconds: 0)

@@ -14,6 +14,7 @@ public enum ReceiverOutput {
     case wait(until: MediaInstant, ReceiverWakeReason)
 }
 
+/// Events that the owner of a `MediaReceiver` acts on.
 public enum ReceiverEvent: Equatable, Sendable {
     /// The sender has ended its streams (BYE).
     case bye
@@ -21,10 +22,12 @@ public enum ReceiverEvent: Equatable, Sendable {
     case keyframeRequested
 }
 
+/// Why a `MediaReceiver` wants to be polled at its deadline.
 public enum ReceiverWakeReason: Equatable, Sendable {
     case nothing, report, feedback, nack, keyframe, audio
 }
 
+/// Describes a video frame of `ReceiverOutput.frame`.
 public struct ReceivedFrame: Equatable, Sendable {
     public var isKeyframe: Bool
     public var timestamp: RTPTimestamp
@@ -37,6 +40,7 @@ public struct ReceivedFrame: Equatable, Sendable {
     public var layer: UInt8
 }
 
+/// Describes an audio packet of `ReceiverOutput.audio`.
 public struct ReceivedAudio: Equatable, Sendable {
     /// Index into the parameters' audio streams.
     public var track: Int

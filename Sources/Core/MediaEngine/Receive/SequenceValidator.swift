@@ -6,6 +6,8 @@ import RTPWire
 struct SequenceValidator {
     private static let farthest = 3_000
 
+    /// The extended sequence number of a valid packet, the first one of a restarted sequence, or a packet to be
+    /// dropped.
     enum Verdict: Equatable { case next(Int64), restarted(Int64), jump }
 
     private var unwrapper = SequenceUnwrapper()

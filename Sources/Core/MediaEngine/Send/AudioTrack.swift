@@ -12,6 +12,7 @@ struct AudioTrack {
     /// Where the Opus packet lies in each slot, for RED packets that carry it again.
     private var kept = [Kept](repeating: Kept(), count: capacity)
 
+    /// A sent Opus packet in its slot.
     private struct Kept {
         var sequence: Int64 = -1
         var timestamp = RTPTimestamp(0)

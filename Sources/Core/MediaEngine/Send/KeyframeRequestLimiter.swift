@@ -7,6 +7,7 @@ public import MediaCore
 /// A leaky bucket: each grant adds a debt that only passing time pays back. A viewer that asks again and again gets key
 /// frames after 1, 1, 2, 4, 8, 8 s and so on. A viewer that needs a key frame every 8 s or less often never waits.
 public struct KeyframeRequestLimiter: Sendable {
+    /// The kind of frame that is requested.
     public enum Frame: Sendable {
         case key
         /// A frame predicted from a long-term reference alone.

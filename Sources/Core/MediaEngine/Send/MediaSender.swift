@@ -69,6 +69,7 @@ public final class MediaSender {
     /// The transport-wide number of the newest video packet's last transmission.
     var tailTransport: Int64 = -1
     var goodbye = Farewell.none
+    /// Whether the BYE is to be sent, or was sent.
     enum Farewell { case none, due, said }
 
     /// - Parameters:
@@ -252,6 +253,7 @@ public final class MediaSender {
 
     private var backlogBytes: Int { history.waitingBytes &+ resends.count &* parameters.maximumPacketSize }
 
+    /// What limits the bitrate at present.
     public var limit: QualityLimitationReason {
         if controller.isLimitedByLoss, !controller.isAtMaximum { return .loss }
         if isStalled || backlog > .milliseconds(40) { return .bandwidth }

@@ -6,6 +6,7 @@ import RTPWire
 ///
 /// A packet lies in slot `sequence % capacity`. Overflow: a frame that does not fit beside what waits is refused.
 struct PacketHistory {
+    /// A packet that waits or was sent.
     struct Entry {
         var sequence: Int64 = -1
         var length = 0

@@ -24,14 +24,17 @@ extension SenderOutput {
     }
 }
 
+/// Events that the owner of a `MediaSender` acts on.
 public enum SenderEvent: Equatable, Sendable {
     /// The receiver needs a key frame.
     case keyframeNeeded
     /// The receiver needs a frame predicted from the long-term reference of this number alone, or else a key frame.
     case recoveryNeeded(from: UInt32)
+    /// The bandwidth estimate has changed by more than 2 %.
     case estimateChanged(Bitrate)
 }
 
+/// Why a `MediaSender` wants to be polled at its deadline.
 public enum SenderWakeReason: Equatable, Sendable {
     case nothing, pacing, report, probe, tailLoss, keepAlive, ended
 }
