@@ -5,7 +5,7 @@ import MediaCore
 /// Adapts Google Congestion Control (draft-ietf-rmcat-gcc-02, sections 5 and 6) to a screen, which is
 /// application-limited most of the time:
 /// - The last rate that a packet train or a probe confirmed stays as a floor (half-life 60 s). Overuse for longer than
-///   a round trip + 100 ms or losses over 10 % remove it.
+///   a round trip + 100 ms lowers it, and losses over 10 % remove it.
 /// - Growth near the capacity is additive with the same slope for all flows, and the tolerated queue is counted in
 ///   packets of the flow, so that competing flows converge to equal rates.
 /// - Next to a loss-based flow (`CompetingFlowDetector`) the rate follows AIMD as TCP's does instead of the delay.
