@@ -121,8 +121,7 @@ import VPXCodec
         #expect(!peer.encoder.isBehind)
     }
 
-    /// A frame that is stored as a long-term reference must contain all changes, because later frames code only new
-    /// ones.
+    /// A frame that is stored as a long-term reference must contain all changes: later frames code only new ones.
     @Test func onlyAWholePictureIsKept() throws {
         let canvas = page(1)
         let peer = try resting(canvas)

@@ -96,7 +96,7 @@ public final class DTLSSession {
         _ context: OpaquePointer, _ certificate: [UInt8], _ key: [UInt8]
     ) throws(DTLSFailure) {
         ERR_clear_error()
-        // RFC 8827 section 6.5 requires the first suite; the others are for peers with RSA keys or without AES
+        // RFC 8827 section 6.5 requires the first suite; the others are for RSA keys and for peers without AES
         // hardware.
         let ciphers = ["AES128-GCM-SHA256", "CHACHA20-POLY1305", "AES256-GCM-SHA384"]
             .map { "ECDHE-ECDSA-\($0):ECDHE-RSA-\($0)" }.joined(separator: ":")

@@ -4,7 +4,7 @@ public import MediaCore
 /// Plays audio through a PulseAudio server, on libpulse's thread `audio-out`.
 ///
 /// The stream stays connected, so that the server keeps the requested low latency. It is corked after one second of
-/// silence and then causes no wake-ups. If the server goes away, audio is dropped, and `play` tries to reconnect once a
+/// silence and then causes no wake-ups. If the server goes away, audio is dropped, and `play` reconnects at most once a
 /// second.
 public final class SystemSpeaker: AudioSink, @unchecked Sendable {
     // SAFETY: all stored properties are touched on the thread `audio-out` or with the main loop's lock held; `loop` is
@@ -52,8 +52,7 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
         scratch.deallocate()
     }
 
-    /// Appends interleaved samples. The oldest are dropped when more than 200 ms are queued. Silence does not uncork
-    /// the stream.
+    /// Appends interleaved samples. The oldest are dropped when more than 200 ms are queued. Silence does not uncork.
     public func play(_ samples: UnsafeBufferPointer<Int16>) {
         pa_threaded_mainloop_lock(loop)
         defer { pa_threaded_mainloop_unlock(loop) }

@@ -1,8 +1,7 @@
 internal import CSRTP
 public import MediaCore
 
-/// Protects outgoing and unprotects incoming SRTP and SRTCP packets in place (RFC 3711, RFC 7714), with libsrtp2 and
-/// OpenSSL's AES-GCM.
+/// Protects outgoing and unprotects incoming SRTP and SRTCP packets in place (RFC 3711, RFC 7714), with libsrtp2.
 ///
 /// It never protects a sequence number twice for one SSRC: two tags under the same GCM nonce reveal the authentication
 /// key. Retransmit over RTX (RFC 4588), or send the protected bytes again.

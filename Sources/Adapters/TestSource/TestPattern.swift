@@ -1,7 +1,6 @@
 public import MediaCore
 
-/// The layout of the frames of `TestVideoSource`, which tests recognise after a lossy codec. Colours are BT.601,
-/// limited range.
+/// The layout of `TestVideoSource`'s frames, which tests recognise after a lossy codec. BT.601, limited range.
 ///
 ///     +------+    # . 0 1 1 0 ... the counter     +-------+
 ///     | red  |                                    | green |   64 x 64 in each corner

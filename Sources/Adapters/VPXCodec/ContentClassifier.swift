@@ -10,7 +10,7 @@ struct ContentClassifier: Equatable {
     private(set) var flat = 0
 
     /// Whether the content is text or graphics: most neighbours are equal, and the others differ much.
-    /// Natural video is mostly smooth and rarely has equal neighbours.
+    /// Natural video is mostly smooth, with small differences, and never quite flat.
     var isDrawn: Bool {
         let pairs = blocks * 4 * 16
         return flat * 20 >= pairs * 19 || (flat * 2 >= pairs && activity >= 16 * (pairs - flat))
@@ -31,8 +31,7 @@ struct ContentClassifier: Equatable {
             for column in 0..<columns {
                 if let map, map.blocks[row * columns + column] == 0 { continue }
                 blocks += 1
-                // In the last column the right neighbour would lie outside the frame, so the window moves left by one
-                // pixel.
+                // In the last column the right neighbour would lie outside the frame, so the window moves left by one.
                 let left = min(column * 16, picture.size.width - 17)
                 guard left >= 0 else { continue }
                 var line = 1

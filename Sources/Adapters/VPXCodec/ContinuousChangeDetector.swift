@@ -20,8 +20,7 @@ struct ContinuousChangeDetector {
     ///   be sent earlier.
     mutating func note(blocks: Int, of total: Int, bytes: Int, bitrate: Bitrate, at instant: MediaInstant) {
         guard Self.isMuch(blocks, of: total) else { return }
-        // A block whose motion was found takes one or two bytes. New text takes ten or more, even at a coarse
-        // quantizer.
+        // A block whose motion was found takes one or two bytes. New text takes ten or more, however coarse.
         if bytes > blocks * 5 {
             end = instant + .milliseconds(300) + min(bitrate.duration(ofBytes: bytes), .seconds(2))
             lightInARow = 0
@@ -31,7 +30,6 @@ struct ContinuousChangeDetector {
         }
     }
 
-    /// Whether more than two fifths of the frame change. Smaller changes are sent as sharp frames, some of which are
-    /// dropped.
+    /// Whether more than two fifths of the frame change. Smaller changes are sent as sharp frames, and some dropped.
     private static func isMuch(_ blocks: Int, of total: Int) -> Bool { blocks * 5 > total * 2 }
 }

@@ -13,8 +13,7 @@ struct FrameSizePredictor {
     /// Measured with a frame of inactive blocks only: 196 bytes at 1920 x 1080.
     private static let bytesPerInactiveBlock = 0.025
 
-    /// Returns the lowest quantizer in `range` whose predicted frame fits into `budget` bytes, or the upper bound if
-    /// none does.
+    /// Returns the lowest quantizer in `range` whose predicted frame fits into `budget` bytes, else the upper bound.
     func quantizer(
         for content: ContentClassifier, of total: Int, isKeyframe: Bool, budget: Int, in range: ClosedRange<Int>,
         at instant: MediaInstant
@@ -63,8 +62,7 @@ struct FrameSizePredictor {
         return instant - last < .milliseconds(250)
     }
 
-    /// Size at a quantizer in relation to quantizer 20, measured at 0, 8, 16 ... 64 with pages of text and with natural
-    /// video.
+    /// Size at a quantizer in relation to quantizer 20, measured at 0, 8, 16 ... 64 with pages of text and with video.
     static func scale(_ quantizer: Int, isDrawn: Bool) -> Double {
         let curve = isDrawn ? drawn : film
         let position = Double(min(max(quantizer, 0), 63)) / 8

@@ -1,7 +1,6 @@
 internal import MediaCore
 
-/// The encoder's model of the long-term references at its decoders: VP8's golden and altref buffers (RFC 6386 section
-/// 9.7).
+/// The encoder's model of its decoders' long-term references: VP8's golden and altref buffers (RFC 6386 section 9.7).
 /// For each buffer it holds the frame number, the blocks that have changed since, and the quantizer of each block.
 struct LongTermReferences {
     private struct Kept {

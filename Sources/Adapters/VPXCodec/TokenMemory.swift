@@ -39,8 +39,7 @@ enum TokenMemory {
         var found: Range<Int>?
         for mapping in mappings() where mapping.count > bytes {
             for start in stride(from: mapping.lowerBound, through: mapping.upperBound - bytes, by: page) {
-                // malloc's chunk header: the previous size (0 for a mapping), and the size with the flag IS_MMAPPED
-                // (2).
+                // malloc's chunk header: the previous size (0 for a mapping), and the size with IS_MMAPPED (2).
                 var header = (0, 0)
                 guard pread(memory, &header, MemoryLayout.size(ofValue: header), start) == 16 else { break }
                 let count = header.1 & ~7

@@ -6,8 +6,7 @@ public import MediaCore
 ///
 /// - Isolation: confined to one thread.
 public final class VP8Decoder: VideoDecoder {
-    /// Limits of a frame by side and by area, in pixels. At 64 Mpx each of libvpx's four frame buffers takes about 100
-    /// MB.
+    /// Limits of a frame's sides and area, in pixels. At 64 Mpx each of libvpx's four frame buffers takes about 100 MB.
     public static let maximumSide = 8_192
     public static let maximumPixels = 64 << 20
 

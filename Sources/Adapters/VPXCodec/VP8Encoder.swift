@@ -110,8 +110,7 @@ public final class VP8Encoder: VideoEncoder {
             self.contentHint = contentHint
         }
 
-        /// The quantizers that a frame may use. Video gets no low ones, as it changes again, or is refined when it
-        /// stops.
+        /// The quantizers that a frame may use. Video gets no low ones: it changes again, or is refined when it stops.
         func range(_ content: ContentClassifier, isKeyframe: Bool, isRushed: Bool = false) -> ClosedRange<Int> {
             if isRushed { return 40...63 }
             let best = content.isDrawn || isKeyframe ? sharpQuantizer : (contentHint == .text ? 14 : 20)
@@ -137,8 +136,7 @@ public final class VP8Encoder: VideoEncoder {
         return frame
     }
 
-    /// Encodes a recovery frame, which is predicted from one long-term reference only and codes all blocks that changed
-    /// since.
+    /// Encodes a recovery frame: predicted from one long-term reference only, with all blocks that changed since.
     /// Blocks that were only refined since are soft again, and will be refined again.
     private func recover(
         _ core: VP8EncoderCore, _ picture: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
@@ -173,7 +171,7 @@ public final class VP8Encoder: VideoEncoder {
         var search: MotionSearch { isRushed ? .hasty : content.search }
     }
 
-    /// Sets `active` to the blocks that the base layer lacks, and chooses the lowest quantizer at which they fit into
+    /// Sets `active` to the blocks that the base layer lacks. Chooses the lowest quantizer at which they fit into
     /// `bytes`.
     /// - Parameter changed: the blocks that changed since the last frame; nil to count all of `active`.
     private func measureChange(

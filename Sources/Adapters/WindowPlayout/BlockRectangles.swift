@@ -49,8 +49,7 @@ struct BlockRectangles {
                         rectangles.append(rect)
                     }
                 }
-                // If this row extended a rectangle, all open ones stay candidates; otherwise only those that begin in
-                // this row.
+                // If this row extended a rectangle, all open ones stay candidates; otherwise only the new ones.
                 open = extended > 0 ? open.lowerBound..<rectangles.count : first..<rectangles.count
             }
         }

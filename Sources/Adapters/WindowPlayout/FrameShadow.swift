@@ -4,8 +4,8 @@ import Synchronization
 
 /// A copy of the last frame, with the blocks that the window does not show yet.
 ///
-/// It passes frames from the decode thread to the main thread. There is one slot: a newer frame overwrites one that was
-/// not presented.
+/// It passes frames from the decode thread to the main thread. It has one slot, so a newer frame overwrites one that
+/// was not presented.
 final class FrameShadow: @unchecked Sendable {
     // SAFETY: every stored property below is touched only inside `lock`.
     private let lock = Mutex<Void>(())

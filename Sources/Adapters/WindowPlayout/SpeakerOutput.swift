@@ -68,7 +68,7 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
         lock.deallocate()
     }
 
-    /// Appends interleaved samples. The oldest are dropped when more than 200 ms are queued. Never blocks on the
+    /// Appends interleaved samples. The oldest are dropped when more than 200 ms are queued. Never waits for the
     /// device.
     public func play(_ samples: UnsafeBufferPointer<Int16>) {
         pthread_mutex_lock(lock)

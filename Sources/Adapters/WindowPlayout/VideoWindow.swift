@@ -181,8 +181,8 @@ public final class VideoWindow: @unchecked Sendable {
         doorbell.ring()
     }
 
-    /// Handles window events until the user closes the window or `stop` is called. A later call keeps the last frame on
-    /// screen.
+    /// Handles window events until the user closes the window or `stop` is called.
+    /// It may be called again, to keep the last frame on screen.
     /// - Parameter deadline: nil for no time limit.
     /// - Throws: `.displayGone` if the connection to the display broke; the window cannot be used afterwards.
     public func run(until deadline: MediaInstant? = nil) throws(SourceFailure) -> End {
@@ -249,8 +249,7 @@ public final class VideoWindow: @unchecked Sendable {
     }
 
     private func handleKey(_ key: SDL_Keysym) {
-        // Modifier keys have the highest key codes. They do not close the window, as they begin the desktop's
-        // shortcuts.
+        // Modifier keys have the highest key codes. They do not close the window: they begin desktop shortcuts.
         let isModifier = (SDLK_LCTRL.rawValue...SDLK_RGUI.rawValue).contains(UInt32(bitPattern: key.sym))
         if isDismissible {
             isClosedByUser = isClosedByUser || !isModifier

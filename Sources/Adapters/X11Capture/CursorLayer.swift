@@ -49,8 +49,7 @@ final class CursorLayer {
     }
 
     /// Erases the cursor at its old position and draws it at its new one.
-    /// - Parameter changed: on entry the blocks that the screen's changes overwrote in the canvas; the cursor's blocks
-    ///   are added.
+    /// - Parameter changed: on entry the blocks that screen changes overwrote in the canvas; gets the cursor's blocks.
     func draw(on canvas: I420Buffer, over shadow: ScreenShadow, converter: any PixelConverter, changed: inout BlockMap)
     {
         let rect = Self.even(exactRect, inside: canvas.size)

@@ -2,8 +2,7 @@ internal import CXCB
 internal import Glibc
 internal import MediaCore
 
-/// Reads rectangles of the root window through shared memory (MIT-SHM 1.2), or over the socket if the server cannot
-/// share memory.
+/// Reads rectangles of the root window through shared memory (MIT-SHM 1.2), or over the socket without it.
 /// All rectangles are requested at once. The replies are taken in order while the server still copies the later ones.
 ///
 /// Only xcb allocates for a rectangle: its reply and two list nodes. An unchecked request saves a third node; its error

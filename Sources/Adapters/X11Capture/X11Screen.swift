@@ -126,8 +126,7 @@ public final class X11Screen: ScreenSource {
         isResizeUntold = false
         let instant = MediaInstant.now
         if hasDamage && isDamaged {
-            // Anything drawn from here on is reported again. Anything drawn before is in the pixels that are requested
-            // next.
+            // Anything drawn from here on is reported again. Anything drawn before is in the pixels requested next.
             xcb_damage_subtract(connection.raw, damageID, 0, 0)
         }
         if isForced { damageAll() }
