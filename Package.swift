@@ -75,7 +75,7 @@ let package = Package(
         // L1
         layer("Core", "MediaCore"),
         layer("Core", "RTPWire", ["MediaCore"]),
-        layer("Core", "SessionDescription"),
+        layer("Core", "SessionDescription", ["RTPWire"]),
         layer("Core", "MediaEngine", ["MediaCore", "RTPWire"]),
         // L2
         layer("Adapters", "ICETransport", ["MediaCore", "CNice"]),
@@ -123,7 +123,7 @@ let package = Package(
         tests("RTPWireTests", ["MediaCore", "RTPWire", "TestSupport"]),
         tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
         tests("SimulationTests", ["MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
-        tests("SessionDescriptionTests", ["SessionDescription", "TestSupport"]),
+        tests("SessionDescriptionTests", ["RTPWire", "SessionDescription", "TestSupport"]),
         tests("X11CaptureTests", ["MediaCore", "X11Capture", "PixelConversion", "CXCB", "TestSupport"]),
         tests("PixelConversionTests", ["MediaCore", "PixelConversion"]),
         tests("PictureFileTests", ["MediaCore", "PictureFile", "PixelConversion"]),

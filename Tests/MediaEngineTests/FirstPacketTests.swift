@@ -12,7 +12,7 @@ import Testing
             SenderParameters(
                 video: VideoStreamParameters(ssrc: 1, payloadType: 96, rtxSSRC: 2, rtxPayloadType: 97, mid: "0"),
                 audio: [],
-                extensions: HeaderExtensionIDs(transportSequence: 1, playoutDelay: 2, absSendTime: 3, mid: 4),
+                extensions: [.transportSequence: 1, .playoutDelay: 2, .absSendTime: 3, .mid: 4],
                 cname: "c",
                 startBitrate: .kilobits(2_500), maximumBitrate: .kilobits(8_000), hasTransportFeedback: true), seed: 1,
             ntpEpoch: NTPTimestamp(seconds: 1, fraction: 0), now: start)

@@ -21,7 +21,7 @@ import Testing
         var packet = [UInt8](repeating: UInt8(number), count: bytes)
         packet[0] = 0x48
         let isTaken = withBytes(packet) {
-            track.append($0, captured: .at(milliseconds), ids: HeaderExtensionIDs(), distances: distances)
+            track.append($0, captured: .at(milliseconds), ids: HeaderExtensionMap(), distances: distances)
         }
         expect(isTaken)
         let bytes = try require(track.next).bytes

@@ -6,7 +6,7 @@ import Testing
 /// Whatever comes from the network: no trap, no read outside the bytes, an end in bounded time. The seed is the
 /// argument, and stands in the name of a test case that fails.
 @Suite struct HostileInputTests {
-    private let ids = HeaderExtensionIDs(transportSequence: 3, playoutDelay: 6, absSendTime: 2, mid: 9)
+    private let ids: HeaderExtensionMap = [.transportSequence: 3, .playoutDelay: 6, .absSendTime: 2, .mid: 9]
 
     /// Gives the bytes to everything that parses.
     private func parseAll(_ bytes: [UInt8]) throws {

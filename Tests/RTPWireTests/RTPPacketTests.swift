@@ -2,14 +2,14 @@ import MediaCore
 import RTPWire
 import Testing
 
-private let ids = HeaderExtensionIDs(transportSequence: 3, playoutDelay: 6, absSendTime: 2, mid: 9)
+private let ids: HeaderExtensionMap = [.transportSequence: 3, .playoutDelay: 6, .absSendTime: 2, .mid: 9]
 private let header = RTPHeader(
     marker: true, payloadType: 96, sequenceNumber: SequenceNumber(0x1234), timestamp: RTPTimestamp(0x5678_9ABC),
     ssrc: 0xDEAD_BEEF)
 
 /// A packet as our own writer makes it.
 private func packet(
-    _ extensions: OutgoingExtensions, _ ids: HeaderExtensionIDs = ids, header: RTPHeader = header,
+    _ extensions: OutgoingExtensions, _ ids: HeaderExtensionMap = ids, header: RTPHeader = header,
     payload: [UInt8] = [1, 2, 3]
 ) throws -> (bytes: [UInt8], layout: RTPPacketLayout) {
     var bytes = [UInt8](repeating: 0xEE, count: 1_200)
@@ -111,11 +111,11 @@ private let everything = OutgoingExtensions(
 }
 
 @Suite struct HeaderExtensionTests {
-    @Test(arguments: [ids, HeaderExtensionIDs(transportSequence: 3, playoutDelay: 200, absSendTime: 15, mid: 255)])
-    func whatIsWrittenIsReadInBothForms(ids: HeaderExtensionIDs) throws {
+    @Test(arguments: [ids, [.transportSequence: 3, .playoutDelay: 200, .absSendTime: 15, .mid: 255]])
+    func whatIsWrittenIsReadInBothForms(ids: HeaderExtensionMap) throws {
         try withBytes(try packet(everything, ids).bytes) { bytes throws in
             let view = try RTPPacketView(bytes)
-            #expect(view.extensions.profile == (ids.playoutDelay == 200 ? 0x1000 : 0xBEDE))
+            #expect(view.extensions.profile == (ids[.playoutDelay] == 200 ? 0x1000 : 0xBEDE))
             #expect(view.headerLength % 4 == 0)
             let values = view.values(of: ids)
             #expect(values.transportSequence == everything.transportSequence)
@@ -143,15 +143,15 @@ private let everything = OutgoingExtensions(
     }
 
     @Test func valuesWithoutAnIdAndIdsWithoutAValueAreLeftAway() throws {
-        #expect(try packet(everything, HeaderExtensionIDs()).layout.headerLength == 12)
+        #expect(try packet(everything, HeaderExtensionMap()).layout.headerLength == 12)
         #expect(try packet(OutgoingExtensions(), ids).layout.headerLength == 12)
         #expect(try packet(OutgoingExtensions(mid: ""), ids).layout.headerLength == 12)
         #expect(
-            try packet(everything, HeaderExtensionIDs(transportSequence: 0)).layout.headerLength == 12)
+            try packet(everything, [.transportSequence: 0]).layout.headerLength == 12)
     }
 
     @Test(arguments: wrapPoints) func patchingChangesTheFieldAndNothingElse(raw: UInt16) throws {
-        for ids in [ids, HeaderExtensionIDs(transportSequence: 20, playoutDelay: 6, absSendTime: 2, mid: 9)] {
+        for ids in [ids, [.transportSequence: 20, .playoutDelay: 6, .absSendTime: 2, .mid: 9]] {
             var (bytes, layout) = try packet(everything, ids)
             let time = AbsoluteSendTime(rawValue: UInt32(raw) << 8 | 0x5A)
             bytes.withUnsafeMutableBytes {
@@ -282,11 +282,11 @@ private let everything = OutgoingExtensions(
     @Test(arguments: [1, 15] as [UInt8], ["0", "video0", "a mid of seventeen"])
     func theCopySaysItsSection(id: UInt8, mid: String) throws {
         var ids = ids
-        ids.mid = id
+        ids[.mid] = id
         var plain = everything
         plain.mid = nil
         // The form is that of the original, which has other elements.
-        if id > 14 || mid.utf8.count > 16 { ids.transportSequence = 20 }
+        if id > 14 || mid.utf8.count > 16 { ids[.transportSequence] = 20 }
         let (bytes, layout) = try packet(plain, ids)
         var copy = try wrap(bytes, mid: (id, mid))
         #expect(copy.count % 4 == (bytes.count + RTX.overhead) % 4)

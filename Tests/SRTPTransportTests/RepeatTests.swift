@@ -29,7 +29,7 @@ import Testing
             (host, viewer) = try SRTPSessionTests.pair(profile)
             random = SeededGenerator(seed: seed)
             let video = VideoStreamParameters(ssrc: 0x1111, payloadType: 96, mid: "0")
-            let extensions = HeaderExtensionIDs(transportSequence: 3, playoutDelay: 4, absSendTime: 2, mid: 1)
+            let extensions: HeaderExtensionMap = [.transportSequence: 3, .playoutDelay: 4, .absSendTime: 2, .mid: 1]
             let epoch = NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0)
             sender = MediaSender(
                 SenderParameters(

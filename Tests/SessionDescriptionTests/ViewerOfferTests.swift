@@ -1,3 +1,4 @@
+import RTPWire
 import TestSupport
 import Testing
 
@@ -13,11 +14,11 @@ import Testing
         let video = try #require(offer.video)
         #expect(video.mid == "0" && video.payloadType == 96 && video.rtxPayloadType == 97)
         #expect(video.feedback == [.nack, .pictureLoss, .fullIntraRequest, .transportWide, .estimatedBitrate])
-        #expect(video.extensions == ExtensionMap(transportSequence: 4, playoutDelay: 5, absSendTime: 2, mid: 9))
+        #expect(video.extensions == [.transportSequence: 4, .playoutDelay: 5, .absSendTime: 2, .mid: 9])
         #expect(offer.audio.map(\.mid) == ["1", "2"])
         #expect(offer.audio.map(\.payloadType) == [111, 111])
         #expect(offer.audio.map(\.redundantPayloadType) == [63, 63])
-        #expect(offer.audio[0].extensions == ExtensionMap(transportSequence: 4, absSendTime: 2, mid: 9))
+        #expect(offer.audio[0].extensions == [.transportSequence: 4, .absSendTime: 2, .mid: 9])
         #expect(offer.audio[0].hasTransportFeedback && offer.others.isEmpty)
     }
 
@@ -29,7 +30,7 @@ import Testing
         #expect(offer.candidates.named.count == 2 && offer.candidates.dropped == 6)
         let video = try #require(offer.video)
         #expect(video.payloadType == 120 && video.rtxPayloadType == 124)
-        #expect(video.extensions == ExtensionMap(transportSequence: 7, playoutDelay: 6, absSendTime: 4, mid: 3))
+        #expect(video.extensions == [.transportSequence: 7, .playoutDelay: 6, .absSendTime: 4, .mid: 3])
         #expect(offer.audio.map(\.payloadType) == [109, 109])
         #expect(offer.audio.map(\.redundantPayloadType) == [nil, nil])
         #expect(offer.audio.map(\.prefersStereo) == [true, true])
@@ -38,7 +39,7 @@ import Testing
     @Test func gstreamerHasOneAudioAndNoExtensions() throws {
         let offer = try ViewerOffer(RecordedOffers.gstreamer)
         #expect(offer.video?.mid == "video0" && offer.video?.rtxPayloadType == nil)
-        #expect(offer.video?.extensions == ExtensionMap())
+        #expect(offer.video?.extensions == HeaderExtensionMap())
         #expect(offer.audio.map(\.mid) == ["audio1"])
         #expect(offer.candidates == CandidateList())
     }
@@ -50,14 +51,14 @@ import Testing
         #expect(offer.video?.feedback == [.nack, .pictureLoss, .estimatedBitrate])
         #expect(offer.video?.payloadType == 97 && offer.audio.first?.payloadType == 96)
         #expect(offer.candidates.usable.count == 2, "the ports of the bundled section are not used")
-        #expect(offer.audio.first?.extensions.mid == 1)
+        #expect(offer.audio.first?.extensions[.mid] == 1)
     }
 
     @Test func ourOwn() throws {
         let offer = try ViewerOffer(Fixture.offer())
         #expect(offer.credentials == Fixture.credentials && offer.fingerprint == Fixture.fingerprint)
         #expect(offer.video?.rtxPayloadType == 97 && offer.audio.count == 2)
-        #expect(offer.audio[1].extensions == ExtensionMap(transportSequence: 1, absSendTime: 3, mid: 4))
+        #expect(offer.audio[1].extensions == [.transportSequence: 1, .absSendTime: 3, .mid: 4])
     }
 
     @Test func aDataChannelIsRefused() throws {
@@ -100,7 +101,7 @@ import Testing
         let text = Fixture.offer()
             .replacing("a=extmap:2 ", with: "a=extmap:1 ").replacing("a=extmap:3 ", with: "a=extmap:15 ")
             .replacing("a=extmap:4 ", with: "a=extmap:0 ")
-        #expect(try ViewerOffer(text).video?.extensions == ExtensionMap(transportSequence: 1, references: 5))
+        #expect(try ViewerOffer(text).video?.extensions == [.transportSequence: 1, .frameReferences: 5])
     }
 
     @Test func audioMayNotNumberExtensionsDifferently() throws {
@@ -108,7 +109,7 @@ import Testing
         let text = sections.enumerated().map { index, part in
             index == 0 ? String(part) : "m=audio" + String(part).replacing("a=extmap:1 ", with: "a=extmap:7 ")
         }.joined()
-        #expect(try ViewerOffer(text).audio.first?.extensions == ExtensionMap(absSendTime: 3, mid: 4))
+        #expect(try ViewerOffer(text).audio.first?.extensions == [.absSendTime: 3, .mid: 4])
     }
 
     @Test func payloadTypesThatLookLikeRTCPAreNotUsed() {

@@ -15,7 +15,7 @@ import Testing
         let sender = MediaSender(
             SenderParameters(
                 video: video, audio: [],
-                extensions: HeaderExtensionIDs(transportSequence: 3, playoutDelay: 4, absSendTime: 2, mid: 1),
+                extensions: [.transportSequence: 3, .playoutDelay: 4, .absSendTime: 2, .mid: 1],
                 cname: "h",
                 startBitrate: .kilobits(100_000), maximumBitrate: .kilobits(100_000), hasTransportFeedback: true),
             seed: 1, ntpEpoch: NTPTimestamp(rawValue: 0), now: SimulatedCall.start)

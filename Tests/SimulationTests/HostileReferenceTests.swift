@@ -8,11 +8,11 @@ import Testing
 @Suite struct HostileReferenceTests {
     private static let video = VideoStreamParameters(
         ssrc: 0x1111, payloadType: 96, rtxSSRC: 0x2222, rtxPayloadType: 97, mid: "0")
-    private static let extensions = HeaderExtensionIDs(transportSequence: 3, mid: 1, references: 5)
+    private static let extensions: HeaderExtensionMap = [.transportSequence: 3, .mid: 1, .frameReferences: 5]
 
     private func sender(hasReferences: Bool = true) -> MediaSender {
         var extensions = Self.extensions
-        if !hasReferences { extensions.references = nil }
+        if !hasReferences { extensions[.frameReferences] = nil }
         return MediaSender(
             SenderParameters(
                 video: Self.video, audio: [], extensions: extensions, cname: "h", startBitrate: .kilobits(2_500),

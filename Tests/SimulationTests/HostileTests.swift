@@ -9,7 +9,7 @@ import Testing
     static let video = VideoStreamParameters(
         ssrc: 0x1111, payloadType: 96, rtxSSRC: 0x2222, rtxPayloadType: 97, mid: "0")
     static let audio = AudioStreamParameters(ssrc: 0x3333, payloadType: 111, mid: "1")
-    static let extensions = HeaderExtensionIDs(transportSequence: 3, playoutDelay: 4, absSendTime: 2, mid: 1)
+    static let extensions: HeaderExtensionMap = [.transportSequence: 3, .playoutDelay: 4, .absSendTime: 2, .mid: 1]
 
     private func receiver() -> MediaReceiver {
         MediaReceiver(

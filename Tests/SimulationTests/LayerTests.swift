@@ -10,7 +10,7 @@ import Testing
         MediaSender(
             SenderParameters(
                 video: VideoStreamParameters(ssrc: 1, payloadType: 96, rtxSSRC: 2, rtxPayloadType: 97, mid: "0"),
-                audio: [], extensions: HeaderExtensionIDs(), cname: "test", startBitrate: .kilobits(20_000),
+                audio: [], extensions: HeaderExtensionMap(), cname: "test", startBitrate: .kilobits(20_000),
                 maximumBitrate: .kilobits(20_000), hasTransportFeedback: false, historyCapacity: 256),
             seed: 4, ntpEpoch: NTPTimestamp(rawValue: 0), now: MediaInstant(nanoseconds: 1_000_000_000))
     }

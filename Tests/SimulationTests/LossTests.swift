@@ -42,7 +42,7 @@ import Testing
         var said: [UInt32: Set<String>] = [:]
         call.watch = { bytes in
             guard PacketKind(of: bytes) == .rtp, let packet = try? RTPPacketView(bytes) else { return }
-            let mid = packet.values(of: HeaderExtensionIDs(mid: 1)).mid.map { String(decoding: $0, as: UTF8.self) }
+            let mid = packet.values(of: [.mid: 1]).mid.map { String(decoding: $0, as: UTF8.self) }
             said[packet.ssrc, default: []].insert(mid ?? "nothing")
         }
         call.run(for: .seconds(5))

@@ -111,8 +111,10 @@ final class SimulatedCall: SimulatedParty {
                 ssrc: 0x3333 + UInt32($0), payloadType: 111, redundantPayloadType: options.hasRedundantSound ? 63 : nil,
                 mid: "\($0 + 1)")
         }
-        let extensions = HeaderExtensionIDs(
-            transportSequence: 3, playoutDelay: 4, absSendTime: 2, mid: 1, references: options.hasReferences ? 5 : nil)
+        let extensions: HeaderExtensionMap = [
+            .transportSequence: 3, .playoutDelay: 4, .absSendTime: 2, .mid: 1,
+            .frameReferences: options.hasReferences ? 5 : nil,
+        ]
         let epoch = NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0)
         sender = MediaSender(
             SenderParameters(

@@ -1,7 +1,9 @@
 import MediaCore
 import RTPWire
 
-let extensionIDs = HeaderExtensionIDs(transportSequence: 3, playoutDelay: 4, absSendTime: 2, mid: 1, references: 5)
+let extensionIDs: HeaderExtensionMap = [
+    .transportSequence: 3, .playoutDelay: 4, .absSendTime: 2, .mid: 1, .frameReferences: 5,
+]
 
 /// An RTP packet with its header extensions, as media, RTX and RED.
 func fuzzRTP(_ bytes: UnsafeRawBufferPointer) {

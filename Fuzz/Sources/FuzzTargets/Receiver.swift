@@ -16,8 +16,10 @@ func fuzzReceiver(_ bytes: UnsafeRawBufferPointer) {
                     ssrc: kind & 1 == 0 ? 0x3333 : 0, payloadType: 111, redundantPayloadType: kind & 2 == 0 ? 63 : nil,
                     mid: "1")
             ],
-            extensions: HeaderExtensionIDs(
-                transportSequence: 3, playoutDelay: 4, absSendTime: 2, mid: 1, references: kind & 4 == 0 ? 5 : nil),
+            extensions: [
+                .transportSequence: 3, .playoutDelay: 4, .absSendTime: 2, .mid: 1,
+                .frameReferences: kind & 4 == 0 ? 5 : nil,
+            ],
             cname: "v", localSSRC: 9, hasTransportFeedback: kind & 8 == 0, packetCapacity: 256), seed: 1,
         ntpEpoch: NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0), now: scriptStart)
     var now = scriptStart

@@ -17,8 +17,10 @@ func fuzzSender(_ bytes: UnsafeRawBufferPointer) {
                 AudioStreamParameters(
                     ssrc: 0x3333, payloadType: 111, redundantPayloadType: kind & 2 == 0 ? 63 : nil, mid: "1")
             ],
-            extensions: HeaderExtensionIDs(
-                transportSequence: 3, playoutDelay: 4, absSendTime: 2, mid: 1, references: kind & 4 == 0 ? 5 : nil),
+            extensions: [
+                .transportSequence: 3, .playoutDelay: 4, .absSendTime: 2, .mid: 1,
+                .frameReferences: kind & 4 == 0 ? 5 : nil,
+            ],
             cname: "h", startBitrate: .kilobits(2_500), maximumBitrate: .kilobits(20_000),
             hasTransportFeedback: kind & 8 == 0, hasBitrateEstimate: true, historyCapacity: 256), seed: UInt64(kind),
         ntpEpoch: NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0), now: scriptStart)

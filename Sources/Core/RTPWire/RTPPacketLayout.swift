@@ -1,24 +1,3 @@
-/// The header extensions that a packet is to carry.
-public struct OutgoingExtensions: Hashable, Sendable {
-    public var transportSequence: SequenceNumber?
-    public var playoutDelay: PlayoutDelay?
-    public var absSendTime: AbsoluteSendTime?
-    /// 1...255 bytes of UTF-8; up to 15 cost no reference count.
-    public var mid: String?
-    public var references: FrameReferencesElement?
-
-    public init(
-        transportSequence: SequenceNumber? = nil, playoutDelay: PlayoutDelay? = nil,
-        absSendTime: AbsoluteSendTime? = nil, mid: String? = nil, references: FrameReferencesElement? = nil
-    ) {
-        self.transportSequence = transportSequence
-        self.playoutDelay = playoutDelay
-        self.absSendTime = absSendTime
-        self.mid = mid
-        self.references = references
-    }
-}
-
 /// Where in a packet that we wrote the payload starts, and where the fields lie that are only known when it is sent.
 public struct RTPPacketLayout: Hashable, Sendable {
     /// Bytes before the payload.
@@ -41,53 +20,56 @@ public struct RTPPacketLayout: Hashable, Sendable {
     /// - Parameter buffer: one packet, from its first byte on.
     /// - Throws: `BufferFull`; the buffer's bytes are then unspecified.
     public static func write(
-        _ header: RTPHeader, extensions: OutgoingExtensions, ids: HeaderExtensionIDs,
+        _ header: RTPHeader, extensions: OutgoingExtensions, ids: HeaderExtensionMap,
         into buffer: UnsafeMutableRawBufferPointer
     ) throws(BufferFull) -> RTPPacketLayout {
         var layout = RTPPacketLayout()
         layout.isMarked = header.marker
         var writer = ByteWriter(buffer)
-        let transport = usable(ids.transportSequence, extensions.transportSequence)
-        let delay = usable(ids.playoutDelay, extensions.playoutDelay)
-        let sent = usable(ids.absSendTime, extensions.absSendTime)
-        let mid = usable(ids.mid, extensions.mid).flatMap { (1...255).contains($0.value.utf8.count) ? $0 : nil }
-        let references = usable(ids.references, extensions.references)
-        let hasExtension = transport != nil || delay != nil || sent != nil || mid != nil || references != nil
+        var hasExtension = false
+        var isLong = false
+        HeaderExtension.forEach { kind in
+            guard let id = ids[kind], let length = extensions.length(of: kind) else { return }
+            hasExtension = true
+            if HeaderExtensionMap.needsTwoByteForm(id: id, length: length) { isLong = true }
+        }
         try header.write(into: &writer, hasExtension: hasExtension)
         if hasExtension {
-            let isLong =
-                max(transport?.id ?? 0, delay?.id ?? 0, sent?.id ?? 0, mid?.id ?? 0, references?.id ?? 0) > 14
-                || (mid?.value.utf8.count ?? 0) > 16
             try writer.write(uint16: isLong ? 0x1000 : 0xBEDE)
             try writer.write(uint16: 0)
             let start = writer.position
-            if let transport {
-                try writeElementHeader(transport.id, 2, isLong, into: &writer)
-                layout.transportSequenceOffset = UInt16(truncatingIfNeeded: writer.position)
-                try writer.write(uint16: transport.value.rawValue)
-            }
-            if let delay {
-                try writeElementHeader(delay.id, 3, isLong, into: &writer)
-                try writer.write(uint24: delay.value.bits)
-            }
-            if let sent {
-                try writeElementHeader(sent.id, 3, isLong, into: &writer)
-                layout.absSendTimeOffset = UInt16(truncatingIfNeeded: writer.position)
-                try writer.write(uint24: sent.value.rawValue)
-            }
-            if let mid {
-                try writeElementHeader(mid.id, mid.value.utf8.count, isLong, into: &writer)
-                try writer.write(mid.value)
-            }
-            if let references {
-                try writeElementHeader(references.id, FrameReferencesElement.length, isLong, into: &writer)
-                try writer.write(uint24: references.value.bits)
+            try HeaderExtension.forEach { kind throws(BufferFull) in
+                guard let id = ids[kind], let length = extensions.length(of: kind) else { return }
+                try writeElementHeader(id, length, isLong, into: &writer)
+                layout.note(kind, at: writer.position)
+                try extensions.write(kind, into: &writer)
             }
             try writer.write(zeros: (start &- writer.position) & 3)
             writer.patch(uint16: UInt16(truncatingIfNeeded: (writer.position &- start) / 4), at: start &- 2)
         }
         layout.headerLength = writer.position
         return layout
+    }
+
+    /// Bytes before the payload, at most, of a packet with all of these extensions, and of its retransmission.
+    public static func maximumHeaderLength(_ ids: HeaderExtensionMap, mid: String) -> Int {
+        let perElement = 2
+        var elements = 0
+        HeaderExtension.forEach { kind in
+            guard kind != .mid, ids[kind] != nil else { return }
+            elements &+= perElement &+ kind.lengths.upperBound
+        }
+        // A retransmission has it behind the others.
+        let mid = ids[.mid] == nil ? 0 : perElement &+ mid.utf8.count
+        return RTPHeader.length &+ (elements &+ mid == 0 ? 0 : 4 &+ (elements &+ 3) & ~3 &+ (mid &+ 3) & ~3)
+    }
+
+    private mutating func note(_ kind: HeaderExtension, at position: Int) {
+        switch kind {
+        case .transportSequence: transportSequenceOffset = UInt16(truncatingIfNeeded: position)
+        case .absSendTime: absSendTimeOffset = UInt16(truncatingIfNeeded: position)
+        default: break
+        }
     }
 
     /// Sets the transport-wide sequence number in place; does nothing if the packet carries none.
@@ -105,11 +87,6 @@ public struct RTPPacketLayout: Hashable, Sendable {
         packet[offset] = UInt8(truncatingIfNeeded: time.rawValue >> 16)
         packet[offset &+ 1] = UInt8(truncatingIfNeeded: time.rawValue >> 8)
         packet[offset &+ 2] = UInt8(truncatingIfNeeded: time.rawValue)
-    }
-
-    private static func usable<Value>(_ id: UInt8?, _ value: Value?) -> (id: UInt8, value: Value)? {
-        guard let id, id != 0, let value else { return nil }
-        return (id, value)
     }
 
     static func writeElementHeader(

@@ -44,9 +44,9 @@ public enum RTX {
         _ mid: (id: UInt8, value: String), to original: RTPPacketView, into writer: inout ByteWriter
     ) throws(BufferFull) {
         let length = mid.value.utf8.count
-        guard mid.id > 0, (1...255).contains(length) else { return }
+        guard mid.id > 0, HeaderExtension.mid.lengths.contains(length) else { return }
         let old = original.extensions
-        let isLong = old.profile == 0x1000 || mid.id > 14 || length > 16
+        let isLong = old.profile == 0x1000 || HeaderExtensionMap.needsTwoByteForm(id: mid.id, length: length)
         let form: UInt16 = isLong ? 0x1000 : 0xBEDE
         if original.headerLength == RTPHeader.length &+ original.csrcCount &* 4 {
             writer.patch(uint8: 0x90 | UInt8(truncatingIfNeeded: original.csrcCount), at: 0)

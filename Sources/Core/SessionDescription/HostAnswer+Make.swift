@@ -1,3 +1,5 @@
+import RTPWire
+
 /// The host's answer: sendonly, VP8 and Opus with the viewer's payload types and extension ids, audio that the host has not
 /// inactive, everything else refused with port 0, one transport, DTLS server (`setup:passive`). RFC 9429 section 5.3, RFC 8843.
 public func answer(to offer: ViewerOffer, _ host: HostMedia) -> String {

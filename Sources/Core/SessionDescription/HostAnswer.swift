@@ -1,3 +1,5 @@
+public import RTPWire
+
 /// The video section of a host's answer.
 public struct AnsweredVideo: Hashable, Sendable {
     public let mid: String
@@ -8,7 +10,7 @@ public struct AnsweredVideo: Hashable, Sendable {
     public let ssrc: UInt32?
     public let rtxSSRC: UInt32?
     public let feedback: VideoFeedback
-    public let extensions: ExtensionMap
+    public let extensions: HeaderExtensionMap
 }
 
 /// One audio section of a host's answer.
@@ -21,7 +23,7 @@ public struct AnsweredAudio: Hashable, Sendable {
     public let ssrc: UInt32?
     /// The track's id: `system` or `microphone` from a host of ours.
     public let label: String?
-    public let extensions: ExtensionMap
+    public let extensions: HeaderExtensionMap
 }
 
 /// Why an answer cannot be used.
@@ -71,7 +73,7 @@ public struct HostAnswer: Hashable, Sendable {
         var first: SDPMedia?
         for media in answer.media where media.port != 0 && media.isRTPOverDTLS && media.direction.sends {
             guard bundle.isTogether(media, first) else { continue }
-            let extensions = ExtensionMap(attributes: media.attributes + answer.attributes, authorReceives: false)
+            let extensions = HeaderExtensionMap(attributes: media.attributes + answer.attributes, authorReceives: false)
             let sources = media.sources
             if media.kind == "video", video == nil, let vp8 = media.vp8 {
                 video = AnsweredVideo(

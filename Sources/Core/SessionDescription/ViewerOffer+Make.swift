@@ -1,3 +1,5 @@
+import RTPWire
+
 /// The offer of our own viewer: VP8 with RTX and as many Opus tracks as it can play, recvonly, one transport.
 /// - Parameters:
 ///   - candidates: those that are known already; more may trickle unless `endsCandidates`.
@@ -6,7 +8,6 @@ public func viewerOffer(
     credentials: ICECredentials, fingerprint: Fingerprint, candidates: [ICECandidate] = [],
     endsCandidates: Bool = false, audioTracks: Int = 2, sessionID: UInt64 = 1
 ) -> String {
-    let extensions = ExtensionMap(transportSequence: 1, playoutDelay: 2, absSendTime: 3, mid: 4, references: 5)
     let tracks = min(max(audioTracks, 0), ViewerOffer.audioSections)
     var result = SessionDescription(origin: "- \(sessionID & 0x7FFF_FFFF_FFFF_FFFF) 1 IN IP4 127.0.0.1")
     let mids = (0...tracks).map { "\($0)" }
@@ -27,14 +28,13 @@ public func viewerOffer(
         ]
         if isVideo {
             let feedback: VideoFeedback = [.nack, .pictureLoss, .transportWide, .referenceSelection]
-            media.attributes += extensions.attributes + [SDPAttribute("rtpmap", "96 VP8/90000")]
+            media.attributes += HeaderExtensionMap.offered.attributes + [SDPAttribute("rtpmap", "96 VP8/90000")]
             media.attributes += feedback.attributes(payloadType: 96)
             media.attributes += [SDPAttribute("rtpmap", "97 rtx/90000"), SDPAttribute("fmtp", "97 apt=96")]
             media.attributes += candidates.map(\.attribute)
             if endsCandidates { media.attributes.append(SDPAttribute("end-of-candidates")) }
         } else {
-            let audio = ExtensionMap(transportSequence: 1, absSendTime: 3, mid: 4)
-            media.attributes += audio.attributes
+            media.attributes += HeaderExtensionMap.offered.forAudio.attributes
             media.attributes += [
                 SDPAttribute("rtpmap", "111 opus/48000/2"), SDPAttribute("rtcp-fb", "111 transport-cc"),
                 SDPAttribute("fmtp", "111 minptime=10;useinbandfec=1;stereo=1"),

@@ -1,3 +1,5 @@
+public import RTPWire
+
 /// The video section of a viewer's offer.
 public struct OfferedVideo: Hashable, Sendable {
     public let mid: String
@@ -6,7 +8,7 @@ public struct OfferedVideo: Hashable, Sendable {
     /// Of VP8's retransmissions; nil if the viewer takes none.
     public let rtxPayloadType: UInt8?
     public let feedback: VideoFeedback
-    public let extensions: ExtensionMap
+    public let extensions: HeaderExtensionMap
 }
 
 /// One audio section of a viewer's offer.
@@ -18,7 +20,7 @@ public struct OfferedAudio: Hashable, Sendable {
     public let redundantPayloadType: UInt8?
     public let hasTransportFeedback: Bool
     /// Only what the video section has under the same id, too.
-    public let extensions: ExtensionMap
+    public let extensions: HeaderExtensionMap
     /// The viewer prefers stereo; RFC 7587 section 7.
     public let prefersStereo: Bool
 }
@@ -121,7 +123,7 @@ public struct ViewerOffer: Hashable, Sendable {
                         video = OfferedVideo(
                             mid: mid ?? "0", payloadType: vp8.payloadType, rtxPayloadType: vp8.rtx,
                             feedback: VideoFeedback(attributes: media.attributes, payloadType: vp8.payloadType),
-                            extensions: ExtensionMap(
+                            extensions: HeaderExtensionMap(
                                 attributes: media.attributes + offer.attributes, authorReceives: true))
                         role = .video
                     } else if video == nil {
@@ -134,7 +136,7 @@ public struct ViewerOffer: Hashable, Sendable {
                             mid: mid ?? "0", payloadType: opus, redundantPayloadType: media.redundancy(of: opus),
                             hasTransportFeedback: VideoFeedback(attributes: media.attributes, payloadType: opus)
                                 .contains(.transportWide),
-                            extensions: ExtensionMap(
+                            extensions: HeaderExtensionMap(
                                 attributes: media.attributes + offer.attributes, authorReceives: true),
                             prefersStereo: media.formatParameters(opus).contains {
                                 $0.name == "stereo" && $0.value == "1"

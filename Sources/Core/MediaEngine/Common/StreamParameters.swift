@@ -44,7 +44,7 @@ public struct AudioStreamParameters: Equatable, Sendable {
 public struct SenderParameters: Equatable, Sendable {
     public var video: VideoStreamParameters?
     public var audio: [AudioStreamParameters]
-    public var extensions: HeaderExtensionIDs
+    public var extensions: HeaderExtensionMap
     /// 1...255 bytes of UTF-8.
     public var cname: String
     /// Bytes of an RTP packet before SRTP, 200...1472. An RTX packet is two bytes longer than the original, and stays
@@ -64,7 +64,7 @@ public struct SenderParameters: Equatable, Sendable {
     public var restingReportInterval: MediaDuration
 
     public init(
-        video: VideoStreamParameters?, audio: [AudioStreamParameters], extensions: HeaderExtensionIDs, cname: String,
+        video: VideoStreamParameters?, audio: [AudioStreamParameters], extensions: HeaderExtensionMap, cname: String,
         maximumPacketSize: Int = 1_200, startBitrate: Bitrate, maximumBitrate: Bitrate,
         minimumBitrate: Bitrate = .kilobits(100), hasTransportFeedback: Bool, hasBitrateEstimate: Bool = false,
         historyCapacity: Int = 4_096,
@@ -89,7 +89,7 @@ public struct SenderParameters: Equatable, Sendable {
 public struct ReceiverParameters: Equatable, Sendable {
     public var video: VideoStreamParameters?
     public var audio: [AudioStreamParameters]
-    public var extensions: HeaderExtensionIDs
+    public var extensions: HeaderExtensionMap
     /// 1...255 bytes of UTF-8.
     public var cname: String
     /// The sender SSRC of receiver reports and feedback.
@@ -102,7 +102,7 @@ public struct ReceiverParameters: Equatable, Sendable {
     public var restingReportInterval: MediaDuration
 
     public init(
-        video: VideoStreamParameters?, audio: [AudioStreamParameters], extensions: HeaderExtensionIDs, cname: String,
+        video: VideoStreamParameters?, audio: [AudioStreamParameters], extensions: HeaderExtensionMap, cname: String,
         localSSRC: UInt32, hasTransportFeedback: Bool, packetCapacity: Int = 4_096,
         restingReportInterval: MediaDuration = .seconds(1)
     ) {

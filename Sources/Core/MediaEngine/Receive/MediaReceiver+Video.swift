@@ -5,7 +5,9 @@ extension MediaReceiver {
     /// A gap of more packets is not requested by NACK.
     static let largestGap: Int64 = 128
 
-    func handleVideo(_ packet: RTPPacketView, isRepeat: Bool, _ now: MediaInstant) throws(RTPMalformed) {
+    func handleVideo(
+        _ packet: RTPPacketView, _ values: ReceivedExtensions, isRepeat: Bool, _ now: MediaInstant
+    ) throws(RTPMalformed) {
         counters.videoPackets &+= 1
         let previous = videoSequence.highest
         let sequence: Int64
@@ -33,13 +35,11 @@ extension MediaReceiver {
         if nacks.remove(sequence, isRepeat: isRepeat, now: now) != nil {
             if isRepeat { counters.repaired &+= 1 } else { counters.lost &-= 1 }
         }
-        let references =
-            parameters.extensions.references == nil ? nil : packet.values(of: parameters.extensions).references
         if packet.payload.isEmpty {
             insert(sequence, nil, packet.payload, packet, nil, now)
         } else {
             let (descriptor, data) = try VP8PayloadDescriptor.parse(packet.payload)
-            insert(sequence, descriptor, data, packet, references, now)
+            insert(sequence, descriptor, data, packet, values.frameReferences, now)
         }
         noteGap(previous, sequence, now)
         noteEntries(now)

@@ -75,23 +75,20 @@ public final class MediaReceiver {
     }
 
     private func handle(_ packet: RTPPacketView, _ size: Int, _ now: MediaInstant) throws(RTPMalformed) {
-        guard let source = source(of: packet) else { return counters.drops.unknownSource &+= 1 }
+        let values = packet.values(of: parameters.extensions)
+        guard let source = source(of: packet, values) else { return counters.drops.unknownSource &+= 1 }
         counters.packets &+= 1
         counters.bytes &+= size
-        if parameters.hasTransportFeedback,
-            let number = packet.values(of: parameters.extensions).transportSequence
-        {
-            feedback.note(number, now: now)
-        }
+        if parameters.hasTransportFeedback, let number = values.transportSequence { feedback.note(number, now: now) }
         if let nextReport, nextReport > now + .seconds(1) { self.nextReport = now + .seconds(1) }
         switch source {
-        case .video: try handleVideo(packet, isRepeat: false, now)
+        case .video: try handleVideo(packet, values, isRepeat: false, now)
         case .rtx:
             guard let stream = parameters.video else { return }
             let original = try RTX.unwrap(packet, ssrc: videoSSRC, payloadType: stream.payloadType)
             guard let original else { return counters.paddingPackets &+= 1 }
             counters.retransmissions &+= 1
-            try handleVideo(original, isRepeat: true, now)
+            try handleVideo(original, values, isRepeat: true, now)
         case .audio(let track): try handleAudio(packet, track, now)
         }
     }
@@ -99,7 +96,7 @@ public final class MediaReceiver {
     private enum Source { case video, rtx, audio(Int) }
 
     /// The stream of a packet by SSRC; if the stream's SSRC is not known yet, by payload type and MID.
-    private func source(of packet: RTPPacketView) -> Source? {
+    private func source(of packet: RTPPacketView, _ values: ReceivedExtensions) -> Source? {
         let type = packet.payloadType
         if let stream = parameters.video {
             if packet.ssrc == videoSSRC, type == stream.payloadType { return .video }
@@ -108,12 +105,11 @@ public final class MediaReceiver {
         for index in tracks.indices where packet.ssrc == tracks[index].ssrc && tracks[index].stream.carries(type) {
             return .audio(index)
         }
-        return adopt(packet)
+        return adopt(packet, values)
     }
 
     /// Binds an unknown SSRC to a stream whose SSRC is not known yet.
-    private func adopt(_ packet: RTPPacketView) -> Source? {
-        let values = packet.values(of: parameters.extensions)
+    private func adopt(_ packet: RTPPacketView, _ values: ReceivedExtensions) -> Source? {
         let type = packet.payloadType
         if let stream = parameters.video, values.mid == nil || values.isMid(stream.mid) {
             if videoSSRC == 0, type == stream.payloadType {
@@ -172,7 +168,7 @@ public final class MediaReceiver {
     // MARK: State
 
     /// Long-term references were negotiated.
-    public var hasReferences: Bool { parameters.extensions.references != nil }
+    public var hasReferences: Bool { parameters.extensions[.frameReferences] != nil }
 
     /// By XR reports (RFC 3611), if the sender answers them; else from a NACK to the retransmission, which includes its
     /// wait in the sender's pacer. Nil before the first answer.

@@ -48,7 +48,7 @@ struct AudioTrack {
     ///     pause between them and this packet.
     /// - Returns: false if the packet is empty or too long for a slot.
     mutating func append(
-        _ packet: UnsafeRawBufferPointer, captured: MediaInstant, ids: HeaderExtensionIDs,
+        _ packet: UnsafeRawBufferPointer, captured: MediaInstant, ids: HeaderExtensionMap,
         distances: RedundancyDistances = .none
     ) -> Bool {
         guard !packet.isEmpty, packet.count &+ 64 <= slab.slotBytes else { return false }

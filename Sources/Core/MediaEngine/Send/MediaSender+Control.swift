@@ -178,7 +178,7 @@ extension MediaSender {
     /// whose RTX packets have arrived by its own feedback gets the original packets again from now on, and a key frame,
     /// as earlier packets were not stored with their protection.
     private func judgeRetransmission(of sequence: Int64, _ now: MediaInstant) {
-        guard parameters.video?.rtxSSRC != nil, parameters.extensions.references == nil,
+        guard parameters.video?.rtxSSRC != nil, parameters.extensions[.frameReferences] == nil,
             let (_, entry) = history.sent(sequence), sent.isAcknowledged(entry.rtxTransport)
         else { return }
         history.noteRetransmission(sequence, transport: -1)

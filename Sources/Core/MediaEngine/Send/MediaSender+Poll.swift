@@ -234,7 +234,7 @@ extension MediaSender {
         do {
             length = try RTX.wrap(
                 RTPPacketView(bytes), of: bytes, ssrc: ssrc, payloadType: payloadType,
-                sequenceNumber: rtxSequence, mid: parameters.extensions.mid.map { ($0, stream.mid) }, into: buffer)
+                sequenceNumber: rtxSequence, mid: parameters.extensions[.mid].map { ($0, stream.mid) }, into: buffer)
         } catch {
             return nil
         }

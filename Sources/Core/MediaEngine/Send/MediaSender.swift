@@ -90,7 +90,7 @@ public final class MediaSender {
         rtxSequence = SequenceNumber(UInt16.random(in: 1...0x7FFF, using: &random))
         packetizer = parameters.video.map { VP8Packetizer(parameters, $0, epoch: now, random: &random) }
         // Our own viewers negotiate long-term references, and do not ask for key frames while nothing changes.
-        if parameters.video != nil, parameters.extensions.references == nil { keepAlive = VideoKeepAlive() }
+        if parameters.video != nil, parameters.extensions[.frameReferences] == nil { keepAlive = VideoKeepAlive() }
         tracks = parameters.audio.map {
             AudioTrack($0, slotBytes: parameters.maximumPacketSize, epoch: now, random: &random)
         }
@@ -201,7 +201,7 @@ public final class MediaSender {
     public var hasFramesWaiting: Bool { !history.isEmpty }
 
     /// Long-term references were negotiated.
-    public var hasReferences: Bool { parameters.extensions.references != nil }
+    public var hasReferences: Bool { parameters.extensions[.frameReferences] != nil }
 
     /// The receiver has acknowledged a frame.
     public private(set) var hasAcknowledged = false

@@ -4,7 +4,7 @@ import RTPWire
 /// Packetizes VP8 frames (RFC 7741): packets of nearly equal size, always with a 15-bit PictureID, TL0PICIDX and TID.
 struct VP8Packetizer {
     private let stream: VideoStreamParameters
-    private let ids: HeaderExtensionIDs
+    private let ids: HeaderExtensionMap
     private let maximumPacketSize: Int
     private let epoch: MediaInstant
     private let timestampOffset: RTPTimestamp
@@ -53,7 +53,8 @@ struct VP8Packetizer {
             isNonReference: layer > 0, isPartitionStart: true, pictureID: pictureID, baseLayerIndex: baseIndex,
             temporalLayer: min(layer, 3), isLayerSync: layer > 0)
         // Leaves room for the two bytes of RTX, so that a retransmission does not exceed the maximum packet size.
-        let overhead = headerLength &+ descriptor.length &+ RTX.overhead
+        let overhead =
+            RTPPacketLayout.maximumHeaderLength(ids, mid: stream.mid) &+ descriptor.length &+ RTX.overhead
         let share = max(maximumPacketSize &- overhead, 64)
         let count = max((frame.count &+ share &- 1) / share, 1)
         guard count <= history.room else { return nil }
@@ -90,19 +91,6 @@ struct VP8Packetizer {
     private func extensions(_ references: FrameReferencesElement?) -> OutgoingExtensions {
         OutgoingExtensions(
             transportSequence: SequenceNumber(0), playoutDelay: .zero, absSendTime: AbsoluteSendTime(rawValue: 0),
-            mid: announcesMid ? stream.mid : nil, references: references)
-    }
-
-    /// Upper bound of the bytes before the payload.
-    private var headerLength: Int {
-        var elements = 0
-        let perElement = 2
-        if ids.transportSequence != nil { elements &+= perElement &+ 2 }
-        if ids.playoutDelay != nil { elements &+= perElement &+ 3 }
-        if ids.absSendTime != nil { elements &+= perElement &+ 3 }
-        if ids.references != nil { elements &+= perElement &+ 3 }
-        // An RTX packet has the MID behind the other extensions.
-        let mid = ids.mid == nil ? 0 : perElement &+ stream.mid.utf8.count
-        return RTPHeader.length &+ (elements &+ mid == 0 ? 0 : 4 &+ (elements &+ 3) & ~3 &+ (mid &+ 3) & ~3)
+            mid: announcesMid ? stream.mid : nil, frameReferences: references)
     }
 }

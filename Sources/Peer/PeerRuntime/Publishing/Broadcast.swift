@@ -279,7 +279,7 @@ final class Broadcast: SendingPeerDelegate {
                     ssrc: ssrcs[2 + $1], payloadType: $0.payloadType, redundantPayloadType: $0.redundantPayloadType,
                     mid: $0.mid)
             },
-            extensions: HeaderExtensionIDs(
+            extensions: HeaderExtensionMap(
                 offer.video?.extensions ?? offer.audio.first?.extensions,
                 hasReferences: feedback.contains(.referenceSelection)), cname: cname,
             startBitrate: min(.kilobits(2_500), maximum), maximumBitrate: maximum,
@@ -532,10 +532,9 @@ extension OfferError {
     }
 }
 
-extension HeaderExtensionIDs {
-    init(_ map: ExtensionMap?, hasReferences: Bool) {
-        self.init(
-            transportSequence: map?.transportSequence, playoutDelay: map?.playoutDelay, absSendTime: map?.absSendTime,
-            mid: map?.mid, references: hasReferences ? map?.references : nil)
+extension HeaderExtensionMap {
+    init(_ map: HeaderExtensionMap?, hasReferences: Bool) {
+        self = map ?? HeaderExtensionMap()
+        if !hasReferences { self[.frameReferences] = nil }
     }
 }

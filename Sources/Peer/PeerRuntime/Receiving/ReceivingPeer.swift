@@ -83,7 +83,7 @@ final class ReceivingPeer: SecureTransportDelegate {
                     ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, redundantPayloadType: $0.redundantPayloadType,
                     mid: $0.mid)
             },
-            extensions: HeaderExtensionIDs(
+            extensions: HeaderExtensionMap(
                 answer.video?.extensions ?? answer.audio.first?.extensions,
                 hasReferences: answer.video?.feedback.contains(.referenceSelection) ?? false), cname: cname,
             localSSRC: UInt32.random(in: 1...UInt32.max),
