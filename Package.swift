@@ -92,11 +92,13 @@ let package = Package(
         layer("Adapters", "TestSource", ["MediaCore"]),
         layer("Adapters", "ProcessMemory", ["CMalloc"]),
         // L3
+        // C, as #embed puts files into the executable.
+        .target(name: "ViewerPage", path: "Sources/Peer/ViewerPage", exclude: ["Page"]),
         layer(
             "Peer", "Signaling",
             [
-                "SessionDescription", crypto, x509, asn1, logging, hummingbirdCore, hummingbirdTLS, nioSSL, nioCore,
-                nioPosix, nioHTTP1, httpTypes,
+                "SessionDescription", "ViewerPage", crypto, x509, asn1, logging, hummingbirdCore, hummingbirdTLS,
+                nioSSL, nioCore, nioPosix, nioHTTP1, httpTypes,
             ]),
         layer(
             "Peer", "PeerRuntime",

@@ -7,25 +7,18 @@ extension SignalingService {
         img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
         """
 
-    /// An icon of a screen with an arrow, for light and dark tabs.
-    private static let icon = """
-        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#1d5fd1"/>\
-        <g fill="none" stroke="#fff" stroke-width="2.4" stroke-linecap="round" stroke-linejoin="round">\
-        <rect x="6" y="7" width="20" height="14" rx="2"/><path d="M12 26h8M16 21v5M16 17.5v-7m-3 3 3-3 3 3"/></g></svg>
-        """
+    func icon(_ call: Call) -> Reply { get(call) { Reply(.ok, type: "image/svg+xml", PageFiles.icon) } }
 
-    func icon(_ call: Call) -> Reply { get(call) { Reply(.ok, type: "image/svg+xml", Self.icon) } }
+    func page(_ call: Call) -> Reply { get(call) { page(.ok, PageFiles.viewer) } }
 
-    func page(_ call: Call) -> Reply { get(call) { page(.ok, ViewerPage.html) } }
-
-    func frontPage(_ call: Call) -> Reply { get(call) { page(.ok, ViewerPage.front) } }
+    func frontPage(_ call: Call) -> Reply { get(call) { page(.ok, PageFiles.front) } }
 
     /// The response for an unknown address: a page for browsers, a problem document for programs.
     func nothing(_ call: Call, isBroadcast: Bool) -> Reply {
         guard call.method == .get || call.method == .head, call.headers[.accept]?.contains("text/html") == true else {
             return notFound
         }
-        return page(.notFound, isBroadcast ? ViewerPage.oldLink : ViewerPage.nothing)
+        return page(.notFound, isBroadcast ? PageFiles.oldLink : PageFiles.nothing)
     }
 
     private func page(_ status: HTTPResponse.Status, _ html: String) -> Reply {
@@ -35,8 +28,8 @@ extension SignalingService {
 
     func asset(_ call: Call) -> Reply {
         switch call.path.last {
-        case "page.js": get(call) { Reply(.ok, type: "text/javascript; charset=utf-8", ViewerPage.script) }
-        case "page.css": get(call) { Reply(.ok, type: "text/css; charset=utf-8", ViewerPage.style) }
+        case "page.js": get(call) { Reply(.ok, type: "text/javascript; charset=utf-8", PageFiles.script) }
+        case "page.css": get(call) { Reply(.ok, type: "text/css; charset=utf-8", PageFiles.style) }
         default: notFound
         }
     }

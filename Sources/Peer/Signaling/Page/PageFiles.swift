@@ -1,0 +1,54 @@
+internal import ViewerPage
+
+/// What a browser gets under a link: a page, its script and its style, each from one address, nothing from elsewhere.
+///
+/// They are the files of `Sources/Peer/ViewerPage/Page`, in which words in double braces are replaced. The page works under
+/// `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:`.
+/// The page tells its state in `document.documentElement.dataset.state`: `asking` (for the name), `waiting`, `connecting`,
+/// `playing`, `refused`, `ended` or `error`; `dataset.outage` is there while nothing comes from the host.
+enum PageFiles {
+    /// Served under `/ID`; `text/html`.
+    static let viewer = String(cString: viewerPageDocument())
+
+    /// Served under `/`; `text/html`.
+    static let front = message(
+        "A screen is shared from this computer.", "To watch it, open the whole link that its owner gave you.")
+
+    /// Served under the address of a broadcast that is not there; `text/html`.
+    static let oldLink = message(oldLinkSentences.what, oldLinkSentences.remedy)
+
+    /// Served under any other address; `text/html`.
+    static let nothing = message(
+        "There is nothing here.", "To watch a screen, open the whole link that its owner gave you.")
+
+    /// Served under `/_/page.js`; `text/javascript`.
+    static let script = filled(
+        viewerPageScript(),
+        [
+            "words": WordList.words.joined(separator: " "), "oldLink": oldLinkSentences.what,
+            "oldLinkRemedy": oldLinkSentences.remedy,
+        ])
+
+    /// Served under `/_/page.css`; `text/css`.
+    static let style = String(cString: viewerPageStyle())
+
+    /// Served under `/favicon.ico`; `image/svg+xml`.
+    static let icon = String(cString: viewerPageIcon())
+
+    private static let oldLinkSentences = (
+        what: sentence(SignalingError.oldLink.description), remedy: sentence(SignalingError.oldLink.remedy)
+    )
+
+    /// A page with two sentences and no script.
+    private static func message(_ status: String, _ hint: String) -> String {
+        filled(viewerPageMessage(), ["status": status, "hint": hint])
+    }
+
+    /// - Parameter values: for `{{name}}`; inserted as they are.
+    private static func filled(_ template: UnsafePointer<CChar>, _ values: [String: String]) -> String {
+        values.reduce(String(cString: template)) { $0.replacing("{{\($1.key)}}", with: $1.value) }
+    }
+
+    /// With a capital letter and a full stop.
+    private static func sentence(_ words: String) -> String { words.prefix(1).uppercased() + words.dropFirst() + "." }
+}

@@ -1,0 +1,7 @@
+// The files of the viewer page, as text in UTF-8.
+
+const char *_Nonnull viewerPageDocument(void);
+const char *_Nonnull viewerPageMessage(void);
+const char *_Nonnull viewerPageStyle(void);
+const char *_Nonnull viewerPageScript(void);
+const char *_Nonnull viewerPageIcon(void);
