@@ -23,6 +23,11 @@ func layer(_ folder: String, _ name: String, _ dependencies: [Target.Dependency]
         swiftSettings: settings)
 }
 
+/// What tests and benchmarks share; TestSupport is a package of its own too, for those outside of this one.
+func support(_ name: String) -> Target {
+    .target(name: name, path: "TestSupport/Sources/\(name)", swiftSettings: settings)
+}
+
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
     .testTarget(
         name: name, dependencies: dependencies, path: "Tests/\(name)", resources: resources, swiftSettings: settings)
@@ -116,11 +121,10 @@ let package = Package(
                 logging,
             ], path: "Sources/share", swiftSettings: settings),
         // Tests
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
-        // Emulated networks: the benchmarks use them too.
-        .target(name: "LinkEmulation", path: "Tests/LinkEmulation"),
-        .executableTarget(name: "netlab", dependencies: ["LinkEmulation"], path: "Tests/netlab"),
-        .target(name: "NetworkBed", path: "Tests/NetworkBed", swiftSettings: settings),
+        support("TestSupport"),
+        .target(name: "LinkEmulation", path: "TestSupport/Sources/LinkEmulation"),
+        .executableTarget(name: "netlab", dependencies: ["LinkEmulation"], path: "TestSupport/Sources/netlab"),
+        support("NetworkBed"),
         tests("MediaCoreTests", ["MediaCore"]),
         tests("RTPWireTests", ["MediaCore", "RTPWire", "TestSupport"]),
         tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),

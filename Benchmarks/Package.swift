@@ -15,9 +15,12 @@ func tool(_ name: String, _ libraries: [String]) -> Target {
         linkerSettings: libraries.map { .linkedLibrary($0) })
 }
 
+func core(_ name: String) -> Target.Dependency { .product(name: name, package: "Core") }
+
 let package = Package(
     name: "share-benchmarks",
     products: [.library(name: "AllocationCounter", type: .dynamic, targets: ["AllocationCounter"])],
+    dependencies: [.package(path: "../Sources/Core"), .package(path: "../TestSupport")],
     targets: [
         .target(name: "Glass"),
         tool("stamp", ["X11"]),
@@ -32,21 +35,21 @@ let package = Package(
         // Preloaded into the program under measurement.
         .target(name: "AllocationCounter"),
         .executableTarget(
-            name: "benchmark", dependencies: ["AllocationCounts", "NetworkBed", "Namespaces"], swiftSettings: settings),
+            name: "benchmark",
+            dependencies: [
+                "AllocationCounts", "Namespaces", .product(name: "NetworkBed", package: "TestSupport"),
+                .product(name: "netlab", package: "TestSupport"),
+            ], swiftSettings: settings),
         .target(name: "Namespaces"),
-        // Links to the emulated networks of the package's tests.
-        .target(name: "LinkEmulation"),
-        .executableTarget(name: "netlab", dependencies: ["LinkEmulation"]),
-        .target(name: "NetworkBed", swiftSettings: settings),
         .systemLibrary(name: "AllocationCounts"),
-        // Links to the package's own sources: depending on the package itself would build all that it depends on.
-        .target(name: "MediaCore", swiftSettings: settings),
-        .target(name: "RTPWire", dependencies: ["MediaCore"], swiftSettings: settings),
-        .target(name: "MediaEngine", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
         .executableTarget(
-            name: "control-bench", dependencies: ["MediaCore", "RTPWire", "MediaEngine"], swiftSettings: settings),
+            name: "control-bench",
+            dependencies: ["MediaCore", "RTPWire", "MediaEngine"].map(core),
+            swiftSettings: settings),
+        // Links to sources of the package share: depending on it would build all that it depends on.
         .systemLibrary(name: "CVPX", pkgConfig: "vpx"),
-        .target(name: "VPXCodec", dependencies: ["MediaCore", "CVPX"], swiftSettings: settings),
-        .executableTarget(name: "codec-bench", dependencies: ["MediaCore", "VPXCodec"], swiftSettings: settings),
+        .target(name: "VPXCodec", dependencies: [core("MediaCore"), "CVPX"], swiftSettings: settings),
+        .executableTarget(
+            name: "codec-bench", dependencies: [core("MediaCore"), "VPXCodec"], swiftSettings: settings),
     ]
 )

@@ -1,0 +1,26 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The package share has these targets too; this manifest is for who needs the core alone: its tests in a release build.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+func layer(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: name, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "share-core",
+    products: ["MediaCore", "RTPWire", "SessionDescription", "MediaEngine"].map { .library(name: $0, targets: [$0]) },
+    targets: [
+        layer("MediaCore"),
+        layer("RTPWire", ["MediaCore"]),
+        layer("SessionDescription"),
+        layer("MediaEngine", ["MediaCore", "RTPWire"]),
+    ]
+)
