@@ -1,4 +1,4 @@
-package import Foundation
+public import Foundation
 import Glibc
 
 /// A program that a test started, in a process group of its own, with its signals as a person's shell would set them.
@@ -7,12 +7,12 @@ import Glibc
 /// Foundation's `Process` is no use here: it waits until no other child has its descriptors either, and its children
 /// inherit what the threads that run tests block, every signal.
 // SAFETY: reader threads and the tests meet under `condition`.
-package final class Program: @unchecked Sendable {
-    package enum Output: Sendable { case standard, error }
+public final class Program: @unchecked Sendable {
+    public enum Output: Sendable { case standard, error }
 
-    package struct Failure: Error, CustomStringConvertible {
-        package let description: String
-        package init(_ description: String) { self.description = description }
+    public struct Failure: Error, CustomStringConvertible {
+        public let description: String
+        public init(_ description: String) { self.description = description }
     }
 
     private let identifier: pid_t
@@ -29,7 +29,7 @@ package final class Program: @unchecked Sendable {
     ///   - name: a path, or a name to be found in PATH.
     ///   - environment: changes to the test's own; nil removes a variable.
     ///   - input: what it reads on stdin; nothing if nil.
-    package init(
+    public init(
         _ name: String, _ arguments: [String] = [], environment changes: [String: String?] = [:], input: String? = nil
     ) throws {
         // A second start must not inherit pipes that are not marked yet.
@@ -119,23 +119,23 @@ package final class Program: @unchecked Sendable {
     }
 
     /// What it wrote on stdout and stderr so far.
-    package var text: (output: String, errors: String) {
+    public var text: (output: String, errors: String) {
         condition.lock()
         defer { condition.unlock() }
         return (String(decoding: output, as: UTF8.self), String(decoding: errors, as: UTF8.self))
     }
 
     /// Also after its end, when it may be another's.
-    package var processID: pid_t { identifier }
+    public var processID: pid_t { identifier }
 
-    package var isRunning: Bool {
+    public var isRunning: Bool {
         condition.lock()
         defer { condition.unlock() }
         return status == nil
     }
 
     /// The processor time that it has used so far, in s; nil after its end.
-    package var processorSeconds: Double? {
+    public var processorSeconds: Double? {
         guard isRunning, let text = try? String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8) else {
             return nil
         }
@@ -146,7 +146,7 @@ package final class Program: @unchecked Sendable {
     }
 
     /// Sleeps until `found` makes something of stdout and stderr; nil after `seconds`, or when the program has ended without it.
-    package func wait<Result>(seconds: Double, _ found: (Data, Data) -> Result?) -> Result? {
+    public func wait<Result>(seconds: Double, _ found: (Data, Data) -> Result?) -> Result? {
         var left = seconds
         condition.lock()
         defer { condition.unlock() }
@@ -170,7 +170,7 @@ package final class Program: @unchecked Sendable {
 
     /// Waits for its end and all that it writes.
     /// - Returns: its exit code, or 128 + signal; nil if it still runs after that time.
-    package func exitCode(seconds: Double) -> Int32? {
+    public func exitCode(seconds: Double) -> Int32? {
         var left = seconds
         condition.lock()
         defer { condition.unlock() }
@@ -182,7 +182,7 @@ package final class Program: @unchecked Sendable {
 
     /// Waits for its end; what it started may live on.
     /// - Returns: its exit code, or 128 + signal.
-    package func exitCode() async -> Int32 {
+    public func exitCode() async -> Int32 {
         await onThread { program in
             program.condition.lock()
             defer { program.condition.unlock() }
@@ -201,17 +201,17 @@ package final class Program: @unchecked Sendable {
     }
 
     /// Ctrl-C.
-    package func interrupt() { signal(SIGINT) }
+    public func interrupt() { signal(SIGINT) }
 
     /// Asks it to end, and waits until it has.
-    package func terminate() { end(SIGTERM) }
+    public func terminate() { end(SIGTERM) }
 
     /// Ends it as a crash would, and all that it started in its group. May be called twice.
-    package func kill() { end(SIGKILL) }
+    public func kill() { end(SIGKILL) }
 
     /// Holds it where it is, with its sockets open, until ``resume()``: to others it looks like an outage of the network.
-    package func suspend() { signal(SIGSTOP) }
-    package func resume() { signal(SIGCONT) }
+    public func suspend() { signal(SIGSTOP) }
+    public func resume() { signal(SIGCONT) }
 
     private func end(_ number: Int32) {
         signal(number)
@@ -233,13 +233,13 @@ package final class Program: @unchecked Sendable {
 
 extension Program {
     /// The whole lines that it wrote so far.
-    package func lines(_ output: Output) -> [String] {
+    public func lines(_ output: Output) -> [String] {
         let text = output == .standard ? text.output : text.errors
         return text.split(separator: "\n").map(String.init)
     }
 
     /// Sleeps until there is a line, past or future, of which `found` makes something; nil as for `wait`.
-    package func line<Result>(
+    public func line<Result>(
         _ output: Output = .standard, seconds: Double, _ found: (String) -> Result?
     ) -> Result? {
         var start = 0
@@ -255,7 +255,7 @@ extension Program {
     }
 
     /// The first line, past or future, that `matches`.
-    package func line(
+    public func line(
         _ output: Output, within limit: Duration, where matches: @escaping @Sendable (String) -> Bool
     ) async throws -> String {
         let line = await onThread { $0.line(output, seconds: limit / .seconds(1)) { matches($0) ? $0 : nil } }
@@ -268,13 +268,13 @@ extension Program {
 
     /// Everything that it writes on stdout until its end, 20 s at most.
     @discardableResult
-    package func finish() -> String {
+    public func finish() -> String {
         _ = exitCode(seconds: 20)
         return text.output
     }
 
     /// The `share` that was built with these tests: beside the bundle that runs.
-    package static func share() throws -> String {
+    public static func share() throws -> String {
         var folders = [URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()]
         folders += CommandLine.arguments.filter { $0.hasSuffix(".xctest") }.map { URL(fileURLWithPath: $0) }
         let candidates = folders.map { $0.deletingLastPathComponent().appendingPathComponent("share").path }

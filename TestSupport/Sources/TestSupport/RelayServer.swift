@@ -2,14 +2,14 @@ import Foundation
 import Glibc
 
 /// coturn on loopback, with one user. Killed with the value.
-package final class RelayServer: Sendable {
-    package static let user = "alice"
+public final class RelayServer: Sendable {
+    public static let user = "alice"
 
-    package let port: UInt16
+    public let port: UInt16
     private let program: Program
     private let folder: TemporaryFolder
 
-    package init(password: String) throws {
+    public init(password: String) throws {
         folder = try TemporaryFolder()
         port = try Self.freePort()
         program = try Program(
@@ -27,12 +27,12 @@ package final class RelayServer: Sendable {
     }
 
     /// For `--turn`.
-    package func url(_ transport: String = "udp") -> String {
+    public func url(_ transport: String = "udp") -> String {
         "turn:\(Self.user)@127.0.0.1:\(port)?transport=\(transport)"
     }
 
     /// It dies.
-    package func kill() { program.kill() }
+    public func kill() { program.kill() }
 
     /// A port that was free for UDP and TCP a moment ago.
     private static func freePort() throws -> UInt16 {

@@ -1,15 +1,15 @@
 import Foundation
 
 /// A PulseAudio server of the test's own without a card; its sink `screen` goes nowhere.
-package final class SoundServer: Sendable {
-    package let address: String
+public final class SoundServer: Sendable {
+    public let address: String
     /// What makes a program its client.
-    package let environment: [String: String]
+    public let environment: [String: String]
     private let folder: TemporaryFolder
     private let server: Program
 
     /// - Parameter modules: more for the server to load.
-    package init(modules: [String] = []) throws {
+    public init(modules: [String] = []) throws {
         folder = try TemporaryFolder()
         let socket = folder.file("native")
         address = "unix:\(socket)"
@@ -37,16 +37,16 @@ package final class SoundServer: Sendable {
     deinit { kill() }
 
     /// As a crash would.
-    package func kill() { server.kill() }
+    public func kill() { server.kill() }
 
     /// Runs `pactl` to its end.
-    package func control(_ arguments: String...) throws {
+    public func control(_ arguments: String...) throws {
         try Program("pactl", ["--server", address] + arguments).finish()
     }
 
     /// Plays a tone to a sink in real time.
     /// - Parameter hertz: whole, so that each second is like the one before.
-    package func playTone(_ hertz: Int, seconds: Double, sink: String = "screen") throws -> Program {
+    public func playTone(_ hertz: Int, seconds: Double, sink: String = "screen") throws -> Program {
         let second = (0..<48_000).flatMap { frame -> [Int16] in
             let value = Int16(12_000 * sin(2 * Double.pi * Double(hertz * frame) / 48_000))
             return [value, value]

@@ -1,10 +1,10 @@
-package import Foundation
+public import Foundation
 
 /// A folder of the test's own, for nobody else to read; gone with the value.
-package final class TemporaryFolder: Sendable {
-    package let url: URL
+public final class TemporaryFolder: Sendable {
+    public let url: URL
 
-    package init() throws {
+    public init() throws {
         url = FileManager.default.temporaryDirectory.appendingPathComponent("share-test-\(UUID().uuidString)")
         try FileManager.default.createDirectory(
             at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -12,7 +12,7 @@ package final class TemporaryFolder: Sendable {
 
     deinit { try? FileManager.default.removeItem(at: url) }
 
-    package var path: String { url.path }
+    public var path: String { url.path }
 
-    package func file(_ name: String) -> String { url.appendingPathComponent(name).path }
+    public func file(_ name: String) -> String { url.appendingPathComponent(name).path }
 }

@@ -1,10 +1,10 @@
 /// An X server without a screen, on a number that it found free.
-package final class VirtualDisplay: Sendable {
-    package let name: String
+public final class VirtualDisplay: Sendable {
+    public let name: String
     private let server: Program
 
     /// - Parameter arguments: more for the server, such as `-extension DAMAGE`.
-    package init(width: Int = 1280, height: Int = 720, depth: Int = 24, arguments: [String] = []) throws {
+    public init(width: Int = 1280, height: Int = 720, depth: Int = 24, arguments: [String] = []) throws {
         server = try Program(
             "Xvfb",
             ["-displayfd", "1", "-screen", "0", "\(width)x\(height)x\(depth)", "-nolisten", "tcp", "-noreset"]
@@ -18,10 +18,10 @@ package final class VirtualDisplay: Sendable {
     deinit { server.terminate() }
 
     /// Runs a program on this display until its end.
-    package func run(_ program: String, _ arguments: [String]) throws {
+    public func run(_ program: String, _ arguments: [String]) throws {
         try Program(program, arguments, environment: ["DISPLAY": name]).finish()
     }
 
     /// As a crash would.
-    package func kill() { server.kill() }
+    public func kill() { server.kill() }
 }

@@ -1,0 +1,34 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The tests of the core. The package share has them too; from this one Scripts/test builds them for release, as simulations
+// take some ten times as long in a debug build.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+let mediaCore = Target.Dependency.product(name: "MediaCore", package: "Core")
+let wire = Target.Dependency.product(name: "RTPWire", package: "Core")
+let descriptions = Target.Dependency.product(name: "SessionDescription", package: "Core")
+let engine = Target.Dependency.product(name: "MediaEngine", package: "Core")
+let support = Target.Dependency.product(name: "TestSupport", package: "TestSupport")
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, path: name, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "share-core-tests",
+    dependencies: [.package(path: "../Sources/Core"), .package(path: "../TestSupport")],
+    targets: [
+        tests("MediaCoreTests", [mediaCore]),
+        tests("RTPWireTests", [mediaCore, wire, support]),
+        tests("MediaEngineTests", [mediaCore, wire, engine]),
+        tests("SimulationTests", [mediaCore, wire, engine, support]),
+        tests("SessionDescriptionTests", [descriptions, support]),
+    ]
+)
