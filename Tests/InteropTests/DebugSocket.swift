@@ -65,7 +65,7 @@ final class DebugSocket: Sendable {
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         let upgraded =
             if let node {
-                try await bootstrap.withConnectedSocket(try await node.connect(port: port), channelInitializer: upgrade)
+                try await bootstrap.withConnectedSocket(try node.connect(port: port), channelInitializer: upgrade)
             } else {
                 try await bootstrap.connect(host: host, port: port, channelInitializer: upgrade)
             }

@@ -5,6 +5,8 @@ import Glibc
 final class Lab {
     private var identifier: pid_t = 0
     private let socket: Int32
+    /// The user namespace that its networks belong to; nil if this is root's.
+    private(set) var userNamespace: String?
     private var unread: [UInt8] = []
 
     init() throws {
@@ -34,7 +36,8 @@ final class Lab {
         let result = posix_spawn(&identifier, program, &actions, &attributes, &arguments, &variables)
         Glibc.close(ends[1])
         guard result == 0 else { throw BedFailure("\(program): \(String(cString: strerror(result)))") }
-        _ = try answer()
+        let user = try answer()
+        userNamespace = user.isEmpty ? nil : user
     }
 
     deinit {
@@ -69,6 +72,40 @@ final class Lab {
         } catch let failure as BedFailure {
             throw BedFailure("\(words): \(failure.description)")
         }
+    }
+
+    /// - Returns: the file that comes with the answer, which is the caller's.
+    func file(_ words: String) throws -> Int32 {
+        let line = Array((words + "\n").utf8)
+        guard write(socket, line, line.count) == line.count else { throw BedFailure("\(words): netlab has ended") }
+        var bytes = [UInt8](repeating: 0, count: 4_096)
+        // A header (length, level, type) and the number of one file, as cmsg(3) lays them out.
+        var control = [Int](repeating: 0, count: 3)
+        let count = bytes.withUnsafeMutableBytes { bytes in
+            control.withUnsafeMutableBytes { control in
+                var part = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+                return withUnsafeMutablePointer(to: &part) { part in
+                    var message = msghdr()
+                    message.msg_iov = part
+                    message.msg_iovlen = 1
+                    message.msg_control = control.baseAddress
+                    message.msg_controllen = control.count
+                    while true {
+                        let count = recvmsg(socket, &message, 0)
+                        if count >= 0 || errno != EINTR { return count }
+                    }
+                }
+            }
+        }
+        guard count > 0 else { throw BedFailure("\(words): netlab has ended") }
+        let hasFile = control.withUnsafeBytes { $0.load(as: cmsghdr.self).cmsg_type == Int32(SCM_RIGHTS) }
+        guard hasFile else {
+            unread += bytes[..<count]
+            throw BedFailure("\(words): \(try answer())")
+        }
+        let file = control.withUnsafeBytes { $0.load(fromByteOffset: 16, as: Int32.self) }
+        _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+        return file
     }
 
     private func answer() throws -> String {

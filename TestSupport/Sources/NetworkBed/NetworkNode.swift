@@ -6,7 +6,7 @@ public struct NetworkNode: Sendable {
 
     /// The program and arguments that start a program in this node.
     public func command(_ program: String, _ arguments: [String]) -> (program: String, arguments: [String]) {
-        ("nsenter", ["--net=\(path)", "--", program] + arguments)
+        ("nsenter", bed.entrance + ["--net=\(path)", "--", program] + arguments)
     }
 
     /// Runs a short program here until its end; the links stand still meanwhile.

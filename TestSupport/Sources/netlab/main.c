@@ -1,9 +1,12 @@
-// netlab: network namespaces and emulated links between them, for as long as its stdin is open. Needs root.
+// netlab: network namespaces and emulated links between them, for as long as its stdin is open.
 //
 // The namespaces have no names: only this process holds them, as open files, so nothing is left behind when it ends, however it
-// ends. Enter one with `nsenter --net=PATH`. One command a line on stdin, one answer a line on stdout: "ok ..." or "error ...".
+// ends. One command a line on stdin, one answer a line on stdout: "ok ..." or "error ...". The first line is "ok" for root and
+// "ok USER" for anybody else: USER is the path of a user namespace in which they are root and own the network namespaces.
+// Enter a node with `nsenter --net=PATH`, or with `nsenter --user=USER --preserve-credentials --net=PATH`.
 //   node                            -> ok PATH        a new namespace, with its loopback interface up
 //   run PATH PROGRAM ARGUMENT...    -> ok OUTPUT      runs a short program in it until its end; words end at spaces
+//   connect PATH PORT               -> ok             a TCP connection to its 127.0.0.1; the socket comes with the answer
 //   forward PATH                    -> ok             it passes packets on between its interfaces
 //   link PATH NAME PATH NAME SEED   -> ok N           a pair of TUN devices, up, without addresses; NAME is an interface's
 //   set N ab|ba|both KEY=VALUE...   -> ok             see Conditions in LinkEmulation.h; ab: from the first device to the second
@@ -15,6 +18,7 @@
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -37,7 +41,7 @@ static Link links[MOST_LINKS];
 static int link_count;
 static Change changes[MOST_CHANGES];
 static int change_count;
-static int home; // the namespace that this process started in
+static int home; // the namespace of this process itself, which is empty
 
 static int64_t monotonic(void) {
     struct timespec t;
@@ -80,18 +84,31 @@ static int enter(const char *path, int (*body)(void *), void *with) {
     return result;
 }
 
-static int write_one(const char *file) {
+static int write_text(const char *file, const char *text) {
     int f = open(file, O_WRONLY | O_CLOEXEC);
-    int result = f >= 0 && write(f, "1", 1) == 1 ? 0 : -1;
+    int result = f >= 0 && write(f, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -1;
+    int error = errno;
     if (f >= 0) close(f);
+    errno = error;
     return result;
+}
+
+// Makes a user namespace in which whoever started this is root (user_namespaces(7)).
+static int become_root(void) {
+    char user[64], group[64];
+    snprintf(user, sizeof user, "0 %u 1", geteuid());
+    snprintf(group, sizeof group, "0 %u 1", getegid());
+    if (unshare(CLONE_NEWUSER)) return -1;
+    // Without this the kernel lets nobody but root map a group.
+    if (write_text("/proc/self/setgroups", "deny")) return -1;
+    return write_text("/proc/self/uid_map", user) || write_text("/proc/self/gid_map", group) ? -1 : 0;
 }
 
 static int start_forwarding(void *unused) {
     (void)unused;
     // A machine without IPv6 has none to forward.
-    (void)write_one("/proc/sys/net/ipv6/conf/all/forwarding");
-    return write_one("/proc/sys/net/ipv4/ip_forward");
+    (void)write_text("/proc/sys/net/ipv6/conf/all/forwarding", "1");
+    return write_text("/proc/sys/net/ipv4/ip_forward", "1");
 }
 
 typedef struct { char **words; int output; } Start;
@@ -127,6 +144,34 @@ static void run(char *arguments) {
     for (size_t i = 0; i < length; i++) if (output[i] == '\n') output[i] = ' ';
     output[length] = 0;
     printf("%s %s\n", status == 0 ? "ok" : "error", output);
+}
+
+static int open_connection(void *port) {
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(*(uint16_t *)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (s < 0 || !connect(s, (struct sockaddr *)&address, sizeof address)) return s;
+    int error = errno;
+    close(s);
+    errno = error;
+    return -1;
+}
+
+static void make_connection(const char *arguments) {
+    char path[128];
+    uint16_t port;
+    if (sscanf(arguments, "%127s %hu", path, &port) != 2) { printf("error not a port\n"); return; }
+    int connection = enter(path, open_connection, &port);
+    if (connection < 0) return failed("connect");
+    // The answer and the socket in one message (unix(7), SCM_RIGHTS).
+    union { struct cmsghdr header; char bytes[CMSG_SPACE(sizeof connection)]; } control = {
+        .header = {.cmsg_len = CMSG_LEN(sizeof connection), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}};
+    memcpy(CMSG_DATA(&control.header), &connection, sizeof connection);
+    struct iovec text = {.iov_base = "ok\n", .iov_len = 3};
+    struct msghdr message = {
+        .msg_iov = &text, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    if (sendmsg(STDOUT_FILENO, &message, 0) < 0) failed("socket");
+    close(connection);
 }
 
 static int open_device(void *name) {
@@ -222,6 +267,7 @@ static void obey(char *line, int64_t now) {
     if (!strcmp(line, "node")) make_node();
     else if (!strcmp(line, "link")) make_link(arguments);
     else if (!strcmp(line, "run")) run(arguments);
+    else if (!strcmp(line, "connect")) make_connection(arguments);
     else if (!strcmp(line, "forward")) {
         if (enter(arguments, start_forwarding, NULL)) failed("forward"); else printf("ok\n");
     } else if (!strcmp(line, "at")) plan(arguments, now);
@@ -275,9 +321,11 @@ static void carry(Link *link) {
 }
 
 int main(void) {
-    home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-    if (home < 0 || geteuid() != 0) {
-        printf("error netlab needs root to make network namespaces\n");
+    bool is_root = !unshare(CLONE_NEWNET);
+    if ((!is_root && (become_root() || unshare(CLONE_NEWNET))) ||
+        (home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)) < 0) {
+        printf("error emulated networks need root, or a kernel that lets others make user namespaces: %s\n",
+               strerror(errno));
         return 1;
     }
     signal(SIGPIPE, SIG_IGN);
@@ -287,7 +335,7 @@ int main(void) {
     // Late packets would be jitter: wake on time, and before those who only compute.
     prctl(PR_SET_TIMERSLACK, 1);
     (void)setpriority(PRIO_PROCESS, 0, -15);
-    printf("ok\n");
+    if (is_root) printf("ok\n"); else printf("ok /proc/%d/ns/user\n", getpid());
     fflush(stdout);
     for (;;) {
         struct pollfd files[1 + 2 * MOST_LINKS] = {{.fd = STDIN_FILENO, .events = POLLIN}};
