@@ -1,0 +1,94 @@
+import MediaCore
+import RTPWire
+import Testing
+
+@testable import MediaEngine
+
+@Suite struct FrameAssemblerTests {
+    private func insert(
+        _ assembler: inout FrameAssembler, _ sequence: Int64, frame: UInt32, start: Bool, end: Bool,
+        key: Bool = false,
+        at milliseconds: Int = 0
+    ) -> FrameAssembler.Insertion {
+        var data = [UInt8](repeating: UInt8(truncatingIfNeeded: sequence), count: 40)
+        if start {
+            data.replaceSubrange(
+                0..<10, with: [key ? 0x10 : 0x11, 0, 0, 0x9D, 0x01, 0x2A, 0x40, 0, 0x40, 0])
+        }
+        return data.withUnsafeBytes {
+            assembler.insert(
+                sequence, descriptor: VP8PayloadDescriptor(isPartitionStart: start), data: $0, marker: end,
+                timestamp: RTPTimestamp(frame), now: .at(milliseconds))
+        }
+    }
+
+    @Test(arguments: wrapPoints)
+    func framesComeOutInOrderWhateverTheOrderOfPackets(first: UInt16) throws {
+        var assembler = FrameAssembler(capacity: 16)
+        let base = Int64(first)
+        expect(insert(&assembler, base, frame: 1, start: true, end: false, key: true) == .taken)
+        expect(insert(&assembler, base + 3, frame: 2, start: false, end: true) == .taken)
+        expect(insert(&assembler, base + 2, frame: 2, start: true, end: false) == .taken)
+        expect(assembler.next() == nil)
+        expect(insert(&assembler, base + 1, frame: 1, start: false, end: true) == .taken)
+        let key = try require(assembler.next())
+        #expect(key == FrameAssembler.Span(first: base, last: base + 1, isKeyframe: true, isEntry: true))
+        expect(try require(assembler.pop(key)).bytes.count == 80)
+        let next = try require(assembler.next())
+        #expect(next == FrameAssembler.Span(first: base + 2, last: base + 3, isKeyframe: false, isEntry: false))
+        _ = assembler.pop(next)
+        expect(insert(&assembler, base + 2, frame: 2, start: true, end: false) == .tooOld)
+        expect(assembler.next() == nil)
+    }
+
+    @Test func aKeyFrameOvertakesAGapThatIsNotFilled() throws {
+        var assembler = FrameAssembler(capacity: 16)
+        _ = insert(&assembler, 0, frame: 1, start: true, end: true, key: true)
+        _ = assembler.pop(try require(assembler.next()))
+        // Packet 1 is missing.
+        _ = insert(&assembler, 2, frame: 3, start: true, end: true, at: 10)
+        expect(assembler.next() == nil && assembler.stuckSince == .at(10))
+        _ = insert(&assembler, 3, frame: 4, start: true, end: true, key: true, at: 20)
+        let span = try require(assembler.next())
+        #expect(span.first == 3 && span.isKeyframe)
+        expect(try require(assembler.pop(span)).hadToWaitSince == .at(10))
+        expect(assembler.stuckSince == nil)
+    }
+
+    @Test func aFrameWhoseSenderBrokeItOffNeedsAKeyFrame() throws {
+        var assembler = FrameAssembler(capacity: 16)
+        _ = insert(&assembler, 0, frame: 1, start: true, end: true, key: true)
+        _ = assembler.pop(try require(assembler.next()))
+        _ = insert(&assembler, 1, frame: 2, start: true, end: false)
+        _ = insert(&assembler, 2, frame: 3, start: true, end: true)
+        expect(assembler.next() == nil && assembler.waitsForEntry && assembler.badFrames == 1)
+        _ = insert(&assembler, 3, frame: 4, start: true, end: true, key: true)
+        expect(try require(assembler.next()).first == 3)
+    }
+
+    @Test func paddingBetweenFramesIsPassedOver() throws {
+        var assembler = FrameAssembler(capacity: 16)
+        _ = insert(&assembler, 0, frame: 1, start: true, end: true, key: true)
+        _ = assembler.pop(try require(assembler.next()))
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        expect(
+            assembler.insert(
+                1, descriptor: nil, data: nothing, marker: false, timestamp: RTPTimestamp(1), now: .at(0))
+                == .taken)
+        expect(assembler.next() == nil)
+        expect(assembler.stuckSince == nil)
+        _ = insert(&assembler, 2, frame: 2, start: true, end: true)
+        expect(try require(assembler.next()).first == 2)
+    }
+
+    @Test func whatDoesNotFitMakesRoom() throws {
+        var assembler = FrameAssembler(capacity: 16)
+        for sequence in 0..<16 {
+            _ = insert(&assembler, Int64(sequence), frame: 1, start: sequence == 0, end: false, key: true)
+        }
+        expect(insert(&assembler, 16, frame: 1, start: false, end: false) == .overflow)
+        assembler.makeRoom(for: 16)
+        expect(insert(&assembler, 16, frame: 1, start: false, end: true) == .taken)
+        expect(assembler.next() == nil && assembler.waitsForEntry)
+    }
+}

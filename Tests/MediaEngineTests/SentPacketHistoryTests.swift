@@ -1,0 +1,46 @@
+import MediaCore
+import RTPWire
+import Testing
+
+@testable import MediaEngine
+
+@Suite struct SentPacketHistoryTests {
+    @Test func fatesAreNewsOnceAcrossTheWrap() {
+        var sent = SentPacketHistory(capacity: 16, first: 65_530)
+        for _ in 0..<10 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
+        #expect(sent.extended(SequenceNumber(3)) == 65_539)
+        #expect(sent.extended(SequenceNumber(4)) == nil, "not sent yet")
+        #expect(sent.extended(SequenceNumber(65_529)) == nil, "before the first")
+        guard case .lost = sent.take(65_536, hasArrived: false) else {
+            Issue.record("not lost")
+            return
+        }
+        guard case .nothing = sent.take(65_536, hasArrived: false) else {
+            Issue.record("lost twice")
+            return
+        }
+        guard case .arrivedLate = sent.take(65_536, hasArrived: true) else {
+            Issue.record("not late")
+            return
+        }
+        guard case .nothing = sent.take(65_536, hasArrived: true) else {
+            Issue.record("arrived twice")
+            return
+        }
+        #expect(sent.highestAcknowledged == 65_536 && sent.isAcknowledged(65_536))
+    }
+
+    @Test func theOtherClockGoesOnAcrossItsWrap() {
+        var sent = SentPacketHistory(capacity: 16, first: 0)
+        expect(sent.clockOffset(0x7F_FFFF) == .zero)
+        // 24 bits, signed: the next value is the most negative one.
+        expect(sent.clockOffset(-0x80_0000) == .milliseconds(64) * (1 << 24))
+        expect(sent.clockOffset(-0x7F_FFFF) == .milliseconds(64) * (1 << 24))
+    }
+
+    @Test func whatIsForgottenIsUnknown() {
+        var sent = SentPacketHistory(capacity: 16, first: 1)
+        for _ in 0..<40 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
+        #expect(sent.extended(SequenceNumber(20)) == nil && sent.extended(SequenceNumber(30)) == 30)
+    }
+}
