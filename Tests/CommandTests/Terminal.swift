@@ -7,6 +7,8 @@ final class Terminal {
     private let viewerFolder: TemporaryFolder
     private let socket: String
     private let server: Program
+    /// Writes a line for each change of the screen: a client in tmux's control mode.
+    private let changes: Program
 
     /// Runs `share` directly.
     convenience init(_ arguments: [String], environment: [String: String] = [:], columns: Int = 220) throws {
@@ -32,10 +34,15 @@ final class Terminal {
         ]
         let all = own.merging(hostFolder.environment) { $1 }.merging(environment) { $1 }
         server = try Program("tmux", ["-u", "-S", socket, "-f", "/dev/null", "-D"], environment: all)
-        while server.isRunning, !FileManager.default.fileExists(atPath: socket) {}
+        guard hostFolder.waitForFile("tmux.socket", seconds: 20) else {
+            throw Program.Failure("tmux did not start: \(server.text.errors)")
+        }
         try Program(
             "tmux", ["-u", "-S", socket, "new-session", "-d", "-x", "\(columns)", "-y", "50", command], environment: all
         ).finish()
+        // It leaves at the end of its stdin.
+        changes = try Program(
+            "sh", ["-c", "sleep infinity | exec tmux -S '\(socket)' -C attach -f ignore-size,read-only"])
     }
 
     deinit { _ = try? Program("tmux", ["-S", socket, "kill-server"]).finish() }
@@ -47,16 +54,12 @@ final class Terminal {
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Polls the screen, for 30 s at most.
+    /// Reads the screen whenever it changes, for 30 s at most.
     func waitFor<Result>(_ found: (String) -> Result?) -> Result? {
-        let deadline = Date(timeIntervalSinceNow: 30)
-        while Date() < deadline {
-            if let result = found(screen()) { return result }
-        }
-        return nil
+        changes.wait(seconds: 30) { _, _ in found(screen()) }
     }
 
-    /// Polls until the condition holds, for 30 s at most.
+    /// Reads the screen until the condition holds, for 30 s at most.
     func waitUntil(_ isSo: (String) -> Bool) -> Bool { waitFor { isSo($0) ? true : nil } ?? false }
 
     /// Sends keys in tmux's notation. Several characters in one string are typed without a pause.

@@ -1,4 +1,5 @@
 public import Foundation
+import Glibc
 
 /// A folder of the test's own, for nobody else to read; gone with the value.
 public final class TemporaryFolder: Sendable {
@@ -13,6 +14,23 @@ public final class TemporaryFolder: Sendable {
     deinit { try? FileManager.default.removeItem(at: url) }
 
     public var path: String { url.path }
+
+    /// Sleeps until there is a file of that name; false if there is none after `seconds`.
+    public func waitForFile(_ name: String, seconds: Double) -> Bool {
+        let notifications = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
+        defer { close(notifications) }
+        guard inotify_add_watch(notifications, path, UInt32(IN_CREATE | IN_MOVED_TO)) >= 0 else { return false }
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        var events = [UInt8](repeating: 0, count: 4_096)
+        while access(file(name), F_OK) != 0 {
+            let left = (deadline - .now) / .milliseconds(1)
+            guard left > 0 else { return false }
+            var wait = pollfd(fd: notifications, events: Int16(POLLIN), revents: 0)
+            _ = poll(&wait, 1, Int32(left) + 1)
+            _ = read(notifications, &events, events.count)
+        }
+        return true
+    }
 
     public func file(_ name: String) -> String { url.appendingPathComponent(name).path }
 }
