@@ -24,8 +24,9 @@ func layer(_ folder: String, _ name: String, _ dependencies: [Target.Dependency]
 }
 
 /// What tests and benchmarks share; TestSupport is a package of its own too, for those outside of this one.
-func support(_ name: String) -> Target {
-    .target(name: name, path: "TestSupport/Sources/\(name)", swiftSettings: settings)
+func support(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "TestSupport/Sources/\(name)", swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
@@ -125,6 +126,7 @@ let package = Package(
         .target(name: "LinkEmulation", path: "TestSupport/Sources/LinkEmulation"),
         .executableTarget(name: "netlab", dependencies: ["LinkEmulation"], path: "TestSupport/Sources/netlab"),
         support("NetworkBed"),
+        support("BrowserControl", ["NetworkBed", "TestSupport", nioCore, nioPosix, nioHTTP1, nioWebSocket]),
         tests("MediaCoreTests", ["MediaCore"]),
         tests("RTPWireTests", ["MediaCore", "RTPWire", "TestSupport"]),
         tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
@@ -155,7 +157,7 @@ let package = Package(
             [
                 "MediaCore", "SessionDescription", "Signaling", "PeerRuntime", "TestSource", "VPXCodec", "OpusCodec",
                 "share",
-                "NetworkBed", "TestSupport", logging, nioCore, nioPosix, nioHTTP1, nioWebSocket,
+                "BrowserControl", "NetworkBed", "TestSupport", logging,
             ]),
         tests(
             "CommandTests", ["share", "MediaCore", "PictureFile", "SessionDescription", "Signaling", "TestSupport"]),

@@ -1,3 +1,4 @@
+import BrowserControl
 import SessionDescription
 import Testing
 

@@ -1,3 +1,4 @@
+import BrowserControl
 import Testing
 
 /// What the page under a link says about itself.

@@ -1,3 +1,4 @@
+import BrowserControl
 import MediaCore
 import TestSource
 import Testing

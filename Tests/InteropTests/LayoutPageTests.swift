@@ -1,3 +1,4 @@
+import BrowserControl
 import MediaCore
 import Signaling
 import Testing

@@ -1,3 +1,4 @@
+import BrowserControl
 import NetworkBed
 import TestSupport
 

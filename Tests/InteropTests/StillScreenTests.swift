@@ -1,3 +1,4 @@
+import BrowserControl
 import Glibc
 import MediaCore
 import Signaling

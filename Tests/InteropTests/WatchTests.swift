@@ -1,3 +1,4 @@
+import BrowserControl
 import Foundation
 import Testing
 

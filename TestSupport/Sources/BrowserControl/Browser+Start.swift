@@ -1,6 +1,6 @@
 import Foundation
-import NetworkBed
-import TestSupport
+package import NetworkBed
+package import TestSupport
 
 extension Browser {
     /// - Returns: the process and the address of its DevTools socket, which it tells on standard error.
@@ -72,7 +72,7 @@ extension Browser {
 
 extension Program {
     /// - Parameter node: of an emulated network; nil for this machine's own.
-    static func start(
+    package static func start(
         _ name: String, _ arguments: [String], environment: [String: String?] = [:], in node: NetworkNode?
     ) throws -> Program {
         let command = node?.command(name, arguments) ?? (name, arguments)

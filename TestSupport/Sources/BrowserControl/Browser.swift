@@ -1,23 +1,22 @@
-import Foundation
+package import Foundation
 import Glibc
-import NetworkBed
+package import NetworkBed
 import TestSupport
-import Testing
 
 /// A headless browser with a profile of its own and one tab, driven over its debugging port.
 ///
 /// It takes any certificate, finds loopback candidates and plays sound without a click.
-final class Browser: Sendable {
-    enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+package final class Browser: Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         case chromium, firefox
-        var testDescription: String { rawValue }
     }
 
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+        package init(description: String) { self.description = description }
     }
 
-    let kind: Kind
+    package let kind: Kind
     private let process: Program
     private let socket: DebugSocket
     /// Chromium: the attached session; Firefox: the browsing context.
@@ -26,7 +25,7 @@ final class Browser: Sendable {
 
     /// Starts it and waits until it listens.
     /// - Parameter node: of an emulated network; nil for this machine's own.
-    init(_ kind: Kind, in node: NetworkNode? = nil, environment: [String: String] = [:]) async throws {
+    package init(_ kind: Kind, in node: NetworkNode? = nil, environment: [String: String] = [:]) async throws {
         self.kind = kind
         profile = try TemporaryFolder()
         let address: String
@@ -42,7 +41,7 @@ final class Browser: Sendable {
     }
 
     /// Loads a page and waits until it is loaded.
-    func open(_ url: String) async throws {
+    package func open(_ url: String) async throws {
         switch kind {
         case .chromium:
             let result = try await socket.call("Page.navigate", ["url": .string(url)], session: tab)
@@ -56,7 +55,7 @@ final class Browser: Sendable {
     }
 
     /// Loads the page again, as its user would, and waits until it is loaded.
-    func reload() async throws {
+    package func reload() async throws {
         switch kind {
         case .chromium:
             _ = try await evaluate("window.isFormer = true")
@@ -72,7 +71,7 @@ final class Browser: Sendable {
     }
 
     /// Evaluates an expression in the page; waits for it if it is a promise. The value goes through JSON.
-    func evaluate(_ expression: String, within limit: Duration = .seconds(30)) async throws -> JSON {
+    package func evaluate(_ expression: String, within limit: Duration = .seconds(30)) async throws -> JSON {
         let code = "(async () => JSON.stringify((await (\(expression))) ?? null))()"
         let text: String?
         switch kind {
@@ -95,7 +94,7 @@ final class Browser: Sendable {
     }
 
     /// Runs a script in every page that is opened from now on, before the page's own.
-    func preload(_ script: String) async throws {
+    package func preload(_ script: String) async throws {
         switch kind {
         case .chromium:
             _ = try await socket.call(
@@ -107,7 +106,7 @@ final class Browser: Sendable {
     }
 
     /// The size of the page, in its own pixels.
-    func setViewport(width: Int, height: Int) async throws {
+    package func setViewport(width: Int, height: Int) async throws {
         let size: [String: JSON] = ["width": .number(Double(width)), "height": .number(Double(height))]
         switch kind {
         case .chromium:
@@ -121,7 +120,7 @@ final class Browser: Sendable {
     }
 
     /// What the window shows, as PNG.
-    func screenshot() async throws -> Data {
+    package func screenshot() async throws -> Data {
         let answer =
             switch kind {
             case .chromium: try await socket.call("Page.captureScreenshot", ["format": "png"], session: tab)
@@ -134,14 +133,14 @@ final class Browser: Sendable {
     }
 
     /// Ends it; its profile goes with the value.
-    func close() async {
+    package func close() async {
         socket.close()
         process.kill()
         _ = await process.exitCode()
     }
 
     /// Runs `body` with a browser that is closed in any case.
-    static func with<Value: Sendable>(
+    package static func with<Value: Sendable>(
         _ kind: Kind, in node: NetworkNode? = nil, environment: [String: String] = [:],
         _ body: (Browser) async throws -> Value
     ) async throws -> Value {
