@@ -26,7 +26,7 @@ extension Browser {
                 const start = performance.now();
                 \(Self.patience(milliseconds: Int64(limitSeconds) * 1_000))
                 const root = document.documentElement, video = document.getElementById("video");
-                const notice = document.getElementById("notice"), still = document.getElementById("still");
+                const notice = document.getElementById("notice"), lastFrame = document.getElementById("last-frame");
                 // Firefox counts no pictures of a stream in its playback quality.
                 let frames = 0, wasMarked = false;
                 const count = () => { frames++; video.requestVideoFrameCallback(count); };
@@ -38,7 +38,7 @@ extension Browser {
                     const look = {
                         state: root.dataset.state, isMarked, wasMarked, words, milliseconds: performance.now() - start,
                         seconds: Number((/(\\d+) s$/.exec(words) || [0, 0])[1]), filter: getComputedStyle(video).filter,
-                        isStill: !still.hidden, status: document.getElementById("status").textContent, frames,
+                        isStill: !lastFrame.hidden, status: document.getElementById("status").textContent, frames,
                     };
                     const isThere = Boolean(\(condition));
                     if (isOver() || isThere) return { isThere, ...look };

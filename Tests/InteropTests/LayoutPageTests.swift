@@ -68,7 +68,7 @@ extension InteropTests {
                     };
                     const cross = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
                     const faults = [], boxes = {};
-                    for (const id of ["statistics", "sound", "bar"]) {
+                    for (const id of ["statistics", "unmute", "bar"]) {
                         const box = boxes[id] = document.getElementById(id).getBoundingClientRect();
                         if (!box.width) faults.push(id + " is not there");
                         if (box.left < 0 || box.top < 0 || box.right > innerWidth || box.bottom > innerHeight) faults.push(id + " leaves the window");

@@ -117,7 +117,7 @@ extension InteropTests {
         @Test(
             arguments: Browser.Kind.allCases,
             [
-                ("127.0.0.1", "The host has no address but loopback"),
+                ("127.0.0.1", "The host has only a loopback address"),
                 ("192.0.2.7", "A firewall or the router"),
             ])
         func noWayAtAllIsToldWithItsReason(kind: Browser.Kind, cause: (address: String, words: String)) async throws {
@@ -130,7 +130,7 @@ extension InteropTests {
                         """)
                     try await browser.watch(stage.link.text)
                     let end = try await browser.waitForState("error", within: .seconds(5))
-                    #expect(end.sentence == "No way to the host was found.")
+                    #expect(end.sentence == "No connection to the host is possible.")
                     #expect(end.hint.hasPrefix(cause.words), "\(end)")
                     #expect(end.hint.contains("at the host: \(cause.address)"), "\(end)")
                     #expect(await stage.desk.closed.next() != nil)
@@ -167,11 +167,11 @@ extension InteropTests {
                     let page = String(stage.link.text.prefix { $0 != "#" })
                     let fragment = String(stage.link.text.drop { $0 != "#" }.dropFirst())
                     let cases = [
-                        ("", "This link lacks its last part"),
-                        ("#" + fragment.dropLast(3), "This link is cut off: 3 characters"),
-                        ("#" + fragment + "AA", "This link is mistyped: it is too long"),
-                        ("#" + fragment.dropLast(1) + "!", "This link is mistyped: it has a character"),
-                        ("#B" + fragment.dropFirst(), "This link is mistyped, or made by a newer"),
+                        ("", "The link is incomplete: the part after #"),
+                        ("#" + fragment.dropLast(3), "The link is incomplete: 3 characters"),
+                        ("#" + fragment + "AA", "The link is mistyped: it is too long"),
+                        ("#" + fragment.dropLast(1) + "!", "The link is mistyped: it has a character"),
+                        ("#B" + fragment.dropFirst(), "The link is mistyped, or made by a newer"),
                     ]
                     for (end, sentence) in cases {
                         // Another query makes it another page, not only another fragment.
@@ -182,7 +182,7 @@ extension InteropTests {
                         host: stage.link.host, port: stage.link.port, id: stage.link.id, secret: Link.randomSecret(),
                         fingerprint: stage.link.fingerprint)
                     try await browser.watch(other.text)
-                    #expect(try await browser.waitForState("refused").sentence == "This link is not right.")
+                    #expect(try await browser.waitForState("refused").sentence == "The link is not right.")
                     // Some programs put a stroke at the end of a path.
                     try await browser.watch("\(page)/#\(fragment)")
                     #expect(await stage.desk.offers.next() != nil)

@@ -64,22 +64,22 @@ extension InteropTests {
         func withoutAGestureThePictureComesFirstAndTheSoundWithAClick(kind: Browser.Kind) async throws {
             try await playing(kind, preload: Self.refusing(unless: "this.muted || window.mayPlay")) { browser, _ in
                 #expect(try await browser.evaluate(Self.isSilent) == [true, true])
-                #expect(try await browser.evaluate(Self.isSoundHidden) == false)
+                #expect(try await browser.evaluate(Self.isUnmuteHidden) == false)
                 _ = try await browser.evaluate("window.mayPlay = true")
-                try await browser.click("sound")
+                try await browser.click("unmute")
                 #expect(try await browser.evaluate(Self.isSilent) == [false, false])
-                #expect(try await browser.evaluate(Self.isSoundHidden) == true)
+                #expect(try await browser.evaluate(Self.isUnmuteHidden) == true)
             }
         }
 
         @Test(arguments: Browser.Kind.allCases)
         func aBrowserThatPlaysNothingUnaskedIsAskedForAClick(kind: Browser.Kind) async throws {
             try await playing(kind, preload: Self.refusing(unless: "window.mayPlay")) { browser, _ in
-                #expect(try await browser.evaluate(Self.isSoundHidden) == false)
-                #expect(try await browser.evaluate("document.getElementById('sound').textContent") == "Click to play")
+                #expect(try await browser.evaluate(Self.isUnmuteHidden) == false)
+                #expect(try await browser.evaluate("document.getElementById('unmute').textContent") == "Click to play")
                 _ = try await browser.evaluate("window.mayPlay = true")
-                try await browser.click("sound")
-                #expect(try await browser.evaluate(Self.isSoundHidden) == true)
+                try await browser.click("unmute")
+                #expect(try await browser.evaluate(Self.isUnmuteHidden) == true)
             }
         }
 
@@ -154,13 +154,13 @@ extension InteropTests {
                     """
                     new Promise(done => {
                         const panel = document.getElementById("statistics");
-                        const look = () => /\\d+ a second/.test(panel.textContent) && done(panel.innerText);
+                        const look = () => /\\d+ fps/.test(panel.textContent) && done(panel.innerText);
                         new MutationObserver(look).observe(panel, { subtree: true, childList: true });
                         look();
                         setTimeout(() => done(panel.innerText), 8000);
                     })
                     """)
-                for words in ["320 x 180", "a second", "round trip", "loss", "estimate", "queue", "direct"] {
+                for words in ["320 x 180", "fps", "round trip", "packet loss", "bandwidth", "jitter buffer", "direct"] {
                     #expect(text.string?.contains(words) == true, "\(words) in \(text)")
                 }
                 try await browser.click("stats")
@@ -205,7 +205,7 @@ extension InteropTests {
         }
 
         private static let isStatisticsHidden = "document.getElementById('statistics').hidden"
-        private static let isSoundHidden = "document.getElementById('sound').hidden"
+        private static let isUnmuteHidden = "document.getElementById('unmute').hidden"
         private static let isSilent = "['video', 'microphone'].map(id => document.getElementById(id).muted)"
 
         /// As a browser that plays nothing without a gesture, but for `condition`.

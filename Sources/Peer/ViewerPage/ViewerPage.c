@@ -28,9 +28,34 @@ const char *viewerPageStyle(void) {
     return text;
 }
 
+// One after the other. A module stands behind those that it imports (Tests/PageTests checks it).
 const char *viewerPageScript(void) {
     static const char text[] = {
-#embed "Page/Script/page.js" suffix(,)
+#embed "Page/Script/server-values.js" suffix(,)
+#embed "Page/Script/bytes.js" suffix(,)
+#embed "Page/Script/delay.js" suffix(,)
+#embed "Page/Script/session-end.js" suffix(,)
+#embed "Page/Script/link.js" suffix(,)
+#embed "Page/Script/authentication.js" suffix(,)
+#embed "Page/Script/sdp.js" suffix(,)
+#embed "Page/Script/connection-failure.js" suffix(,)
+#embed "Page/Script/event-stream.js" suffix(,)
+#embed "Page/Script/problem.js" suffix(,)
+#embed "Page/Script/outage-detector.js" suffix(,)
+#embed "Page/Script/rtc-statistics.js" suffix(,)
+#embed "Page/Script/admission.js" suffix(,)
+#embed "Page/Script/identity.js" suffix(,)
+#embed "Page/Script/elements.js" suffix(,)
+#embed "Page/Script/player.js" suffix(,)
+#embed "Page/Script/view.js" suffix(,)
+#embed "Page/Script/controls.js" suffix(,)
+#embed "Page/Script/statistics-panel.js" suffix(,)
+#embed "Page/Script/signaling-client.js" suffix(,)
+#embed "Page/Script/knock.js" suffix(,)
+#embed "Page/Script/peer-connection.js" suffix(,)
+#embed "Page/Script/reconnection.js" suffix(,)
+#embed "Page/Script/session.js" suffix(,)
+#embed "Page/Script/main.js" suffix(,)
         0};
     return text;
 }

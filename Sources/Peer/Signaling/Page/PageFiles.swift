@@ -23,7 +23,7 @@ enum PageFiles {
 
     /// Served under `/_/page.js`; `text/javascript`.
     static let script = filled(
-        viewerPageScript(),
+        joined(String(cString: viewerPageScript())),
         [
             "words": WordList.words.joined(separator: " "), "oldLink": oldLinkSentences.what,
             "oldLinkRemedy": oldLinkSentences.remedy,
@@ -41,12 +41,28 @@ enum PageFiles {
 
     /// A page with two sentences and no script.
     private static func message(_ status: String, _ hint: String) -> String {
-        filled(viewerPageMessage(), ["status": status, "hint": hint])
+        filled(String(cString: viewerPageMessage()), ["status": status, "hint": hint])
+    }
+
+    /// Makes one script of modules that stand one after the other, by leaving out imports and exports: each module would cost a
+    /// request, and a stranger's request is a connection of its own (``SignalingService``).
+    private static func joined(_ modules: String) -> String {
+        var isInImport = false
+        var lines: [Substring] = []
+        for line in modules.split(separator: "\n") {
+            if line.hasPrefix("import ") { isInImport = true }
+            if isInImport {
+                isInImport = !line.hasSuffix(";")
+            } else {
+                lines.append(line.hasPrefix("export ") ? line.dropFirst("export ".count) : line)
+            }
+        }
+        return "'use strict';\n(() => {\n" + lines.joined(separator: "\n") + "\n})();\n"
     }
 
     /// - Parameter values: for `{{name}}`; inserted as they are.
-    private static func filled(_ template: UnsafePointer<CChar>, _ values: [String: String]) -> String {
-        values.reduce(String(cString: template)) { $0.replacing("{{\($1.key)}}", with: $1.value) }
+    private static func filled(_ template: String, _ values: [String: String]) -> String {
+        values.reduce(template) { $0.replacing("{{\($1.key)}}", with: $1.value) }
     }
 
     /// With a capital letter and a full stop.

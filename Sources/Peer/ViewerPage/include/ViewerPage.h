@@ -3,5 +3,6 @@
 const char *_Nonnull viewerPageDocument(void);
 const char *_Nonnull viewerPageMessage(void);
 const char *_Nonnull viewerPageStyle(void);
+/// All modules of the script, with their imports and exports.
 const char *_Nonnull viewerPageScript(void);
 const char *_Nonnull viewerPageIcon(void);

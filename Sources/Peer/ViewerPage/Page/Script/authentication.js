@@ -1,0 +1,25 @@
+// Proofs of the link's secret, the signature of a knock, and the four words that host and viewer compare (Docs/protocol.md).
+// `fingerprint` is the SHA-256 of this browser's certificate.
+
+import { concatenate, utf8 } from './bytes.js';
+
+// HMAC-SHA-256 with a key that HKDF derives from the link's secret for the purpose `info`.
+export async function makeProof(link, info, ...message) {
+    const secret = await crypto.subtle.importKey('raw', link.secret, 'HKDF', false, ['deriveKey']);
+    const key = await crypto.subtle.deriveKey(
+        { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(), info: utf8(info) }, secret,
+        { name: 'HMAC', hash: 'SHA-256', length: 256 }, false, ['sign']);
+    return new Uint8Array(await crypto.subtle.sign('HMAC', key, concatenate(utf8(link.id), ...message)));
+}
+
+// Signs the host's nonce: 64 bytes r | s.
+export async function signKnock(link, privateKey, fingerprint, nonce) {
+    const message = concatenate(utf8('share v1 knock'), utf8(link.id), link.hostFingerprint, fingerprint, nonce);
+    return new Uint8Array(await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, privateKey, message));
+}
+
+export async function fourWords(wordList, link, fingerprint, nonce) {
+    const message = concatenate(utf8('share v1 words'), fingerprint, link.hostFingerprint, nonce);
+    const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', message));
+    return [0, 1, 2, 3].map(i => wordList[(digest[2 * i] << 8 | digest[2 * i + 1]) % 256]).join(' ');
+}

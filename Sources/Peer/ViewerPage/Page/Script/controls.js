@@ -1,0 +1,39 @@
+// The bar over the video, its keys, full screen, and hiding it all after a time without a movement.
+
+import { element, root, stage, video } from './elements.js';
+import { toggleMuted } from './player.js';
+
+let idleTimer = 0;
+
+export function showControls() {
+    stage.classList.remove('idle');
+    clearTimeout(idleTimer);
+    idleTimer = setTimeout(() => stage.classList.toggle('idle', root.dataset.state === 'playing'), 3000);
+}
+
+function toggleFullscreen() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else if (stage.requestFullscreen) stage.requestFullscreen().catch(() => {});
+    else if (video.webkitEnterFullscreen) video.webkitEnterFullscreen();
+}
+
+export function setUpControls({ leave, toggleStatistics }) {
+    for (const kind of ['pointermove', 'pointerdown', 'keydown', 'focusin']) window.addEventListener(kind, showControls);
+    document.addEventListener('fullscreenchange', () => {
+        element('full').textContent = document.fullscreenElement ? 'Leave full screen' : 'Full screen';
+    });
+    element('full').onclick = toggleFullscreen;
+    video.ondblclick = toggleFullscreen;
+    element('stats').onclick = toggleStatistics;
+    element('leave').onclick = leave;
+    // Focus by a pointer would keep the bar visible. The click of a key has detail 0.
+    element('bar').addEventListener('click', event => { if (event.detail) document.activeElement.blur(); });
+    window.addEventListener('keydown', event => {
+        if (event.target.tagName === 'INPUT' || event.ctrlKey || event.metaKey || event.altKey) return;
+        if (root.dataset.state !== 'playing') return;
+        const key = event.key.toLowerCase();
+        if (key === 'f') toggleFullscreen();
+        if (key === 's') toggleStatistics();
+        if (key === 'm') toggleMuted();
+    });
+}

@@ -1,0 +1,72 @@
+// Asks the host for admission: knock, challenge, the four words, and the host's decision.
+
+import { fourWords, makeProof, signKnock } from './authentication.js';
+import { decodeBase64URL, encodeBase64URL } from './bytes.js';
+import { delay } from './delay.js';
+import { knockRefusal } from './problem.js';
+import { oldLinkMessage, wordList } from './server-values.js';
+import { SessionEnd } from './session-end.js';
+import { problemOf } from './signaling-client.js';
+import { show, showWords } from './view.js';
+
+const retryAfter = answer => Number(answer.headers.get('Retry-After')) || 0;
+async function refusalOf(answer) { return knockRefusal(answer.status, await problemOf(answer), retryAfter(answer)); }
+
+// The host's answer: token and ICE servers. Throws a `SessionEnd` if it refuses.
+export async function requestAdmission(client, link, keys, fingerprint, name) {
+    const body = {
+        name: name || 'Guest', fingerprint: encodeBase64URL(fingerprint),
+        proof: encodeBase64URL(await makeProof(link, 'share v1 viewer', fingerprint)),
+        key: encodeBase64URL(new Uint8Array(await crypto.subtle.exportKey('raw', keys.publicKey))),
+    };
+    let answer, ticket, words;
+    for (let attempt = 0; ; attempt++) {
+        answer = await client.knock(body);
+        if (answer.status === 202) {
+            // The nonce is the host's, and the person there is asked only after the signature.
+            ticket = answer.headers.get('Location');
+            const nonce = decodeBase64URL((await answer.json()).nonce || '');
+            if (!ticket || nonce.length !== 16) throw new SessionEnd('error', 'The host answered without a challenge.');
+            words = await fourWords(wordList, link, fingerprint, nonce);
+            const signature = await signKnock(link, keys.privateKey, fingerprint, nonce);
+            answer = await client.sendJSON('PUT', ticket, { signature: encodeBase64URL(signature) });
+        }
+        if (answer.status !== 429 && answer.status !== 503 || attempt >= 5) break;
+        show('connecting', 'The host is busy. Trying again ...');
+        await delay(1000 * Math.min(Math.max(retryAfter(answer) || 2, 1), 30));
+    }
+    if (answer.status === 404) throw new SessionEnd('ended', ...oldLinkMessage, '');
+    if (answer.status !== 204) throw await refusalOf(answer);
+    client.ticket = ticket;
+    show('waiting', 'Waiting for the host to accept ...', 'The host sees your name and the same four words.');
+    showWords(words);
+    const decision = await waitForDecision(client, ticket);
+    client.ticket = null;
+    if (decision.status === 200) return await decision.json();
+    // Browsers suspend hidden pages, as while their owner tells the words, and a knock that is not polled is withdrawn. A poll within
+    // a minute restores it with the same words; later it is a new knock.
+    if (decision.status === 410 && (await problemOf(decision.clone())).type === 'not-found') {
+        if (document.hidden) await new Promise(done => document.addEventListener('visibilitychange', done, { once: true }));
+        return requestAdmission(client, link, keys, fingerprint, name);
+    }
+    throw await refusalOf(decision);
+}
+
+// Polls until the host has decided.
+async function waitForDecision(client, ticket) {
+    let failures = 0;
+    for (;;) {
+        let answer;
+        try {
+            answer = await client.request(ticket);
+            failures = 0;
+        } catch (error) {
+            if (client.signal.aborted || ++failures > 4) throw error;
+            await delay(500 * failures);
+            continue;
+        }
+        if (answer.status === 202) await delay(50);
+        else if (answer.status === 429 || answer.status === 503) await delay(2000);
+        else return answer;
+    }
+}

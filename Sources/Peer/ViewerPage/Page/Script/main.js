@@ -1,0 +1,56 @@
+// The start: nobody is asked anything before the viewer's click, which also lets the browser play audio.
+
+import { AdmissionStore } from './admission.js';
+import { setUpControls } from './controls.js';
+import { element } from './elements.js';
+import { parseLink } from './link.js';
+import { setUpPlayer } from './player.js';
+import { ViewerSession } from './session.js';
+import { toggleStatistics } from './statistics-panel.js';
+import { offerForm, show, stopFormTimer } from './view.js';
+
+let link = null, admissions = null, session = null;
+
+function storedName() { try { return localStorage.getItem('name') || ''; } catch { return ''; } }
+function storeName(name) { try { localStorage.setItem('name', name); } catch { /* It is asked for again. */ } }
+
+function ask() {
+    show('asking', 'A screen is shared with you.',
+        'The host sees the name that you give here, and decides. Your own screen, camera and microphone are not shared.');
+    offerForm('Ask to watch', 0, true);
+    element(element('name').value ? 'watch' : 'name').focus();
+}
+
+function start(mustAsk) {
+    stopFormTimer();
+    session = new ViewerSession(link, admissions, element('name').value.trim(), mustAsk);
+    session.run();
+}
+
+setUpPlayer();
+setUpControls({
+    leave() {
+        session.leave();
+        admissions.forgetStored();
+    },
+    toggleStatistics: () => toggleStatistics(() => (session && !session.isOver && session.peer ? session.peer.pc : null)),
+});
+element('form').onsubmit = event => {
+    event.preventDefault();
+    storeName(element('name').value.trim());
+    start(null);
+};
+element('cancel').onclick = () => {
+    session.close();
+    ask();
+};
+window.addEventListener('pagehide', () => { if (session) session.client.leave(); });
+window.addEventListener('pageshow', event => { if (event.persisted) location.reload(); });
+window.addEventListener('hashchange', () => location.reload());
+
+element('name').value = storedName();
+try {
+    link = parseLink(location.pathname, location.hash);
+    admissions = new AdmissionStore(link.id, sessionStorage);
+    if (admissions.current) start(ask); else ask();
+} catch (error) { show(error.state || 'error', error.message, error.hint); }

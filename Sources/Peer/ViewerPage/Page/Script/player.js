@@ -1,0 +1,103 @@
+// Plays a session's tracks: video and system audio in one element, the microphone in another.
+
+import { element, lastFrame, microphone, root, video } from './elements.js';
+
+// `onPlaying` is called when the first frame of a session is shown.
+let isOpen = false, onPlaying = () => {};
+// Browsers want a click before they play audio, or before they play at all.
+let needsClickForAudio = false, needsClickToPlay = false;
+
+export function openPlayer(playing) {
+    isOpen = true;
+    onPlaying = playing;
+    element('mute').hidden = true;
+}
+
+export function closePlayer() {
+    isOpen = false;
+    if (document.fullscreenElement) document.exitFullscreen().catch(() => {});
+    video.srcObject = null;
+    microphone.srcObject = null;
+    lastFrame.hidden = true;
+    updateUnmuteButton();
+}
+
+// One element plays one audio track for certain, so `isMicrophone` tells the second one.
+export function addTrack(track, stream, isMicrophone) {
+    if (isMicrophone) microphone.srcObject = new MediaStream([track]); else stream.addTrack(track);
+    if (track.kind === 'audio') {
+        element('mute').hidden = false;
+        updateUnmuteButton();
+    }
+    if (video.srcObject !== stream) video.srcObject = stream;
+    play();
+}
+
+export function updateUnmuteButton() {
+    const hasAudio = root.dataset.state === 'playing' && !element('mute').hidden;
+    const unmute = element('unmute');
+    unmute.hidden = !isOpen || !(needsClickToPlay || needsClickForAudio && hasAudio);
+    unmute.textContent = needsClickToPlay ? 'Click to play' : 'Click for audio';
+    // Two buttons for one thing take room.
+    element('mute').classList.toggle('replaced', !unmute.hidden);
+}
+
+function mute(isMuted) {
+    video.muted = microphone.muted = isMuted;
+    element('mute').textContent = isMuted ? 'Unmute' : 'Mute';
+    if (!isMuted) needsClickForAudio = needsClickToPlay = false;
+    updateUnmuteButton();
+}
+
+// Called by a click or a key only.
+function setMuted(isMuted) {
+    mute(isMuted);
+    video.play().catch(() => {});
+    if (microphone.srcObject) microphone.play().catch(() => {});
+}
+
+export function toggleMuted() { if (!element('mute').hidden) setMuted(!video.muted); }
+
+async function play() {
+    try {
+        await video.play();
+        if (microphone.srcObject) await microphone.play();
+    } catch (error) {
+        if (error.name !== 'NotAllowedError' || video.muted) return;
+        // Video without audio rather than nothing.
+        mute(true);
+        needsClickForAudio = true;
+        updateUnmuteButton();
+        video.play().catch(refusal => {
+            needsClickToPlay = refusal.name === 'NotAllowedError';
+            updateUnmuteButton();
+        });
+    }
+}
+
+// Live video is never paused on purpose: Safari pauses it after full screen and in hidden tabs.
+function resume() {
+    if (isOpen && !document.hidden && video.srcObject && video.srcObject.active) play();
+}
+
+function reportPlaying() {
+    if (isOpen && video.videoWidth && root.dataset.state !== 'playing') onPlaying();
+}
+
+// Shows the last frame until the video of the next connection has one.
+export function holdLastFrame() {
+    if (!video.videoWidth || !lastFrame.hidden) return;
+    lastFrame.width = video.videoWidth;
+    lastFrame.height = video.videoHeight;
+    lastFrame.getContext('2d').drawImage(video, 0, 0);
+    lastFrame.hidden = false;
+}
+
+export function setUpPlayer() {
+    for (const media of [video, microphone]) media.addEventListener('pause', () => setTimeout(resume));
+    document.addEventListener('visibilitychange', resume);
+    video.addEventListener('loadeddata', () => { lastFrame.hidden = true; });
+    for (const kind of ['playing', 'loadeddata', 'resize']) video.addEventListener(kind, reportPlaying);
+    element('mute').onclick = () => setMuted(!video.muted);
+    element('unmute').onclick = () => setMuted(false);
+}

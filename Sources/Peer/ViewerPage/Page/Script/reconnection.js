@@ -1,0 +1,97 @@
+// Detects an outage and ends it: an ICE restart first, then another session with the same token. Nobody is asked again.
+
+import { delay } from './delay.js';
+import { OutageDetector } from './outage-detector.js';
+import { countHostCandidates } from './peer-connection.js';
+import { SessionEnd } from './session-end.js';
+import { markOutage, showNotice } from './view.js';
+
+export class Reconnection {
+    constructor(session) {
+        this.session = session;
+        this.detector = new OutageDetector(navigator.onLine);
+        this.isInterrupted = this.isRecovering = false;
+        // While the host was reachable.
+        this.usualHostCandidates = 0;
+    }
+
+    noteHostCandidates(count) {
+        if (!this.isInterrupted) this.usualHostCandidates = Math.max(this.usualHostCandidates, count);
+    }
+
+    suspect() { this.detector.suspect(performance.now()); }
+
+    // Until the session is over.
+    async watch() {
+        const { session, detector } = this, signal = session.abort.signal;
+        for (const kind of ['online', 'offline']) window.addEventListener(kind, () => this.suspect(), { signal });
+        if (navigator.connection) navigator.connection.addEventListener('change', () => this.suspect(), { signal });
+        detector.begin(session.peer, performance.now());
+        while (!session.isOver) {
+            await delay(250);
+            if (session.isOver) return;
+            const peer = session.peer;
+            let hasReceived = false;
+            try { hasReceived = detector.hasReceived((await peer.pc.getStats()).values(), peer); } catch { /* It was closed meanwhile. */ }
+            if (session.isOver) return;
+            const state = detector.update(hasReceived && peer === session.peer, peer, performance.now(), navigator.onLine);
+            if (state === 'ended') return session.endWithoutHost('Nothing came from the host for 30 s. The host or the network is down.');
+            if (state === 'reachable' && this.isInterrupted) this.resumed();
+            if (state !== 'outage') continue;
+            showNotice('Connection lost, trying again ...', ` ${Math.floor(detector.silence / 1000)} s`);
+            if (this.isInterrupted) continue;
+            this.isInterrupted = true;
+            markOutage(true);
+            this.recover();
+        }
+    }
+
+    resumed() {
+        this.isInterrupted = false;
+        markOutage(false);
+        showNotice('');
+        // The event stream may be dead without knowing it.
+        this.session.reopenEvents();
+    }
+
+    // Tries until the host is heard again.
+    async recover() {
+        if (this.isRecovering) return;
+        this.isRecovering = true;
+        const { session } = this, isNeeded = () => this.isInterrupted && !session.isOver;
+        let canRestart = true, attempts = 0;
+        while (isNeeded()) {
+            let patience = 300;
+            try {
+                // An HTTPS connection from before may be dead without knowing it; one that did not answer is not used again.
+                const signal = AbortSignal.timeout(Math.min(1000 * ++attempts, 3000));
+                const exchange = fragment => session.client.restartICE(fragment, signal);
+                const isRestarted = canRestart && await session.peer.restart(exchange);
+                // The former candidate pair may work again before the host answers here.
+                if (!canRestart) await session.client.ping(signal);
+                canRestart = false;
+                if (!isRestarted && isNeeded()) {
+                    await session.rejoin();
+                    // The host's later candidates come as events.
+                    if (this.isInterrupted) session.reopenEvents();
+                }
+                patience = isRestarted ? 3000 : 4000;
+            } catch (error) {
+                if (session.isOver) break;
+                if (error instanceof SessionEnd) session.end(error);
+                else if (await this.isHostGone()) session.endWithoutHost('The host has gone: it no longer answers.');
+            }
+            const until = performance.now() + patience;
+            while (isNeeded() && performance.now() < until) await delay(100);
+        }
+        this.isRecovering = false;
+    }
+
+    // The host refuses, and this machine has as many addresses as before: its network works.
+    async isHostGone() {
+        const isRefusing = () => this.detector.isHostRefusing(navigator.onLine);
+        if (!isRefusing()) return false;
+        const count = await countHostCandidates(this.usualHostCandidates);
+        return this.isInterrupted && isRefusing() && count >= this.usualHostCandidates;
+    }
+}

@@ -1,0 +1,272 @@
+// One session of this viewer, from the first request to its end.
+
+import { makeProof } from './authentication.js';
+import { encodeBase64URL, equalBytes, utf8 } from './bytes.js';
+import { describeFailure } from './connection-failure.js';
+import { showControls } from './controls.js';
+import { delay } from './delay.js';
+import { root } from './elements.js';
+import { ownIdentity } from './identity.js';
+import { requestAdmission } from './knock.js';
+import { PeerConnection } from './peer-connection.js';
+import { addTrack, closePlayer, holdLastFrame, openPlayer } from './player.js';
+import { offerRefusal } from './problem.js';
+import { Reconnection } from './reconnection.js';
+import { sessionName, sha256Fingerprint, withSHA256FingerprintsOnly } from './sdp.js';
+import { SessionEnd, asSentence, askForNewLink, tryLater, wrongHost } from './session-end.js';
+import { SignalingClient, problemOf } from './signaling-client.js';
+import { markOutage, offerForm, show, showViewerCount } from './view.js';
+
+export class ViewerSession {
+    // `admissions`: the store of the host's admission. `mustAsk`: shows the question; null if a click has answered it, so that the host
+    // may be asked.
+    constructor(link, admissions, name, mustAsk) {
+        this.link = link;
+        this.admissions = admissions;
+        this.name = name;
+        this.mustAsk = mustAsk;
+        this.abort = new AbortController();
+        const instance = encodeBase64URL(crypto.getRandomValues(new Uint8Array(16)));
+        this.client = new SignalingClient(link, instance, this.abort.signal);
+        this.reconnection = new Reconnection(this);
+        this.isOver = this.hasPlayed = false;
+        this.identity = this.fingerprint = this.peer = this.events = null;
+    }
+
+    async run() {
+        openPlayer(() => this.playing());
+        try {
+            this.requireBrowserFeatures();
+            show('connecting', 'Contacting the host ...');
+            this.identity = await ownIdentity();
+            // The host's token is for this certificate alone, so all connections of the session have it.
+            this.fingerprint = sha256Fingerprint(await this.openPeer().draftOffer());
+            if (!this.fingerprint) {
+                throw new SessionEnd('error', 'This browser made no certificate that the host can check.', 'Use another browser, or share join.');
+            }
+            if (await this.connectAgain() || this.isOver) return;
+            const { keys } = this.identity;
+            const { token, iceServers } = await requestAdmission(this.client, this.link, keys, this.fingerprint, this.name);
+            if (this.isOver) return;
+            this.admissions.current = { token, iceServers, fingerprint: encodeBase64URL(this.fingerprint) };
+            if (this.identity.isStored) this.admissions.save();
+            show('connecting', 'The host accepted. Connecting ...');
+            await this.connect();
+        } catch (error) {
+            if (this.isOver) return;
+            this.end(error instanceof SessionEnd ? error
+                : new SessionEnd('error', 'This page failed: ' + (error && error.message || error), tryLater));
+        }
+    }
+
+    requireBrowserFeatures() {
+        if (!window.isSecureContext || !window.crypto || !crypto.subtle) {
+            throw new SessionEnd('error', 'This page needs https.', 'Open the link as the host gave it.', '');
+        }
+        if (!window.RTCPeerConnection) {
+            throw new SessionEnd('error', 'This browser cannot play shared screens: WebRTC is missing or switched off.',
+                'Switch it on, use another browser, or watch with share join.', '');
+        }
+    }
+
+    playing() {
+        this.hasPlayed = true;
+        show('playing', 'Playing');
+        showControls();
+    }
+
+    // Replaces the session's connection.
+    openPeer() {
+        const peer = this.peer = new PeerConnection([this.identity.certificate], {
+            onTrack: addTrack,
+            onHostCandidates: count => this.reconnection.noteHostCandidates(count),
+            onStateChange: () => this.connectionChanged(peer),
+            onCheckFailure: () => this.reconnection.suspect(),
+            sendCandidates: fragment => this.client.sendCandidates(fragment),
+        });
+        return peer;
+    }
+
+    // With the admission from before, if the host still accepts it. False if the host has to be asked.
+    async connectAgain() {
+        if (!this.admissions.current) return false;
+        if (this.admissions.current.fingerprint === encodeBase64URL(this.fingerprint)) {
+            show('connecting', 'Reconnecting ...');
+            try {
+                await this.connect();
+                return true;
+            } catch (error) {
+                if (!(error instanceof SessionEnd) || error.state !== 'refused') throw error;
+            }
+        }
+        this.admissions.forget();
+        if (this.isOver) return true;
+        if (this.mustAsk) {
+            this.close();
+            this.mustAsk();
+            return true;
+        }
+        this.peer.close();
+        this.openPeer();
+        show('connecting', 'Contacting the host ...');
+        return false;
+    }
+
+    async connect() {
+        const { token } = this.admissions.current;
+        if (typeof token !== 'string') throw new SessionEnd('error', 'The host answered without a token.', tryLater);
+        this.client.token = token;
+        await this.join(false);
+        if (this.isOver) return;
+        if (this.identity.isStored) this.admissions.save();
+        this.listen();
+        this.reconnection.watch();
+        const isConnecting = () => !this.isOver && this.peer.state !== 'connected' && root.dataset.state !== 'playing';
+        setTimeout(() => {
+            if (isConnecting()) show('connecting', 'Still connecting ...', 'A firewall or a router makes it difficult.');
+        }, 6000);
+        // A browser without any candidate pair never reports a failure. The host gives up after 20 s.
+        setTimeout(() => { if (isConnecting()) this.endWithoutConnection(); }, 25000);
+    }
+
+    // Opens a WHEP session for the connection of now. `isSoon`: fails after 3 s without an answer.
+    async join(isSoon) {
+        const peer = this.peer;
+        peer.useICEServers(this.admissions.current.iceServers);
+        const offer = await peer.makeOffer();
+        const offered = sha256Fingerprint(offer);
+        if (!offered || !equalBytes(offered, this.fingerprint)) {
+            throw new SessionEnd('error', 'This browser has changed its certificate.', tryLater);
+        }
+        const answer = await this.client.sendOffer(offer, isSoon);
+        if (answer.status !== 201) {
+            if (this.reconnection.isInterrupted && answer.status >= 429) throw new Error('busy');
+            throw offerRefusal(answer.status, await problemOf(answer));
+        }
+        this.client.sessionOpened(answer);
+        const sdp = withSHA256FingerprintsOnly(await answer.text());
+        await this.requireLinksHost(sdp, answer.headers.get('Share-Proof') || '');
+        if (this.isOver) return this.client.leave();
+        document.title = sessionName(sdp) || document.title;
+        await peer.acceptAnswer(sdp);
+    }
+
+    // Before any media key exists: the certificate is the link's, and whoever answered knows the link's secret.
+    async requireLinksHost(sdp, claimedProof) {
+        const hostFingerprint = sha256Fingerprint(sdp);
+        const proof = encodeBase64URL(await makeProof(this.link, 'share v1 host', this.fingerprint, this.link.hostFingerprint));
+        if (!hostFingerprint || !equalBytes(hostFingerprint, this.link.hostFingerprint) || !equalBytes(utf8(claimedProof), utf8(proof))) {
+            throw wrongHost();
+        }
+    }
+
+    // Another WHEP session with the same token, under the last frame of the former one.
+    async rejoin() {
+        const former = this.client.resource;
+        holdLastFrame();
+        this.peer.close();
+        this.openPeer();
+        await this.join(true);
+        if (!this.isOver) this.client.closeFormer(former);
+    }
+
+    // Reads the host's events until the session is over. Whether the host has gone is decided by the media: see `Reconnection`.
+    async listen() {
+        const { detector } = this.reconnection;
+        let failures = 0;
+        while (!this.isOver) {
+            const stream = this.events = new AbortController(), asked = performance.now();
+            const limit = setTimeout(() => stream.abort(), 5000);
+            let isOpen = false;
+            try {
+                const answer = await this.client.openEvents(stream.signal);
+                clearTimeout(limit);
+                if (answer.status === 404 || answer.status === 410) {
+                    return this.end(new SessionEnd('ended', 'The host has stopped sharing.', askForNewLink, ''));
+                }
+                if (answer.status === 401) return this.endWithoutHost('The host no longer accepts this viewer.');
+                if (answer.ok && answer.body) {
+                    failures = 0;
+                    isOpen = true;
+                    detector.eventStreamOpened();
+                    await this.client.readEvents(answer, event => this.handle(event));
+                } else { failures++; }
+            } catch { if (!isOpen) failures++; }
+            clearTimeout(limit);
+            if (this.isOver) return;
+            const now = performance.now();
+            if (!isOpen) detector.eventStreamFailed(now - asked < 800);
+            else if (!stream.signal.aborted) detector.eventStreamBroke(now);
+            await delay(Math.min(300 * (failures + 1), 2000));
+        }
+    }
+
+    reopenEvents() { if (this.events) this.events.abort(); }
+
+    handle(event) {
+        if (event.type === 'ended') {
+            this.end(new SessionEnd('ended', asSentence(event.reason, 'The host has stopped sharing.'), askForNewLink, ''));
+        } else if (event.type === 'viewercount') {
+            showViewerCount(Number(event.count ?? event.viewercount ?? event.viewerCount) || 0);
+        } else if (event.type === 'candidates' && typeof event.fragment === 'string') {
+            if (!this.isOver) this.peer.addCandidates(event.fragment);
+        }
+    }
+
+    connectionChanged(peer) {
+        if (this.isOver || peer !== this.peer) return;
+        if (peer.state === 'connected') {
+            for (const { transport } of peer.pc.getReceivers()) {
+                if (!transport) continue;
+                transport.onstatechange = () => { if (transport.state === 'closed') this.connectionClosed(peer); };
+            }
+        } else if (peer.state === 'failed') {
+            if (root.dataset.state !== 'playing') this.endWithoutConnection();
+        } else if (peer.state === 'closed') {
+            this.connectionClosed(peer);
+        }
+    }
+
+    // The host's events say why, and Firefox may read them after the end of DTLS. In an outage the host may have closed this session
+    // alone: then there will be another.
+    async connectionClosed(peer) {
+        const isCurrent = () => peer === this.peer && !this.reconnection.isInterrupted;
+        if (!isCurrent()) return;
+        await delay(1000);
+        if (isCurrent()) this.endWithoutHost('The host closed the connection.');
+    }
+
+    endWithoutHost(sentence) { this.end(new SessionEnd('ended', sentence, tryLater)); }
+
+    endWithoutConnection() {
+        const { pc } = this.peer;
+        const hasTURN = (pc.getConfiguration().iceServers || []).some(server => String(server.urls).includes('turn'));
+        const why = describeFailure((pc.localDescription || {}).sdp, (pc.remoteDescription || {}).sdp, hasTURN);
+        this.end(new SessionEnd('error', 'No connection to the host is possible.', why));
+    }
+
+    // Without a word to the viewer.
+    close() {
+        this.isOver = true;
+        this.client.leave();
+        this.abort.abort();
+        this.reopenEvents();
+        if (this.peer) this.peer.close();
+        closePlayer();
+        showViewerCount(null);
+        markOutage(false);
+    }
+
+    leave() { this.end(new SessionEnd('ended', 'You have left.')); }
+
+    // `ending` is a SessionEnd.
+    end(ending) {
+        if (this.isOver) return;
+        this.close();
+        const button = ending.button ?? (this.hasPlayed ? 'Watch again' : 'Try again');
+        // The link or the token is no longer valid.
+        if (button === '' || button === 'Ask again') this.admissions.forget();
+        show(ending.state, ending.message, ending.hint);
+        offerForm(button, ending.seconds, !this.admissions.current);
+    }
+}

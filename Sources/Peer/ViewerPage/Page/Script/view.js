@@ -1,0 +1,62 @@
+// What the page shows beside the video: the state with its sentence, the form, the notice of an outage.
+
+import { element, root } from './elements.js';
+import { updateUnmuteButton } from './player.js';
+
+export function show(state, sentence, hint) {
+    root.dataset.state = state;
+    element('status').textContent = sentence;
+    element('hint').textContent = hint || '';
+    element('form').hidden = true;
+    element('spinner').hidden = state !== 'connecting' && state !== 'waiting';
+    element('words').hidden = element('cancel').hidden = state !== 'waiting';
+    element('bar').hidden = state !== 'playing';
+    if (state !== 'playing') element('notice').hidden = true;
+    updateUnmuteButton();
+}
+
+export function showWords(words) {
+    root.dataset.words = words;
+    element('four').textContent = words;
+}
+
+let formTimer = 0;
+
+// The form with this button; '' hides it. The button counts down `seconds` until it can be pressed.
+export function offerForm(button, seconds, asksName) {
+    clearInterval(formTimer);
+    element('form').hidden = !button;
+    element('naming').hidden = !asksName;
+    const enabledAt = performance.now() + 1000 * seconds;
+    const update = () => {
+        const left = Math.ceil((enabledAt - performance.now()) / 1000);
+        element('watch').disabled = left > 0;
+        element('watch').textContent = left > 0 ? `${button} in ${left} s` : button;
+        if (left <= 0) clearInterval(formTimer);
+    };
+    formTimer = setInterval(update, 250);
+    update();
+}
+
+export function stopFormTimer() { clearInterval(formTimer); }
+
+// Over the video. `detail` is not read aloud, as it changes each second.
+export function showNotice(sentence, detail) {
+    element('notice').hidden = !sentence;
+    if (element('said').textContent !== sentence) element('said').textContent = sentence;
+    element('since').textContent = detail || '';
+}
+
+// Null where nothing is known.
+export function showViewerCount(count) {
+    if (count === null) {
+        delete root.dataset.viewers;
+    } else {
+        root.dataset.viewers = count;
+        element('count').textContent = count > 1 ? `${count} watching` : '';
+    }
+}
+
+export function markOutage(isOutage) {
+    if (isOutage) root.dataset.outage = ''; else delete root.dataset.outage;
+}
