@@ -16,7 +16,7 @@ function storeName(name) { try { localStorage.setItem('name', name); } catch { /
 
 function ask() {
     show('asking', 'A screen is shared with you.',
-        'The host sees the name that you give here, and decides. Your own screen, camera and microphone are not shared.');
+        'The host sees your name and decides whether you may watch. Your own screen, camera and microphone are not shared.');
     offerForm('Ask to watch', 0, true);
     element(element('name').value ? 'watch' : 'name').focus();
 }
