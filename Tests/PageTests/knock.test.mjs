@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { element, root } from './fake-page.mjs';
+import { link, range, viewerFingerprint } from './support.mjs';
+import { encodeBase64URL } from '../../Sources/Peer/ViewerPage/Page/Script/bytes.js';
+import { requestAdmission } from '../../Sources/Peer/ViewerPage/Page/Script/knock.js';
+
+const challenge = () => new Response(JSON.stringify({ nonce: encodeBase64URL(range(64, 80)) }), { status: 202, headers: { Location: '/k' } });
+const problem = (status, type) => new Response(JSON.stringify({ type: 'urn:share:' + type }), { status });
+
+// A knock whose requests get these answers in turn, and what was requested.
+async function knockWith(answers, { name = 'Marie' } = {}) {
+    const requests = [], answer = (method, path, body) => {
+        requests.push({ method, path, body });
+        return answers.shift();
+    };
+    const client = {
+        ticket: null, signal: new AbortController().signal,
+        knock: async body => answer('POST', '/knock', body),
+        sendJSON: async (method, path, body) => answer(method, path, body),
+        request: async path => answer('GET', path),
+    };
+    const keys = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign', 'verify']);
+    const result = requestAdmission(client, link, keys, viewerFingerprint, name);
+    await result.catch(() => {});
+    assert.equal(answers.length, 0, 'every answer was asked for');
+    return { result, requests, client };
+}
+
+test('an accepted knock yields the token, after signature and words', async () => {
+    const { result, requests, client } = await knockWith(
+        [challenge(), new Response(null, { status: 204 }), new Response('', { status: 202 }), new Response('{"token":"t"}', { status: 200 })]);
+    assert.deepEqual(await result, { token: 't' });
+    assert.deepEqual(requests.map(({ method, path }) => `${method} ${path}`), ['POST /knock', 'PUT /k', 'GET /k', 'GET /k']);
+    assert.equal(requests[0].body.name, 'Marie');
+    assert.equal(requests[1].body.signature.length, 86);
+    assert.equal(client.ticket, null);
+    assert.equal(root.dataset.state, 'waiting');
+    assert.equal(element('four').textContent, root.dataset.words);
+});
+
+test('who gives no name is a guest', async () => {
+    const { requests } = await knockWith([problem(403, 'wrong-proof')], { name: '' });
+    assert.equal(requests[0].body.name, 'Guest');
+});
+
+test('a knock that was withdrawn is repeated', async () => {
+    const { result, requests } = await knockWith(
+        [challenge(), new Response(null, { status: 204 }), problem(410, 'not-found'), problem(403, 'wrong-proof')]);
+    await assert.rejects(result, { state: 'refused', button: '' });
+    assert.deepEqual(requests.map(({ method }) => method), ['POST', 'PUT', 'GET', 'POST']);
+});
+
+test('a refusal ends it, at each step', async () => {
+    const none = () => new Response(null, { status: 204 });
+    for (const [answers, state] of [
+        [[new Response('', { status: 404 })], 'ended'], [[challenge(), problem(403, 'wrong-signature')], 'error'],
+        [[challenge(), none(), problem(403, 'refused')], 'refused'], [[challenge(), none(), problem(410, 'unanswered')], 'ended'],
+    ]) {
+        const { result } = await knockWith(answers);
+        await assert.rejects(result, { state });
+    }
+});
+
+test('an answer without a challenge is an error', async () => {
+    const { result } = await knockWith([new Response('{"nonce":"AQ"}', { status: 202, headers: { Location: '/k' } })]);
+    await assert.rejects(result, { state: 'error', message: 'The host answered without a challenge.' });
+});
