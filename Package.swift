@@ -83,6 +83,7 @@ let package = Package(
         layer("Core", "RTPWire", ["MediaCore"]),
         layer("Core", "SessionDescription", ["RTPWire"]),
         layer("Core", "MediaEngine", ["MediaCore", "RTPWire"]),
+        layer("Core", "PeerEngine", ["MediaCore"]),
         // L2
         layer("Adapters", "ICETransport", ["MediaCore", "CNice"]),
         layer("Adapters", "DTLSTransport", ["MediaCore", "COpenSSL"]),
@@ -109,8 +110,8 @@ let package = Package(
         layer(
             "Peer", "PeerRuntime",
             [
-                "MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "ICETransport", "DTLSTransport",
-                "SRTPTransport",
+                "MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine", "ICETransport",
+                "DTLSTransport", "SRTPTransport",
                 "Signaling", crypto,
             ]),
         // L4
@@ -130,6 +131,7 @@ let package = Package(
         tests("MediaCoreTests", ["MediaCore"]),
         tests("RTPWireTests", ["MediaCore", "RTPWire", "TestSupport"]),
         tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
+        tests("PeerEngineTests", ["MediaCore", "PeerEngine"]),
         tests("SimulationTests", ["MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
         tests("SessionDescriptionTests", ["RTPWire", "SessionDescription", "TestSupport"]),
         tests("X11CaptureTests", ["MediaCore", "X11Capture", "PixelConversion", "CXCB", "TestSupport"]),

@@ -1,6 +1,7 @@
 import ICETransport
 import MediaCore
 import MediaEngine
+import PeerEngine
 import RTPWire
 import SessionDescription
 
@@ -128,7 +129,7 @@ final class ReceivingPeer: SecureTransportDelegate {
             guard now - started > SendingPeer.connectLimit else { return liveness.set(now + .seconds(1)) }
             return end(EndReason(transport.route, other: "the host"))
         }
-        switch consent.check(now, isWayGone: isAddressGone(now)) {
+        switch consent.check(now, isPathGone: isAddressGone(now)) {
         case .expired: return end(.hostIsSilent)
         case .interrupted: delegate?.hostIsInterrupted(self)
         case nil: break

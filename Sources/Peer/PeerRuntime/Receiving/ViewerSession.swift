@@ -1,6 +1,7 @@
 import ICETransport
 import MediaCore
 import MediaEngine
+import PeerEngine
 import RTPWire
 import SessionDescription
 

@@ -1,24 +1,19 @@
 import ICETransport
 import MediaCore
+import PeerEngine
 import SessionDescription
 import Signaling
 
 /// Through an outage: the event stream is opened again and again, ICE restarted on whatever network there is, and if the
 /// host has no such session any more, the token opens another, without a knock.
 extension WatchSession {
-    /// So many refusals in a row say that the host's program has gone, if no media comes either.
-    private static let refusalLimit = 3
-    private static let refusalInterval = Duration.milliseconds(400)
-
     /// The host's own words about the end are better than the silence that follows it.
     func listen(_ client: SignalingClient) async {
-        var failures = 0
-        var refusals = 0
+        var backoff = EventStreamBackoff()
         while !Task.isCancelled {
             do {
-                let events = try await client.events(patience: failures == 0 ? nil : .seconds(2))
-                failures = 0
-                refusals = 0
+                let events = try await client.events(patience: backoff.patience.map { Duration($0) })
+                backoff.noteOpen()
                 for try await event in events {
                     switch event {
                     case .ended(let reason): return outcome.settle(EndReason(.hostEnded, reason))
@@ -30,54 +25,59 @@ extension WatchSession {
                     }
                 }
             } catch {
-                failures += 1
-                refusals = isRefusal(error) ? refusals + 1 : 0
-                if refusals >= Self.refusalLimit, await isSilent() { return outcome.settle(hostHasGone) }
+                let hostMayBeGone = backoff.noteFailure(isRefusal: isRefusal(error))
+                if hostMayBeGone, await isSilent() { return outcome.settle(hostHasGone) }
             }
             // Media may go on without the event stream; a host that lives has it back soon.
-            let pause =
-                refusals > 0 && refusals <= Self.refusalLimit
-                ? Self.refusalInterval : .milliseconds(min(200 << min(failures, 4), 2_000))
-            try? await Task.sleep(for: pause)
+            try? await Task.sleep(for: Duration(backoff.pause))
         }
     }
 
     /// Tries to get through to the host until it is heard again. The connection ends the session after 30 s.
     func recover(_ client: SignalingClient) async {
-        var attempts = 0
-        var refusals = 0
-        var canRestart = true
+        var policy = ReconnectionPolicy()
         while !Task.isCancelled, await outage() != nil {
-            attempts += 1
-            let patience = Duration.seconds(attempts <= 4 ? 2 : 3)
-            do {
-                let addresses = ICEAgent.machineAddresses()
-                if canRestart {
-                    do {
-                        try await restart(client, patience)
-                    } catch let error as SignalingError where error.code == .gone || error.code == .offerRefused {
-                        // No such session, or a server that knows no restart: another session.
-                        canRestart = false
-                        try await rejoin(client, patience)
-                    }
-                } else {
-                    try await rejoin(client, patience)
+            let addresses = ICEAgent.machineAddresses()
+            var step = policy.begin()
+            while case .attempt(let attempt, let patience) = step {
+                let result = await attempted(attempt, client, Duration(patience))
+                switch result {
+                case .success(let outcome): step = policy.finish(attempt, outcome)
+                case .failure(let reason): return outcome.settle(reason)
                 }
-                refusals = 0
-                let hasMoved = await pause(.seconds(canRestart ? 3 : 4), addresses)
-                // One that led nowhere will not lead anywhere the next time, unless from elsewhere.
-                canRestart = canRestart && hasMoved
-            } catch let reason as EndReason where reason.code == .hostEnded || reason.code == .refused {
-                return outcome.settle(reason)
-            } catch {
-                refusals = isRefusal(error) ? refusals + 1 : 0
-                if refusals >= Self.refusalLimit { return outcome.settle(hostHasGone) }
-                _ = await pause(Self.refusalInterval, nil)
+            }
+            switch step {
+            case .hostIsGone: return outcome.settle(hostHasGone)
+            case .wait(let time, true):
+                policy.noteNoMedia(addressesChanged: await pause(Duration(time), addresses))
+            case .wait(let time, false): _ = await pause(Duration(time), nil)
+            case .attempt: break
             }
         }
         await core.ifRunning { $0.dropUnansweredRestart() }
         // The connections from before may be dead without knowing it.
         await client.hangUp()
+    }
+
+    /// - Returns: how the attempt ended, or why the session is over.
+    private func attempted(
+        _ attempt: ReconnectionPolicy.Attempt, _ client: SignalingClient, _ patience: Duration
+    ) async -> Result<ReconnectionPolicy.Outcome, EndReason> {
+        do {
+            switch attempt {
+            case .iceRestart: try await restart(client, patience)
+            case .newSession: try await rejoin(client, patience)
+            }
+            return .success(.answered)
+        } catch let reason as EndReason where reason.code == .hostEnded || reason.code == .refused {
+            return .failure(reason)
+        } catch let error as SignalingError
+            where attempt == .iceRestart && (error.code == .gone || error.code == .offerRefused)
+        {
+            return .success(.noSuchSession)
+        } catch {
+            return .success(isRefusal(error) ? .refused : .failed)
+        }
     }
 
     /// New credentials and the addresses that this machine has now, for a PATCH.
@@ -130,4 +130,8 @@ extension WatchSession {
     private var hostHasGone: EndReason {
         EndReason(.connectionLost, "the host has gone: nothing answers at \(link.authority) any more")
     }
+}
+
+extension Duration {
+    fileprivate init(_ duration: MediaDuration) { self = .nanoseconds(duration.nanoseconds) }
 }

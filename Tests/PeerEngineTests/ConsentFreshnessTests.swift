@@ -1,7 +1,6 @@
 import MediaCore
+import PeerEngine
 import Testing
-
-@testable import PeerRuntime
 
 @Suite struct ConsentFreshnessTests {
     private let start = MediaInstant(nanoseconds: 5_000_000_000)
@@ -33,6 +32,6 @@ import Testing
 
     @Test func aLostAddressNeedsNoPatience() {
         var consent = ConsentFreshness(patience: .seconds(4), now: start)
-        #expect(consent.check(start + .seconds(2), isWayGone: true) == .interrupted)
+        #expect(consent.check(start + .seconds(2), isPathGone: true) == .interrupted)
     }
 }

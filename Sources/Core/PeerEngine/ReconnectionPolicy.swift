@@ -1,0 +1,104 @@
+public import MediaCore
+
+/// Decides how a viewer gets back to its host during an outage: an ICE restart (RFC 9725 section 4.4) or a new session, how long
+/// each attempt may take, and how long to wait before the next one.
+///
+/// A restart keeps the session and is tried first. A new session replaces it where the host knows no restart, has no such
+/// session any more, or where a restart led nowhere from unchanged addresses. ``ConsentFreshness`` ends the outage after 30 s.
+public struct ReconnectionPolicy: Sendable {
+    public enum Attempt: Equatable, Sendable {
+        case iceRestart, newSession
+    }
+
+    public enum Outcome: Equatable, Sendable {
+        /// The host answered; media may follow.
+        case answered
+        /// The host refused the restart, as it has no such session or knows no restarts.
+        case noSuchSession
+        /// Nothing listens at the host's address, or the broadcast is gone.
+        case refused
+        case failed
+    }
+
+    public enum Step: Equatable, Sendable {
+        /// Make the attempt; give up on its answer after `patience`.
+        case attempt(Attempt, patience: MediaDuration)
+        /// Wait for media; end the wait early if this machine's addresses change, where that is watched.
+        case wait(MediaDuration, watchesAddresses: Bool)
+        /// The host's program has ended.
+        case hostIsGone
+    }
+
+    /// Refusals in a row that tell an ended program from one that restarts.
+    static let refusalLimit = 3
+    static let retryInterval = MediaDuration.milliseconds(400)
+
+    private var attempts = 0
+    private var refusals = 0
+    private var canRestart = true
+
+    public init() {}
+
+    /// The next attempt.
+    public mutating func begin() -> Step {
+        attempts += 1
+        // A first answer is awaited for 2 s, as another address may do; later ones for 3 s, as the path may be slow.
+        return .attempt(
+            canRestart ? .iceRestart : .newSession, patience: attempts <= 4 ? .seconds(2) : .seconds(3))
+    }
+
+    /// The end of an attempt.
+    public mutating func finish(_ attempt: Attempt, _ outcome: Outcome) -> Step {
+        switch outcome {
+        case .answered:
+            refusals = 0
+            return .wait(attempt == .iceRestart ? .seconds(3) : .seconds(4), watchesAddresses: true)
+        case .noSuchSession where attempt == .iceRestart:
+            canRestart = false
+            return .attempt(.newSession, patience: attempts <= 4 ? .seconds(2) : .seconds(3))
+        case .noSuchSession, .failed:
+            refusals = 0
+        case .refused:
+            refusals += 1
+            if refusals >= Self.refusalLimit { return .hostIsGone }
+        }
+        return .wait(Self.retryInterval, watchesAddresses: false)
+    }
+
+    /// The wait after an answered attempt is over without media.
+    /// - Parameter addressesChanged: this machine has other addresses than before the attempt, so a restart may lead somewhere.
+    public mutating func noteNoMedia(addressesChanged: Bool) {
+        canRestart = canRestart && addressesChanged
+    }
+}
+
+/// Decides when a viewer opens the host's event stream again after it broke.
+public struct EventStreamBackoff: Sendable {
+    static let refusalLimit = 3
+    private var failures = 0
+    private var refusals = 0
+
+    public init() {}
+
+    /// How long to wait for an answer; nil for the first attempt, which has no limit of its own.
+    public var patience: MediaDuration? { failures == 0 ? nil : .seconds(2) }
+
+    public mutating func noteOpen() {
+        failures = 0
+        refusals = 0
+    }
+
+    /// - Parameter isRefusal: nothing listens at the host's address, or the broadcast is gone.
+    /// - Returns: whether so many refusals in a row say that the host's program has ended, if no media comes either.
+    public mutating func noteFailure(isRefusal: Bool) -> Bool {
+        failures += 1
+        refusals = isRefusal ? refusals + 1 : 0
+        return refusals >= Self.refusalLimit
+    }
+
+    /// The pause before the next attempt: 400 ms while a host may be ending, else 200 ms, doubling up to 2 s.
+    public var pause: MediaDuration {
+        if refusals > 0, refusals <= Self.refusalLimit { return ReconnectionPolicy.retryInterval }
+        return .milliseconds(min(200 << min(failures, 4), 2_000))
+    }
+}
