@@ -48,9 +48,8 @@ import Testing
         let tape = Tape()
         let queue = FrameQueue<AudioPipeline.Info>(capacity: 64, bytes: 2_000)
         let pipeline = AudioPipeline(
-            track: 0, label: "system", source: tape, encoder: try OpusFrameEncoder(.systemSound), packets: queue,
-            ring: {})
-        try pipeline.start { _ in }
+            track: 0, label: "system", source: tape, encoder: try OpusFrameEncoder(.systemSound), packets: queue)
+        try pipeline.start(packetsReady: {}, ended: { _ in })
         pipeline.setWanted(true)
         #expect(pipeline.normalBitrate == .kilobits(128))
         var start = MediaInstant(nanoseconds: 1_000_000_000)

@@ -155,9 +155,8 @@ private final class Stage: Sendable {
         self.monitor = monitor
         pipeline = VideoPipeline(
             source: screen, encoder: VP8Encoder(), limits: .init(framesPerSecond: 60, contentHint: .text),
-            bitrate: .kilobits(5_000), frames: frames, clock: { Stage.now() },
-            ring: { Stage.take(frames, monitor, start) }, failed: { _ in })
-        pipeline.start()
+            bitrate: .kilobits(5_000), frames: frames, clock: { Stage.now() })
+        pipeline.start(framesReady: { Stage.take(frames, monitor, start) }, failed: { _ in })
     }
 
     deinit { pipeline.stop() }

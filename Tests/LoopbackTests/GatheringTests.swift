@@ -2,6 +2,7 @@ import ICETransport
 import MediaCore
 import OpusCodec
 import SessionDescription
+import TestSource
 import Testing
 import VPXCodec
 
@@ -111,13 +112,15 @@ import VPXCodec
                 identity: .init(identity), fingerprint: identity.fingerprint, maximumBitrate: .kilobits(1_000),
                 audio: [], maximumViewers: 1, includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
             let loop = loop
+            let frames = FrameQueues()
+            let pipelines = MediaPipelines(
+                frames: frames, packets: .init(capacity: 1, bytes: 1_500),
+                video: VideoPipeline(
+                    source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(),
+                    limits: .init(framesPerSecond: 30), bitrate: .kilobits(1_000), frames: frames,
+                    clock: { NetworkLoop.now() }), audio: [])
             core = LoopBound(
-                loop,
-                making: {
-                    Broadcast(
-                        loop: loop, settings: settings, frames: FrameQueues(),
-                        packets: .init(capacity: 1, bytes: 1_500), emit: { _ in })
-                })
+                loop, making: { Broadcast(loop: loop, settings: settings, pipelines: pipelines) })
             let print = try #require(Fingerprint(sha256: identity.fingerprint))
             let credentials = try #require(
                 ICECredentials(usernameFragment: "abcd", password: String(repeating: "a", count: 22)))

@@ -69,6 +69,7 @@ private final class ClockworkStage: @unchecked Sendable {
     let screen: RestlessScreen
     let frames = Monitor<[Frame]>([])
     private(set) var pipeline: VideoPipeline?
+    private let take: @Sendable (ClockworkStage) -> Void
 
     /// Begins behind zero, where lanes say that their last frame was.
     static func makeClock() -> Monitor<MediaInstant> { Monitor(MediaInstant(nanoseconds: 0) + .seconds(1)) }
@@ -84,18 +85,20 @@ private final class ClockworkStage: @unchecked Sendable {
         let queues = FrameQueues()
         pipeline = VideoPipeline(
             source: screen, encoder: encoder, limits: .init(framesPerSecond: 60, contentHint: .text),
-            bitrate: .kilobits(5_000), frames: queues, clock: { Self.tick(clock) },
-            ring: { [weak self] in
-                guard let self else { return }
-                queues.main.pop { _, info in
-                    frames.change { $0.append(Frame(info: info, made: clock.with { $0 })) }
-                }
-                body(self, frames.with { $0.count })
-            }, failed: { _ in })
+            bitrate: .kilobits(5_000), frames: queues, clock: { Self.tick(clock) })
+        take = { stage in
+            queues.main.pop { _, info in
+                stage.frames.change { $0.append(Frame(info: info, made: clock.with { $0 })) }
+            }
+            body(stage, stage.frames.with { $0.count })
+        }
     }
 
     func start() {
-        pipeline?.start()
+        pipeline?.start(
+            framesReady: { [weak self] in
+                if let self { take(self) }
+            }, failed: { _ in })
         pipeline?.change { $0.main.isWanted = true }
     }
 

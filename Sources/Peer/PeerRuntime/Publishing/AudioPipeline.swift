@@ -14,7 +14,7 @@ final class AudioPipeline: @unchecked Sendable {
     private let source: any AudioSource
     private let encoder: any AudioEncoder
     private let packets: FrameQueue<Info>
-    private let ring: @Sendable () -> Void
+    private var packetsReady: () -> Void = {}
     private var pending = [Int16](repeating: 0, count: 2 * AudioFormat.framesPerTenMilliseconds * AudioFormat.channels)
     private var filled = 0
     private var pendingSince = MediaInstant(nanoseconds: 0)
@@ -31,8 +31,7 @@ final class AudioPipeline: @unchecked Sendable {
     private static let leastBitrate = Bitrate.kilobits(16)
 
     init(
-        track: Int, label: String, source: any AudioSource, encoder: any AudioEncoder, packets: FrameQueue<Info>,
-        ring: @escaping @Sendable () -> Void
+        track: Int, label: String, source: any AudioSource, encoder: any AudioEncoder, packets: FrameQueue<Info>
     ) {
         self.track = track
         self.label = label
@@ -40,12 +39,18 @@ final class AudioPipeline: @unchecked Sendable {
         self.encoder = encoder
         normalBitrate = encoder.bitrate
         self.packets = packets
-        self.ring = ring
     }
 
     deinit { packet.deallocate() }
 
-    func start(ended: @escaping @Sendable (SourceFailure) -> Void) throws(SourceFailure) {
+    /// Starts the source.
+    /// - Parameters:
+    ///   - packetsReady: called on the source's thread after a packet was queued.
+    ///   - ended: called when the source has gone.
+    func start(
+        packetsReady: @escaping @Sendable () -> Void, ended: @escaping @Sendable (SourceFailure) -> Void
+    ) throws(SourceFailure) {
+        self.packetsReady = packetsReady
         try source.start(handler: { samples, captured in self.take(samples, captured) }, ended: ended)
     }
 
@@ -99,7 +104,7 @@ final class AudioPipeline: @unchecked Sendable {
         let length = pending.withUnsafeBufferPointer { (try? encoder.encode($0, into: packet)) ?? 0 }
         guard length > 0 else { return }
         let bytes = UnsafeRawBufferPointer(rebasing: packet[..<length])
-        if packets.push(bytes, Info(track: track, captured: pendingSince)) { ring() }
+        if packets.push(bytes, Info(track: track, captured: pendingSince)) { packetsReady() }
     }
 
     private func applyShare() {

@@ -82,8 +82,7 @@ public final class HostSession: BroadcastDesk {
     private let identity: Identity
     private let loop: NetworkLoop
     private let core: LoopBound<Broadcast>
-    private let video: VideoPipeline
-    private let audio: [AudioPipeline]
+    private let pipelines: MediaPipelines
     private let emit: @Sendable (BroadcastEvent) -> Void
     private let door: Doorkeeping
     private let server = Monitor<SignalingServer?>(nil)
@@ -129,85 +128,29 @@ public final class HostSession: BroadcastDesk {
             includesLoopback: configuration.mediaAddresses == nil, usesUPnP: configuration.usesUPnP,
             usesOnlyRelays: configuration.usesOnlyRelays, name: configuration.name,
             viewerLimit: configuration.viewerLimit)
-        let own = Monitor<WeakSession?>(nil)
-        let told: @Sendable (BroadcastEvent) -> Void = { event in
-            emit(event)
-            own.with { $0 }?.value?.look(at: event)
-        }
-        let core = LoopBound(
-            loop,
-            making: {
-                Broadcast(loop: loop, settings: settings, frames: frames, packets: packets, emit: told)
+        pipelines = MediaPipelines(
+            frames: frames, packets: packets,
+            video: VideoPipeline(
+                source: source, encoder: encoder,
+                limits: .init(framesPerSecond: configuration.framesPerSecond, contentHint: configuration.contentHint),
+                bitrate: configuration.maximumBitrate, frames: frames, clock: { NetworkLoop.now() }),
+            audio: try inputs.enumerated().map { (track, input) throws(CodecFailure) in
+                AudioPipeline(
+                    track: track, label: input.label, source: input.source, encoder: try input.makeEncoder(),
+                    packets: packets)
             })
+        let pipelines = pipelines
+        let core = LoopBound(
+            loop, making: { Broadcast(loop: loop, settings: settings, pipelines: pipelines) })
         self.core = core
-        let bells = LoopBound(
+        bells = LoopBound(
             loop,
             making: {
                 Bells(
                     video: loop.makeDoorbell { core.now { $0.framesArrived() } },
                     audio: loop.makeDoorbell { core.now { $0.packetsArrived() } })
             })
-        self.bells = bells
-        let videoBell = bells.read { $0.video }
-        let audioBell = bells.read { $0.audio }
-        let fail = Monitor<(@Sendable (SourceFailure) -> Void)?>(nil)
-        video = VideoPipeline(
-            source: source, encoder: encoder,
-            limits: .init(framesPerSecond: configuration.framesPerSecond, contentHint: configuration.contentHint),
-            bitrate: configuration.maximumBitrate, frames: frames, clock: { NetworkLoop.now() },
-            ring: { videoBell.ring() }, failed: { failure in fail.with { $0 }?(failure) })
-        var pipelines: [AudioPipeline] = []
-        for (track, input) in inputs.enumerated() {
-            pipelines.append(
-                AudioPipeline(
-                    track: track, label: input.label, source: input.source, encoder: try input.makeEncoder(),
-                    packets: packets,
-                    ring: { audioBell.ring() }))
-        }
-        audio = pipelines
-        let video = video
-        let sounds = pipelines
-        let wanted = Bitrate(bitsPerSecond: pipelines.reduce(0) { $0 + $1.normalBitrate.bitsPerSecond })
-        let running = server
-        core.perform { broadcast in
-            broadcast.control = { (control: Broadcast.Wish) in
-                video.change {
-                    for encoding in EncodingID.allCases {
-                        $0[encoding].isWanted = control[encoding] != nil
-                        if let demand = control[encoding] { $0[encoding].demand = demand }
-                    }
-                }
-                for sound in sounds {
-                    sound.setWanted(control.hasViewers)
-                    sound.setExpectedLoss(control.audioLoss)
-                    sound.setShare(AudioPipeline.share(of: wanted, within: control.audioLimits))
-                }
-            }
-            broadcast.left = { session, viewers in
-                let server = running.with { $0 }
-                server?.forget(session)
-                server?.broadcastEvent(.viewerCount(viewers))
-            }
-            broadcast.foundLate = { session, fragment in
-                running.with { $0 }?.send(candidates: fragment, of: session)
-            }
-            broadcast.recovery = { encoding, number in video.change { $0[encoding].wantRecovery(from: number) } }
-            broadcast.keeping = { encoding, keeping in video.set(keeping, of: encoding) }
-            broadcast.keyframe = { encoding, isFirst in
-                video.change {
-                    $0[encoding].isKeyframeWanted = true
-                    $0[encoding].isPictureAwaited = $0[encoding].isPictureAwaited || isFirst
-                }
-            }
-        }
-        let session = WeakSession(self)
-        own.with { $0 = session }
-        fail.with { slot in
-            slot = { failure in
-                // On a task of its own: stopping waits for the video thread, which is where failures come from.
-                Task { await session.value?.stop(EndReason(.sourceGone, failure.message, remedy: failure.remedy)) }
-            }
-        }
+        core.perform { [weak self] in $0.delegate = self }
     }
 
     /// Opens the server and starts capturing.
@@ -241,23 +184,29 @@ public final class HostSession: BroadcastDesk {
             throw EndReason(.portUnavailable, error.description)
         }
         self.server.with { $0 = server }
-        video.start()
-        for sound in audio {
-            do throws(SourceFailure) {
-                let emit = emit
-                let name = sound.label == "system" ? "sound" : "microphone"
-                try sound.start(ended: { emit(.warning("the \(name) has gone: \($0.message)")) })
-                emit(.sharing(name + ": " + sound.summary))
-            } catch {
-                emit(
-                    .warning(
-                        "without \(sound.label == "system" ? "sound" : "microphone"). \(error.message) \(error.remedy)")
-                )
-            }
-        }
+        startPipelines()
         return Link(
             host: configuration.linkHost, port: port, id: settings.id, secret: settings.secret,
             fingerprint: identity.fingerprint)
+    }
+
+    private func startPipelines() {
+        let (video, audio) = bells.read { ($0.video, $0.audio) }
+        pipelines.video.start(framesReady: { video.ring() }) { [weak self] failure in
+            // On a task of its own: stopping waits for the video thread, which is where failures come from.
+            Task { await self?.stop(EndReason(.sourceGone, failure.message, remedy: failure.remedy)) }
+        }
+        for track in pipelines.audio {
+            let name = track.label == "system" ? "audio" : "microphone"
+            do throws(SourceFailure) {
+                try track.start(packetsReady: { audio.ring() }) { [emit] failure in
+                    emit(.warning("the \(name) has gone: \(failure.message)"))
+                }
+                emit(.sharing(name + ": " + track.summary))
+            } catch {
+                emit(.warning("without \(name). \(error.message) \(error.remedy)"))
+            }
+        }
     }
 
     /// Looks the names of STUN and TURN servers up.
@@ -305,8 +254,8 @@ public final class HostSession: BroadcastDesk {
         else { return }
         let server = server.with { $0 }
         await server?.endAll(reason: reason.code == .stopped ? "the host ended the broadcast" : reason.sentence)
-        for sound in audio { sound.stop() }
-        video.stop()
+        for track in pipelines.audio { track.stop() }
+        pipelines.video.stop()
         await core.finish { $0.end($1) }
         await server?.stop()
         await servers.close()
@@ -317,7 +266,7 @@ public final class HostSession: BroadcastDesk {
 
     /// Nil after the end.
     public func statistics() async -> HostStatistics? {
-        let video = video.statistics
+        let video = pipelines.video.statistics
         return await core.ifRunning { $0.statistics(video: video) }
     }
 
@@ -387,9 +336,21 @@ public final class HostSession: BroadcastDesk {
     public func close(_ session: SessionID) async { await core.ifRunning { $0.close(session) } }
 }
 
-private struct WeakSession: Sendable {
-    weak let value: HostSession?
-    init(_ value: HostSession) { self.value = value }
+extension HostSession: BroadcastDelegate {
+    func broadcast(emitted event: BroadcastEvent) {
+        emit(event)
+        look(at: event)
+    }
+
+    func broadcast(foundCandidates fragment: String, of session: SessionID) {
+        server.with { $0 }?.send(candidates: fragment, of: session)
+    }
+
+    func broadcast(ended session: SessionID, viewers: Int) {
+        let server = server.with { $0 }
+        server?.forget(session)
+        server?.broadcastEvent(.viewerCount(viewers))
+    }
 }
 
 /// What the media threads ring.

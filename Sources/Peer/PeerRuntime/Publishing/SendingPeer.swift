@@ -1,6 +1,7 @@
 import ICETransport
 import MediaCore
 import MediaEngine
+import PeerEngine
 import RTPWire
 import SessionDescription
 import Signaling
@@ -27,9 +28,7 @@ final class SendingPeer: SecureTransportDelegate {
     var isReceiving: Bool { isConnected && !consent.isInterrupted }
     private var consent: ConsentFreshness
     private var remote: ICECredentials?
-    private var lastRestart: MediaInstant?
-    /// Restarts in a row that led to nothing authentic.
-    private var fruitlessRestarts = 0
+    private var restarts = ICERestartLimiter()
     /// When its last event stream was closed by itself.
     private var hungUp: MediaInstant?
     private var gate = FrameDropper()
@@ -44,22 +43,12 @@ final class SendingPeer: SecureTransportDelegate {
     private let timer: LoopTimer
     private weak var delegate: (any SendingPeerDelegate)?
     private var isEnded = false
-    private var candidates: [ICECandidate] { transport.localCandidates }
-    private var onGathered: (() -> Void)?
-    /// How many candidates the answer has; later ones are trickled.
-    private var answered = 0
-    private var wanted: ICECandidate.Kind?
-    private var onLate: (([ICECandidate], Bool) -> Void)?
-    private var lateTimer: LoopTimer?
+    private let candidates: CandidateReporter
     private let opened: MediaInstant
     private let liveness: LoopTimer
 
     /// The other side sends a receiver report at least each second, even while the picture rests.
     static let patience = MediaDuration.seconds(4)
-    /// The shortest time between two restarts of ICE; it doubles with each that leads nowhere, up to `restartIntervalLimit`.
-    static let restartInterval = MediaDuration.milliseconds(250)
-    /// Less than the 3 s after which viewers of ours try again.
-    static let restartIntervalLimit = MediaDuration.seconds(2)
     /// From the offer to media.
     static let connectLimit = MediaDuration.seconds(20)
 
@@ -73,6 +62,7 @@ final class SendingPeer: SecureTransportDelegate {
         self.description = description
         self.loop = loop
         self.transport = transport
+        candidates = CandidateReporter(loop: loop, transport: transport)
         self.sender = sender
         self.allowance = allowance
         self.delegate = delegate
@@ -88,11 +78,7 @@ final class SendingPeer: SecureTransportDelegate {
 
     var statistics: SenderStatistics { sender.statistics }
     var estimate: Bitrate { sender.estimate }
-    /// What frames may take of it.
-    func videoEstimate(now: MediaInstant) -> Bitrate { sender.videoEstimate(now: now) }
     var roundTripTime: MediaDuration? { sender.roundTripTime }
-    /// What all sound may take of it.
-    var audioEstimate: Bitrate { sender.audioEstimate }
     var hasReferences: Bool { sender.hasReferences }
     func awaitsAcknowledgement(now: MediaInstant) -> Bool { sender.awaitsAcknowledgement(now: now) }
     /// It says when it has a picture, and has not yet: its first key frame may have been lost.
@@ -127,51 +113,15 @@ final class SendingPeer: SecureTransportDelegate {
 
     func gather() throws(ICEFailure) { try transport.gather() }
 
-    /// Calls back once, with what was found and whether that is all: at once if gathering is over, or when a candidate
-    /// of the wanted kind has come, or when patience is over.
+    /// See ``CandidateReporter/whenGathered(patience:wanted:_:)``.
     func whenGathered(
         patience: MediaDuration, wanted: ICECandidate.Kind?, _ body: @escaping ([ICECandidate], Bool) -> Void
     ) {
-        self.wanted = wanted
-        onGathered = { [weak self] in
-            guard let self else { return body([], true) }
-            answered = candidates.count
-            body(candidates, transport.hasGathered)
-        }
-        if transport.hasGathered || hasWanted { return finishGathering() }
-        let box = WeakBox(self)
-        let timer = loop.makeTimer { box.value?.finishGathering() }
-        timer.set(NetworkLoop.now() + patience)
-        gatheringPatience = timer
+        candidates.whenGathered(patience: patience, wanted: wanted, body)
     }
 
-    private var hasWanted: Bool { wanted.map { kind in candidates.contains { $0.kind == kind } } ?? false }
-
-    /// After `whenGathered`: calls back with all candidates that came later, each time that there are more, and at the end.
-    func trickle(_ body: @escaping ([ICECandidate], Bool) -> Void) {
-        onLate = body
-        let box = WeakBox(self)
-        lateTimer?.close()
-        lateTimer = loop.makeTimer { box.value?.tellLate() }
-        if transport.hasGathered || candidates.count > answered { tellLate() }
-    }
-
-    private func tellLate() {
-        guard !isEnded, let onLate else { return }
-        let isComplete = transport.hasGathered
-        onLate(Array(candidates.dropFirst(answered)), isComplete)
-        if isComplete { self.onLate = nil }
-    }
-
-    private var gatheringPatience: LoopTimer?
-
-    private func finishGathering() {
-        gatheringPatience?.close()
-        gatheringPatience = nil
-        let body = onGathered
-        onGathered = nil
-        body?()
-    }
+    /// See ``CandidateReporter/trickle(_:)``.
+    func trickle(_ body: @escaping ([ICECandidate], Bool) -> Void) { candidates.trickle(body) }
 
     func begin(remote: ICECredentials, candidates: CandidateList, ended: Bool) {
         self.remote = remote
@@ -187,20 +137,14 @@ final class SendingPeer: SecureTransportDelegate {
     /// - Returns: false if that cannot be done now; all stays as it is.
     func restart() -> Bool {
         let now = NetworkLoop.now()
-        if transport.hasProvenPair { fruitlessRestarts = 0 }
-        let interval = min(Self.restartInterval * Int64(1 << min(fruitlessRestarts, 8)), Self.restartIntervalLimit)
-        guard !isEnded, lastRestart.map({ now - $0 >= interval }) ?? true else { return false }
+        guard !isEnded, restarts.allows(hasProvenPair: transport.hasProvenPair, now: now) else { return false }
         do throws(ICEFailure) {
             try transport.restart()
         } catch {
             return false
         }
-        lastRestart = now
-        fruitlessRestarts += 1
-        // Who waits for the candidates of the one before gets what was found.
-        finishGathering()
-        onLate = nil
-        lateTimer?.close()
+        restarts.noteRestart(now: now)
+        candidates.reset()
         do throws(ICEFailure) {
             try transport.gather()
             return true
@@ -259,13 +203,19 @@ final class SendingPeer: SecureTransportDelegate {
     /// True once when it has been cut off and may have a key frame now.
     func takeReturn(now: MediaInstant) -> Bool { gate.takeReturn(now: now) }
 
-    /// Adds what it needs to what its encoding has to give, and if it is on its way, to that of the other.
-    func contribute(_ rate: Bitrate, to main: inout EncodingLoad, _ low: inout EncodingLoad) {
-        let rate = gate.isCutOff ? nil : rate
-        if plan.encoding == .main || plan.target == .main {
-            contribute(rate, to: &main, isThere: plan.encoding == .main)
-        }
-        if plan.encoding == .low || plan.target == .low { contribute(rate, to: &low, isThere: plan.encoding == .low) }
+    /// Whether it gets this encoding, or is about to.
+    func uses(_ encoding: EncodingID) -> Bool { plan.encoding == encoding || plan.target == encoding }
+
+    /// Adds what it can receive to its encoding's load, and to that of the one that it changes to.
+    func contribute(to load: inout EncoderPolicy.Load, now: MediaInstant) {
+        let rate = sender.videoEstimate(now: now)
+        load.add(video: rate, audio: sender.audioEstimate)
+        let counted = gate.isCutOff ? nil : rate
+        if uses(.main) { contribute(counted, to: &load.main, isThere: plan.encoding == .main) }
+        if uses(.low) { contribute(counted, to: &load.low, isThere: plan.encoding == .low) }
+        let statistics = sender.statistics
+        if !statistics.isSoundRedundant { load.loss = max(load.loss, statistics.fractionLost) }
+        load.isDraining = load.isDraining || isCutOff
     }
 
     private func contribute(_ rate: Bitrate?, to load: inout EncodingLoad, isThere: Bool) {
@@ -385,9 +335,7 @@ final class SendingPeer: SecureTransportDelegate {
         }
         timer.close()
         liveness.close()
-        finishGathering()
-        lateTimer?.close()
-        onLate = nil
+        candidates.reset()
         transport.close(done)
     }
 
@@ -411,16 +359,9 @@ final class SendingPeer: SecureTransportDelegate {
 
     // MARK: The transport's news
 
-    func transportFoundCandidate() {
-        if onGathered != nil, hasWanted { finishGathering() }
-        // What comes together is told together.
-        if onLate != nil { lateTimer?.set(NetworkLoop.now() + .milliseconds(20)) }
-    }
+    func transportFoundCandidate() { candidates.foundCandidate() }
 
-    func transportFinishedGathering() {
-        finishGathering()
-        tellLate()
-    }
+    func transportFinishedGathering() { candidates.finishedGathering() }
 
     func transportIsSecure(profile: SRTPProfile) {
         isConnected = true
@@ -445,10 +386,4 @@ final class SendingPeer: SecureTransportDelegate {
         sender.handleRTCP(rtcp, now: NetworkLoop.now())
         pump()
     }
-}
-
-/// Lets a callback that is made before its owner hold it.
-final class WeakBox<Object: AnyObject> {
-    weak var value: Object?
-    init(_ value: Object? = nil) { self.value = value }
 }

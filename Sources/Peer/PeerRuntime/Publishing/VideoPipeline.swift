@@ -1,59 +1,6 @@
 public import MediaCore
 import MediaEngine
 
-/// What the network side wants of one encoding.
-struct EncoderControl: Sendable {
-    var isWanted = false
-    var isKeyframeWanted = false
-    /// A new viewer has no picture yet: its key frame comes sooner than one that repairs.
-    var isPictureAwaited = false
-    var demand: EncodingTarget
-    var keeping = LongTermReferencePolicy()
-    /// Go on from this kept frame.
-    private(set) var recoversFrom: UInt32?
-
-    init(demand: EncodingTarget) { self.demand = demand }
-
-    /// Two viewers that have different frames both get a key frame.
-    mutating func wantRecovery(from number: UInt32) {
-        guard let wanted = recoversFrom, wanted != number else { return recoversFrom = number }
-        recoversFrom = nil
-        isKeyframeWanted = true
-    }
-
-    mutating func noteRecovery() { recoversFrom = nil }
-}
-
-/// About the frames that viewers keep beside the last one.
-struct LongTermReferencePolicy: Equatable, Sendable {
-    /// Some viewer can go on from one.
-    var isRecoverable = false
-    /// Every viewer has the newest: another one may be kept.
-    var mayStore = false
-}
-
-/// What the network side wants of the video thread.
-struct EncoderControls: Sendable {
-    var main: EncoderControl
-    /// For viewers who are much slower than others.
-    var low: EncoderControl
-    var isStopped = false
-    /// Counts the changes, so that none is slept through.
-    fileprivate var generation = 0
-
-    init(bitrate: Bitrate) {
-        main = EncoderControl(demand: EncodingTarget(bitrate: bitrate))
-        low = main
-    }
-
-    var hasViewers: Bool { main.isWanted || low.isWanted }
-
-    subscript(encoding: EncodingID) -> EncoderControl {
-        get { encoding == .main ? main : low }
-        _modify { if encoding == .main { yield &main } else { yield &low } }
-    }
-}
-
 struct FrameInfo: Sendable {
     var isKeyframe: Bool
     var encoding: EncodingID
@@ -106,13 +53,13 @@ final class VideoPipeline: @unchecked Sendable {
     private let limits: Limits
     private let clock: @Sendable () -> MediaInstant
     private let frames: FrameQueues
-    private let ring: @Sendable () -> Void
-    private let failed: @Sendable (SourceFailure) -> Void
     private let controls: Monitor<EncoderControls>
     private let counters = Monitor(VideoPipelineStatistics())
     private let thread = Monitor<NamedThread?>(nil)
 
     // The rest belongs to the video thread.
+    private var framesReady: () -> Void = {}
+    private var failed: (SourceFailure) -> Void = { _ in }
     private var canvas: I420Buffer
     private let main: VideoEncoding
     private var low: VideoEncoding?
@@ -126,22 +73,26 @@ final class VideoPipeline: @unchecked Sendable {
 
     init(
         source: any ScreenSource, encoder: any VideoEncoder, limits: Limits, bitrate: Bitrate,
-        frames: FrameQueues, clock: @escaping @Sendable () -> MediaInstant,
-        ring: @escaping @Sendable () -> Void,
-        failed: @escaping @Sendable (SourceFailure) -> Void
+        frames: FrameQueues, clock: @escaping @Sendable () -> MediaInstant
     ) {
         self.source = source
         self.limits = limits
         self.frames = frames
         self.clock = clock
-        self.ring = ring
-        self.failed = failed
         controls = Monitor(EncoderControls(bitrate: bitrate))
         canvas = I420Buffer(source.size)
         main = VideoEncoding(.main, encoder, source.size)
     }
 
-    func start() { thread.with { $0 = NamedThread("video") { self.run() } } }
+    /// Starts the video thread.
+    /// - Parameters:
+    ///   - framesReady: called on the video thread after it has queued a frame.
+    ///   - failed: called on the video thread, which then ends.
+    func start(framesReady: @escaping @Sendable () -> Void, failed: @escaping @Sendable (SourceFailure) -> Void) {
+        self.framesReady = framesReady
+        self.failed = failed
+        thread.with { $0 = NamedThread("video") { self.run() } }
+    }
 
     func stop() {
         change { $0.isStopped = true }
@@ -395,7 +346,7 @@ final class VideoPipeline: @unchecked Sendable {
             changedSince: lane.changedSince, references: frame.references)
         if frames[lane.id].push(frame.bytes, info) {
             if !lane.encoder.isBehind { lane.changedSince = nil }
-            ring()
+            framesReady()
         } else {
             counters.with { $0.skipped += 1 }
             // The next frame would refer to one that nobody got.
