@@ -95,7 +95,7 @@ let package = Package(
         layer("Adapters", "PulseAudio", ["MediaCore", "CPulse"]),
         layer("Adapters", "WindowPlayout", ["MediaCore", "CSDL", "CFontconfig"]),
         layer("Adapters", "SessionBus", ["CGIO"]),
-        layer("Adapters", "PictureFile", ["MediaCore", "CPNG"]),
+        layer("Adapters", "ImageFile", ["MediaCore", "CPNG"]),
         layer("Adapters", "TestSource", ["MediaCore"]),
         layer("Adapters", "ProcessMemory", ["CMalloc"]),
         // L3
@@ -119,7 +119,7 @@ let package = Package(
             name: "share",
             dependencies: [
                 "MediaCore", "Signaling", "PeerRuntime", "VPXCodec", "OpusCodec", "PixelConversion", "X11Capture",
-                "PulseAudio", "WindowPlayout", "PictureFile", "TestSource", "ProcessMemory", "SessionBus", arguments,
+                "PulseAudio", "WindowPlayout", "ImageFile", "TestSource", "ProcessMemory", "SessionBus", arguments,
                 logging,
             ], path: "Sources/share", swiftSettings: settings),
         // Tests
@@ -136,7 +136,7 @@ let package = Package(
         tests("SessionDescriptionTests", ["RTPWire", "SessionDescription", "TestSupport"]),
         tests("X11CaptureTests", ["MediaCore", "X11Capture", "PixelConversion", "CXCB", "TestSupport"]),
         tests("PixelConversionTests", ["MediaCore", "PixelConversion"]),
-        tests("PictureFileTests", ["MediaCore", "PictureFile", "PixelConversion"]),
+        tests("ImageFileTests", ["MediaCore", "ImageFile", "PixelConversion"]),
         tests("TestSourceTests", ["MediaCore", "TestSource"]),
         tests("VPXCodecTests", ["MediaCore", "RTPWire", "VPXCodec", "TestSupport"]),
         tests("OpusCodecTests", ["MediaCore", "OpusCodec", "TestSupport"]),
@@ -162,7 +162,7 @@ let package = Package(
                 "BrowserControl", "NetworkBed", "TestSupport", logging,
             ]),
         tests(
-            "CommandTests", ["share", "MediaCore", "PictureFile", "SessionDescription", "Signaling", "TestSupport"]),
+            "CommandTests", ["share", "MediaCore", "ImageFile", "SessionDescription", "Signaling", "TestSupport"]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]
 )

@@ -33,7 +33,7 @@ actor AdmissionPolicy {
         do throws(KnownViewersError) {
             return try known.entry(of: knock.identity) != nil
         } catch {
-            Words.say("share: \(error)")
+            ErrorOutput.writeLine("share: \(error)")
             return false
         }
     }
@@ -66,7 +66,7 @@ extension KnownViewers {
         do throws(KnownViewersError) {
             try add(knock.identity, name: knock.name)
         } catch {
-            Words.say("share: this viewer cannot be stored as known: \(error)")
+            ErrorOutput.writeLine("share: this viewer cannot be stored as known: \(error)")
         }
     }
 }

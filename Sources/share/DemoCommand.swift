@@ -21,7 +21,7 @@ struct DemoCommand: ParsableCommand {
         do {
             try demo()
         } catch let complaint as Complaint {
-            throw complaint.say()
+            throw complaint.report()
         }
     }
 
@@ -46,7 +46,7 @@ struct DemoCommand: ParsableCommand {
         defer { viewer.end() }
         stage.adopt(viewer)
 
-        Words.say("share: watching \(stage.words) for \(Int(duration.seconds.rounded(.up))) s ...")
+        ErrorOutput.writeLine("share: watching \(stage.words) for \(Int(duration.seconds.rounded(.up))) s ...")
         var firstPicture: Duration?
         var start: (frames: Int, bytes: Int, cpu: Double, at: ContinuousClock.Instant)?
         var last: [String: Any] = [:]

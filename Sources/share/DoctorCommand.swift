@@ -24,18 +24,18 @@ struct DoctorCommand: ParsableCommand {
             valueName: "link"))
     var link: String?
 
-    @OptionGroup(title: "STUN and TURN servers to check") var paths: PathOptions
+    @OptionGroup(title: "STUN and TURN servers to check") var serverOptions: ServerOptions
 
     func run() throws {
         do {
             try examine()
         } catch let complaint as Complaint {
-            throw complaint.say()
+            throw complaint.report()
         }
     }
 
     private func examine() throws {
-        let servers = try paths.servers()
+        let servers = try serverOptions.servers()
         var findings: [Finding]
         if let link {
             findings = [checkNetwork()] + checkWay(try Self.read(link == "-" ? readLine() ?? "" : link))
@@ -59,7 +59,7 @@ struct DoctorCommand: ParsableCommand {
     /// Prints a label and a text beside it, wrapped to the terminal's width.
     private func write(_ label: String, _ text: String) {
         let margin = String(repeating: " ", count: label.count)
-        guard let columns = Words.columns(of: STDOUT_FILENO) else { return print(label + text) }
+        guard let columns = ErrorOutput.columns(of: STDOUT_FILENO) else { return print(label + text) }
         for (index, line) in TextLayout.wrap(margin + text, columns: columns).enumerated() {
             print(TerminalStyle.current.fit(index == 0 ? label + line.dropFirst(margin.count) : line))
         }
@@ -159,7 +159,7 @@ struct DoctorCommand: ParsableCommand {
         } catch {
             return Finding(
                 subject: "microphone", what: error.message, isGood: false,
-                remedy: error.code == .noSoundServer ? "" : error.remedy)
+                remedy: error.code == .noAudioServer ? "" : error.remedy)
         }
     }
 
@@ -175,7 +175,7 @@ struct DoctorCommand: ParsableCommand {
                     subject: "codecs", what: "the VP8 decoder returns no frame for what the encoder made", isGood: false
                 )
             }
-            _ = try OpusFrameEncoder(.systemSound)
+            _ = try OpusFrameEncoder(.systemAudio)
             return Finding(subject: "codecs", what: "VP8 and Opus, encode and decode")
         } catch {
             return Finding(

@@ -38,9 +38,9 @@ struct Complaint: Error {
     var status: ExitStatus
 
     /// Prints the error on stderr and returns the exit code to throw.
-    func say() -> ExitCode {
-        Words.say("share: \(sentence)")
-        if !remedy.isEmpty { Words.say("       \(remedy)") }
+    func report() -> ExitCode {
+        ErrorOutput.writeLine("share: \(sentence)")
+        if !remedy.isEmpty { ErrorOutput.writeLine("       \(remedy)") }
         return status.code
     }
 }

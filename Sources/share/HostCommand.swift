@@ -85,7 +85,7 @@ struct HostCommand: ParsableCommand {
                 """))
     var stats = false
 
-    @OptionGroup(title: "Network options") var paths: PathOptions
+    @OptionGroup(title: "Network options") var serverOptions: ServerOptions
 
     @Flag(help: "Ask the router to forward the UDP ports of the media (UPnP).")
     var upnp = false
@@ -120,7 +120,7 @@ struct HostCommand: ParsableCommand {
         do {
             try host()
         } catch let complaint as Complaint {
-            throw complaint.say()
+            throw complaint.report()
         }
     }
 
@@ -139,14 +139,14 @@ struct HostCommand: ParsableCommand {
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
         }
         let place = try ListenAddress(listen)
-        let servers = try paths.servers()
+        let servers = try serverOptions.servers()
         let identity = try makeIdentity()
         let (screen, sound) = try makeSources()
-        Words.say("share: showing \(screen.summary)")
-        for limitation in screen.limitations { Words.say("share: \(limitation)") }
+        ErrorOutput.writeLine("share: showing \(screen.summary)")
+        for limitation in screen.limitations { ErrorOutput.writeLine("share: \(limitation)") }
 
         let notifier = KnockNotifier()
-        let prompt = Prompt(notify: { notifier.tell($0) })
+        let prompt = Prompt(notify: { notifier.show($0) })
         let door = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
         let session: HostSession
         var settings = HostSession.Configuration(
@@ -155,14 +155,14 @@ struct HostCommand: ParsableCommand {
             contentHint: mode == .text ? .text : mode == .motion ? .motion : nil, name: name)
         settings.iceServers = servers
         settings.usesUPnP = upnp
-        settings.usesOnlyRelays = paths.relayOnly
+        settings.usesOnlyRelays = serverOptions.relayOnly
         do throws(CodecFailure) {
             session = try HostSession(
                 configuration: settings,
                 identity: identity, source: screen, encoder: VP8Encoder(), audio: sound,
                 door: { await door.decide($0) },
                 emit: { event in
-                    HostNarrator.tell(event, output)
+                    HostReporter.report(event, output)
                     if case .ended(let reason) = event { ending.change { $0 = $0 ?? reason } }
                 })
         } catch {
@@ -175,21 +175,21 @@ struct HostCommand: ParsableCommand {
         let mark = source == .screen ? try? CaptureMark(link.id.text, display: display) : nil
         defer { mark?.close() }
         if json { output.event("link", ["link": .string(link.text)]) } else { output.line(link.text) }
-        Words.say("share: give the link above to whoever may watch; Ctrl-C ends it")
-        Words.say(
+        ErrorOutput.writeLine("share: give the link above to whoever may watch; Ctrl-C ends it")
+        ErrorOutput.writeLine(
             """
             share: say with it: "Your browser will warn about the certificate, as it is my machine's own. Continue, and \
             tell me the four words that you see."
             """)
         if let (_, source) = fixedToken {
-            Words.say("share: players with the token from \(source) join without a question")
+            ErrorOutput.writeLine("share: players with the token from \(source) join without a question")
         }
 
         var line = StatusLine()
         let begin = ContinuousClock.now
         let duration = duration?.seconds
         var statisticsLine = StatisticsLine()
-        let reportsEachSecond = json || stats || Words.isTerminal
+        let reportsEachSecond = json || stats || ErrorOutput.isTerminal
         while true {
             let elapsed = seconds(ContinuousClock.now - begin)
             if let duration, elapsed >= duration {
@@ -198,22 +198,22 @@ struct HostCommand: ParsableCommand {
             let next = min(reportsEachSecond ? 1 : .infinity, duration.map { $0 - elapsed } ?? .infinity)
             if waitForEnd(ending, seconds: next) != nil { break }
             guard reportsEachSecond else { continue }
-            HostNarrator.settle()
+            HostReporter.settle()
             guard let statistics = blocking({ await session.statistics() }) else { continue }
-            if json { HostNarrator.tell(statistics, output) }
+            if json { HostReporter.report(statistics, output) }
             let now = seconds(ContinuousClock.now - begin)
-            if stats { Words.say(statisticsLine.text(statistics, elapsed: now)) }
-            Words.showStatus(line.text(statistics, elapsed: now, columns: Words.columns))
+            if stats { ErrorOutput.writeLine(statisticsLine.text(statistics, elapsed: now)) }
+            ErrorOutput.showStatus(line.text(statistics, elapsed: now, columns: ErrorOutput.columns))
         }
         let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
-        Words.showStatus("")
+        ErrorOutput.showStatus("")
         blocking { await session.stop(reason) }
-        HostNarrator.settle(isEnd: true)
+        HostReporter.settle(isEnd: true)
         output.ended(reason)
         guard reason.code == .stopped else {
             throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
         }
-        Words.say("share: \(reason.sentence)")
+        ErrorOutput.writeLine("share: \(reason.sentence)")
     }
 
     private func start(_ session: HostSession) throws -> Link {
@@ -248,7 +248,7 @@ struct HostCommand: ParsableCommand {
 
     private func input(_ label: String, _ source: any AudioSource, isVoice: Bool) -> AudioInput {
         AudioInput(label: label, source: source, hasSilenceSuppression: isVoice) { () throws(CodecFailure) in
-            try OpusFrameEncoder(isVoice ? .microphone : .systemSound)
+            try OpusFrameEncoder(isVoice ? .microphone : .systemAudio)
         }
     }
 }

@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
+import ImageFile
 import MediaCore
 import OpusCodec
 import PeerRuntime
-import PictureFile
 import PixelConversion
 import PulseAudio
 import Signaling
@@ -55,7 +55,7 @@ struct JoinCommand: ParsableCommand {
                 """))
     var stats = false
 
-    @OptionGroup(title: "Network options") var paths: PathOptions
+    @OptionGroup(title: "Network options") var serverOptions: ServerOptions
 
     @Flag(help: "Print one JSON event a line on stdout.")
     var json = false
@@ -64,7 +64,7 @@ struct JoinCommand: ParsableCommand {
         do {
             try join()
         } catch let complaint as Complaint {
-            throw complaint.say()
+            throw complaint.report()
         }
     }
 
@@ -72,10 +72,10 @@ struct JoinCommand: ParsableCommand {
         FileDescriptors.raiseLimit()
         let output = DataOutput(isJSON: json)
         let link = try readLink()
-        let servers = try paths.servers()
+        let servers = try serverOptions.servers()
         if let snapshot { try OutputFile.check(snapshot) }
-        let watcher = Watcher(output: output, snapshot: snapshot != nil, tellsStatistics: stats)
-        Signals.handle { watcher.interrupt(EndReason(.stopped, "ended by \($0)")) }
+        let reporter = ViewerReporter(output: output, snapshot: snapshot != nil, reportsStatistics: stats)
+        Signals.handle { reporter.interrupt(EndReason(.stopped, "ended by \($0)")) }
         let identity = try makeIdentity()
         var window: VideoWindow?
         var isMirror = false
@@ -92,17 +92,17 @@ struct JoinCommand: ParsableCommand {
             do throws(SourceFailure) {
                 window = try VideoWindow(
                     title: "\(link.authority) - share", converter: YUVConverter(), startsFullscreen: fullscreen,
-                    startsMute: mute || isMirror, onMute: { muted in watcher.setMuted(muted) },
-                    onStatistics: { isShown in watcher.showStatistics(isShown) })
+                    startsMute: mute || isMirror, onMute: { muted in reporter.setMuted(muted) },
+                    onStatistics: { isShown in reporter.showStatistics(isShown) })
             } catch {
                 throw Complaint(
                     sentence: error.message, remedy: Self.withoutWindow, status: .noDisplay)
             }
         }
-        let sink = VideoSinkFork(window: isMirror ? nil : window, keeper: watcher.keeper)
+        let sink = VideoSinkFork(window: isMirror ? nil : window, frameStore: reporter.frameStore)
         let session = WatchSession(
             link: link, identity: identity, name: name ?? NSUserName(), servers: servers,
-            usesOnlyRelays: paths.relayOnly,
+            usesOnlyRelays: serverOptions.relayOnly,
             playback: .init(
                 decoder: { () throws(CodecFailure) in VP8Decoder() }, sink: sink,
                 audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },
@@ -118,27 +118,27 @@ struct JoinCommand: ParsableCommand {
                         return try SpeakerOutput()
                     }
                 }),
-            emit: { [window, isMirror] in watcher.tell($0, window: window, isMirror: isMirror) })
+            emit: { [window, isMirror] in reporter.report($0, window: window, isMirror: isMirror) })
         if mute || isMirror { session.setMuted(true) }
-        watcher.start(session, window: window, duration: duration?.seconds)
+        reporter.start(session, window: window, duration: duration?.seconds)
 
         if let window {
             window.setStatus("knocking at \(link.authority) ...")
-            watcher.end(run(window))
+            reporter.end(run(window))
         }
-        let reason = watcher.finish()
+        let reason = reporter.finish()
         output.ended(reason)
         // The reason of the end is reported before a missing snapshot, as it explains more.
-        let hasPicture = try snapshot.map { try save(watcher.keeper, to: $0) } ?? true
+        let hasFrame = try snapshot.map { try save(reporter.frameStore, to: $0) } ?? true
         if let window, reason.code != .stopped { show(reason, in: window) }
         guard reason.status == .fine else {
             throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
         }
-        guard hasPicture else {
+        guard hasFrame else {
             throw Complaint(
                 sentence: "no frame was received, so \(snapshot ?? "the file") was not written", status: .lost)
         }
-        Words.say("share: \(reason.sentence)")
+        ErrorOutput.writeLine("share: \(reason.sentence)")
     }
 
     private static let withoutWindow = "Watch with --headless --snapshot FILE.png, or open the link in a browser."
@@ -155,7 +155,7 @@ struct JoinCommand: ParsableCommand {
     private func show(_ reason: EndReason, in window: VideoWindow) {
         let sentence = reason.sentence.prefix(1).uppercased() + reason.sentence.dropFirst() + "."
         let lines = [sentence] + (reason.remedy.isEmpty ? [] : [reason.remedy, ""]) + ["Press a key to close."]
-        Words.say("share: \(reason.sentence); press a key in the window to close it")
+        ErrorOutput.writeLine("share: \(reason.sentence); press a key in the window to close it")
         _ = try? window.runUntilDismissed(lines.joined(separator: "\n"))
     }
 
@@ -181,10 +181,10 @@ struct JoinCommand: ParsableCommand {
     }
 
     /// - Returns: false if no frame was received; no file is written then.
-    private func save(_ keeper: LatestFrameKeeper, to file: String) throws -> Bool {
+    private func save(_ frameStore: LatestFrameStore, to file: String) throws -> Bool {
         do {
-            return try keeper.save(to: file)
-        } catch let failure as PictureFileFailure {
+            return try frameStore.save(to: file)
+        } catch let failure as ImageFileFailure {
             throw Complaint(sentence: failure.message, status: .cannotWrite)
         }
     }

@@ -30,7 +30,7 @@ final class KnockNotifier: Sendable {
 
     /// Shows `question`, or removes the notification if it is nil. Does not block. A later question replaces one that
     /// was not shown yet.
-    func tell(_ question: Prompt.Question?) {
+    func show(_ question: Prompt.Question?) {
         guard let address else { return }
         state.change { state in
             guard state.wanted?.id != question?.id else { return }

@@ -19,7 +19,9 @@ struct KnownCommand: ParsableCommand {
         func run() throws {
             try saying {
                 let entries = try KnownViewers().entries()
-                if entries.isEmpty { Words.say("share: nobody is known: answer 'always' when somebody asks to watch") }
+                if entries.isEmpty {
+                    ErrorOutput.writeLine("share: nobody is known: answer 'always' when somebody asks to watch")
+                }
                 for entry in entries { DataOutput(isJSON: false).line(entry.line) }
             }
         }
@@ -44,13 +46,13 @@ struct KnownCommand: ParsableCommand {
                         remedy: "List the known viewers: share known list", status: .usage)
                 }
                 guard found.count == 1 else {
-                    for entry in found { Words.say(entry.line) }
+                    for entry in found { ErrorOutput.writeLine(entry.line) }
                     throw Complaint(
                         sentence: "\(found.count) are known as \(JSONValue.string(text).text), see above",
                         remedy: "Give the beginning of the fingerprint instead.", status: .usage)
                 }
                 try known.forget(entry.identity)
-                Words.say("share: forgotten: \(entry.line)")
+                ErrorOutput.writeLine("share: forgotten: \(entry.line)")
             }
         }
     }
@@ -69,8 +71,8 @@ private func saying(_ body: () throws -> Void) throws {
     do {
         try body()
     } catch let error as KnownViewersError {
-        throw Complaint(sentence: error.description, status: .cannotWrite).say()
+        throw Complaint(sentence: error.description, status: .cannotWrite).report()
     } catch let complaint as Complaint {
-        throw complaint.say()
+        throw complaint.report()
     }
 }

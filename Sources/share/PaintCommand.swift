@@ -16,7 +16,7 @@ struct PaintCommand: ParsableCommand {
         do throws(SourceFailure) {
             window = try VideoWindow(title: "share demo", converter: YUVConverter())
         } catch {
-            throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay).say()
+            throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay).report()
         }
         Signals.handle { _ in
             stopped.change { $0 = true }
@@ -29,7 +29,7 @@ struct PaintCommand: ParsableCommand {
             while stopped.with({ !$0 }) {
                 _ = picture.wait(until: nil)
                 _ = picture.read(into: canvas, changed: &changed)
-                window.show(canvas.picture)
+                window.show(canvas.frame)
             }
             picture.close()
         }

@@ -49,7 +49,7 @@ final class Prompt: Sendable {
         state.with { _ in _ = TerminalMode.enter() }
         TerminalInput.start { [self] key, instant in pressed(key, at: instant) }
         Signals.onSuspension {
-            Words.hide()
+            ErrorOutput.hide()
             TerminalMode.restore()
         } resumed: { [self] in
             resumed()
@@ -82,7 +82,7 @@ final class Prompt: Sendable {
             let entry = state.entries.remove(at: index)
             if state.shown?.id == id {
                 state.shown = nil
-                Words.answered(nil)
+                ErrorOutput.answered(nil)
             }
             show(&state)
             return entry
@@ -103,7 +103,7 @@ final class Prompt: Sendable {
             }
             state.entries.removeFirst()
             state.shown = nil
-            Words.answered(letter)
+            ErrorOutput.answered(letter)
             show(&state)
             return (entry, answer)
         }
@@ -126,7 +126,7 @@ final class Prompt: Sendable {
         state.with { state in
             TerminalMode.enter()
             state.shown?.since = .now
-            Words.showAgain()
+            ErrorOutput.showAgain()
         }
     }
 
@@ -146,7 +146,7 @@ final class Prompt: Sendable {
             if rings { state.lastBell = now }
             notify(question)
         }
-        Words.ask(
+        ErrorOutput.ask(
             Self.lines(question, waiting: state.entries.count, isAskedAgain: state.isAskedAgain, now: now),
             ringing: rings)
         tick(&state)

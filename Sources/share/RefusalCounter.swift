@@ -9,14 +9,14 @@ struct RefusalCounter {
         /// two) are printed.
         case count(String, isRound: Bool)
 
-        func say() {
+        func report() {
             switch self {
             case .nothing: break
             case .line(let text):
-                Words.showNotice("")
-                Words.say("share: " + text)
-            case .count(let text, _) where Words.hasNotices: Words.showNotice("share: " + text)
-            case .count(let text, let isRound): if isRound { Words.say("share: " + text) }
+                ErrorOutput.showNotice("")
+                ErrorOutput.writeLine("share: " + text)
+            case .count(let text, _) where ErrorOutput.hasNotices: ErrorOutput.showNotice("share: " + text)
+            case .count(let text, let isRound): if isRound { ErrorOutput.writeLine("share: " + text) }
             }
         }
     }

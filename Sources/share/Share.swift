@@ -4,8 +4,8 @@ import ProcessMemory
 @main
 struct Share: ParsableCommand {
     static func main() {
-        ProcessMemory.keepSmall()
-        ProcessMemory.keepPrivate()
+        ProcessMemory.limitFragmentation()
+        ProcessMemory.forbidDumps()
         main(nil)
     }
 

@@ -38,7 +38,7 @@ struct ComplaintTests {
     }
 
     @Test(arguments: [["--token", "sixteen--letters"], []])
-    func whoeverHasTheTokenIsSaidToGetIn(_ arguments: [String]) throws {
+    func hostSaysThatTheTokenAdmitsAnyone(_ arguments: [String]) throws {
         let result = try run(
             ["host", "--source", "test", "--accept", "any", "--listen", "127.0.0.1:0", "--for", "0.1"] + arguments,
             environment: arguments.isEmpty ? ["SHARE_TOKEN": "sixteen--letters"] : [:])
@@ -85,7 +85,7 @@ struct ComplaintTests {
         #expect(result.code == 76, "\(result.words)")
     }
 
-    @Test func nobodyListens() throws {
+    @Test func aClosedPortIsExplained() throws {
         let host = try HostedScreen(["--source", "test", "--audio", "none"])
         host.process.kill()
         let result = try run(["join", "--headless", host.link])
@@ -126,7 +126,7 @@ struct ComplaintTests {
         #expect(result.code == 73)
     }
 
-    @Test func anUnwritableSnapshotIsSaidBeforeAnythingElse() throws {
+    @Test func anUnwritableSnapshotIsReportedFirst() throws {
         let file = "/nonexistent/folder/x.png"
         let host = try HostedScreen(["--source", "test", "--audio", "none"])
         host.process.kill()
@@ -137,7 +137,7 @@ struct ComplaintTests {
         #expect(demo.words.contains(file) && !demo.words.contains("watching"))
     }
 
-    @Test func aFileThatIsThereIsKeptUntilThereIsAPicture() throws {
+    @Test func anExistingFileStaysUntilAFrameIsSaved() throws {
         let folder = try TemporaryFolder()
         try Data("kept".utf8).write(to: URL(fileURLWithPath: folder.file("old.png")))
         let host = try HostedScreen(["--source", "test", "--audio", "none"])
@@ -151,14 +151,14 @@ struct ComplaintTests {
         #expect(!FileManager.default.fileExists(atPath: folder.file("new.png")))
     }
 
-    @Test func theDoctorSaysThatADisplayDoesNotAnswer() throws {
+    @Test func theDoctorReportsADisplayThatDoesNotAnswer() throws {
         let process = try ShareProcess(["doctor", "--display", ":9876"])
         #expect(process.exitCode() == 1)
         #expect(process.lines.contains { $0.hasPrefix("missing window") }, "\(process.lines)")
         #expect(process.lines.contains { $0.hasPrefix("missing capture") })
     }
 
-    @Test func anUnknownOptionIsSaidBeforeAMissingTerminal() throws {
+    @Test func anUnknownOptionIsReportedBeforeAMissingTerminal() throws {
         let result = try run(["host", "--source", "test", "--bogus"])
         #expect(result.code == 64)
         #expect(result.words.contains("--bogus") && !result.words.contains("terminal"), "\(result.words)")

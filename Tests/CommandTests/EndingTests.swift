@@ -67,7 +67,7 @@ struct EndingTests {
         #expect(host.errorText.contains("warn about the certificate"))
     }
 
-    @Test func theTimeIsOver() throws {
+    @Test func theDurationEndsTheBroadcast() throws {
         let host = try HostedScreen(["--source", "test", "--audio", "none", "--for", "1"])
         #expect(host.process.exitCode(seconds: 10) == 0)
     }

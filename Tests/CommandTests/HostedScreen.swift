@@ -1,6 +1,6 @@
 import Foundation
+import ImageFile
 import MediaCore
-import PictureFile
 import TestSupport
 import Testing
 
@@ -31,16 +31,16 @@ struct HostedScreen {
 
 /// A PNG file that a viewer saved.
 struct Snapshot {
-    private let picture: RGBAPicture
+    private let image: RGBAImage
 
-    init(_ file: String) throws { picture = try PictureFile.read(file) }
+    init(_ file: String) throws { image = try ImageFile.read(file) }
 
-    var width: Int { picture.size.width }
-    var height: Int { picture.size.height }
+    var width: Int { image.size.width }
+    var height: Int { image.size.height }
 
     /// Returns whether the pixel has that colour, within VP8's loss.
     func isColor(_ rgb: Int, x: Int, y: Int, within tolerance: Int = 24) -> Bool {
-        let pixel = picture[x, y]
+        let pixel = image[x, y]
         return abs(Int(pixel.red) - rgb >> 16) <= tolerance && abs(Int(pixel.green) - (rgb >> 8 & 255)) <= tolerance
             && abs(Int(pixel.blue) - (rgb & 255)) <= tolerance
     }

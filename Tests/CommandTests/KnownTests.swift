@@ -48,7 +48,7 @@ struct KnownTests {
         #expect(!text.contains(browser) && text.contains(ann))
     }
 
-    @Test func anAmbiguousNameForgetsNobody() throws {
+    @Test func anAmbiguousNameRemovesNoEntry() throws {
         let before = text
         let result = try run("forget", "Ann")
         #expect(result.code == 64)

@@ -16,7 +16,7 @@ struct PathTests {
     }
 
     /// The host may only send through TURN, and the TURN server rejects its credential.
-    @Test func whoFindsNoWayHearsWhy() throws {
+    @Test func aFailedConnectionIsExplained() throws {
         let relay = try RelayServer(password: "another")
         let secret = "cr3dential-of-nobody"
         let host = try HostedScreen(
@@ -62,7 +62,7 @@ struct PathTests {
         #expect(result.words.contains("SHARE_TURN_CREDENTIAL"))
     }
 
-    @Test func theDoctorWalksTheWay() throws {
+    @Test func theDoctorChecksEachStepToTheHost() throws {
         let relay = try RelayServer(password: "secret")
         let host = try HostedScreen(Self.host)
         let servers = ["--stun", "127.0.0.1:\(relay.port)", "--turn", relay.url(), "--turn", relay.url("tcp")]

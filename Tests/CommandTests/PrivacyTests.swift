@@ -8,7 +8,7 @@ import Testing
 struct PrivacyTests {
     /// These files belong to root while the process does not allow tracing, so other processes of the user cannot read
     /// them.
-    @Test func theMemoryOfAHostIsNobodysButRoots() throws {
+    @Test func onlyRootCanReadAHostsMemory() throws {
         let folder = try TemporaryFolder()
         var launcher: [String] = []
         if geteuid() == 0 {

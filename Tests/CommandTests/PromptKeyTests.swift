@@ -74,7 +74,7 @@ struct PromptKeyTests {
         #expect(await carol.value == nil)
     }
 
-    @Test func questionSaysHowManyWaitAndTheSecondsThatAreLeft() {
+    @Test func questionShowsTheQueueAndTheRemainingSeconds() {
         let question = question("Bob")
         let lines = Prompt.lines(
             question, waiting: 3, isAskedAgain: false, now: question.deadline - .seconds(42))

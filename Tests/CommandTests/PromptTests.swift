@@ -35,7 +35,7 @@ struct PromptTests {
         #expect(terminal.waitUntil { $0.contains("LIVE") && $0.contains("1 viewer") })
     }
 
-    @Test func whoIsLetInAlwaysIsKnownTheNextTime() throws {
+    @Test func aViewerAdmittedForeverIsNotAskedAboutAgain() throws {
         let (terminal, link) = try host()
         let first = try terminal.join(link, name: "Dora")
         _ = try #require(terminal.waitFor { $0.takesAnswer(about: "Dora") })
@@ -62,7 +62,7 @@ struct PromptTests {
         #expect(stranger.exitCode(seconds: 10) == 77)
     }
 
-    @Test func nobodyAnswersForAMinute() throws {
+    @Test func anUnansweredKnockEndsAfterAMinute() throws {
         let (terminal, link) = try host()
         let viewer = try terminal.join(link, name: "Eve")
         #expect(viewer.exitCode(seconds: 75) == 75, "\(viewer.errorText)")
@@ -70,7 +70,7 @@ struct PromptTests {
         #expect(!terminal.screen().contains("Let them in?"))
     }
 
-    @Test func whatWasTypedBeforeTheQuestionAnswersNothing() throws {
+    @Test func inputBeforeTheQuestionIsIgnored() throws {
         let (terminal, link) = try host()
         try terminal.type("y", "Enter", "y")
         let viewer = try terminal.join(link, name: "Mallory")

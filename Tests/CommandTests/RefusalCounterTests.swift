@@ -8,7 +8,7 @@ import Testing
 @Suite struct RefusalCounterTests {
     private let start = ContinuousClock.now
 
-    @Test func firstRefusalsAreSaidAndTheRestIsCounted() {
+    @Test func firstRefusalsArePrintedAndTheOthersCounted() {
         var counter = RefusalCounter()
         for _ in 0..<3 { #expect(counter.add("Bob was not let in", at: start) == .line("Bob was not let in")) }
         #expect(counter.add("Eve", at: start) == .count("1 more; the last: Eve", isRound: true))
@@ -16,7 +16,7 @@ import Testing
         #expect(counter.add("Eve", at: start) == .count("1000 more; the last: Eve", isRound: false))
     }
 
-    @Test func countIsSaidWhenNoMoreCome() {
+    @Test func countIsPrintedWhenNoMoreCome() {
         var counter = RefusalCounter()
         for _ in 0..<5 { _ = counter.add("Eve", at: start) }
         #expect(counter.settle(at: start + .seconds(59)) == .nothing)

@@ -10,7 +10,7 @@ struct ResourceTests {
 
     /// The host has few descriptors, and a crowd opens sessions, restarts and idle connections. The previous viewer
     /// continues to watch, and another can join when the crowd has left.
-    @Test func noDescriptorsLeftEndsNobody() async throws {
+    @Test func lackOfFileDescriptorsEndsNoSession() async throws {
         let host = try HostedScreen(Self.source, launcher: ["prlimit", "--nofile=160:160"])
         let viewer = try host.join()
         _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")

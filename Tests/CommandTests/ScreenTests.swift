@@ -15,10 +15,10 @@ struct ScreenTests {
         #expect(first["width"] as? Int == 800)
         #expect(first["height"] as? Int == 600)
         #expect(viewer.exitCode() == 0)
-        let picture = try Snapshot(file)
-        #expect(picture.width == 800 && picture.height == 600)
-        #expect(picture.isColor(0x2060c0, x: 200, y: 150))
-        #expect(picture.isColor(0x2060c0, x: 5, y: 595))
+        let snapshot = try Snapshot(file)
+        #expect(snapshot.width == 800 && snapshot.height == 600)
+        #expect(snapshot.isColor(0x2060c0, x: 200, y: 150))
+        #expect(snapshot.isColor(0x2060c0, x: 5, y: 595))
         #expect(host.process.event("viewer-left") != nil)
     }
 
@@ -72,19 +72,19 @@ struct ScreenTests {
         #expect(rests != nil, "\(viewer.lines.suffix(3))")
     }
 
-    @Test func theTestPictureNeedsNoDisplay() throws {
+    @Test func theTestVideoNeedsNoDisplay() throws {
         let host = try HostedScreen(["--source", "test"])
         let file = host.folder.file("seen.png")
         let viewer = try host.join(["--snapshot", file, "--for", "5"])
         _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
         #expect(viewer.event("statistics") { ($0["audioFrames"] as? Int ?? 0) > 0 } != nil, "no sound arrived")
         #expect(viewer.exitCode() == 0)
-        let picture = try Snapshot(file)
-        #expect(picture.isColor(0xff0000, x: 32, y: 32, within: 40))
-        #expect(picture.isColor(0x00ff00, x: picture.width - 32, y: 32, within: 40))
+        let snapshot = try Snapshot(file)
+        #expect(snapshot.isColor(0xff0000, x: 32, y: 32, within: 40))
+        #expect(snapshot.isColor(0x00ff00, x: snapshot.width - 32, y: 32, within: 40))
     }
 
-    @Test func theSystemsSoundArrives() throws {
+    @Test func systemAudioArrives() throws {
         let sound = try SoundServer()
         let display = try VirtualDisplay(width: 320, height: 240)
         let host = try HostedScreen(["--display", display.name], environment: sound.environment)

@@ -81,7 +81,7 @@ struct WindowTests {
     }
 
     /// `dbus-monitor` sees the notification that a desktop would get.
-    @Test func aKnockIsToldToTheDesktop() throws {
+    @Test func aKnockShowsADesktopNotification() throws {
         let bus = try Program("dbus-daemon", ["--session", "--nofork", "--nopidfile", "--print-address=1"])
         let address = try #require(bus.line(seconds: 20) { $0 })
         let monitor = try Program("dbus-monitor", ["--address", address, "interface='org.freedesktop.Notifications'"])

@@ -5,7 +5,7 @@ import Testing
 @testable import PeerRuntime
 
 @Suite struct AudioPipelineTests {
-    /// Gives out sound when it is told to.
+    /// Gives out audio on request.
     private final class Tape: AudioSource {
         let summary = "a tape"
         private let handler = Monitor<(@Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void)?>(nil)
@@ -39,16 +39,16 @@ import Testing
             (nil, 1), (40...40, 0.25), (160...160, 1), (600...600, 1), (8...40, 0.125), (8...600, 0.5),
             (100...600, 0.625),
         ] as [(ClosedRange<Int>?, Double)])
-    func aSlowViewerTakesNoMoreThanHalfOfTheSoundFromOthers(limits: ClosedRange<Int>?, share: Double) {
+    func aSlowViewerTakesAtMostHalfOfTheAudioBitrateFromOthers(limits: ClosedRange<Int>?, share: Double) {
         let range = limits.map { Bitrate.kilobits($0.lowerBound)...Bitrate.kilobits($0.upperBound) }
         #expect(AudioPipeline.share(of: .kilobits(160), within: range) == share)
     }
 
-    @Test func soundTakesLessWhereTheShareIsSmallAndNeverUnderSixteenKilobits() throws {
+    @Test func audioTakesLessOfASmallEstimateButAtLeastSixteenKilobits() throws {
         let tape = Tape()
         let queue = FrameQueue<AudioPipeline.Info>(capacity: 64, bytes: 2_000)
         let pipeline = AudioPipeline(
-            track: 0, label: "system", source: tape, encoder: try OpusFrameEncoder(.systemSound), packets: queue)
+            track: 0, label: "system", source: tape, encoder: try OpusFrameEncoder(.systemAudio), packets: queue)
         try pipeline.start(packetsReady: {}, ended: { _ in })
         pipeline.setWanted(true)
         #expect(pipeline.normalBitrate == .kilobits(128))

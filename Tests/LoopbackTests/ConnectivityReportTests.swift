@@ -42,7 +42,7 @@ import Testing
         #expect(report.remedy(other: "the host").contains("both IPv4 and IPv6"))
     }
 
-    @Test func nothingAtAllIsSaidSo() {
+    @Test func aReportWithoutOwnAddressesSaysSo() {
         let report = ConnectivityReport(refused: 3, usesOnlyRelays: true)
         let sentence = report.sentence(other: "the host")
         #expect(sentence.contains("your side has no address") && sentence.contains("3 more cannot be used"))

@@ -28,7 +28,7 @@ import Testing
     }
 
     private final class NoSink: VideoSink {
-        func show(_ picture: I420Frame) {}
+        func show(_ frame: I420Frame) {}
     }
 
     private final class Stage {
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// One second of video at 60 frames/s comes at once when the one packet that was missing comes.
-    @Test func whatWaitedForARepairIsDecodedWithoutAKeyFrame() {
+    @Test func framesThatWaitedForARepairAreDecodedWithoutAKeyFrame() {
         let stage = Stage()
         stage.push(1, isKeyframe: true)
         stage.push(60)

@@ -34,8 +34,8 @@ struct EncodingTests {
             let decoder = VP8Decoder()
             var sharpness = 0.0
             for frame in frames {
-                let picture = try frame.bytes.withUnsafeBytes { try decoder.decode($0) }
-                sharpness = picture.map { stage.screen.psnr($0) } ?? 0
+                let decoded = try frame.bytes.withUnsafeBytes { try decoder.decode($0) }
+                sharpness = decoded.map { stage.screen.psnr($0) } ?? 0
             }
             #expect(sharpness > 40)
         }
@@ -67,8 +67,8 @@ struct EncodingTests {
             let decoder = VP8Decoder()
             var last: [UInt8] = []
             for frame in stage.state.main where isAll || frame.layer == 0 {
-                let picture = try frame.bytes.withUnsafeBytes { try decoder.decode($0) }
-                if let picture { last = Screen.luma(picture) }
+                let decoded = try frame.bytes.withUnsafeBytes { try decoder.decode($0) }
+                if let decoded { last = Screen.luma(decoded) }
             }
             pictures.append(last)
         }
@@ -101,7 +101,7 @@ struct EncodingTests {
         for (one, next) in zip(times, times.dropFirst()) { #expect(next - one > 0.5) }
     }
 
-    @Test func anEncodingThatNobodyWantsIsNotMade() {
+    @Test func anUnwantedEncodingIsNotMade() {
         let stage = Stage()
         stage.pipeline.change {
             $0.main.isWanted = true
@@ -234,7 +234,7 @@ private final class Screen: ScreenSource, @unchecked Sendable {
             changed.insert(rect)
         }
         number += 1
-        shown = Self.luma(canvas.picture)
+        shown = Self.luma(canvas.frame)
         return Stage.now()
     }
 
@@ -250,14 +250,14 @@ private final class Screen: ScreenSource, @unchecked Sendable {
     func wake() { state.change { $0.woken += 1 } }
     func close() {}
 
-    static func luma(_ picture: I420Frame) -> [UInt8] {
-        (0..<picture.size.height).flatMap { row in
-            Array(UnsafeBufferPointer(start: picture.y + row * picture.strideY, count: picture.size.width))
+    static func luma(_ frame: I420Frame) -> [UInt8] {
+        (0..<frame.size.height).flatMap { row in
+            Array(UnsafeBufferPointer(start: frame.y + row * frame.strideY, count: frame.size.width))
         }
     }
 
-    func psnr(_ picture: I420Frame) -> Double {
-        let error = zip(Self.luma(picture), shown).reduce(0) { $0 + (Int($1.0) - Int($1.1)) * (Int($1.0) - Int($1.1)) }
+    func psnr(_ frame: I420Frame) -> Double {
+        let error = zip(Self.luma(frame), shown).reduce(0) { $0 + (Int($1.0) - Int($1.1)) * (Int($1.0) - Int($1.1)) }
         return 10 * log10(255 * 255 * Double(shown.count) / Double(max(error, 1)))
     }
 }

@@ -58,12 +58,12 @@ import VPXCodec
     /// There is room for one; a session that it has left behind does not keep it out. Another program with the same certificate takes
     /// nobody's place, even if both were let in by one knock.
     @Test(arguments: [true, false])
-    func whoComesAgainTakesItsOwnPlace(isSameVisit: Bool) async throws {
+    func aViewerThatJoinsAgainReplacesItsSession(isSameClientInstance: Bool) async throws {
         let stage = try Stage()
         var second = stage.viewer
-        if !isSameVisit { second.visit = .random() }
+        if !isSameClientInstance { second.clientInstance = .random() }
         let viewers = [("first", stage.viewer), ("second", second)]
-        await expectRefusals(of: viewers, at: stage, [isSameVisit ? "first" : "second"])
+        await expectRefusals(of: viewers, at: stage, [isSameClientInstance ? "first" : "second"])
     }
 
     /// There is room for one. Whoever names the fingerprint of another viewer's certificate, with a key of its own, gets no place
@@ -72,7 +72,7 @@ import VPXCodec
     func aClaimOfAnothersCertificateClosesNoSession(victim: ViewerIdentity.Kind) async throws {
         let stage = try Stage()
         var viewer = stage.viewer
-        viewer.visit = nil
+        viewer.clientInstance = nil
         var claim = viewer
         viewer.identity = ViewerIdentity(
             fingerprint: viewer.fingerprint, key: victim == .browser ? [4] + Array(repeating: 1, count: 64) : nil)
@@ -127,7 +127,7 @@ import VPXCodec
             offer = viewerOffer(credentials: credentials, fingerprint: print)
             viewer = Viewer(
                 knock: .random(), name: "viewer", kind: "share", address: "127.0.0.1",
-                fingerprint: identity.fingerprint, visit: .random())
+                fingerprint: identity.fingerprint, clientInstance: .random())
         }
     }
 }

@@ -43,18 +43,18 @@ struct HeldBackTests {
     }
 }
 
-/// A test picture of which one reading takes long.
-// SAFETY: the picture is used as it wants to be; the rest is in a Monitor.
+/// A test video source of which one read takes long.
+// SAFETY: `video` is used as it requires; the rest is in a Monitor.
 private final class HesitantScreen: ScreenSource, @unchecked Sendable {
-    private let picture = TestVideoSource()
+    private let video = TestVideoSource()
     private let pause = Monitor(MediaDuration.zero)
 
     func hesitate(for time: MediaDuration) { pause.change { $0 = time } }
 
-    var size: PixelSize { picture.size }
-    var summary: String { picture.summary }
-    var limitations: [String] { picture.limitations }
-    func wait(until deadline: MediaInstant?) -> ScreenEvent { picture.wait(until: deadline) }
+    var size: PixelSize { video.size }
+    var summary: String { video.summary }
+    var limitations: [String] { video.limitations }
+    func wait(until deadline: MediaInstant?) -> ScreenEvent { video.wait(until: deadline) }
 
     func read(into canvas: I420Buffer, changed: inout BlockMap) -> MediaInstant {
         let time = pause.with { pause in
@@ -62,7 +62,7 @@ private final class HesitantScreen: ScreenSource, @unchecked Sendable {
             return pause
         }
         if time > .zero { _ = pause.wait(until: Self.now() + time) { _ in nil as Void? } }
-        return picture.read(into: canvas, changed: &changed)
+        return video.read(into: canvas, changed: &changed)
     }
 
     private static func now() -> MediaInstant {
@@ -71,8 +71,8 @@ private final class HesitantScreen: ScreenSource, @unchecked Sendable {
         return MediaInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
-    func damageEverything() { picture.damageEverything() }
-    func wake() { picture.wake() }
-    func resume() { picture.resume() }
-    func close() { picture.close() }
+    func damageEverything() { video.damageEverything() }
+    func wake() { video.wake() }
+    func resume() { video.resume() }
+    func close() { video.close() }
 }

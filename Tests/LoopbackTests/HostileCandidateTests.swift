@@ -21,7 +21,7 @@ struct HostileCandidateTests {
             "candidate:1 1 udp 1 1.2.3 9 typ host", "candidate:1 1 udp 1 ::ffff 9 typ host raddr x rport y",
         ] + (1...200).map { "candidate:\($0) 1 udp \($0) 127.0.0.1 \($0 + 1_023) typ host" }
 
-    @Test func theyAreCountedAndTheNextViewerIsServed() async throws {
+    @Test func hostileCandidatesAreCountedAndTheNextViewerIsServed() async throws {
         let host = try HostSession(
             configuration: .init(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,

@@ -13,7 +13,7 @@ import VPXCodec
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct HostileControlTests {
     /// 30 times 65,535 "lost" in a datagram, 100 times a second: 1 Mbit/s. Each costs the network thread next to nothing.
-    @Test func claimsOfManyLostPacketsHoldUpNobody() async throws {
+    @Test func claimsOfManyLostPacketsDelayNoOtherViewer() async throws {
         let host = try HostSession(
             configuration: .init(
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,

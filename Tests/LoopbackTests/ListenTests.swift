@@ -26,7 +26,7 @@ struct ListenTests {
     }
 
     /// Firefox and GStreamer do not use loopback.
-    @Test func whoListensOnLoopbackOffersMoreThanLoopback() async throws {
+    @Test func aHostOnLoopbackOffersOtherAddressesToo() async throws {
         let host = try HostSession(
             configuration: configuration("127.0.0.1"), identity: try .ephemeral(), source: TestVideoSource(),
             encoder: VP8Encoder(), audio: [], door: { _ in .accepted }, emit: { _ in })

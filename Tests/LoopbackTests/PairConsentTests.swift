@@ -156,7 +156,7 @@ struct PairConsentTests {
         }
     }
 
-    @Test func mediaFollowsToTheAddressThatIsHeardAndAnswers() async throws {
+    @Test func mediaFollowsToTheAddressThatSendsAndAnswers() async throws {
         let watched = try await Watched()
         await watched.viewer.send(from: watched.other, deaf: [])
         #expect(try await watched.isFollowed())
@@ -164,7 +164,7 @@ struct PairConsentTests {
         await watched.close()
     }
 
-    @Test func mediaStopsToAnAddressThatFellSilentWhileAnotherIsHeard() async throws {
+    @Test func mediaStopsToASilentAddressWhileAnotherSends() async throws {
         let watched = try await Watched()
         // The host knows both of its addresses, and sends to the second.
         await watched.viewer.send(from: watched.other, deaf: [])

@@ -69,7 +69,7 @@ struct RelayTests {
         await host.stop(EndReason(.stopped, "done"))
     }
 
-    @Test func aServerThatRefusesIsToldAndHindersNobody() async throws {
+    @Test func aRelayThatRefusesIsReportedAndEndsNoSession() async throws {
         let relay = try RelayServer(password: "another")
         let warnings = Monitor<[String]>([])
         let (host, link) = try await host([server(relay, "udp"), server(relay, "tcp")]) { event in
@@ -82,7 +82,7 @@ struct RelayTests {
         await host.stop(EndReason(.stopped, "done"))
     }
 
-    @Test func aServerThatHasDiedHindersNobody() async throws {
+    @Test func aRelayThatHasDiedEndsNoSession() async throws {
         let relay = try RelayServer(password: "secret")
         let (host, link) = try await host([server(relay, "udp"), server(relay, "tcp")])
         relay.kill()
@@ -90,7 +90,7 @@ struct RelayTests {
         await host.stop(EndReason(.stopped, "done"))
     }
 
-    /// A viewer gets pictures, over no relay, and leaves.
+    /// A viewer gets video, over no relay, and leaves.
     private func watchDirectly(_ link: Link) async throws {
         let seen = Seen()
         let (viewer, path, running) = try watch(link, seen)

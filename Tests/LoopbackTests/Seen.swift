@@ -10,7 +10,7 @@ import VPXCodec
 /// What a viewer saw and heard.
 final class Seen: VideoSink, AudioSink {
     struct State {
-        /// The frame numbers that the pictures show.
+        /// The frame numbers that the frames show.
         var counters: [Int] = []
         /// When each of them came.
         var times: [MediaInstant] = []
@@ -23,8 +23,8 @@ final class Seen: VideoSink, AudioSink {
 
     var state: State { monitor.with { $0 } }
 
-    func show(_ picture: I420Frame) {
-        let number = pattern.frameNumber(in: picture)
+    func show(_ frame: I420Frame) {
+        let number = pattern.frameNumber(in: frame)
         let now = NetworkLoop.now()
         monitor.change { state in
             guard let number else { return }
@@ -61,7 +61,7 @@ func waiting<Value: Sendable, Result: Sendable>(
     }
 }
 
-/// A viewer without sound.
+/// A viewer without audio.
 func watcher(
     _ link: Link, _ seen: Seen, identity: Identity? = nil, servers: [ICEServer] = [], relaysOnly: Bool = false,
     emit: @escaping @Sendable (WatchEvent) -> Void = { _ in }

@@ -17,7 +17,7 @@ struct SessionTests {
         emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in }
     ) async throws -> (HostSession, Link) {
         let tone = AudioInput(label: "system", source: TestTone(), hasSilenceSuppression: false) {
-            () throws(CodecFailure) in try OpusFrameEncoder(.systemSound)
+            () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
         }
         var configuration = HostSession.Configuration(
             listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
@@ -42,7 +42,7 @@ struct SessionTests {
                 audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { seen }), emit: emit)
     }
 
-    @Test func picturesAndSoundArriveAndTheHostsEndIsTold() async throws {
+    @Test func videoAndAudioArriveAndTheHostsEndIsReported() async throws {
         let (host, link) = try await host(door: { _ in .accepted })
         let seen = Seen()
         let names = Monitor<[String]>([])
@@ -59,7 +59,7 @@ struct SessionTests {
         #expect(reason.code == .hostEnded)
     }
 
-    @Test func whoIsRefusedGetsNoPacket() async throws {
+    @Test func aRefusedViewerGetsNoPacket() async throws {
         let (host, link) = try await host(door: { _ in .refused("not today") })
         let seen = Seen()
         let reason = await (try viewer(link, seen)).run()
@@ -71,7 +71,7 @@ struct SessionTests {
     }
 
     /// Two questions of one address wait at a time.
-    @Test func theThirdOfAnAddressWaitsForRoomInTheQueue() async throws {
+    @Test func theThirdKnockOfAnAddressWaitsForRoomInTheQueue() async throws {
         let hasAnswered = Monitor(false)
         let questions = Monitor(0)
         let (host, link) = try await host(door: { _ in
@@ -126,7 +126,7 @@ struct SessionTests {
         await host.stop(EndReason(.stopped, "done"))
     }
 
-    @Test func aViewerWhoIsSomewhatSlowerGetsTheBaseAlone() async throws {
+    @Test func aSomewhatSlowerViewerGetsOnlyTheBaseLayer() async throws {
         let (host, link) = try await host(
             door: { _ in .accepted }, limit: { .kilobits($0.name == "slow" ? 200 : 350) }, framesPerSecond: 60)
         let (fast, slow) = (Seen(), Seen())
@@ -143,7 +143,7 @@ struct SessionTests {
         #expect(statistics.baseViewers == 1)
         #expect(statistics.lowViewers == 0)
         #expect(Set(statistics.layers) == [.all, .base])
-        // A machine that is too busy for all pictures has nothing to leave out for a while.
+        // A machine that is too busy for all frames has nothing to leave out for a while.
         var ahead = 0
         for _ in 0..<6 where ahead <= 0 {
             let before = (fast: fast.state.counters.count, slow: slow.state.counters.count)
@@ -161,7 +161,7 @@ struct SessionTests {
         await host.stop(EndReason(.stopped, "done"))
     }
 
-    @Test func aViewerWhoIsMuchSlowerGetsAnEncodingOfItsOwnAndSlowsNobody() async throws {
+    @Test func aMuchSlowerViewerGetsItsOwnEncodingAndDelaysNoOther() async throws {
         let (host, link) = try await host(
             door: { _ in .accepted }, limit: { $0.name == "slow" ? .kilobits(250) : nil })
         let (fast, slow) = (Seen(), Seen())

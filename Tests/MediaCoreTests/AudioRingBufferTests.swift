@@ -45,7 +45,7 @@ struct AudioRingBufferTests {
         #expect(take(960, from: &ring).isEmpty)
     }
 
-    @Test func whatLiesUnusedIsSkipped() {
+    @Test func unreadSamplesAreSkipped() {
         var ring = AudioRingBuffer(prefill: 0)
         let packet = [Int16](repeating: 1, count: 960)
         for _ in 0..<20 { packet.withUnsafeBufferPointer { ring.append($0) } }

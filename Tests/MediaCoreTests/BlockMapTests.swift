@@ -19,7 +19,7 @@ import Testing
         #expect(all.isEmpty)
     }
 
-    @Test func rowsAreKept() {
+    @Test func intersectionKeepsOnlyTheGivenRows() {
         var all = BlockMap(Self.size, filled: true)
         all.formIntersection(rows: 1..<2)
         #expect(all == map(PixelRect(x: 0, y: 16, width: 50, height: 16)))

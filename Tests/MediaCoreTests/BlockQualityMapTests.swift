@@ -71,7 +71,7 @@ import Testing
         sharpness.noteCost(blocks: 10, bytes: -10)
     }
 
-    @Test func blocksThatMoveAreLeftAlone() {
+    @Test func blocksThatChangeAreNotRefined() {
         var sharpness = BlockQualityMap(Self.size, rest: .milliseconds(100))
         sharpness.noteKeyframe(quantizer: 20)
         sharpness.noteChange(map(0..<39), at: Self.start)

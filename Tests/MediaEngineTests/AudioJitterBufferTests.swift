@@ -82,7 +82,7 @@ import Testing
         #expect(buffer.lost == 49)
     }
 
-    @Test func timeStampsThatJumpAreBorne() {
+    @Test func timestampsMayJump() {
         var buffer = AudioJitterBuffer()
         var stamp: UInt32 = 0
         for step in 0..<200_000 {

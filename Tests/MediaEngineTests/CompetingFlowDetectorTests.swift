@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func aQueueThatStaysThoughLessIsSentIsSomebodyElses() {
+    @Test func aQueueThatStaysWhenLessIsSentIsACompetingFlows() {
         var competingFlow = CompetingFlowDetector()
         run(&competingFlow, from: 0, seconds: 0.7, queue: 200, sending: 1_000, arriving: 1_000)
         #expect(!competingFlow.isActive && competingFlow.passing == .kilobits(1_000))
@@ -39,13 +39,13 @@ import Testing
         #expect(!competingFlow.isActive && competingFlow.passing == nil)
     }
 
-    @Test func withoutLossesNobodyIsBlamed() {
+    @Test func withoutLossesNoCompetingFlowIsDetected() {
         var competingFlow = CompetingFlowDetector()
         run(&competingFlow, from: 0, seconds: 4, queue: 200, sending: 600, arriving: 1_000, hasLosses: false)
         #expect(!competingFlow.isActive)
     }
 
-    @Test func anEmptyQueueEndsIt() {
+    @Test func anEmptyQueueEndsTheDetection() {
         var competingFlow = CompetingFlowDetector()
         run(&competingFlow, from: 0, seconds: 0.7, queue: 200, sending: 1_000, arriving: 1_000)
         run(&competingFlow, from: 700, seconds: 3, queue: 200, sending: 600, arriving: 1_000)

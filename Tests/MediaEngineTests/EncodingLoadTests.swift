@@ -47,7 +47,7 @@ import Testing
         #expect(demand([(3_000, nil), (3_400, nil)], wasLayered: true).layering == nil)
     }
 
-    @Test func whoWaitsForAKeyFrameBlocksNobodyAndWhoIsCutOffSlowsNobody() {
+    @Test func viewersThatWaitForAKeyFrameOrAreCutOffDelayNoOther() {
         var load = EncodingLoad()
         load.add(rate: .kilobits(5_000), isWaiting: false, congestedSince: nil)
         load.add(rate: nil, isWaiting: true, congestedSince: .at(0))
@@ -59,7 +59,7 @@ import Testing
                 == .kilobits(1_000))
     }
 
-    @Test func nobodyIsNoLoad() {
+    @Test func noViewersMeanNoLoad() {
         var load = EncodingLoad()
         #expect(load.isEmpty)
         load.add(rate: nil, isWaiting: true, congestedSince: nil)

@@ -26,12 +26,12 @@ import Testing
     }
 
     @Test(arguments: [(3_400, 8_000), (5_000, 8_000), (10_000, 8_000), (1_000, 500), (300, 100)])
-    func aSmallerDifferenceOrAPictureThatAsksForLittleDoesNot(rate: Int, demand: Int) {
+    func aSmallerDifferenceOrALowBitrateTakesNoSecondEncoding(rate: Int, demand: Int) {
         var plan = EncodingSelector()
         expect(moves(&plan, rate, demand: demand, seconds: 60) == [])
     }
 
-    @Test func aMomentIsNoReason() {
+    @Test func aShortDifferenceTakesNoSecondEncoding() {
         var plan = EncodingSelector()
         for burst in 0..<20 {
             expect(moves(&plan, 1_000, demand: 9_000, from: burst * 4, seconds: 2) == [])
@@ -40,7 +40,7 @@ import Testing
     }
 
     /// Otherwise the slow viewer would delay each change.
-    @Test func aScreenThatRestsOftenIsReasonEnoughInTime() {
+    @Test func anOftenStillScreenTakesASecondEncodingInTime() {
         var plan = EncodingSelector()
         var moved: Int?
         for burst in 0..<20 where moved == nil {
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// The viewer is slow whenever it gets the main encoding, and fast whenever it does not.
-    @Test func whoGoesBackAndForthReturnsLaterAndLeavesSooner() {
+    @Test func aViewerThatSwitchesOftenReturnsLaterAndLeavesSooner() {
         var plan = EncodingSelector()
         var time = 0
         var spells: [Double] = []
@@ -78,12 +78,12 @@ import Testing
         expect(moves(&plan, 9_000, demand: 9_000, from: time / 1_000 + 70, seconds: 10) == [5])
     }
 
-    @Test func whoIsCutOffAnywayMovesAtOnce() {
+    @Test func aCutOffViewerSwitchesAtOnce() {
         var plan = EncodingSelector()
         expect(moves(&plan, 1_000, demand: 2_000, seconds: 5, isCutOff: true) == [0])
     }
 
-    @Test func aViewerGoesOverWithAKeyFrameOnly() {
+    @Test func aViewerSwitchesOnlyWithAKeyFrame() {
         var plan = EncodingSelector()
         expect(plan.noteKeyframe(of: .main))
         expect(!plan.noteKeyframe(of: .low))

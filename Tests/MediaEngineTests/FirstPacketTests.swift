@@ -6,7 +6,7 @@ import Testing
 /// What a sender sends before the first video frame.
 @Suite struct FirstPacketTests {
     /// Firefox 153 took the RTX stream for the video when padding came first, and never showed a frame.
-    @Test func noPaddingAndNoRepairComesBeforeTheFirstPicture() {
+    @Test func noProbeAndNoRetransmissionPrecedesTheFirstFrame() {
         let start = MediaInstant(nanoseconds: 1_000_000_000)
         let sender = MediaSender(
             SenderParameters(

@@ -81,7 +81,7 @@ import Testing
         expect(try require(assembler.next()).first == 2)
     }
 
-    @Test func whatDoesNotFitMakesRoom() throws {
+    @Test func aPacketTooFarAheadMakesRoom() throws {
         var assembler = FrameAssembler(capacity: 16)
         for sequence in 0..<16 {
             _ = insert(&assembler, Int64(sequence), frame: 1, start: sequence == 0, end: false, key: true)

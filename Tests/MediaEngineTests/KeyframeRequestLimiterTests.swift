@@ -15,13 +15,13 @@ import Testing
         }
     }
 
-    @Test func whoAsksAgainAndAgainWaitsLongerEachTime() {
+    @Test func repeatedRequestsWaitLongerEachTime() {
         var budget = KeyframeRequestLimiter()
         let times = granted(&budget, seconds: 60)
         #expect(times == [0, 1_000, 2_000, 4_000, 8_000, 16_000, 24_000, 32_000, 40_000, 48_000, 56_000])
     }
 
-    @Test func whoNeedsOneEachEightSecondsNeverWaits() {
+    @Test func aKeyFrameEachEightSecondsNeverWaits() {
         var budget = KeyframeRequestLimiter()
         for step in 0..<100 { expect(budget.take(.key, isShared: true, now: .at(step * 8_000))) }
     }
@@ -31,7 +31,7 @@ import Testing
         for time in [0, 1_000, 2_000] { expect(budget.take(.key, isShared: true, now: .at(time))) }
     }
 
-    @Test func calmPaysBackWhatIsOwed() {
+    @Test func timeWithoutRequestsReducesTheDebt() {
         var budget = KeyframeRequestLimiter()
         _ = granted(&budget, seconds: 60)
         let times = granted(&budget, from: 100, seconds: 10)
@@ -56,7 +56,7 @@ import Testing
         #expect((8...24).contains(times.count), "\(times)")
     }
 
-    @Test func whoIsAloneMayHaveThemAll() {
+    @Test func aSingleViewerIsNotLimited() {
         var budget = KeyframeRequestLimiter()
         #expect(granted(&budget, isShared: false, seconds: 10).count == 100)
         // The other viewers that join later do not pay for these.

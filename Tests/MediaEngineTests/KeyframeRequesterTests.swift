@@ -6,19 +6,19 @@ import Testing
 
 @Suite struct KeyframeRequesterTests {
     @Test func requestsAreThreeHundredMillisecondsApartAndRarerInTheEnd() {
-        var gate = KeyframeRequester()
-        gate.need(now: .at(0))
+        var requester = KeyframeRequester()
+        requester.need(now: .at(0))
         var sent: [MediaInstant] = []
-        for time in stride(from: 0, to: 20_000, by: 10) where MediaInstant.at(time) >= gate.deadline {
-            gate.noteSent(now: .at(time), roundTrip: .milliseconds(20))
-            gate.need(now: .at(time))
+        for time in stride(from: 0, to: 20_000, by: 10) where MediaInstant.at(time) >= requester.deadline {
+            requester.noteSent(now: .at(time), roundTrip: .milliseconds(20))
+            requester.need(now: .at(time))
             sent.append(.at(time))
         }
         for (a, b) in zip(sent, sent.dropFirst()) { #expect(b - a >= .milliseconds(300)) }
         #expect((20...30).contains(sent.count))
-        gate.noteServed()
-        #expect(gate.deadline == .distantFuture)
-        gate.need(now: .at(20_000))
-        #expect(gate.deadline <= .at(20_300))
+        requester.noteServed()
+        #expect(requester.deadline == .distantFuture)
+        requester.need(now: .at(20_000))
+        #expect(requester.deadline <= .at(20_300))
     }
 }

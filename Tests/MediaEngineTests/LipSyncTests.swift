@@ -11,13 +11,13 @@ import Testing
         epoch.advanced(by: .milliseconds(milliseconds))
     }
 
-    @Test func picturesAreHeldOnlyForSoundThatLagsAudibly() {
+    @Test func framesAreDelayedOnlyForAudioThatLagsAudibly() {
         var sync = LipSync()
         #expect(sync.hold(captured: ntp(0), local: ntp(30), now: .at(30)) == .zero)
-        sync.noteSound(captured: ntp(0), local: ntp(30), latency: .milliseconds(60), now: .at(30))
+        sync.noteAudio(captured: ntp(0), local: ntp(30), latency: .milliseconds(60), now: .at(30))
         #expect(sync.hold(captured: ntp(0), local: ntp(30), now: .at(30)) == .zero)
         var late = LipSync()
-        late.noteSound(captured: ntp(0), local: ntp(30), latency: .milliseconds(250), now: .at(30))
+        late.noteAudio(captured: ntp(0), local: ntp(30), latency: .milliseconds(250), now: .at(30))
         let hold = late.hold(captured: ntp(0), local: ntp(30), now: .at(30))
         #expect(abs((hold - .milliseconds(150)).inMilliseconds) < 0.001)
         // Audio that was last heard long ago delays nothing.

@@ -13,7 +13,7 @@ import Testing
             least: nil, isOurs: true, hasQueue: true, isAnswered: isAnswered)
     }
 
-    @Test func oneDropIsAnsweredOnce() {
+    @Test func oneLossDecreasesTheRateOnce() {
         var limit = LossBasedEstimator()
         expect(verdict(&limit, at: 0, lost: 0, isAnswered: false) == .none)
         expect(verdict(&limit, at: 300, lost: 30, isAnswered: true) == .high)

@@ -25,7 +25,7 @@ import Testing
         #expect(history.sent(Int64(first) + 8) == nil, "it waits")
     }
 
-    @Test func nothingBeforeAKeyFrameIsRepeated() {
+    @Test func packetsBeforeAKeyFrameAreNotRetransmitted() {
         var history = PacketHistory(capacity: 8, slotBytes: 200, first: 65_534)
         fill(&history, 4)
         history.noteSent(now: .at(0))

@@ -21,15 +21,15 @@ import Testing
     }
 
     @Test(arguments: [500, 1_000, 3_000, 10_000])
-    func theNarrowestLinkShows(kilobits: Int) throws {
+    func theNarrowestLinkIsMeasured(kilobits: Int) throws {
         let result = try require(train(kilobits))
         #expect(result.isSaturated)
         #expect((kilobits * 90 / 100...kilobits).contains(result.rate.kilobitsPerSecond))
     }
 
-    @Test func aFewPacketsShowNothing() { expect(train(1_000, 3) == nil) }
+    @Test func aFewPacketsGiveNoEstimate() { expect(train(1_000, 3) == nil) }
 
-    @Test func noMoreIsBelievedThanWasSent() throws {
+    @Test func theEstimateIsAtMostTheSendingRate() throws {
         let result = try require(train(50_000, 12, lineKilobits: 2_000))
         #expect(!result.isSaturated && result.rate <= .kilobits(2_300))
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import MediaEngine
 
 @Suite struct SentPacketHistoryTests {
-    @Test func fatesAreNewsOnceAcrossTheWrap() {
+    @Test func eachStatusChangeIsReportedOnceAcrossTheWrap() {
         var sent = SentPacketHistory(capacity: 16, first: 65_530)
         for _ in 0..<10 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
         #expect(sent.extended(SequenceNumber(3)) == 65_539)
@@ -30,7 +30,7 @@ import Testing
         #expect(sent.highestAcknowledged == 65_536 && sent.isAcknowledged(65_536))
     }
 
-    @Test func theOtherClockGoesOnAcrossItsWrap() {
+    @Test func theReferenceTimeContinuesAcrossItsWrap() {
         var sent = SentPacketHistory(capacity: 16, first: 0)
         expect(sent.clockOffset(0x7F_FFFF) == .zero)
         // 24 bits, signed: the next value is the most negative one.
@@ -38,7 +38,7 @@ import Testing
         expect(sent.clockOffset(-0x7F_FFFF) == .milliseconds(64) * (1 << 24))
     }
 
-    @Test func whatIsForgottenIsUnknown() {
+    @Test func overwrittenPacketsAreUnknown() {
         var sent = SentPacketHistory(capacity: 16, first: 1)
         for _ in 0..<40 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
         #expect(sent.extended(SequenceNumber(20)) == nil && sent.extended(SequenceNumber(30)) == 30)

@@ -14,7 +14,7 @@ import Testing
         return trend.signal
     }
 
-    @Test func aQueueThatGrowsIsSeen() {
+    @Test func aGrowingQueueIsOveruse() {
         expect(signal(growth: 0) == .normal)
         expect(signal(growth: 4_000) == .overuse)
         expect(signal(growth: -4_000) == .underuse)

@@ -23,8 +23,8 @@ import Testing
 
     @Test func aViewerComesDirectlyThroughThePortThatTheRouterForwards() throws {
         let meeting = try Meeting(homes, [], host: ["--upnp"])
-        let way = try meeting.way()
-        #expect(way.hasPrefix("direct") && way.contains("\(GatewayDaemon.address):"), "\(way)")
+        let path = try meeting.path()
+        #expect(path.hasPrefix("direct") && path.contains("\(GatewayDaemon.address):"), "\(path)")
         #expect(try gateway.forwards() == 1)
         // Routers have enough to do without.
         #expect((1...3).contains(gateway.requests), "asked \(gateway.requests) times")
@@ -39,7 +39,7 @@ import Testing
         try meeting.viewer.event("accepted")
         Thread.sleep(forTimeInterval: 2)
         gateway.resume()
-        let way = try meeting.way()
-        #expect(way.contains("\(GatewayDaemon.address):"), "\(way)")
+        let path = try meeting.path()
+        #expect(path.contains("\(GatewayDaemon.address):"), "\(path)")
     }
 }

@@ -8,8 +8,8 @@ import Testing
     private static let down = LinkConditions(delayMilliseconds: 25, isDown: true)
     private static let rounds = 4
 
-    /// Each round loses a burst, lets one or two frames through, so that the viewer knows, and loses the repetitions too.
-    @Test func whatRepetitionsCannotRepairIsReplacedWithoutAKeyFrame() throws {
+    /// Each round loses a burst, lets one or two frames through, so that the viewer knows, and loses the retransmissions too.
+    @Test func lossesBeyondRetransmissionAreReplacedWithoutAKeyFrame() throws {
         let pair = try LinkedPair(Self.good)
         let host = try pair.host()
         let viewer = try pair.join()
@@ -28,7 +28,7 @@ import Testing
         let after = try host.reports(1)
         // One may be for a viewer that stood still with its machine.
         #expect(try #require(after.number("keyframes")) - #require(before.number("keyframes")) <= 1)
-        // A machine that is busy may let no frame through in between, and then repetitions are enough.
+        // A machine that is busy may let no frame through in between, and then retransmissions are enough.
         #expect(try #require(after.number("recoveries")) >= 2)
         #expect(try #require(statistics.number("recoveries")) >= 2)
         #expect(statistics.number("corrupt") == 0)

@@ -5,7 +5,7 @@ import Testing
 
 /// The real programs over an emulated link.
 @Suite(.serialized) struct LinkTests {
-    @Test func aPictureArrivesOver50MillisecondsAnd3Megabits() throws {
+    @Test func aFrameArrivesOver50MillisecondsAnd3Megabits() throws {
         let pair = try LinkedPair(LinkConditions(kilobits: 3_000, delayMilliseconds: 25))
         let host = try pair.host()
         let picture = pair.file("picture.png")

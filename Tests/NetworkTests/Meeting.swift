@@ -32,20 +32,20 @@ final class Meeting {
             ["join", "--headless"] + viewer, in: homes.viewer, folder, link: self.link, environment: environment)
     }
 
-    /// The way that the media goes when pictures have come for a while.
-    func way() throws -> String {
+    /// The candidate pair of the media, after frames have arrived.
+    func path() throws -> String {
         try viewer.event("first-picture", seconds: 20)
         guard try viewer.reports(2).number("frames") ?? 0 > 0 else { throw Program.Failure("no pictures") }
         return try viewer.event("connected")["path"] as? String ?? ""
     }
 
-    /// How many pictures the viewer has shown so far.
-    func pictures() throws -> Double { try viewer.reports(1).number("frames") ?? 0 }
+    /// How many frames the viewer has shown so far.
+    func framesShown() throws -> Double { try viewer.reports(1).number("frames") ?? 0 }
 
-    /// The viewer has come back by itself: pictures move on, and nobody was asked again.
+    /// The viewer has come back by itself: video continues, and nobody was asked again.
     func isBack() throws -> Bool {
-        let before = try pictures()
+        let before = try framesShown()
         try viewer.reports(1)
-        return try pictures() > before + 10 && host.events("knock").count == 1 && host.isRunning
+        return try framesShown() > before + 10 && host.events("knock").count == 1 && host.isRunning
     }
 }

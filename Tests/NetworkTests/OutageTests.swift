@@ -69,7 +69,7 @@ struct OutageTests {
 
         func mend() throws { try router.run("nft delete table inet cut") }
 
-        /// Both sides say that they are there again, within the limit, and pictures move on.
+        /// Both sides say that they are there again, within the limit, and video continues.
         func expectReturn(within seconds: Double = 5) throws {
             try viewer.event("resumed", seconds: seconds)
             try host.event("resumed", seconds: seconds)

@@ -11,8 +11,8 @@ import Testing
         _ servers: [TURNServer], _ options: [String] = ["--turn", TURNServer.url()], environment: [String: String] = [:]
     ) throws -> Meeting {
         let meeting = try Meeting(homes, servers, host: options, environment: environment)
-        let way = try meeting.way()
-        #expect(way.contains("relay"), "\(way)")
+        let path = try meeting.path()
+        #expect(path.contains("relay"), "\(path)")
         return meeting
     }
 
@@ -29,8 +29,8 @@ import Testing
         let meeting = try meet([server, other], ["--turn", TURNServer.url(), "--turn", TURNServer.url(port: 3_479)])
         server.kill()
         try meeting.viewer.event("interrupted", seconds: 6)
-        let way = try meeting.viewer.event("resumed", seconds: 12)["path"] as? String
-        #expect(way?.contains("relay") == true)
+        let path = try meeting.viewer.event("resumed", seconds: 12)["path"] as? String
+        #expect(path?.contains("relay") == true)
         #expect(!other.sessions.isEmpty)
         #expect(try meeting.isBack())
     }
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// One server never returns; the other one takes its allocation away and knows the user no more.
-    @Test func whoHasNoServerAnyMoreHearsWhy() throws {
+    @Test func aViewerThatLosesItsServerIsToldWhy() throws {
         let secret = "of-the-server"
         let limited = TimeLimited(secret: secret, seconds: 10)
         let dying = try TURNServer(in: homes.server, guests: .user(credential: limited.credential))
@@ -104,12 +104,12 @@ import Testing
         Thread.sleep(forTimeInterval: 20)
         try homes.line.set(LinkConditions(delayMilliseconds: 10))
         var returns = 0
-        let way =
+        let path =
             try meeting.viewer.event("resumed", seconds: 5) { _ in
                 returns += 1
                 return returns == 2
             }["path"] as? String
-        #expect(way?.contains("relay") == true)
+        #expect(path?.contains("relay") == true)
         #expect(try meeting.isBack())
         #expect(!server.sessions.isEmpty)
     }

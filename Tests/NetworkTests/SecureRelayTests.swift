@@ -16,8 +16,8 @@ import Testing
         let server = try TURNServer(in: homes.server, certificate: certificate)
         let meeting = try Meeting(
             homes, [server], host: ["--turn", TURNServer.secureURL], environment: ["SSL_CERT_FILE": certificate.file])
-        let way = try meeting.way()
-        #expect(way.contains("relay"), "\(way)")
+        let path = try meeting.path()
+        #expect(path.contains("relay"), "\(path)")
         #expect(server.sessions.count >= 2)
     }
 

@@ -27,9 +27,9 @@ import Testing
         host: AddressTranslation, viewer: AddressTranslation
     ) throws {
         let meeting = try meet(.init(host), .init(viewer))
-        let way = try meeting.way()
-        print("| \(host.rawValue) | \(viewer.rawValue) | \(way) |")
-        #expect(way.contains("relay") == !Self.isDirect(host, viewer), "\(way)")
+        let path = try meeting.path()
+        print("| \(host.rawValue) | \(viewer.rawValue) | \(path) |")
+        #expect(path.contains("relay") == !Self.isDirect(host, viewer), "\(path)")
     }
 
     @Test(arguments: [(true, false), (false, true), (true, true)])
@@ -37,8 +37,8 @@ import Testing
         let meeting = try meet(
             .init(.portRestricted, blocksDatagrams: hostIsBlocked),
             .init(.portRestricted, blocksDatagrams: viewerIsBlocked))
-        let way = try meeting.way()
-        print("| UDP blocked: \(hostIsBlocked) | UDP blocked: \(viewerIsBlocked) | \(way) |")
-        #expect(way.contains("relay"), "\(way)")
+        let path = try meeting.path()
+        print("| UDP blocked: \(hostIsBlocked) | UDP blocked: \(viewerIsBlocked) | \(path) |")
+        #expect(path.contains("relay"), "\(path)")
     }
 }

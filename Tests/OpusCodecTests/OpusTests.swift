@@ -73,7 +73,7 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
 }
 
 @Suite struct OpusTests {
-    @Test(arguments: [OpusFrameEncoder.Content.systemSound, .microphone], [480, 960])
+    @Test(arguments: [OpusFrameEncoder.Content.systemAudio, .microphone], [480, 960])
     func toneSurvives(content: OpusFrameEncoder.Content, frames: Int) throws {
         let link = try Link(content, usesDTX: false)
         var tone = Tone()
@@ -90,7 +90,7 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
     }
 
     @Test func digitalSilenceIsNotSent() throws {
-        let link = try Link(.systemSound)
+        let link = try Link(.systemAudio)
         let silence = [Int16](repeating: 0, count: 960)
         #expect(try link.encode(silence).isEmpty)
         var tone = Tone()
@@ -103,7 +103,7 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
     }
 
     @Test func oneLoudSampleAtTheEndIsNotSilence() throws {
-        let link = try Link(.systemSound)
+        let link = try Link(.systemAudio)
         var samples = [Int16](repeating: 0, count: 960)
         samples[959] = 1_000
         #expect(try !link.encode(samples).isEmpty)
@@ -120,7 +120,7 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
     }
 
     @Test func lostPacketIsConcealedAtTheSameLevel() throws {
-        let link = try Link(.systemSound)
+        let link = try Link(.systemAudio)
         var tone = Tone()
         var before: [Int16] = []
         for _ in 0..<30 { before = try link.decode(try link.encode(tone.next())) }
@@ -133,8 +133,8 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
     /// libopus codes system audio as music (CELT), which has no FEC. It switches to speech coding (SILK), which has, at
     /// more than 5 % of loss.
     @Test(arguments: [0.0, 0.06, 0.1, 0.3])
-    func theSystemsSoundHasRedundancyWhereMuchIsLost(loss: Double) throws {
-        let link = try Link(.systemSound)
+    func systemAudioIsRedundantWhereMuchIsLost(loss: Double) throws {
+        let link = try Link(.systemAudio)
         link.encoder.setExpectedLoss(loss)
         var faint = Tone(hertz: 300, level: 60)
         var loud = Tone(hertz: 300, level: 12_000)
@@ -177,7 +177,7 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
 
     @Test func bitrateIsFollowedAndClamped() throws {
         func bytes(_ bitrate: Bitrate) throws -> Int {
-            let link = try Link(.systemSound)
+            let link = try Link(.systemAudio)
             link.encoder.setBitrate(bitrate)
             var random = SystemRandomNumberGenerator()
             return try (0..<50).reduce(0) { sum, _ in
@@ -192,7 +192,7 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
     }
 
     @Test func wrongLengthsAreRefused() throws {
-        let link = try Link(.systemSound)
+        let link = try Link(.systemAudio)
         for count in [0, 1, 2, 958, 961, 1_440, 3_840] {
             #expect(throws: CodecFailure.self) { try link.encode([Int16](repeating: 1, count: count)) }
         }
@@ -205,7 +205,7 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func garbageNeverEndsTheProcess(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let link = try Link(.systemSound)
+        let link = try Link(.systemAudio)
         var tone = Tone()
         for _ in 0..<1_500 {
             var packet = try link.encode(tone.next())

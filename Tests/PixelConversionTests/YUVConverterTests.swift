@@ -35,7 +35,7 @@ import Testing
         var pixels = [UInt8](repeating: 0, count: size.width * size.height * 4)
         pixels.withUnsafeMutableBytes {
             converter.convert(
-                canvas.picture, rect: PixelRect(size), toBGRA: $0.baseAddress!, stride: size.width * 4)
+                canvas.frame, rect: PixelRect(size), toBGRA: $0.baseAddress!, stride: size.width * 4)
         }
         for (got, wanted) in zip(pixels[0..<4], [40, 180, 90, 255]) { #expect(abs(Int(got) - wanted) <= 3) }
         #expect(pixels[0..<4] == pixels[(pixels.count - 4)...])
@@ -56,7 +56,7 @@ import Testing
 
     @Test func scalingKeepsTheColour() {
         let small = I420Buffer(PixelSize(width: 30, height: 14))
-        converter.scale(canvas(blue: 0, green: 0, red: 255).picture, to: small)
+        converter.scale(canvas(blue: 0, green: 0, red: 255).frame, to: small)
         #expect(abs(Int(small.y[13 * small.strideY + 29]) - 82) <= 2)
         #expect(abs(Int(small.v[6 * small.strideC + 14]) - 240) <= 2)
     }
@@ -64,7 +64,7 @@ import Testing
     @Test func copyTakesTheRectangleAlone() {
         let target = I420Buffer(size)
         converter.copy(
-            PixelRect(x: 32, y: 16, width: 32, height: 16), of: canvas(blue: 255, green: 255, red: 255).picture,
+            PixelRect(x: 32, y: 16, width: 32, height: 16), of: canvas(blue: 255, green: 255, red: 255).frame,
             to: target)
         #expect(target.y[16 * target.strideY + 32] == 235)
         #expect(target.y[15 * target.strideY + 32] == 16)

@@ -114,11 +114,11 @@ import Testing
     @Test func missingServerIsNamed() throws {
         let sound = SystemAudio(server: "unix:/nonexistent/native")
         let failure = #expect(throws: SourceFailure.self) { try sound.start(handler: { _, _ in }, ended: { _ in }) }
-        #expect(failure?.code == .noSoundServer)
+        #expect(failure?.code == .noAudioServer)
         #expect(failure?.remedy.isEmpty == false)
     }
 
-    @Test func soundCanBeStartedAgain() throws {
+    @Test func captureCanBeStartedAgain() throws {
         let server = try SoundServer()
         let capture = PulseCapture(.systemOutput, server: server.address)
         for _ in 0..<3 {

@@ -41,7 +41,7 @@ import Testing
         speaker.close()
     }
 
-    @Test func soundAfterTheServerWentIsDropped() throws {
+    @Test func audioAfterTheServersEndIsDropped() throws {
         let server = try SoundServer()
         let speaker = try SystemSpeaker(server: server.address)
         server.kill()
@@ -51,7 +51,7 @@ import Testing
 
     @Test func missingServerIsNamed() throws {
         let failure = #expect(throws: SourceFailure.self) { try SystemSpeaker(server: "unix:/nonexistent/native") }
-        #expect(failure?.code == .noSoundServer)
+        #expect(failure?.code == .noAudioServer)
     }
 }
 

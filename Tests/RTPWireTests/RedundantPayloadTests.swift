@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 0), (1, 1), (127, 255), (0x3FFF, 0x3FF), (960, 256), (64, 1_023)])
-    func whatIsWrittenIsRead(offset: Int, length: Int) throws {
+    func writtenValuesAreReadBack(offset: Int, length: Int) throws {
         let bytes = try written(2_000) { writer throws in
             try RedundantPayload.write(payloadType: 111, timestampOffset: offset, length: length, into: &writer)
             try RedundantPayload.write(payloadType: 111, into: &writer)

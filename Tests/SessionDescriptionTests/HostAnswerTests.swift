@@ -74,7 +74,7 @@ import Testing
         #expect(lines.filter { $0.contains("useinbandfec=1") }.map { $0.contains("usedtx=1") } == [false, true])
     }
 
-    @Test func redundantSoundIsAgreedOnlyIfItHoldsOpusAlone() throws {
+    @Test func redundantAudioIsNegotiatedOnlyIfItHoldsOpusAlone() throws {
         #expect(try ViewerOffer(Fixture.offer()).audio.map(\.redundantPayloadType) == [63, 63])
         let text = answer(to: try ViewerOffer(RecordedOffers.chromium), Fixture.host)
         #expect(text.contains("SAVPF 111 63\r\n") && text.contains("a=fmtp:63 111/111\r\n"))

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func whoHasATokenOrAKnockKeepsTheirs() async throws {
+    @Test func connectionsWithATokenOrAKnockStayOpen() async throws {
         try await Stage.with { stage in
             try await Wire.with(stage.link) { wire in
                 let connection = try await wire.connect()
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func plainHTTPIsToldWhatToDoAndNothingElse() async throws {
+    @Test func plainHTTPGetsAdviceOnly() async throws {
         try await Stage.with { stage in
             let raw = try await RawConnection.open(stage.link, tls: nil)
             raw.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")

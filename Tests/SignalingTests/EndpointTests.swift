@@ -113,7 +113,7 @@ import Testing
     }
 
     /// Programs get a problem document with the same status, as tested above.
-    @Test func aBrowserIsToldOfAnOldLinkInAPage() async throws {
+    @Test func aBrowserWithAnOldLinkGetsAPage() async throws {
         try await with { _, wire, base in
             for (path, words) in [
                 ("/0000000000000", "not under this link"), ("/favicon", "nothing here"),
@@ -216,7 +216,7 @@ import Testing
     }
 
     @Test func slowDeskIsGivenUpAndItsSessionClosed() async throws {
-        let late = OneShot<Void>()
+        let late = Promise<Void>()
         let identity = try Identity.ephemeral()
         let desk = FakeDesk { _ throws(OfferRefusal) in
             await late.value

@@ -16,8 +16,8 @@ final class FakeDesk: BroadcastDesk {
     private let seenState = Mutex(Seen())
     private let decision: @Sendable (Knock) async -> KnockDecision
     private let answer: @Sendable (Viewer) async throws(OfferRefusal) -> String
-    let onWithdrawal = OneShot<KnockWithdrawal>()
-    let onClose = OneShot<SessionID>()
+    let onWithdrawal = Promise<KnockWithdrawal>()
+    let onClose = Promise<SessionID>()
 
     init(
         decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct FloodTests {
     /// Sends `count` offers at once. The desk answers none of them before all offers over the limit were refused.
     private func statuses(
-        _ count: Int, token: String, _ wire: Wire, _ path: String, answering gate: OneShot<Void>,
+        _ count: Int, token: String, _ wire: Wire, _ path: String, answering gate: Promise<Void>,
         offer: @escaping @Sendable (Int) -> String
     ) async throws -> [Int] {
         try await withThrowingTaskGroup(of: Int.self) { group in
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func fortyOffersAtOnceOpenNoMoreThanFourSessions() async throws {
-        let gate = OneShot<Void>()
+        let gate = Promise<Void>()
         try await Stage.with(beforeAnswer: { await gate.value }, configure: { $0.sessionCapacity = 32 }) { stage in
             try await Wire.with(stage.link) { wire in
                 let path = "/\(stage.link.id.text)/whep"
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func oneCertificateWithTheFixedTokenTakesFourPlaces() async throws {
-        let gate = OneShot<Void>()
+        let gate = Promise<Void>()
         let token = "a-token-of-the-host"
         try await Stage.with(beforeAnswer: { await gate.value }, configure: { $0.fixedToken = token }) { stage in
             try await Wire.with(stage.link) { wire in
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func oneAddressWithTheFixedTokenTakesAQuarterOfThePlaces() async throws {
-        let gate = OneShot<Void>()
+        let gate = Promise<Void>()
         let token = "a-token-of-the-host"
         try await Stage.with(
             beforeAnswer: { await gate.value },
@@ -105,17 +105,17 @@ import Testing
     }
 
     @Test func oneIdentityHasEightSessionsOverAllItsTokens() throws {
-        let book = AdmissionBook(fixedToken: nil, limits: .init())
-        let limits = AdmissionBook.SessionLimits(all: 32)
+        let register = AdmissionRegister(fixedToken: nil, limits: .init())
+        let limits = AdmissionRegister.SessionLimits(all: 32)
         let identity = try BrowserKey().identity
         func take(_ token: String, as identity: ViewerIdentity = identity) -> (taken: Bool, replaced: SessionID?) {
-            let owner = AdmissionBook.SessionOwner(
-                token: AdmissionBook.hash(token), isFixed: false, identity: identity,
+            let owner = AdmissionRegister.SessionOwner(
+                token: AdmissionRegister.hash(token), isFixed: false, identity: identity,
                 fingerprint: identity.fingerprint, address: AddressKey(ipv4: 1))
-            guard case .reserved(let reservation, let replaced) = book.reserve(owner, limits: limits) else {
+            guard case .reserved(let reservation, let replaced) = register.reserve(owner, limits: limits) else {
                 return (false, nil)
             }
-            book.add(OpenedSession(id: .random(), answer: "", etag: ""), reservation)
+            register.add(OpenedSession(id: .random(), answer: "", etag: ""), reservation)
             return (true, replaced)
         }
         for token in ["a", "b"] {

@@ -138,8 +138,8 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         }
     }
 
-    @Test func hundredsOfKnocksInABurstHurtNobody() async throws {
-        let never = OneShot<KnockDecision>()
+    @Test func aBurstOfHundredsOfKnocksIsLimited() async throws {
+        let never = Promise<KnockDecision>()
         try await Stage.with(
             decision: { _ in await never.value },
             configure: {
@@ -252,7 +252,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         }
     }
 
-    @Test func whoSaysNothingOrNeverEndsIsClosed() async throws {
+    @Test func silentAndEndlessConnectionsAreClosed() async throws {
         try await Stage.with(configure: {
             $0.idleTimeout = .milliseconds(30)
             $0.readTimeout = .milliseconds(30)

@@ -42,7 +42,7 @@ import Testing
 
     /// Two programs of one user have the same certificate. Each has its own session, and a program that joins again has
     /// the same instance identifier.
-    @Test func programsOfOnePersonAreToldApart() async throws {
+    @Test func programsOfOneIdentityAreDistinguished() async throws {
         try await Stage.with { stage in
             let identity = try Identity.ephemeral()
             for _ in 0..<2 {
@@ -55,8 +55,10 @@ import Testing
                     for _ in 0..<2 { _ = try await client.offer(description(identity.fingerprint), token: token) }
                 }
             }
-            let visits = stage.desk.seen.offers.compactMap(\.visit)
-            #expect(visits.count == 4 && visits[0] == visits[1] && visits[1] != visits[2] && visits[2] == visits[3])
+            let instances = stage.desk.seen.offers.compactMap(\.clientInstance)
+            #expect(
+                instances.count == 4 && instances[0] == instances[1] && instances[1] != instances[2]
+                    && instances[2] == instances[3])
         }
     }
 
@@ -85,8 +87,8 @@ import Testing
         }
     }
 
-    @Test func nobodyAnswersInTime() async throws {
-        let never = OneShot<KnockDecision>()
+    @Test func anUnansweredKnockTimesOut() async throws {
+        let never = Promise<KnockDecision>()
         try await Stage.with(
             decision: { _ in await never.value },
             configure: {
@@ -104,7 +106,7 @@ import Testing
     }
 
     @Test func answerMayTakeSeveralPolls() async throws {
-        let decision = OneShot<KnockDecision>()
+        let decision = Promise<KnockDecision>()
         try await Stage.with(decision: { _ in await decision.value }, configure: { $0.pollTimeout = .milliseconds(1) })
         { stage in
             try await stage.client { client in
@@ -122,7 +124,7 @@ import Testing
     }
 
     @Test func viewerWhoGoesIsWithdrawn() async throws {
-        let never = OneShot<KnockDecision>()
+        let never = Promise<KnockDecision>()
         try await Stage.with(decision: { _ in await never.value }) { stage in
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
@@ -135,8 +137,8 @@ import Testing
     }
 
     @Test func viewerWhoseConnectionBreaksIsWithdrawn() async throws {
-        let asked = OneShot<Void>()
-        let never = OneShot<KnockDecision>()
+        let asked = Promise<Void>()
+        let never = Promise<KnockDecision>()
         try await Stage.with(
             decision: { _ in
                 asked.fulfil(())
@@ -155,7 +157,7 @@ import Testing
     }
 
     @Test func endWithdrawsWaitingKnocks() async throws {
-        let never = OneShot<KnockDecision>()
+        let never = Promise<KnockDecision>()
         try await Stage.with(decision: { _ in await never.value }) { stage in
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())

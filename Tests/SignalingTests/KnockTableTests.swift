@@ -65,26 +65,26 @@ import Testing
             knocks.append(try ask(BrowserKey(), in: &table, address: address))
             #expect(knocks.last?.signing == .accepted)
         }
-        func look(_ index: Int) -> KnockTable.Look {
+        func poll(_ index: Int) -> KnockTable.PollResult {
             table.beginPoll(knocks[index].ticket, question: .random(), now: start).0
         }
         // Addresses 1 and 2 have the most questions; the newest of these came from 2.
         let newcomer = try open(BrowserKey(), in: &table, address: 4)
-        #expect(newcomer.opening == .opened && look(3) == .waiting)
+        #expect(newcomer.opening == .opened && poll(3) == .waiting)
         let (signing, actions) = table.sign(
             newcomer.ticket, newcomer.signature, certificate: nil, question: .random(), now: start)
-        #expect(signing == .accepted && look(3) == .outcome(.displaced) && table.questionCount == 5)
+        #expect(signing == .accepted && poll(3) == .outcome(.displaced) && table.questionCount == 5)
         let isTaken = actions.contains { action in
             if case .withdraw(knocks[3].question, .displaced) = action { true } else { false }
         }
         #expect(isTaken)
         #expect(try ask(BrowserKey(), in: &table, address: 5).signing == .accepted)
-        #expect(look(1) == .outcome(.displaced))
+        #expect(poll(1) == .outcome(.displaced))
         // Now all addresses have one question each, and none is displaced.
         for address: UInt32 in [4, 6] {
             #expect(try open(BrowserKey(), in: &table, address: address).opening == .full)
         }
-        for index in [0, 2, 4] { #expect(look(index) == .waiting) }
+        for index in [0, 2, 4] { #expect(poll(index) == .waiting) }
     }
 
     @Test func theOldestUnsignedKnockOfAnAddressMakesRoomForItsNext() throws {
@@ -158,15 +158,15 @@ import Testing
         var table = KnockTable(limits: .init(asks: 3))
         let knock = try ask(BrowserKey(), in: &table)
         var now = start
-        var looks: [KnockTable.Look] = []
+        var results: [KnockTable.PollResult] = []
         for _ in 0..<3 {
             now += .seconds(5)
             _ = table.advance(now: now)
             #expect(table.questionCount == 0)
-            looks.append(table.beginPoll(knock.ticket, question: .random(), now: now).0)
+            results.append(table.beginPoll(knock.ticket, question: .random(), now: now).0)
             table.endPoll(knock.ticket, now: now)
         }
-        #expect(looks == [.waiting, .waiting, .unknown])
+        #expect(results == [.waiting, .waiting, .unknown])
     }
 
     /// An identity abandons a knock, knocks again and is refused. Its old ticket must not bypass the refusal.

@@ -36,7 +36,7 @@ import Testing
 
     // MARK: Proof of the identity
 
-    @Test func nobodyIsAskedBeforeTheSignature() async throws {
+    @Test func noQuestionPrecedesTheSignature() async throws {
         try await with(configure: { $0.signatureTimeout = .milliseconds(50) }) { stage, wire in
             let victim = try Identity.ephemeral()
             let (place, _) = try await wire.knock(victim.asViewer)
@@ -126,7 +126,7 @@ import Testing
     // MARK: The ticket
 
     @Test func aKnockAnswersToItsOwnTicket() async throws {
-        let yes = OneShot<KnockDecision>()
+        let yes = Promise<KnockDecision>()
         let victim = try Identity.ephemeral()
         try await with(
             decision: { $0.identity.kind == .native ? await yes.value : .refused(nil) }
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test func anIdentityHasOneQuestionAndTheNewerKnockTakesIt() async throws {
-        let never = OneShot<KnockDecision>()
+        let never = Promise<KnockDecision>()
         try await with(decision: { _ in await never.value }) { stage, wire in
             let identity = try Identity.ephemeral()
             let first = try await signed(identity, wire)
@@ -173,7 +173,7 @@ import Testing
 
     /// A mobile browser, for example, suspends the page while its user reads the words aloud.
     @Test func aPollBringsAnAbandonedKnockBackWithItsWords() async throws {
-        let never = OneShot<KnockDecision>()
+        let never = Promise<KnockDecision>()
         try await with(
             decision: { _ in await never.value },
             configure: {

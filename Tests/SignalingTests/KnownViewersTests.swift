@@ -93,7 +93,7 @@ import Testing
     }
 
     /// Checks the mode of each file in the folder repeatedly while lines are added.
-    @Test func nobodyElseCanReadItAtAnyMoment() throws {
+    @Test func noOtherUserCanEverReadTheFile() throws {
         try with { folder in
             let isDone = Mutex(false)
             let seen = Mutex(Set<Int>())

@@ -25,7 +25,7 @@ import Testing
         #expect(link("fe80::1").text.hasPrefix("https://[fe80::1]:8443/"))
     }
 
-    @Test func whatIsWrittenIsRead() throws {
+    @Test func writtenValuesAreReadBack() throws {
         for host in ["192.168.1.5", "my-pc.local", "::1", "fe80::1%eth0", "2001:db8::7"] {
             for value in [UInt64.min, 1, 31, 32, .max >> 1, .max] {
                 let link = Link(

@@ -35,7 +35,7 @@ import Testing
         try await group.shutdownGracefully()
     }
 
-    @Test func nothingListens() async throws {
+    @Test func aClosedPortIsExplained() async throws {
         // Bound but not listening, so that no other test gets this port meanwhile.
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
@@ -52,25 +52,25 @@ import Testing
         #expect(try await knock("localhost", port) == .connectionRefused)
     }
 
-    @Test func nobodyIsKnownUnderTheName() async throws {
+    @Test func anUnknownHostNameIsExplained() async throws {
         #expect(try await knock("no-such-host.invalid", 443) == .unknownHost)
     }
 
-    @Test func somethingElseListens() async throws {
+    @Test func anotherServerIsExplained() async throws {
         try await withListener(greeting: "220 mail.example ESMTP\r\n") { port in
             let code = try await knock("127.0.0.1", port)
             #expect(code == .notAShareHost)
         }
     }
 
-    @Test func somethingListensAndSaysNothing() async throws {
+    @Test func aSilentServerIsExplained() async throws {
         try await withListener(greeting: nil) { port in
             let code = try await knock("127.0.0.1", port, timeout: .milliseconds(50))
             #expect(code == .timedOut)
         }
     }
 
-    @Test func anotherBroadcastIsGone() async throws {
+    @Test func aLinkOfAnotherBroadcastIsExplained() async throws {
         try await Stage.with { stage in
             let old = Link(
                 host: stage.link.host, port: stage.link.port, id: .random(), secret: stage.link.secret,

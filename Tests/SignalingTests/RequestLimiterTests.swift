@@ -7,96 +7,96 @@ import Testing
     private func address(_ number: UInt32) -> AddressKey { AddressKey(ipv4: number) }
 
     @Test func burstPassesThenTheRateRules() {
-        var doorman = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
         var passed = 0
-        for _ in 0..<1_000 where doorman.knockDelay(address(1), now: start) == nil { passed += 1 }
+        for _ in 0..<1_000 where limiter.knockDelay(address(1), now: start) == nil { passed += 1 }
         #expect(passed == 20)
         for millisecond in 0..<10_000
-        where doorman.knockDelay(address(1), now: start + .milliseconds(millisecond)) == nil {
+        where limiter.knockDelay(address(1), now: start + .milliseconds(millisecond)) == nil {
             passed += 1
         }
         #expect((38...40).contains(passed))
     }
 
     @Test func manyAddressesShareOneLimit() {
-        var doorman = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
         var passed = 0
-        for number in 0..<1_000 where doorman.knockDelay(address(UInt32(number)), now: start) == nil { passed += 1 }
+        for number in 0..<1_000 where limiter.knockDelay(address(UInt32(number)), now: start) == nil { passed += 1 }
         #expect(passed == 60)
     }
 
     @Test func delayTellsWhenItWorksAgain() {
-        var doorman = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
-        while doorman.knockDelay(address(1), now: start) == nil {}
-        let delay = doorman.knockDelay(address(1), now: start) ?? 0
-        let later = doorman.knockDelay(address(1), now: start + .seconds(delay))
+        var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        while limiter.knockDelay(address(1), now: start) == nil {}
+        let delay = limiter.knockDelay(address(1), now: start) ?? 0
+        let later = limiter.knockDelay(address(1), now: start + .seconds(delay))
         #expect(delay > 0 && later == nil)
     }
 
     @Test func wrongProofsOfOneAddressAreAnsweredRarely() {
-        var doorman = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
-        let answered = (0..<100).count { _ in doorman.failureDelay(address(1), now: start) == nil }
+        var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        let answered = (0..<100).count { _ in limiter.failureDelay(address(1), now: start) == nil }
         #expect(answered == 6)
-        let other = doorman.failureDelay(address(2), now: start)
-        let knock = doorman.knockDelay(address(1), now: start)
-        let later = doorman.failureDelay(address(1), now: start + .seconds(10))
+        let other = limiter.failureDelay(address(2), now: start)
+        let knock = limiter.knockDelay(address(1), now: start)
+        let later = limiter.failureDelay(address(1), now: start + .seconds(10))
         #expect(other == nil && knock == nil && later == nil)
     }
 
     @Test func requestsHaveARate() {
-        var doorman = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
-        let passed = (0..<1_000).count { doorman.requestDelay(address(1), now: start + .milliseconds($0)) == nil }
+        var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        let passed = (0..<1_000).count { limiter.requestDelay(address(1), now: start + .milliseconds($0)) == nil }
         #expect((318...320).contains(passed))
     }
 
     @Test func connectionsAreLimitedPerAddressAndInAll() {
-        var doorman = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
-        let first = (0..<200).count { _ in doorman.connect(address(1), now: start).isAccepted }
+        var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        let first = (0..<200).count { _ in limiter.connect(address(1), now: start).isAccepted }
         #expect(first == 96)
         for number in 2..<100 {
-            for _ in 0..<50 { _ = doorman.connect(address(UInt32(number)), now: start) }
+            for _ in 0..<50 { _ = limiter.connect(address(UInt32(number)), now: start) }
         }
         // The other places are reserved for admitted addresses.
-        #expect(doorman.open <= 448)
-        let before = doorman.open
-        doorman.closed(address(99))
-        doorman.closed(address(200))
-        #expect(doorman.open >= before - 1)
+        #expect(limiter.open <= 448)
+        let before = limiter.open
+        limiter.closed(address(99))
+        limiter.closed(address(200))
+        #expect(limiter.open >= before - 1)
     }
 
     /// 448 connections of addresses that are not admitted, 64 of each.
     private func full() -> RequestLimiter {
         var limits = RequestLimiter.Limits()
         limits.allConnectionBurst = 10_000
-        var doorman = RequestLimiter(limits: limits, now: start)
+        var limiter = RequestLimiter(limits: limits, now: start)
         for number: UInt32 in 1...7 {
-            for _ in 0..<64 { _ = doorman.connect(address(number), now: start) }
+            for _ in 0..<64 { _ = limiter.connect(address(number), now: start) }
         }
-        return doorman
+        return limiter
     }
 
     @Test func strangersTakePlacesOnlyFromWhoHoldsMore() {
-        var doorman = full()
-        #expect(doorman.open == 448)
-        let attacker = doorman.connect(address(1), now: start)
-        let newcomer = doorman.connect(address(8), now: start)
-        #expect(attacker == .refused && newcomer.isAccepted && newcomer != .accepted && doorman.open == 448)
+        var limiter = full()
+        #expect(limiter.open == 448)
+        let attacker = limiter.connect(address(1), now: start)
+        let newcomer = limiter.connect(address(8), now: start)
+        #expect(attacker == .refused && newcomer.isAccepted && newcomer != .accepted && limiter.open == 448)
     }
 
     @Test func admittedAddressesHaveAReserveAndThenTheStrangersPlaces() {
-        var doorman = full()
-        _ = doorman.connect(address(8), now: start)
-        doorman.admitted(address(8), now: start)
-        let reserve = (0..<64).count { _ in doorman.connect(address(8), now: start) == .accepted }
-        #expect(reserve == 64 && doorman.open == 512)
-        let next = doorman.connect(address(8), now: start)
-        #expect(next.isAccepted && next != .accepted && doorman.open == 512)
+        var limiter = full()
+        _ = limiter.connect(address(8), now: start)
+        limiter.admitted(address(8), now: start)
+        let reserve = (0..<64).count { _ in limiter.connect(address(8), now: start) == .accepted }
+        #expect(reserve == 64 && limiter.open == 512)
+        let next = limiter.connect(address(8), now: start)
+        #expect(next.isAccepted && next != .accepted && limiter.open == 512)
         // Addresses that are not admitted cannot displace these connections.
         for _ in 0..<20 {
-            guard case .acceptedInsteadOf(let loser) = doorman.connect(address(9), now: start) else { continue }
+            guard case .acceptedInsteadOf(let loser) = limiter.connect(address(9), now: start) else { continue }
             #expect(loser != address(8))
         }
-        let isForgotten = doorman.connect(address(8), now: start + .seconds(601))
+        let isForgotten = limiter.connect(address(8), now: start + .seconds(601))
         #expect(isForgotten == .refused)
     }
 
@@ -104,22 +104,22 @@ import Testing
         var limits = RequestLimiter.Limits()
         limits.connections = 10_000
         limits.connectionsPerAddress = 1_000
-        var doorman = RequestLimiter(limits: limits, now: start)
+        var limiter = RequestLimiter(limits: limits, now: start)
         for number: UInt32 in 1...6 {
-            for _ in 0..<128 { _ = doorman.connect(address(number), now: start) }
+            for _ in 0..<128 { _ = limiter.connect(address(number), now: start) }
         }
-        let again = doorman.connect(address(6), now: start)
-        let quiet = (0..<10).count { _ in doorman.connect(address(7), now: start).isAccepted }
+        let again = limiter.connect(address(6), now: start)
+        let quiet = (0..<10).count { _ in limiter.connect(address(7), now: start).isAccepted }
         #expect(again == .refused && quiet == 10)
         // This also holds when each address stays within its own rate for a minute.
         var (refused, now) = (0, start)
         for second in 1...60 {
             for tick in 0..<32 {
                 now = start + .seconds(second) + .milliseconds(tick * 30)
-                for number: UInt32 in 1...6 { _ = doorman.connect(address(number), now: now) }
-                for number: UInt32 in 1...6 { doorman.closed(address(number)) }
+                for number: UInt32 in 1...6 { _ = limiter.connect(address(number), now: now) }
+                for number: UInt32 in 1...6 { limiter.closed(address(number)) }
             }
-            if !doorman.connect(address(UInt32(100 + second)), now: now).isAccepted { refused += 1 }
+            if !limiter.connect(address(UInt32(100 + second)), now: now).isAccepted { refused += 1 }
         }
         #expect(refused == 0)
     }
@@ -127,14 +127,14 @@ import Testing
     @Test func memoryIsBoundedAndStrangersAreForgotten() {
         var limits = RequestLimiter.Limits()
         limits.addresses = 10
-        var doorman = RequestLimiter(limits: limits, now: start)
+        var limiter = RequestLimiter(limits: limits, now: start)
         for number in 0..<10 {
-            let entry = doorman.connect(address(UInt32(number)), now: start)
+            let entry = limiter.connect(address(UInt32(number)), now: start)
             #expect(entry == .accepted)
-            doorman.closed(address(UInt32(number)))
+            limiter.closed(address(UInt32(number)))
         }
-        let atOnce = doorman.connect(address(10), now: start)
-        let later = doorman.connect(address(10), now: start + .seconds(11))
+        let atOnce = limiter.connect(address(10), now: start)
+        let later = limiter.connect(address(10), now: start + .seconds(11))
         #expect(atOnce == .refused && later == .accepted)
     }
 

@@ -54,7 +54,7 @@ struct ServerProbeTests {
         #expect(try await ask { $0.refused(401, realm: false) } == .refused(code: 401, reason: "no"))
     }
 
-    @Test func garbageIsStrange() async throws {
+    @Test func garbageIsReported() async throws {
         #expect(try await ask { _ in [0, 1, 2, 3] } == .strange)
         #expect(try await ask("stun") { _ in Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8) } == .strange)
     }
@@ -68,12 +68,12 @@ struct ServerProbeTests {
         #expect(finding == .silent)
     }
 
-    @Test func silenceIsSaidSo() async throws {
+    @Test func aSilentServerIsReported() async throws {
         #expect(try await ask(limit: .milliseconds(300)) { _ in nil } == .silent)
         #expect(try await ask("stun", limit: .milliseconds(300)) { _ in nil } == .silent)
     }
 
-    @Test func whoDoesNotListenIsUnreachable() async throws {
+    @Test func aClosedPortIsUnreachable() async throws {
         let server = try await FakeServer { _ in nil }
         let port = server.port
         await server.close()

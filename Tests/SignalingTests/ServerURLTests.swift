@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ["stuns:host", "turns:host?transport=udp", "stun:host?transport=tcp"])
-    func whatCannotBeUsedIsSaidSo(_ text: String) {
+    func unusableURLsAreExplained(_ text: String) {
         #expect(throws: ServerURLError.unsupported) { try ServerURL(text) }
     }
 

@@ -10,7 +10,7 @@ struct ServersTests {
         ICEServer(urls: ["turn:turn.example.org?transport=tcp"], username: "alice", credential: "se\"cret"),
     ]
 
-    @Test func viewersAreToldOfTheServers() async throws {
+    @Test func viewersGetTheServers() async throws {
         try await Stage.with(configure: { $0.iceServers = Self.servers }) { stage in
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
@@ -75,7 +75,7 @@ struct ServersTests {
         return try #require(answer.resource.split(separator: "/").last.flatMap { SessionID($0) })
     }
 
-    @Test func theWayToAHostIsWalkedStepByStep() async throws {
+    @Test func theProbeChecksEachStepToTheHost() async throws {
         try await Stage.with { stage in
             let steps = await LinkProbe.walk(stage.link)
             #expect(steps.map(\.subject) == ["name", "tcp", "certificate", "broadcast"])

@@ -15,7 +15,7 @@ import Testing
     private func admit(
         _ name: String, in table: inout TokenTable, _ viewer: Viewer? = nil, address: UInt32 = 1, at seconds: Int = 0
     ) -> TokenTable.Key? {
-        let key = AdmissionBook.hash(name)
+        let key = AdmissionRegister.hash(name)
         let isIn = table.admit(
             key, viewer ?? self.viewer(), from: AddressKey(ipv4: address), now: start + .seconds(seconds))
         return isIn ? key : nil
@@ -49,7 +49,7 @@ import Testing
         #expect(isGood(idle, in: table, at: 100))
     }
 
-    @Test func whoHasASessionOrHadOneAMomentAgoStays() throws {
+    @Test func tokensWithARecentSessionStay() throws {
         var table = TokenTable(limits: .init(all: 2))
         let watching = try #require(admit("watching", in: &table))
         let interrupted = try #require(admit("interrupted", in: &table))

@@ -42,14 +42,14 @@ import Testing
         var options = SimulatedCall.Options()
         options.audioTracks = 1
         options.hasReferences = hasReferences
-        options.hasRedundantSound = hasReferences
+        options.hasRED = hasReferences
         var conditions = SimulatedLink.Conditions(delay: .milliseconds(one.roundTrip / 2), lossPercent: one.percent)
         conditions.burst = .milliseconds(one.burst)
         return SimulatedCall(seed: seed, conditions, plan: .steady(perSecond: 30, bytes: 6_000), options: options)
     }
 
     @Test(arguments: cases)
-    func picturesAndSoundGoOn(one: Case) {
+    func videoAndAudioContinue(one: Case) {
         var freeze = 0.0
         var gap = 0.0
         var concealed = 0.0
@@ -57,13 +57,13 @@ import Testing
         for seed in [1, 2] as [UInt64] {
             let call = Self.call(one, seed: seed)
             call.run(for: .seconds(20))
-            let sound = PlayedSound(call.sound)
+            let audio = PlayedAudio(call.audio)
             freeze = max(freeze, call.freeze(from: .seconds(2)).inMilliseconds)
-            gap = max(gap, sound.longestGap)
-            concealed = max(concealed, sound.longestConcealed)
+            gap = max(gap, audio.longestGap)
+            concealed = max(concealed, audio.longestConcealed)
             line +=
                 " | p95 \(Int(call.latency(percentile: 0.95, from: .seconds(2)).inMilliseconds)) keys \(call.keyframesMade)"
-            line += " recoveries \(call.receiver.statistics.recoveries) lost sound \(sound.lost) of \(call.sound.count)"
+            line += " recoveries \(call.receiver.statistics.recoveries) lost sound \(audio.lost) of \(call.audio.count)"
             line += " delay \(Int(call.receiver.statistics.audioDelay.inMilliseconds))"
             #expect(call.damaged == 0 && call.outOfOrder == 0, "\(call.summary)")
             // The call is alive to its end.
@@ -80,7 +80,7 @@ import Testing
     @Test(
         arguments: cases.filter { $0.percent >= 10 } + [Case(percent: 25, burst: 150, roundTrip: 200, freeze: 0...0)],
         [true, false])
-    func whoSharesAnEncodingGetsWhatItWouldAlone(one: Case, hasReferences: Bool) {
+    func aViewerOfASharedEncodingRecoversLikeASingleViewer(one: Case, hasReferences: Bool) {
         for seed in [1, 2] as [UInt64] {
             let calls = [false, true].map { isShared in
                 let call = Self.call(one, seed: seed, hasReferences: hasReferences)
@@ -121,7 +121,7 @@ import Testing
 }
 
 /// Plays audio as a device without a buffer does: an early packet waits, a late one leaves a gap.
-struct PlayedSound {
+struct PlayedAudio {
     /// In milliseconds: the longest time without audio, and the longest with concealed audio only.
     private(set) var longestGap = 0.0
     private(set) var longestConcealed = 0.0
@@ -130,10 +130,10 @@ struct PlayedSound {
     private(set) var gaps = 0
     private(set) var stretches = 0
 
-    init(_ sound: [(at: MediaInstant, isLost: Bool, useFEC: Bool)]) {
+    init(_ audio: [(at: MediaInstant, isLost: Bool, useFEC: Bool)]) {
         var end: MediaInstant?
         var run = 0.0
-        for packet in sound {
+        for packet in audio {
             if let end {
                 longestGap = max(longestGap, (packet.at - end).inMilliseconds)
                 gaps += packet.at - end > .milliseconds(60) ? 1 : 0

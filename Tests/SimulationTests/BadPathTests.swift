@@ -50,13 +50,15 @@ import Testing
         let call = SimulatedCall(
             seed: 71, .init(delay: .milliseconds(100), lossPercent: 20), plan: .steady(perSecond: 30, bytes: 3_000))
         call.run(for: .seconds(20))
-        let told = call.receiver.statistics
-        print(call.summary, "freezes", told.freezes, "of", told.freezeTime, "longest", told.longestFreeze)
+        let statistics = call.receiver.statistics
+        print(
+            call.summary, "freezes", statistics.freezes, "of", statistics.freezeTime, "longest",
+            statistics.longestFreeze)
         let pauses = zip(call.shown, call.shown.dropFirst()).map { $1.shown - $0.shown }
         let gaps = pauses.filter { $0 > .milliseconds(140) }
-        #expect(told.freezes > 5 && told.freezes <= gaps.count)
-        #expect(told.freezeTime <= gaps.reduce(.zero) { $0 + $1 })
-        #expect(told.longestFreeze <= call.longestFreeze)
-        #expect(told.longestFreeze * 2 > call.longestFreeze)
+        #expect(statistics.freezes > 5 && statistics.freezes <= gaps.count)
+        #expect(statistics.freezeTime <= gaps.reduce(.zero) { $0 + $1 })
+        #expect(statistics.longestFreeze <= call.longestFreeze)
+        #expect(statistics.longestFreeze * 2 > call.longestFreeze)
     }
 }

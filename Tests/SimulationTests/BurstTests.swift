@@ -4,7 +4,7 @@ import Testing
 
 /// How many packets are sent at once, whatever the bandwidth estimate allows.
 @Suite struct BurstTests {
-    private func call(_ seed: UInt64, keyframeBytes: Int, plan: SimulatedPictures.Plan) -> SimulatedCall {
+    private func call(_ seed: UInt64, keyframeBytes: Int, plan: SimulatedFrames.Plan) -> SimulatedCall {
         let call = SimulatedCall(
             seed: seed, .init(delay: .milliseconds(5), rate: .kilobits(400_000)), plan: plan)
         call.keyframeBytes = keyframeBytes

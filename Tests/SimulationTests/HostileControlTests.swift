@@ -20,7 +20,7 @@ import Testing
                 startBitrate: .kilobits(100_000), maximumBitrate: .kilobits(100_000), hasTransportFeedback: true),
             seed: 1, ntpEpoch: NTPTimestamp(rawValue: 0), now: SimulatedCall.start)
         guard packets > 0 else { return sender }
-        let frame = SimulatedPictures.make(1, isKeyframe: true, length: packets * 1_000)
+        let frame = SimulatedFrames.make(1, isKeyframe: true, length: packets * 1_000)
         frame.withUnsafeBytes { sender.handleFrame($0, isKeyframe: true, layer: 0, captured: now, now: now) }
         // A frame of many packets is sent over some milliseconds.
         for millisecond in 0..<4 { drain(sender, now + .milliseconds(millisecond)) }
@@ -111,7 +111,7 @@ import Testing
         #expect(statistics.malformedControl == 0)
     }
 
-    @Test func numbersThatWereNeverSentAreNotLookedAt() {
+    @Test func numbersThatWereNeverSentAreIgnored() {
         let sender = sender(packets: 100)
         let sent = sender.statistics.packetsSent
         // Feedback from the first number on, then only about numbers that were not sent yet.
@@ -123,7 +123,7 @@ import Testing
         #expect(sender.statistics.feedbackUnknown == 2 * 8_191 - sent)
     }
 
-    @Test func moreStatusesThanPacketsAreRememberedAreInvented() {
+    @Test func moreStatusesThanTheHistoryHoldsAreUnknown() {
         let sender = sender(packets: 100)
         deliver(feedback(base: 1, count: 8_193, chunks: [8_191, 2]), to: sender, SimulatedCall.start)
         #expect(sender.statistics.controlWork == 4)
@@ -141,14 +141,14 @@ import Testing
         #expect(sender.statistics.controlWork == 4 * 4 + 2 * (16 + 10))
     }
 
-    @Test func whoWasOverTheBudgetIsHeardASecondLater() {
+    @Test func aViewerOverTheBudgetIsServedASecondLater() {
         let sender = sender(packets: 100)
-        let picture: [UInt8] = [0x81, 206, 0, 2, 0, 0, 0, 9, 0, 0, 0x11, 0x11]
+        let pictureLoss: [UInt8] = [0x81, 206, 0, 2, 0, 0, 0, 9, 0, 0, 0x11, 0x11]
         for _ in 0..<100 { deliver(datagram([0x80, 204, 0, 0]), to: sender, SimulatedCall.start) }
-        deliver(picture, to: sender, SimulatedCall.start)
+        deliver(pictureLoss, to: sender, SimulatedCall.start)
         #expect(sender.statistics.controlOverBudget > 0)
         #expect(sender.statistics.keyframeRequests == 0)
-        deliver(picture, to: sender, SimulatedCall.start + .seconds(1))
+        deliver(pictureLoss, to: sender, SimulatedCall.start + .seconds(1))
         #expect(sender.statistics.keyframeRequests == 1)
     }
 

@@ -125,7 +125,7 @@ import Testing
 
     /// 160 NACKs a second, each for 250 packets.
     @Test(arguments: [1, 2] as [UInt64])
-    func aStormOfNacksDoesNotStopThePictures(seed: UInt64) throws {
+    func aStormOfNacksDoesNotStopVideo(seed: UInt64) throws {
         let call = call(seed)
         call.run(for: .seconds(10))
         let before = call.sender.statistics
@@ -145,7 +145,7 @@ import Testing
             }
         }
         let after = call.sender.statistics
-        print("nacks", call.summary, after.nackedPackets, after.nackedInVain)
+        print("nacks", call.summary, after.nackedPackets, after.nacksIgnored)
         #expect(after.nackedPackets - before.nackedPackets >= 300_000)
         #expect(after.backlog <= .milliseconds(400))
         // At most what the path carries, and at least half of the frames.
@@ -203,7 +203,7 @@ import Testing
 
     /// Both machines are suspended, so packets in flight arrive hours late.
     @Test(arguments: [2, 60, 18_000])
-    func timeMayBeMissing(seconds: Int) {
+    func aSuspendedMachineRecovers(seconds: Int) {
         let call = call(7)
         call.run(for: .seconds(15))
         call.jump(by: .seconds(seconds))

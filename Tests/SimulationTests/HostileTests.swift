@@ -77,13 +77,13 @@ import Testing
     }
 
     private func keyframe(_ sender: MediaSender, _ number: Int, _ now: MediaInstant) {
-        SimulatedPictures.make(number, isKeyframe: true, length: 3_000).withUnsafeBytes {
+        SimulatedFrames.make(number, isKeyframe: true, length: 3_000).withUnsafeBytes {
             sender.handleFrame($0, isKeyframe: true, layer: 0, captured: now, now: now)
         }
     }
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
-    func anyBytesAreDropsAndPicturesGoOn(seed: UInt64) {
+    func randomBytesAreDroppedAndVideoContinues(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let receiver = receiver()
         let sender = sender()
@@ -178,7 +178,7 @@ import Testing
         }
         // Never more than the maximum bitrate, with the first bursts.
         #expect(sent < 3 * 10_000_000 / 8 * 13 / 10 + 200_000)
-        #expect(sender.statistics.feedbackUnknown > 0 && sender.statistics.nackedInVain > 0)
+        #expect(sender.statistics.feedbackUnknown > 0 && sender.statistics.nacksIgnored > 0)
         #expect(sender.estimate >= .kilobits(100) && sender.estimate <= .kilobits(10_000))
     }
 
@@ -197,7 +197,7 @@ import Testing
             var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: buffer[layout.headerLength...]))
             try VP8PayloadDescriptor(isPartitionStart: start, pictureID: 5, baseLayerIndex: 1, temporalLayer: 0)
                 .write(into: &writer)
-            let body = SimulatedPictures.make(1, isKeyframe: key, length: count)
+            let body = SimulatedFrames.make(1, isKeyframe: key, length: count)
             try body.withUnsafeBytes { try writer.write($0) }
             return layout.headerLength + writer.position
         }
@@ -284,7 +284,7 @@ import Testing
         #expect(receiver.statistics.nacks <= asked + 1)
     }
 
-    @Test func whoJoinsInTheMiddleAsksAtOnceAndShowsNothingBeforeAKeyFrame() throws {
+    @Test func aReceiverThatJoinsLateRequestsAKeyFrameAtOnceAndShowsNothingBefore() throws {
         let receiver = receiver()
         let now = SimulatedCall.start
         feed(receiver, try packet(65_534, timestamp: 1, start: false, marker: true), now)

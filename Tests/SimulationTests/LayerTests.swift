@@ -15,7 +15,7 @@ import Testing
             seed: 4, ntpEpoch: NTPTimestamp(rawValue: 0), now: MediaInstant(nanoseconds: 1_000_000_000))
     }
 
-    @Test func leftOutFramesLeaveNoGapAndDoNotCount() throws {
+    @Test func droppedFramesLeaveNoSequenceGapAndAreNotCounted() throws {
         let sender = sender()
         var packets: [(sequence: UInt16, stamp: RTPTimestamp, descriptor: VP8PayloadDescriptor)] = []
         var now = MediaInstant(nanoseconds: 1_000_000_000)

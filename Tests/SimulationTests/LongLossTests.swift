@@ -77,7 +77,7 @@ import Testing
         #expect(carried <= (one.isSmall ? 1_700 : 2_900))
     }
 
-    struct SoundCase: CustomTestStringConvertible {
+    struct AudioCase: CustomTestStringConvertible {
         var percent: Double
         /// Mean duration of the bad state, in milliseconds; 0: independent losses.
         var burst: Int
@@ -89,12 +89,12 @@ import Testing
     }
 
     @Test(arguments: [
-        SoundCase(percent: 5, burst: 0, gaps: 0...0, madeUp: 0...0),
-        SoundCase(percent: 5, burst: 20, gaps: 0...6, madeUp: 1...20),
-        SoundCase(percent: 10, burst: 0, gaps: 0...0, madeUp: 0...0),
-        SoundCase(percent: 10, burst: 20, gaps: 0...6, madeUp: 1...20),
+        AudioCase(percent: 5, burst: 0, gaps: 0...0, madeUp: 0...0),
+        AudioCase(percent: 5, burst: 20, gaps: 0...6, madeUp: 1...20),
+        AudioCase(percent: 10, burst: 0, gaps: 0...0, madeUp: 0...0),
+        AudioCase(percent: 10, burst: 20, gaps: 0...6, madeUp: 1...20),
     ])
-    func halfAnHourOfSound(one: SoundCase) {
+    func halfAnHourOfAudio(one: AudioCase) {
         var gaps = 0
         var madeUp = 0
         var delay = 0.0
@@ -103,18 +103,18 @@ import Testing
             var options = SimulatedCall.Options()
             options.audioTracks = 1
             options.hasReferences = true
-            options.hasRedundantSound = true
+            options.hasRED = true
             var conditions = SimulatedLink.Conditions(
                 delay: .milliseconds(25), rate: .kilobits(10_000), lossPercent: one.percent)
             conditions.burst = .milliseconds(one.burst)
             let call = SimulatedCall(seed: seed, conditions, back: conditions, plan: .small, options: options)
             call.run(for: .seconds(600))
-            let sound = PlayedSound(call.sound)
-            gaps += sound.gaps
-            madeUp += sound.stretches
-            longest = (max(longest.gap, sound.longestGap), max(longest.madeUp, sound.longestConcealed))
+            let audio = PlayedAudio(call.audio)
+            gaps += audio.gaps
+            madeUp += audio.stretches
+            longest = (max(longest.gap, audio.longestGap), max(longest.madeUp, audio.longestConcealed))
             delay = max(delay, call.receiver.statistics.audioDelay.inMilliseconds)
-            #expect(sound.lost * 100 <= call.sound.count, "\(call.summary)")
+            #expect(audio.lost * 100 <= call.audio.count, "\(call.summary)")
         }
         print("SOUND", one, "gaps", gaps, longest.gap, "made up", madeUp, longest.madeUp, "delay", delay)
         #expect(one.gaps.contains(gaps) && one.madeUp.contains(madeUp))

@@ -16,7 +16,7 @@ import Testing
         // The path's delay is 25 ms; nothing is added.
         #expect(call.latency(percentile: 0.99, from: .seconds(1)) <= .milliseconds(26))
         #expect(call.sender.statistics.retransmissions - call.sender.statistics.probePackets <= 2)
-        #expect(call.sender.statistics.unaskedRepetitions == 0)
+        #expect(call.sender.statistics.unrequestedDuplicates == 0)
     }
 
     @Test(arguments: [(1.0, 1), (1, 2), (5, 3), (5, 4), (5, 5), (10, 6), (10, 7)] as [(Double, UInt64)])
@@ -33,7 +33,7 @@ import Testing
 
     /// Once Firefox has seen a MID on one stream of a media section, it ignores the streams of the section without it:
     /// all RTX packets would be lost, or all video.
-    @Test func everyStreamSaysItsSection() {
+    @Test func everyStreamCarriesItsMID() {
         var options = SimulatedCall.Options()
         options.audioTracks = 1
         let call = SimulatedCall(
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [21, 22] as [UInt64])
-    func reorderingCostsNoPictures(seed: UInt64) {
+    func reorderingCostsNoFrames(seed: UInt64) {
         let call = SimulatedCall(
             seed: seed, .init(delay: .milliseconds(25), reorderPercent: 5, duplicatePercent: 2),
             plan: .steady(perSecond: 30, bytes: 8_000))
@@ -75,7 +75,7 @@ import Testing
 
     /// On a screen the next change may come minutes later, so the loss of the last packet must be repaired without it.
     @Test(arguments: 31...50 as ClosedRange<UInt64>)
-    func theLastFrameBeforeARestArrivesEvenIfItsEndIsLost(seed: UInt64) {
+    func theLastFrameBeforeAPauseArrivesEvenIfItsEndIsLost(seed: UInt64) {
         let call = SimulatedCall(
             seed: seed, .init(delay: .milliseconds(25), lossPercent: 20), plan: .steady(perSecond: 30, bytes: 3_000))
         call.after(.seconds(3)) { $0.plan = .still }
@@ -84,7 +84,7 @@ import Testing
         if let last = call.shown.last { #expect(last.latency <= .milliseconds(1_500), "\(call.summary)") }
     }
 
-    @Test func withoutRetransmissionStreamPacketsAreRepeatedAsTheyWere() {
+    @Test func withoutRTXPacketsAreRetransmittedUnchanged() {
         var options = SimulatedCall.Options()
         options.hasRTX = false
         let call = SimulatedCall(
@@ -94,11 +94,11 @@ import Testing
         print(call.summary)
         #expect(call.shown.count >= call.made.count - 8)
         #expect(call.longestFreeze <= .milliseconds(400))
-        #expect(call.protectedTwice == 0 && call.alteredRepeats == 0)
+        #expect(call.protectedTwice == 0 && call.alteredRetransmissions == 0)
     }
 
     /// Pion 3 does so: its feedback acknowledges the RTX packets, and it requests the same packets again.
-    @Test func whoDropsRetransmissionsGetsRepeatsAsTheyWere() {
+    @Test func aReceiverThatIgnoresRTXGetsPacketsUnchanged() {
         var options = SimulatedCall.Options()
         options.ignoresRTX = true
         let call = SimulatedCall(
@@ -110,12 +110,12 @@ import Testing
         let late = call.shown.filter { $0.number >= call.made.count / 2 }
         #expect(late.count >= call.made.count / 2 - 8)
         #expect(late.allSatisfy { $0.latency <= .milliseconds(400) })
-        #expect(call.keyframesMade <= 6 && call.protectedTwice == 0 && call.alteredRepeats == 0)
+        #expect(call.keyframesMade <= 6 && call.protectedTwice == 0 && call.alteredRetransmissions == 0)
     }
 
     /// Two round trips: one for the NACK, and one for a second NACK.
     @Test(arguments: [(true, 62), (false, 63)] as [(Bool, UInt64)])
-    func withoutRetransmissionStreamAllIsRepeatedWithinTwoRoundTrips(hasTransportFeedback: Bool, seed: UInt64) {
+    func withoutRTXLossesAreRepairedWithinTwoRoundTrips(hasTransportFeedback: Bool, seed: UInt64) {
         var options = SimulatedCall.Options()
         options.hasRTX = false
         options.hasTransportFeedback = hasTransportFeedback
@@ -129,7 +129,7 @@ import Testing
         // A loss shows with the next frame. Some packets are lost twice, and some NACKs are lost.
         #expect(call.latency(percentile: 0.98) <= .milliseconds(40 + 33 + 2 * 80))
         #expect(call.latency(percentile: 1) <= .milliseconds(40 + 33 + 3 * 80))
-        #expect(call.protectedTwice == 0 && call.alteredRepeats == 0)
+        #expect(call.protectedTwice == 0 && call.alteredRetransmissions == 0)
         // Retransmissions with the same transport-wide number do not affect the estimate.
         #expect(call.sender.estimate >= .kilobits(2_000))
     }

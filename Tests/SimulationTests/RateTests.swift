@@ -34,7 +34,7 @@ import Testing
         #expect(call.longestFreeze <= .milliseconds(1_500))
     }
 
-    @Test func afterARestTheRateIsStillKnown() {
+    @Test func theEstimateSurvivesAPause() {
         let conditions = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(5_000))
         let call = SimulatedCall(seed: 5, conditions, plan: .adaptive(perSecond: 30, limit: .kilobits(8_000)))
         call.after(.seconds(15)) { $0.plan = .steady(perSecond: 2, bytes: 400) }
@@ -115,7 +115,7 @@ import Testing
 
     /// A REMB limits the estimate soon, for as long as it is repeated. It is ignored next to transport-wide feedback.
     @Test(arguments: [false, true])
-    func aReceiversEstimateIsKeptTo(hasTransportFeedback: Bool) throws {
+    func aReceiversEstimateLimitsTheRate(hasTransportFeedback: Bool) throws {
         var options = SimulatedCall.Options()
         options.hasTransportFeedback = hasTransportFeedback
         options.hasBitrateEstimate = true

@@ -46,7 +46,7 @@ import Testing
     }
 
     private func call(
-        _ kilobits: Int, plan: SimulatedPictures.Plan, seed: UInt64, isAgreed: Bool = true
+        _ kilobits: Int, plan: SimulatedFrames.Plan, seed: UInt64, isAgreed: Bool = true
     ) -> SimulatedCall {
         var options = SimulatedCall.Options()
         options.hasTransportFeedback = false
@@ -55,7 +55,7 @@ import Testing
         options.maximumBitrate = .kilobits(8_000)
         let call = SimulatedCall(
             seed: seed, .init(delay: .milliseconds(20), rate: .kilobits(kilobits)), plan: plan, options: options)
-        call.soundBytes = 320
+        call.audioBytes = 320
         return call
     }
 
@@ -79,7 +79,7 @@ import Testing
 
     /// The screen is still, with audio, and changes after the first estimate was made of the audio alone.
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func anEstimateThatRepeatsASoundAtRestFreezesNoPicture(seed: UInt64) {
+    func anEstimateFromAudioAloneFreezesNoVideo(seed: UInt64) {
         let call = call(5_000, plan: .still, seed: seed)
         attach(call, until: 40)
         call.after(.seconds(8)) { $0.plan = .adaptive(perSecond: 20, limit: .kilobits(1_500)) }
@@ -109,7 +109,7 @@ import Testing
     /// As the estimators of Chromium and Firefox do (`aimd_rate_control.cc`): 56 kbit/s after one second, then 8 % more
     /// a second.
     @Test(arguments: [8, 9] as [UInt64])
-    func aFirstEstimateBelowWhatArrivesFreezesNoPicture(seed: UInt64) throws {
+    func aFirstEstimateBelowTheReceivedRateFreezesNoVideo(seed: UInt64) throws {
         let call = call(5_000, plan: .camera(perSecond: 30, limit: .kilobits(2_000)), seed: seed)
         var said = 56_000.0
         for quarter in 4..<80 {
@@ -124,7 +124,7 @@ import Testing
         #expect(call.sender.estimate >= .kilobits(1_500))
     }
 
-    @Test func soundShrinksBeforePicturesStop() throws {
+    @Test func audioShrinksBeforeVideoStops() throws {
         let call = call(130, plan: .still, seed: 6)
         let packet = try Self.remb(.kilobits(130))
         for second in 2..<40 { call.after(.seconds(second)) { $0.deliver([packet]) } }
@@ -134,10 +134,10 @@ import Testing
         print(call.summary)
         #expect(call.since(.seconds(15)).count >= 75)
         #expect(call.freeze(from: .seconds(15)) <= .milliseconds(800))
-        #expect(call.sound.count >= 1_800)
+        #expect(call.audio.count >= 1_800)
     }
 
-    @Test func anEstimateOfOtherStreamsOrThatNobodyAgreedToIsIgnored() throws {
+    @Test func anEstimateOfOtherStreamsOrNotNegotiatedIsIgnored() throws {
         for (ssrc, isAgreed) in [(0x9999, true), (0x3333, true), (0x1111, false)] as [(UInt32, Bool)] {
             let call = call(
                 5_000, plan: .camera(perSecond: 30, limit: .kilobits(4_000)), seed: 7, isAgreed: isAgreed)

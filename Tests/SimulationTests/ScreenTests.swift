@@ -23,9 +23,9 @@ import Testing
     private func time(_ call: SimulatedCall, from change: MediaDuration, bytes: Int) -> Double? {
         let begin = SimulatedCall.start + change
         var sum = 0
-        for picture in call.shown where picture.captured >= begin {
-            sum += call.made[picture.number].bytes
-            if sum >= bytes { return (picture.shown - begin).inMilliseconds }
+        for frame in call.shown where frame.captured >= begin {
+            sum += call.made[frame.number].bytes
+            if sum >= bytes { return (frame.shown - begin).inMilliseconds }
         }
         return nil
     }
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [1_000, 3_000, 10_000])
-    func aNewPageAfterAMinuteOfRest(kilobits: Int) {
+    func aNewPageAfterAStillMinute(kilobits: Int) {
         var readable = 0.0
         var sharp = 0.0
         var most = 0.0

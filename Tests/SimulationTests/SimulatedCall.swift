@@ -23,7 +23,7 @@ final class SimulatedCall: SimulatedParty {
     let receiver: MediaReceiver
     var forward: SimulatedLink
     var backward: SimulatedLink
-    var plan: SimulatedPictures.Plan {
+    var plan: SimulatedFrames.Plan {
         didSet { nextFrame = min(nextFrame, now) }
     }
     var keyframeBytes = 60_000
@@ -40,13 +40,13 @@ final class SimulatedCall: SimulatedParty {
     var isShared = false
     private var keyframeBudget = KeyframeRequestLimiter()
     /// Size of an audio packet, if the sender's estimate allows it.
-    var soundBytes = 120
+    var audioBytes = 120
 
     private(set) var shown: [Shown] = []
     private(set) var damaged = 0
     private(set) var outOfOrder = 0
     private(set) var made: [(number: Int, captured: MediaInstant, bytes: Int)] = []
-    private(set) var sound: [(at: MediaInstant, isLost: Bool, useFEC: Bool)] = []
+    private(set) var audio: [(at: MediaInstant, isLost: Bool, useFEC: Bool)] = []
     private(set) var estimates: [(at: MediaInstant, estimate: Bitrate)] = []
     private(set) var polls = 0
     private(set) var keyframesMade = 0
@@ -55,13 +55,13 @@ final class SimulatedCall: SimulatedParty {
     private(set) var shownAgain: [MediaInstant] = []
     /// When each RTP packet was sent; and its bytes at its first transmission, by SSRC and sequence number.
     private(set) var departures: [MediaInstant] = []
-    private var left: [UInt64: [UInt8]] = [:]
+    private var sentBytes: [UInt64: [UInt8]] = [:]
     /// Sequence numbers that were to be protected twice, and packets that were sent again with other bytes.
     private(set) var protectedTwice = 0
-    private(set) var alteredRepeats = 0
+    private(set) var alteredRetransmissions = 0
     private var random: SeededGenerator
     private var nextFrame: MediaInstant
-    private var nextSound: MediaInstant
+    private var nextAudio: MediaInstant
     private var needsKeyframe = true
     private var isNew = true
     private var lastKeyframe: MediaInstant?
@@ -87,12 +87,12 @@ final class SimulatedCall: SimulatedParty {
         /// Long-term references are negotiated.
         var hasReferences = false
         /// RED is negotiated.
-        var hasRedundantSound = false
+        var hasRED = false
     }
 
     init(
         seed: UInt64, _ conditions: SimulatedLink.Conditions = .init(), back: SimulatedLink.Conditions? = nil,
-        changes: [(after: MediaDuration, conditions: SimulatedLink.Conditions)] = [], plan: SimulatedPictures.Plan,
+        changes: [(after: MediaDuration, conditions: SimulatedLink.Conditions)] = [], plan: SimulatedFrames.Plan,
         options: Options = Options()
     ) {
         self.seed = seed
@@ -108,7 +108,7 @@ final class SimulatedCall: SimulatedParty {
             rtxPayloadType: options.hasRTX ? 97 : nil, mid: "0")
         let audio = (0..<options.audioTracks).map {
             AudioStreamParameters(
-                ssrc: 0x3333 + UInt32($0), payloadType: 111, redundantPayloadType: options.hasRedundantSound ? 63 : nil,
+                ssrc: 0x3333 + UInt32($0), payloadType: 111, redundantPayloadType: options.hasRED ? 63 : nil,
                 mid: "\($0 + 1)")
         }
         let extensions: HeaderExtensionMap = [
@@ -138,7 +138,7 @@ final class SimulatedCall: SimulatedParty {
                 return (change.at, back ?? clean)
             }, seed: seed ^ 0x0B)
         nextFrame = begin
-        nextSound = begin
+        nextAudio = begin
         hasAudio = options.audioTracks > 0
     }
 
@@ -161,7 +161,7 @@ final class SimulatedCall: SimulatedParty {
     var nextEvent: MediaInstant {
         var next = min(senderWake, receiverWake, forward.nextArrival, backward.nextArrival)
         next = min(next, nextFrame)
-        if hasAudio { next = min(next, nextSound) }
+        if hasAudio { next = min(next, nextAudio) }
         if let change = changes.first { next = min(next, change.at) }
         return isNew ? next : max(next, now + .microseconds(1))
     }
@@ -173,7 +173,7 @@ final class SimulatedCall: SimulatedParty {
             changes.removeFirst()
             change.change(self)
         }
-        if hasAudio, now >= nextSound { makeSound() }
+        if hasAudio, now >= nextAudio { makeAudio() }
         if now >= nextFrame { makeFrame() }
         while let packet = forward.receive(now: now) {
             packet.withUnsafeBytes { bytes in
@@ -202,14 +202,14 @@ final class SimulatedCall: SimulatedParty {
     func jump(by duration: MediaDuration) {
         now = now + duration
         nextFrame = now
-        nextSound = now
+        nextAudio = now
     }
 
-    private func makeSound() {
-        nextSound = nextSound + .milliseconds(20)
+    private func makeAudio() {
+        nextAudio = nextAudio + .milliseconds(20)
         // The TOC byte of Opus: one frame of 20 ms.
         let room = sender.audioEstimate.bitsPerSecond / 8 / 50
-        let packet = [UInt8](repeating: 0x48, count: max(min(soundBytes, room), 40))
+        let packet = [UInt8](repeating: 0x48, count: max(min(audioBytes, room), 40))
         packet.withUnsafeBytes { sender.handleAudio($0, track: 0, captured: now, now: now) }
         drainSender()
     }
@@ -257,7 +257,7 @@ final class SimulatedCall: SimulatedParty {
         }
         let mayStore = sender.hasReferences && !sender.awaitsAcknowledgement(now: now)
         let kept = references.make(isKeyframe: isKeyframe, mayStore: mayStore, now: now)
-        let frame = SimulatedPictures.make(made.count, isKeyframe: isKeyframe, length: size)
+        let frame = SimulatedFrames.make(made.count, isKeyframe: isKeyframe, length: size)
         made.append((made.count, now, frame.count))
         frame.withUnsafeBytes {
             sender.handleFrame($0, isKeyframe: isKeyframe, layer: 0, captured: now, now: now, references: kept)
@@ -305,11 +305,11 @@ final class SimulatedCall: SimulatedParty {
         guard let view = try? RTPPacketView(packet) else { return }
         let key = UInt64(view.ssrc) << 16 | UInt64(view.sequenceNumber.rawValue)
         if case .protected = output {
-            if left[key] != Array(packet) { alteredRepeats += 1 }
+            if sentBytes[key] != Array(packet) { alteredRetransmissions += 1 }
         } else {
-            if left[key] != nil { protectedTwice += 1 }
-            left[key] = Array(packet)
-            left[key ^ 0x8000] = nil
+            if sentBytes[key] != nil { protectedTwice += 1 }
+            sentBytes[key] = Array(packet)
+            sentBytes[key ^ 0x8000] = nil
             sender.keepProtected(packet)
         }
     }
@@ -321,7 +321,7 @@ final class SimulatedCall: SimulatedParty {
                 switch receiver.poll(now: now + receiverAhead, into: bytes) {
                 case .rtcp(let length): backward.send(UnsafeRawBufferPointer(rebasing: bytes[0..<length]), now: now)
                 case .frame(let frame, let info): show(frame, info)
-                case .audio(_, let info): sound.append((now, info.isLost, info.useFEC))
+                case .audio(_, let info): audio.append((now, info.isLost, info.useFEC))
                 case .event(.bye): didEnd = true
                 case .event: break
                 case .wait(let until, _):
@@ -332,8 +332,8 @@ final class SimulatedCall: SimulatedParty {
     }
 
     private func show(_ frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) {
-        if frame.elementsEqual(SimulatedPictures.skipFrame) { return shownAgain.append(now) }
-        guard let number = SimulatedPictures.number(frame), number < made.count else { return damaged += 1 }
+        if frame.elementsEqual(SimulatedFrames.skipFrame) { return shownAgain.append(now) }
+        guard let number = SimulatedFrames.number(frame), number < made.count else { return damaged += 1 }
         if !references.decode(number) { outOfOrder += 1 }
         if shown.isEmpty, !info.isKeyframe { outOfOrder += 1 }
         shown.append(Shown(number: number, isKeyframe: info.isKeyframe, captured: made[number].captured, shown: now))
@@ -349,10 +349,10 @@ final class SimulatedCall: SimulatedParty {
     func freeze(from begin: MediaDuration, to end: MediaDuration = .seconds(100_000)) -> MediaDuration {
         var longest = MediaDuration.zero
         var last: MediaInstant?
-        for picture in shown {
-            defer { last = picture.shown }
-            guard let last, picture.shown >= Self.start + begin, picture.shown < Self.start + end else { continue }
-            longest = max(longest, picture.shown - last)
+        for frame in shown {
+            defer { last = frame.shown }
+            guard let last, frame.shown >= Self.start + begin, frame.shown < Self.start + end else { continue }
+            longest = max(longest, frame.shown - last)
         }
         return longest
     }
@@ -391,7 +391,7 @@ final class SimulatedCall: SimulatedParty {
             max \(latency(percentile: 1).inMilliseconds) freeze \(longestFreeze.inMilliseconds) ms \
             estimate \(sender.estimate.kilobitsPerSecond) rtt \(sender.roundTripTime?.inMilliseconds ?? -1) \
             seen \(receiver.roundTripTime?.inMilliseconds ?? -1) \
-            sent \(sent.packetsSent) rtx \(sent.retransmissions) probes \(sent.probePackets) vain \(sent.nackedInVain) \
+            sent \(sent.packetsSent) rtx \(sent.retransmissions) probes \(sent.probePackets) vain \(sent.nacksIgnored) \
             stalls \(sent.stalls) refused \(sent.framesRefused) \
             lost \(received.lost) repaired \(received.repaired) nacks \(received.nacks) pli \(received.keyframeRequests) \
             recoveries \(received.recoveries) \

@@ -25,7 +25,7 @@ import Testing
         #expect(color(canvas, source.pattern.green) == [145, 54, 34])
         #expect(color(canvas, source.pattern.blue) == [41, 240, 110])
         #expect(color(canvas, source.pattern.white) == [235, 128, 128])
-        #expect(source.pattern.frameNumber(in: canvas.picture) == 0)
+        #expect(source.pattern.frameNumber(in: canvas.frame) == 0)
     }
 
     @Test func partsDoNotOverlap() {
@@ -63,7 +63,7 @@ import Testing
             }
             #expect(zip(wanted.blocks, changed.blocks).allSatisfy { $0 <= $1 }, "a change is not in the map")
             #expect(changed.count <= 40)
-            if let number = source.pattern.frameNumber(in: canvas.picture) { numbers.append(number) }
+            if let number = source.pattern.frameNumber(in: canvas.frame) { numbers.append(number) }
         }
         #expect(numbers.count == 30)
         #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 })
@@ -82,11 +82,11 @@ import Testing
             let fresh = I420Buffer(size)
             pattern.drawAll(frame, on: fresh)
             #expect(pixels(moving) == pixels(fresh), "frame \(frame)")
-            #expect(pattern.frameNumber(in: moving.picture) == frame)
+            #expect(pattern.frameNumber(in: moving.frame) == frame)
         }
     }
 
-    @Test func restingPictureWakesOnlyByHand() {
+    @Test func stillTestVideoWakesOnlyOnRequest() {
         let source = TestVideoSource(framesPerSecond: 0)
         let canvas = I420Buffer(source.size)
         var changed = BlockMap(source.size)

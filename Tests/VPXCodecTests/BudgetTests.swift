@@ -11,7 +11,7 @@ import Testing
     func meter(_ draw: (I420Buffer) -> Void) -> ContentClassifier {
         let canvas = I420Buffer(Self.size)
         draw(canvas)
-        return ContentClassifier(canvas.picture, nil)
+        return ContentClassifier(canvas.frame, nil)
     }
 
     func text() -> ContentClassifier { meter { TextPage.draw(on: $0, rect: PixelRect(Self.size), seed: 3) } }
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func textIsToldFromFilm() {
+    @Test func textIsDistinguishedFromVideo() {
         #expect(text().isDrawn)
         #expect(!film().isDrawn)
         // A smooth gradient, such as a sky, has many equal neighbours and still is natural video.
@@ -42,10 +42,10 @@ import Testing
         TextPage.draw(on: canvas, rect: PixelRect(x: 0, y: 0, width: 320, height: 96), seed: 3)
         var lower = BlockMap(Self.size)
         lower.insert(PixelRect(x: 0, y: 96, width: 320, height: 96))
-        let content = ContentClassifier(canvas.picture, lower)
+        let content = ContentClassifier(canvas.frame, lower)
         #expect(content.blocks == 120)
         #expect(content.activity == 0)
-        #expect(ContentClassifier(canvas.picture, BlockMap(Self.size)).blocks == 0)
+        #expect(ContentClassifier(canvas.frame, BlockMap(Self.size)).blocks == 0)
     }
 
     @Test(arguments: [false, true])
@@ -72,7 +72,7 @@ import Testing
         #expect(FrameSizePredictor.scale(99, isDrawn: isDrawn) == FrameSizePredictor.scale(63, isDrawn: isDrawn))
     }
 
-    @Test func whatWasCheapIsExpectedToStayCheapForAMoment() {
+    @Test func aLowCostIsExpectedToLastForAMoment() {
         var model = FrameSizePredictor()
         let content = text()
         func quantizer(at instant: MediaInstant) -> Int {
@@ -146,7 +146,7 @@ import Testing
     }
 
     /// Each frame is a page of new text. Sharp frames would take 40 ms each and exceed the bitrate.
-    @Test func aPageThatChangesAllTheTimeIsCoarseUntilItRests() throws {
+    @Test func aContinuouslyChangingPageIsCoarseUntilItStops() throws {
         let size = PixelSize(width: 640, height: 368)
         let canvas = I420Buffer(size)
         let peer = Peer()

@@ -8,8 +8,8 @@ private final class LayeredPeer {
     let full = VP8Decoder()
     let base = VP8Decoder()
     private(set) var now = MediaInstant(nanoseconds: 5_000_000_000)
-    private var fullPicture: I420Frame?
-    private var basePicture: I420Frame?
+    private var fullFrame: I420Frame?
+    private var baseFrame: I420Frame?
     private(set) var bytes = [0, 0]
     private(set) var frames = [0, 0]
 
@@ -27,15 +27,15 @@ private final class LayeredPeer {
         let layer = Int(frame.layer)
         bytes[layer] += frame.bytes.count
         frames[layer] += 1
-        fullPicture = try full.decode(frame.bytes)
-        if layer == 0 { basePicture = try base.decode(frame.bytes) }
+        fullFrame = try full.decode(frame.bytes)
+        if layer == 0 { baseFrame = try base.decode(frame.bytes) }
         return layer
     }
 
-    var fullBlocks: [[UInt8]] { fullPicture.map { blocks(of: $0) } ?? [] }
-    var baseBlocks: [[UInt8]] { basePicture.map { blocks(of: $0) } ?? [] }
+    var fullBlocks: [[UInt8]] { fullFrame.map { blocks(of: $0) } ?? [] }
+    var baseBlocks: [[UInt8]] { baseFrame.map { blocks(of: $0) } ?? [] }
 
-    func basePSNR(_ canvas: I420Buffer) -> Double { basePicture.map { lumaPSNR($0, canvas.picture) } ?? 0 }
+    func basePSNR(_ canvas: I420Buffer) -> Double { baseFrame.map { lumaPSNR($0, canvas.frame) } ?? 0 }
 
     /// Refines until both decoders have a sharp frame.
     func rest(_ canvas: I420Buffer, base: Bitrate) throws {
@@ -71,7 +71,7 @@ private final class LayeredPeer {
         #expect(!peer.encoder.isBehind)
     }
 
-    @Test func whatABlockedBaseMissesComesWithItsNextFrame() throws {
+    @Test func blocksThatABlockedBaseMissesComeWithItsNextFrame() throws {
         let canvas = page()
         let peer = LayeredPeer()
         try peer.step(canvas, BlockMap(Self.size, filled: true), base: .kilobits(19_000))

@@ -13,10 +13,10 @@ final class Peer {
     /// The result of a step; a step returns nil if the frame was dropped.
     struct Step {
         var frame: EncodedFrame
-        var picture: I420Frame
+        var decoded: I420Frame
         /// A copy of the frame's bytes, which outlives the next call.
         var bytes: [UInt8]
-        /// Keeps the memory of `picture` alive.
+        /// Keeps the memory of `decoded` alive.
         var owner: Peer
     }
 
@@ -28,25 +28,25 @@ final class Peer {
         let request = VideoEncodeRequest(
             bitrate: bitrate, isKeyframeRequested: isKeyframe, isRefinement: isRefinement, byteBudget: byteBudget)
         guard let frame = try encoder.encode(canvas, changed: changed, at: now, request) else { return nil }
-        let picture = try #require(try decoder.decode(frame.bytes))
-        return Step(frame: frame, picture: picture, bytes: Array(frame.bytes), owner: self)
+        let decoded = try #require(try decoder.decode(frame.bytes))
+        return Step(frame: frame, decoded: decoded, bytes: Array(frame.bytes), owner: self)
     }
 }
 
 /// The luma and chroma samples of each 16 x 16 block, for comparing frames block by block.
-func blocks(of picture: I420Frame) -> [[UInt8]] {
-    let columns = (picture.size.width + 15) / 16
-    let rows = (picture.size.height + 15) / 16
+func blocks(of decoded: I420Frame) -> [[UInt8]] {
+    let columns = (decoded.size.width + 15) / 16
+    let rows = (decoded.size.height + 15) / 16
     return (0..<rows * columns).map { index in
         let (top, left) = (index / columns * 16, index % columns * 16)
         var bytes: [UInt8] = []
-        for row in top..<min(top + 16, picture.size.height) {
-            let right = min(left + 16, picture.size.width)
-            bytes += UnsafeBufferPointer(start: picture.y + row * picture.strideY + left, count: right - left)
+        for row in top..<min(top + 16, decoded.size.height) {
+            let right = min(left + 16, decoded.size.width)
+            bytes += UnsafeBufferPointer(start: decoded.y + row * decoded.strideY + left, count: right - left)
             guard row % 2 == 0 else { continue }
-            for plane in [picture.u, picture.v] {
+            for plane in [decoded.u, decoded.v] {
                 bytes += UnsafeBufferPointer(
-                    start: plane + row / 2 * picture.strideC + left / 2, count: (right - left) / 2)
+                    start: plane + row / 2 * decoded.strideC + left / 2, count: (right - left) / 2)
             }
         }
         return bytes

@@ -42,10 +42,10 @@ import VPXCodec
             request.isStored = isStored
             request.recoversFrom = recoversFrom
             guard let frame = try encoder.encode(canvas, changed: changed, at: now, request) else { return nil }
-            let picture = try #require(try whole.decode(frame.bytes))
+            let decoded = try #require(try whole.decode(frame.bytes))
             return Made(
                 bytes: Array(frame.bytes), isKeyframe: frame.isKeyframe, quantizer: frame.quantizer,
-                references: frame.references, shown: picture)
+                references: frame.references, shown: decoded)
         }
 
         /// Draws new text into a rectangle.
@@ -57,13 +57,13 @@ import VPXCodec
         }
 
         func late(_ frame: Made) throws -> [[UInt8]] {
-            let picture = try frame.bytes.withUnsafeBytes { try lossy.decode($0) }
-            return blocks(of: try #require(picture))
+            let decoded = try frame.bytes.withUnsafeBytes { try lossy.decode($0) }
+            return blocks(of: try #require(decoded))
         }
     }
 
     @Test(arguments: 1...3 as ClosedRange<UInt64>)
-    func whoMissesFramesSeesTheSameAfterARecoveryFrame(seed: UInt64) throws {
+    func aRecoveryFrameRestoresADecoderThatMissedFrames(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let size = PixelSize(width: 320, height: 200)
         let stage = Stage(size)
@@ -107,12 +107,12 @@ import VPXCodec
     }
 
     /// After a recovery all blocks are refined to full sharpness, those that returned to a softer state included.
-    @Test func whatWasOnlySharpenedIsSharpenedAgain() throws {
+    @Test func refinedBlocksAreRefinedAgainAfterARecovery() throws {
         let stage = Stage(Self.size)
         stage.bitrate = .kilobits(1_000)
         stage.byteBudget = 20_000
         let key = try #require(try stage.make(BlockMap(Self.size, filled: true)))
-        #expect(lumaPSNR(key.shown, stage.canvas.picture) < 40)
+        #expect(lumaPSNR(key.shown, stage.canvas.frame) < 40)
         for _ in 0..<400 where stage.encoder.unrefined != nil {
             _ = try stage.make(BlockMap(Self.size), isRefinement: true)
         }
@@ -129,10 +129,10 @@ import VPXCodec
             last = try stage.make(BlockMap(Self.size), isRefinement: true) ?? last
         }
         #expect(stage.encoder.unrefined == nil)
-        #expect(lumaPSNR(last.shown, stage.canvas.picture) > 46)
+        #expect(lumaPSNR(last.shown, stage.canvas.frame) > 46)
     }
 
-    @Test func aKeptFrameThatWasOverwrittenOrMadeUselessIsRefused() throws {
+    @Test func anOverwrittenOrUselessReferenceIsRefused() throws {
         let stage = Stage(Self.size)
         let key = try #require(try stage.make(BlockMap(Self.size, filled: true)))
         #expect(stage.encoder.canRecover(from: key.references.number))

@@ -11,7 +11,7 @@ import VPXCodec
         peer.bitrate = .kilobits(1_000)
         peer.byteBudget = 20_000
         let first = try #require(try peer.step(canvas, BlockMap(Self.size, filled: true)))
-        return (peer, lumaPSNR(first.picture, canvas.picture), first.bytes.count)
+        return (peer, lumaPSNR(first.decoded, canvas.frame), first.bytes.count)
     }
 
     func page() -> I420Buffer {
@@ -20,7 +20,7 @@ import VPXCodec
         return canvas
     }
 
-    @Test func textThatRestsBecomesAsSharpAsItsSourceAndThenNothingIsSent() throws {
+    @Test func stillTextBecomesAsSharpAsItsSourceAndThenNothingIsSent() throws {
         let canvas = page()
         let (peer, first, _) = try softPeer(canvas)
         #expect(first < 40)
@@ -30,7 +30,7 @@ import VPXCodec
             let soft = try #require(peer.encoder.unrefined).count
             guard let step = try peer.step(canvas, BlockMap(Self.size), isRefinement: true) else { continue }
             steps += 1
-            let sharpness = lumaPSNR(step.picture, canvas.picture)
+            let sharpness = lumaPSNR(step.decoded, canvas.frame)
             #expect(sharpness > last)
             #expect((peer.encoder.unrefined?.count ?? 0) < soft)
             last = sharpness
@@ -71,13 +71,13 @@ import VPXCodec
         let soft = try #require(try peer.step(canvas, changed))
         #expect(soft.frame.quantizer > 20)
         #expect(peer.encoder.unrefined == changed)
-        let before = blocks(of: soft.picture)
+        let before = blocks(of: soft.decoded)
         peer.bitrate = .kilobits(8_000)
         peer.byteBudget = nil
         var after = before
         for _ in 0..<100 where peer.encoder.unrefined != nil {
             guard let step = try peer.step(canvas, BlockMap(Self.size), isRefinement: true) else { continue }
-            after = blocks(of: step.picture)
+            after = blocks(of: step.decoded)
         }
         #expect(peer.encoder.unrefined == nil)
         for index in after.indices where changed.blocks[index] == 0 { #expect(after[index] == before[index]) }
@@ -94,7 +94,7 @@ import VPXCodec
         var last = first
         for seed in 100..<250 as Range<UInt64> {
             TextPage.draw(on: canvas, rect: rect, seed: seed)
-            if let step = try peer.step(canvas, changed) { last = lumaPSNR(step.picture, canvas.picture) }
+            if let step = try peer.step(canvas, changed) { last = lumaPSNR(step.decoded, canvas.frame) }
         }
         #expect(last > 44)
         #expect(peer.encoder.unrefined == nil)
@@ -115,18 +115,18 @@ import VPXCodec
             if try peer.step(canvas, owed) == nil { dropped += 1 } else { owed.clear() }
         }
         #expect(dropped > 10)
-        var picture: I420Frame?
+        var decoded: I420Frame?
         for _ in 0..<100 {
             if !owed.isEmpty {
                 guard let step = try peer.step(canvas, owed) else { continue }
                 owed.clear()
-                picture = step.picture
+                decoded = step.decoded
             } else if peer.encoder.unrefined != nil {
-                picture = try peer.step(canvas, BlockMap(Self.size), isRefinement: true)?.picture ?? picture
+                decoded = try peer.step(canvas, BlockMap(Self.size), isRefinement: true)?.decoded ?? decoded
             }
         }
         #expect(owed.isEmpty)
-        #expect(lumaPSNR(try #require(picture), canvas.picture) > 28)
+        #expect(lumaPSNR(try #require(decoded), canvas.frame) > 28)
     }
 
     @Test func firstFrameFollowsItsBudget() throws {

@@ -15,14 +15,14 @@ import VPXCodec
         let canvas = page()
         let step = try #require(try Peer().step(canvas, BlockMap(Self.size, filled: true)))
         #expect(step.frame.isKeyframe)
-        #expect(step.picture.size == Self.size)
-        #expect(lumaPSNR(step.picture, canvas.picture) > 40)
+        #expect(step.decoded.size == Self.size)
+        #expect(lumaPSNR(step.decoded, canvas.frame) > 40)
     }
 
     @Test func firstFrameIsWholeWhateverTheMapSays() throws {
         let canvas = page()
         let step = try #require(try Peer().step(canvas, BlockMap(Self.size)))
-        #expect(lumaPSNR(step.picture, canvas.picture) > 40)
+        #expect(lumaPSNR(step.decoded, canvas.frame) > 40)
     }
 
     @Test(arguments: [ContentHint.text, .motion])
@@ -30,7 +30,7 @@ import VPXCodec
         let canvas = page()
         let peer = Peer()
         peer.encoder.contentHint = contentHint
-        var before = blocks(of: try #require(try peer.step(canvas, BlockMap(Self.size, filled: true))).picture)
+        var before = blocks(of: try #require(try peer.step(canvas, BlockMap(Self.size, filled: true))).decoded)
         for seed in 2..<12 as Range<UInt64> {
             let rect = PixelRect(x: 30, y: 40, width: 90, height: 50)
             TextPage.draw(on: canvas, rect: rect, seed: seed)
@@ -38,9 +38,9 @@ import VPXCodec
             changed.insert(rect)
             let step = try #require(try peer.step(canvas, changed))
             #expect(!step.frame.isKeyframe)
-            let after = blocks(of: step.picture)
+            let after = blocks(of: step.decoded)
             for index in after.indices where changed.blocks[index] == 0 { #expect(after[index] == before[index]) }
-            #expect(lumaPSNR(step.picture, canvas.picture) > 38)
+            #expect(lumaPSNR(step.decoded, canvas.frame) > 38)
             before = after
         }
     }
@@ -59,7 +59,7 @@ import VPXCodec
         var changed = BlockMap(Self.size)
         changed.insert(rect)
         let step = try #require(try peer.step(canvas, changed))
-        #expect(lumaError(step.picture, canvas.picture, in: rect) < 20 * rect.width * rect.height)
+        #expect(lumaError(step.decoded, canvas.frame, in: rect) < 20 * rect.width * rect.height)
     }
 
     @Test(arguments: [(2, 2), (16, 16), (18, 2), (2, 34), (640, 22)])
@@ -67,8 +67,8 @@ import VPXCodec
         let size = PixelSize(width: width, height: height)
         let canvas = page(size)
         let peer = Peer()
-        #expect(try peer.step(canvas, BlockMap(size, filled: true))?.picture.size == size)
-        #expect(try peer.step(canvas, BlockMap(size, filled: true))?.picture.size == size)
+        #expect(try peer.step(canvas, BlockMap(size, filled: true))?.decoded.size == size)
+        #expect(try peer.step(canvas, BlockMap(size, filled: true))?.decoded.size == size)
     }
 
     @Test func keyframesComeOnRequestOnly() throws {
@@ -88,8 +88,8 @@ import VPXCodec
             let canvas = page(size)
             let step = try #require(try peer.step(canvas, BlockMap(size)))
             #expect(step.frame.isKeyframe)
-            #expect(step.picture.size == size)
-            #expect(lumaPSNR(step.picture, canvas.picture) > 35)
+            #expect(step.decoded.size == size)
+            #expect(lumaPSNR(step.decoded, canvas.frame) > 35)
             #expect(try #require(try peer.step(canvas, BlockMap(size))).frame.isKeyframe == false)
         }
         #expect(peer.decoder.statistics.resizes == 3)

@@ -25,23 +25,23 @@ import VPXCodec
                 let step = try peer.step(canvas, owed, isKeyframe: isKeyframe, isRefinement: owed.isEmpty, after: pause)
             else { continue }
             owed.clear()
-            shown = step.picture
+            shown = step.decoded
         }
         peer.bitrate = .kilobits(20_000)
         peer.byteBudget = nil
         for _ in 0..<200 where !owed.isEmpty || peer.encoder.unrefined != nil {
             guard let step = try peer.step(canvas, owed, isRefinement: owed.isEmpty) else { continue }
             owed.clear()
-            shown = step.picture
+            shown = step.decoded
         }
-        let picture = try #require(shown)
+        let decoded = try #require(shown)
         #expect(peer.encoder.unrefined == nil)
         for top in stride(from: 0, to: Self.size.height, by: 16) {
             for left in stride(from: 0, to: Self.size.width, by: 16) {
                 let rect = PixelRect(x: left, y: top, width: 16, height: 16).clipped(to: Self.size)
                 // 40 dB in every block.
                 let limit = rect.width * rect.height * 13 / 2
-                #expect(lumaError(picture, canvas.picture, in: rect) < limit, "block at \(left), \(top), seed \(seed)")
+                #expect(lumaError(decoded, canvas.frame, in: rect) < limit, "block at \(left), \(top), seed \(seed)")
             }
         }
     }

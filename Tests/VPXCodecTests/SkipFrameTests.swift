@@ -6,7 +6,7 @@ import VPXCodec
 /// Skip frames, which repeat the last frame and are made without an encoder, between frames of an encoder.
 @Suite struct SkipFrameTests {
     @Test(arguments: [(16, 16), (2, 34), (18, 2), (336, 200), (1_920, 1_080)])
-    func aSkipFrameShowsTheLastPictureAndLeavesNoTrace(width: Int, height: Int) throws {
+    func aSkipFrameShowsTheLastFrameAndChangesNoState(width: Int, height: Int) throws {
         let size = PixelSize(width: width, height: height)
         let canvas = I420Buffer(size)
         let peer = Peer()
@@ -21,7 +21,7 @@ import VPXCodec
             let step = try #require(try peer.step(canvas, changed, isKeyframe: round == 12))
             let header = try step.bytes.withUnsafeBytes { try VP8FrameHeader($0) }
             if let size = header.size { skip = VP8SkipFrame.make(size, version: header.version) }
-            let expected = blocks(of: step.picture)
+            let expected = blocks(of: step.decoded)
             let shown = try step.bytes.withUnsafeBytes { try #require(try other.decode($0)) }
             #expect(blocks(of: shown) == expected)
             for _ in 0...round % 3 {

@@ -37,20 +37,20 @@ import VPXCodec
     @Test func aPageGoesOutFromTopToBottom() throws {
         let canvas = page(1)
         let peer = try resting(canvas)
-        let old = blocks(of: canvas.picture)
+        let old = blocks(of: canvas.frame)
         let columns = Self.size.width / 16
         let changed = draw(2, on: canvas)
         var step = try #require(try peer.step(canvas, changed))
         #expect(peer.encoder.isBehind)
         #expect(step.bytes.count < Self.slow.bitsPerSecond / 8 / 12, "a slice, not a page")
         // The rows above the slice's end are new, and those below are unchanged except for coding losses.
-        let first = blocks(of: step.picture)
+        let first = blocks(of: step.decoded)
         var rows = [Int]()
         for row in 0..<Self.size.height / 16 {
             let range = row * columns..<(row + 1) * columns
             let (distanceOld, distanceNew) = (
                 difference(Array(first[range]), Array(old[range])),
-                difference(Array(first[range]), Array(blocks(of: canvas.picture)[range]))
+                difference(Array(first[range]), Array(blocks(of: canvas.frame)[range]))
             )
             rows.append(distanceNew < distanceOld ? 1 : 0)
         }
@@ -59,17 +59,17 @@ import VPXCodec
         #expect(rows == rows.sorted(by: >))
         var slices = 1
         while peer.encoder.isBehind, slices < 60 {
-            let before = blocks(of: step.picture)
+            let before = blocks(of: step.decoded)
             guard let next = try peer.step(canvas, BlockMap(Self.size), isRefinement: true) else { continue }
             slices += 1
             // Later slices do not change the first rows.
-            #expect(blocks(of: next.picture)[0..<columns] == before[0..<columns])
+            #expect(blocks(of: next.decoded)[0..<columns] == before[0..<columns])
             step = next
         }
         #expect(slices > 3)
         #expect(slices < 30)
         // The encoder searches less where encoding takes long, as on a busy machine: that costs up to 1 dB.
-        #expect(lumaPSNR(step.picture, canvas.picture) > 24)
+        #expect(lumaPSNR(step.decoded, canvas.frame) > 24)
         // The blocks are soft after the slices, so that refinement follows.
         #expect(peer.encoder.unrefined != nil)
     }
@@ -96,7 +96,7 @@ import VPXCodec
         #expect(step.frame.quantizer > 49, "coarse, to keep up")
     }
 
-    @Test func whatChangesAboveMeanwhileComesAfterwards() throws {
+    @Test func changesAboveTheSliceComeAfterwards() throws {
         let canvas = page(1)
         let peer = try resting(canvas)
         _ = try peer.step(canvas, draw(2, on: canvas))
@@ -105,9 +105,9 @@ import VPXCodec
         for _ in 0..<100 where peer.encoder.isBehind || last == nil {
             last = try peer.step(canvas, BlockMap(Self.size), isRefinement: true) ?? last
         }
-        let shown = try #require(last).picture
-        #expect(lumaError(shown, canvas.picture, in: line) < 128 * 16 * 400)
-        #expect(lumaPSNR(shown, canvas.picture) > 26)
+        let shown = try #require(last).decoded
+        #expect(lumaError(shown, canvas.frame, in: line) < 128 * 16 * 400)
+        #expect(lumaPSNR(shown, canvas.frame) > 26)
     }
 
     @Test func viewersWithTwoLayersGetItWhole() throws {
@@ -123,14 +123,14 @@ import VPXCodec
     }
 
     /// A frame that is stored as a long-term reference must contain all changes: later frames code only new ones.
-    @Test func onlyAWholePictureIsKept() throws {
+    @Test func onlyACompleteFrameBecomesAReference() throws {
         let canvas = page(1)
         let peer = try resting(canvas)
         let decoder = VP8Decoder()
         var now = peer.now
         func make(
             _ changed: BlockMap, isKeyframe: Bool = false, isRefinement: Bool = false, recoversFrom: UInt32? = nil
-        ) throws -> (frame: FrameReferences, picture: I420Frame?)? {
+        ) throws -> (frame: FrameReferences, decoded: I420Frame?)? {
             now = now + .milliseconds(40)
             var request = VideoEncodeRequest(
                 bitrate: Self.slow, isKeyframeRequested: isKeyframe, isRefinement: isRefinement)
@@ -159,7 +159,7 @@ import VPXCodec
         let line = PixelRect(x: 64, y: 160, width: 128, height: 16)
         let recovered = try #require(try make(draw(4, on: canvas, line), recoversFrom: number))
         #expect(recovered.frame.recovered?.number == number)
-        #expect(lumaPSNR(try #require(recovered.picture), canvas.picture) > 24)
+        #expect(lumaPSNR(try #require(recovered.decoded), canvas.frame) > 24)
         withExtendedLifetime((decoder, canvas)) {}
     }
 

@@ -16,11 +16,11 @@ import Testing
         TextPage.draw(on: canvas, rect: PixelRect(size), seed: 1)
         let settings = VP8FrameSettings(quantizer: 20, isKeyframe: true, search: .wide)
         let instant = MediaInstant(nanoseconds: 1_000_000_000)
-        let frame = try #require(try core.encode(canvas.picture, active: nil, at: instant, settings))
+        let frame = try #require(try core.encode(canvas.frame, active: nil, at: instant, settings))
         let decoder = VP8Decoder()
-        let picture = try #require(try decoder.decode(frame.bytes))
+        let decoded = try #require(try decoder.decode(frame.bytes))
         // The frame's memory belongs to the decoder.
-        withExtendedLifetime(decoder) { #expect(lumaPSNR(picture, canvas.picture) > 35) }
+        withExtendedLifetime(decoder) { #expect(lumaPSNR(decoded, canvas.frame) > 35) }
     }
 
     private func residentMegabytes() throws -> Int {

@@ -5,54 +5,54 @@ import Testing
 
 struct FrameShadowTests {
     private func pending(_ shadow: FrameShadow) -> PixelRect? {
-        shadow.withPicture { _, pending in
+        shadow.withFrame { _, pending in
             defer { pending.clear() }
             return pending.isEmpty ? nil : pending.bounds
         } ?? nil
     }
 
-    @Test func firstPictureIsNewEverywhere() {
+    @Test func firstFrameIsNewEverywhere() {
         let shadow = FrameShadow()
         let canvas = I420Buffer(PixelSize(width: 100, height: 50))
         #expect(shadow.size == nil)
-        #expect(shadow.update(canvas.picture))
+        #expect(shadow.update(canvas.frame))
         #expect(pending(shadow) == PixelRect(canvas.size))
     }
 
-    @Test func samePictureIsNotPresentedAgain() {
+    @Test func sameFrameIsNotPresentedAgain() {
         let shadow = FrameShadow()
         let canvas = I420Buffer(PixelSize(width: 100, height: 50))
-        #expect(shadow.update(canvas.picture))
+        #expect(shadow.update(canvas.frame))
         _ = pending(shadow)
-        #expect(!shadow.update(canvas.picture))
+        #expect(!shadow.update(canvas.frame))
         #expect(pending(shadow) == nil)
     }
 
     @Test(arguments: [(0, 0), (99, 49), (96, 48), (50, 17)]) func onePixelIsOneBlock(x: Int, y: Int) {
         let shadow = FrameShadow()
         let canvas = I420Buffer(PixelSize(width: 100, height: 50))
-        _ = shadow.update(canvas.picture)
+        _ = shadow.update(canvas.frame)
         _ = pending(shadow)
         canvas.y[y * canvas.strideY + x] = 99
-        #expect(shadow.update(canvas.picture))
+        #expect(shadow.update(canvas.frame))
         let block = PixelRect(x: x & ~15, y: y & ~15, width: 16, height: 16).clipped(to: canvas.size)
         #expect(pending(shadow) == block)
-        #expect(!shadow.update(canvas.picture))
+        #expect(!shadow.update(canvas.frame))
         canvas.v[y / 2 * canvas.strideC + x / 2] = 3
-        #expect(shadow.update(canvas.picture))
+        #expect(shadow.update(canvas.frame))
         #expect(pending(shadow) == block)
-        #expect(!shadow.update(canvas.picture))
+        #expect(!shadow.update(canvas.frame))
     }
 
-    @Test func picturesThatWereNotPresentedAddUp() {
+    @Test func framesThatWereNotPresentedAddUp() {
         let shadow = FrameShadow()
         let canvas = I420Buffer(PixelSize(width: 160, height: 64))
-        _ = shadow.update(canvas.picture)
+        _ = shadow.update(canvas.frame)
         _ = pending(shadow)
         canvas.y[0] = 50
-        _ = shadow.update(canvas.picture)
+        _ = shadow.update(canvas.frame)
         canvas.y[63 * canvas.strideY + 159] = 50
-        _ = shadow.update(canvas.picture)
+        _ = shadow.update(canvas.frame)
         #expect(pending(shadow) == PixelRect(canvas.size))
     }
 
@@ -64,7 +64,7 @@ struct FrameShadowTests {
             map.blocks[index] = (state >> 40) % 7 < UInt64(seed % 7) ? 1 : 0
         }
         var rectangles = BlockRectangles()
-        rectangles.cover(map)
+        rectangles.update(covering: map)
         var covered = [Int](repeating: 0, count: map.blocks.count)
         for rect in rectangles.rectangles {
             #expect(rect == rect.clipped(to: map.size))

@@ -4,14 +4,14 @@ import MediaCore
 struct PlainConverter: PixelConverter {
     func convert(bgra: UnsafeRawPointer, stride: Int, to rect: PixelRect, of canvas: I420Buffer) {}
 
-    func convert(_ picture: I420Frame, rect: PixelRect, toBGRA bgra: UnsafeMutableRawPointer, stride: Int) {
+    func convert(_ frame: I420Frame, rect: PixelRect, toBGRA bgra: UnsafeMutableRawPointer, stride: Int) {
         for row in 0..<rect.height {
             for column in 0..<rect.width {
                 let x = rect.x + column
                 let y = rect.y + row
-                let luma = 298 * (Int(picture.y[y * picture.strideY + x]) - 16)
-                let u = Int(picture.u[y / 2 * picture.strideC + x / 2]) - 128
-                let v = Int(picture.v[y / 2 * picture.strideC + x / 2]) - 128
+                let luma = 298 * (Int(frame.y[y * frame.strideY + x]) - 16)
+                let u = Int(frame.u[y / 2 * frame.strideC + x / 2]) - 128
+                let v = Int(frame.v[y / 2 * frame.strideC + x / 2]) - 128
                 let pixel = bgra + row * stride + column * 4
                 let colours = [luma + 516 * u, luma - 100 * u - 208 * v, luma + 409 * v, 255 << 8]
                 for (index, colour) in colours.enumerated() {
@@ -21,27 +21,27 @@ struct PlainConverter: PixelConverter {
         }
     }
 
-    func scale(_ picture: I420Frame, to canvas: I420Buffer) {
+    func scale(_ frame: I420Frame, to canvas: I420Buffer) {
         let size = canvas.size
         for y in 0..<size.height {
-            let from = y * picture.size.height / size.height
+            let from = y * frame.size.height / size.height
             for x in 0..<size.width {
                 canvas.y[y * canvas.strideY + x] =
-                    picture.y[
-                        from * picture.strideY + x * picture.size.width / size.width]
+                    frame.y[
+                        from * frame.strideY + x * frame.size.width / size.width]
             }
         }
         for y in 0..<(size.height / 2) {
-            let from = y * picture.size.height / size.height
+            let from = y * frame.size.height / size.height
             for x in 0..<(size.width / 2) {
-                let at = from * picture.strideC + x * picture.size.width / size.width
-                canvas.u[y * canvas.strideC + x] = picture.u[at]
-                canvas.v[y * canvas.strideC + x] = picture.v[at]
+                let at = from * frame.strideC + x * frame.size.width / size.width
+                canvas.u[y * canvas.strideC + x] = frame.u[at]
+                canvas.v[y * canvas.strideC + x] = frame.v[at]
             }
         }
     }
 
-    func copy(_ rect: PixelRect, of picture: I420Frame, to canvas: I420Buffer) {}
+    func copy(_ rect: PixelRect, of frame: I420Frame, to canvas: I420Buffer) {}
 }
 
 extension I420Buffer {

@@ -6,7 +6,7 @@ import WindowPlayout
 // SDL is global to the process, so these tests are serialized with those of the window.
 extension VideoWindowTests {
     @Suite struct SpeakerOutputTests {
-        @Test func soundIsTakenAndLatencyIsBounded() throws {
+        @Test func audioIsTakenAndLatencyIsBounded() throws {
             setenv("SDL_AUDIODRIVER", "dummy", 1)
             let speaker = try SpeakerOutput()
             #expect(speaker.isDeviceOpen)
@@ -19,11 +19,11 @@ extension VideoWindowTests {
             #expect(!speaker.isDeviceOpen)
         }
 
-        @Test func missingSoundIsNamed() {
+        @Test func missingAudioOutputIsNamed() {
             setenv("SDL_AUDIODRIVER", "pulseaudio", 1)
             setenv("PULSE_SERVER", "unix:/nonexistent/native", 1)
             let failure = #expect(throws: SourceFailure.self) { try SpeakerOutput() }
-            #expect(failure?.code == .noSoundServer)
+            #expect(failure?.code == .noAudioServer)
         }
     }
 }

@@ -46,10 +46,10 @@ import WindowPlayout
     }
 
     @Test(arguments: [VideoWindow.Presentation.surface, .texture])
-    func pictureOfTheScreensSizeFillsTheScreen(_ presentation: VideoWindow.Presentation) throws {
+    func frameOfTheScreensSizeFillsTheScreen(_ presentation: VideoWindow.Presentation) throws {
         try withWindow(640, 360, presentation) { window, display in
             let canvas = redWithGreenCorner(PixelSize(width: 640, height: 360))
-            window.show(canvas.picture)
+            window.show(canvas.frame)
             try settle(window)
             var screen = try display.screenshot()
             #expect(screen.isNear([255, 0, 0], 639, 359))
@@ -57,7 +57,7 @@ import WindowPlayout
             #expect(screen.isNear([0, 255, 0], 28, 28))
             // A few blocks change.
             canvas.fill(PixelRect(x: 320, y: 160, width: 64, height: 32), y: 235, u: 128, v: 128)
-            window.show(canvas.picture)
+            window.show(canvas.frame)
             try settle(window)
             screen = try display.screenshot()
             #expect(screen.isNear([255, 255, 255], 324, 164))
@@ -66,10 +66,10 @@ import WindowPlayout
         }
     }
 
-    @Test func largePictureIsScaledAndKeepsItsShape() throws {
+    @Test func largeFrameIsScaledAndKeepsItsShape() throws {
         try withWindow(400, 400) { window, display in
             let canvas = redWithGreenCorner(PixelSize(width: 800, height: 400))
-            window.show(canvas.picture)
+            window.show(canvas.frame)
             try settle(window)
             let screen = try display.screenshot()
             #expect(screen.isNear([0, 0, 0], 200, 98))
@@ -82,7 +82,7 @@ import WindowPlayout
     @Test func fullScreenNeedsNoWindowManager() throws {
         try withWindow(500, 300, startsFullscreen: true) { window, display in
             let canvas = redWithGreenCorner(PixelSize(width: 100, height: 60))
-            window.show(canvas.picture)
+            window.show(canvas.frame)
             try settle(window)
             let screen = try display.screenshot()
             #expect(screen.isNear([0, 255, 0], 2, 2))
@@ -91,7 +91,7 @@ import WindowPlayout
     }
 
     @Test(arguments: [VideoWindow.Presentation.surface, .texture])
-    func statusIsReadableBeforeAndOverThePicture(_ presentation: VideoWindow.Presentation) throws {
+    func statusIsReadableBeforeAndOverTheVideo(_ presentation: VideoWindow.Presentation) throws {
         try withWindow(640, 360, presentation) { window, display in
             func ink(_ screen: Screenshot) -> Int {
                 var count = 0
@@ -106,7 +106,7 @@ import WindowPlayout
             #expect(ink(screen) > 100)
             #expect(screen.isNear([0x1E, 0x20, 0x24], 5, 5))
             let canvas = redWithGreenCorner(PixelSize(width: 640, height: 360))
-            window.show(canvas.picture)
+            window.show(canvas.frame)
             try settle(window)
             screen = try display.screenshot()
             #expect(ink(screen) == 0)
@@ -120,10 +120,10 @@ import WindowPlayout
     }
 
     @Test(arguments: [VideoWindow.Presentation.surface, .texture])
-    func anOldPictureIsDimmedUntilTheStatusIsTakenAway(_ presentation: VideoWindow.Presentation) throws {
+    func anOldFrameIsDimmedUntilTheStatusIsRemoved(_ presentation: VideoWindow.Presentation) throws {
         try withWindow(640, 360, presentation) { window, display in
             let canvas = redWithGreenCorner(PixelSize(width: 640, height: 360))
-            withExtendedLifetime(canvas) { window.show(canvas.picture) }
+            withExtendedLifetime(canvas) { window.show(canvas.frame) }
             #expect(try comes(window, display) { $0.isNear([255, 0, 0], 320, 40) })
             window.setStatus("connection lost, trying again ... 3 s", isDimming: true)
             #expect(try comes(window, display) { $0.isNear([95, 0, 0], 320, 40) })
@@ -146,13 +146,13 @@ import WindowPlayout
         }
     }
 
-    @Test func pictureFromAnotherThreadWakesTheWindow() throws {
+    @Test func frameFromAnotherThreadWakesTheWindow() throws {
         try withWindow(320, 200) { window, display in
             try settle(window)
             let thread = Thread {
                 let canvas = I420Buffer(PixelSize(width: 320, height: 200))
                 canvas.fill(PixelRect(canvas.size), y: 235, u: 128, v: 128)
-                window.show(canvas.picture)
+                window.show(canvas.frame)
                 window.stop()
             }
             thread.start()
@@ -170,7 +170,7 @@ import WindowPlayout
             let canvas = I420Buffer(PixelSize(width: 320, height: 200))
             for luma in 0..<100 {
                 canvas.fill(PixelRect(canvas.size), y: UInt8(100 + luma), u: 128, v: 128)
-                window.show(canvas.picture)
+                window.show(canvas.frame)
             }
             window.stop()
         }

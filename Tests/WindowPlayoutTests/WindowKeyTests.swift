@@ -53,7 +53,7 @@ extension VideoWindowTests {
         private func showRed() throws {
             let canvas = I420Buffer(PixelSize(width: 200, height: 120))
             canvas.fill(PixelRect(canvas.size), y: 82, u: 90, v: 240)
-            withExtendedLifetime(canvas) { window.show(canvas.picture) }
+            withExtendedLifetime(canvas) { window.show(canvas.frame) }
             #expect(try comes { $0.isNear([255, 0, 0], 320, 180) && !$0.isNear([255, 0, 0], 5, 5) })
         }
 
@@ -77,7 +77,7 @@ extension VideoWindowTests {
             // The next frame does not erase the box.
             let canvas = I420Buffer(PixelSize(width: 200, height: 120))
             canvas.fill(PixelRect(canvas.size), y: 145, u: 54, v: 34)
-            withExtendedLifetime(canvas) { window.show(canvas.picture) }
+            withExtendedLifetime(canvas) { window.show(canvas.frame) }
             #expect(try comes { $0.isNear([0, 255, 0], 320, 200) && isShown($0) })
             try press("m")
             #expect(try comes { !isShown($0) })

@@ -113,14 +113,14 @@ extension X11Tests {
             var now = MediaInstant(nanoseconds: 1_000_000_000)
             var gaps: [Int] = []
             for _ in 0..<4 {
-                clock.looked(at: now, foundChange: false)
+                clock.recordScan(at: now, foundChange: false)
                 gaps.append(Int((clock.next - now).inMilliseconds))
                 now = clock.next
             }
             #expect(gaps == [200, 400, 500, 500])
-            clock.hurry()
+            clock.advance()
             #expect(clock.next - now == .milliseconds(-400))
-            clock.looked(at: now, foundChange: true)
+            clock.recordScan(at: now, foundChange: true)
             #expect(clock.next - now == .milliseconds(100))
         }
 

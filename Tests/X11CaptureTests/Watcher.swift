@@ -57,7 +57,7 @@ final class Watcher {
         pixels.withUnsafeMutableBytes {
             guard let base = $0.baseAddress else { return }
             converter.convert(
-                canvas.picture, rect: PixelRect(x: x & ~1, y: y & ~1, width: 2, height: 2), toBGRA: base, stride: 8)
+                canvas.frame, rect: PixelRect(x: x & ~1, y: y & ~1, width: 2, height: 2), toBGRA: base, stride: 8)
         }
         return pixels[(y & 1) * 2 + (x & 1)] & 0xffffff
     }

@@ -91,7 +91,7 @@ struct Run {
         var sample = Sample(
             encode: middle - start, decode: cpuMilliseconds() - middle, bytes: frame.bytes.count,
             quantizer: frame.quantizer)
-        if measures, let picture { sample.psnr = psnr(picture, screen.canvas.picture) }
+        if measures, let picture { sample.psnr = psnr(picture, screen.canvas.frame) }
         return sample
     }
 }

@@ -5,7 +5,7 @@ public import MediaCore
 /// - Isolation: confined to one thread. Allocates: only in `init`.
 public final class OpusFrameEncoder: AudioEncoder {
     /// The kind of audio, which selects libopus's application: AUDIO or VOIP.
-    public enum Content: Sendable { case systemSound, microphone }
+    public enum Content: Sendable { case systemAudio, microphone }
 
     /// The largest packet in bytes, which is one frame (RFC 6716 section 3.4).
     public static let maximumPacketBytes = 1_275

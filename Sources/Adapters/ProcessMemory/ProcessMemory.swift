@@ -5,7 +5,7 @@ public enum ProcessMemory {
     /// Limits fragmentation: buffers from 128 KiB up are mappings that go back to the system when they are freed, and
     /// there are at most two arenas. Without this a host grew by 70 KB with each viewer that had joined and left. Call
     /// it before other threads start.
-    public static func keepSmall() {
+    public static func limitFragmentation() {
         mallopt(M_MMAP_THRESHOLD, 128 * 1_024)
         mallopt(M_ARENA_MAX, 2)
     }
@@ -13,5 +13,5 @@ public enum ProcessMemory {
     /// Keeps other processes of the same user from reading the memory, which holds keys, and prevents core dumps
     /// (PR_SET_DUMPABLE). ptrace and /proc/PID/mem are then for root only; /proc/self stays readable where it is needed
     /// here.
-    public static func keepPrivate() { _ = cmalloc_forbid_dumps() }
+    public static func forbidDumps() { _ = cmalloc_forbid_dumps() }
 }

@@ -13,7 +13,7 @@ struct CaptureAssembler: ~Copyable {
     private let packet = UnsafeMutablePointer<Int16>.allocate(capacity: samplesPerPacket)
     private var count = 0
     /// The capture time of the packet's first sample.
-    private var moment = MediaInstant(nanoseconds: 0)
+    private var captureTime = MediaInstant(nanoseconds: 0)
     private var expected: MediaInstant?
 
     init() {}
@@ -36,7 +36,7 @@ struct CaptureAssembler: ~Copyable {
     ) {
         var offset = 0
         while offset < total {
-            if count == 0 { moment = smooth(first + Self.duration(ofSamples: offset)) }
+            if count == 0 { captureTime = smooth(first + Self.duration(ofSamples: offset)) }
             let taken = min(total - offset, Self.samplesPerPacket - count)
             if let samples {
                 (packet + count).update(from: samples + offset, count: taken)
@@ -47,9 +47,9 @@ struct CaptureAssembler: ~Copyable {
             offset += taken
             guard count == Self.samplesPerPacket else { continue }
             count = 0
-            expected = moment + Self.packetDuration
+            expected = captureTime + Self.packetDuration
             let full = UnsafeBufferPointer(start: packet, count: Self.samplesPerPacket)
-            if !Self.isSilent(full) { handler(full, moment) }
+            if !Self.isSilent(full) { handler(full, captureTime) }
         }
     }
 

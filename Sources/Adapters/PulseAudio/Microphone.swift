@@ -13,7 +13,7 @@ public final class Microphone: AudioSource {
 
     public var summary: String { capture.summary }
 
-    /// - Throws: `.noSoundServer`, or `.noSuchDevice` with the names of the existing microphones.
+    /// - Throws: `.noAudioServer`, or `.noSuchDevice` with the names of the existing microphones.
     public func start(
         handler: @escaping @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void,
         ended: @escaping @Sendable (SourceFailure) -> Void

@@ -7,14 +7,14 @@ import Synchronization
 ///
 /// - Isolation: `start` and `stop` from any other thread; the rest runs on that thread.
 final class PulseCapture: @unchecked Sendable {
-    // SAFETY: `words` guards itself. Every other stored property is touched on the thread `audio`, or with the main
+    // SAFETY: `summaryText` guards itself. Every other stored property is touched on the thread `audio`, or with the main
     // loop's lock held, which keeps that thread out.
 
     typealias Handler = @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void
 
     let target: CaptureTarget
     let server: String?
-    private let words: Mutex<String>
+    private let summaryText: Mutex<String>
     private let corked = Atomic<Bool>(true)
     /// Called on the thread `audio`; set before `start`.
     var onCork: (@Sendable (Bool) -> Void)?
@@ -51,10 +51,10 @@ final class PulseCapture: @unchecked Sendable {
     init(_ target: CaptureTarget, server: String?) {
         self.target = target
         self.server = server
-        words = Mutex(target.isMonitor ? "what plays on this machine" : "a microphone")
+        summaryText = Mutex(target.isMonitor ? "what plays on this machine" : "a microphone")
     }
 
-    var summary: String { words.withLock { $0 } }
+    var summary: String { summaryText.withLock { $0 } }
     var isCorked: Bool { corked.load(ordering: .acquiring) }
 
     private var me: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
@@ -178,7 +178,7 @@ final class PulseCapture: @unchecked Sendable {
 
     static func noServer(_ reason: String) -> SourceFailure {
         SourceFailure(
-            .noSoundServer, "No sound can be recorded: the sound server did not answer (\(reason)).",
+            .noAudioServer, "No sound can be recorded: the sound server did not answer (\(reason)).",
             remedy: "Start PulseAudio or PipeWire (pipewire-pulse), or set PULSE_SERVER.")
     }
 
@@ -233,7 +233,7 @@ final class PulseCapture: @unchecked Sendable {
         guard device != self.device || stream == nil, let device else { return }
         closeStream()
         self.device = device
-        words.withLock { $0 = target.isMonitor ? "what plays on \(device.description)" : device.description }
+        summaryText.withLock { $0 = target.isMonitor ? "what plays on \(device.description)" : device.description }
         openStream(device)
     }
 

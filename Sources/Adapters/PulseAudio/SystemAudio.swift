@@ -16,7 +16,7 @@ public final class SystemAudio: AudioSource {
     /// Whether the stream is corked and delivers no packets; for tests and statistics.
     public var isCorked: Bool { capture.isCorked }
 
-    /// - Throws: `.noSoundServer`.
+    /// - Throws: `.noAudioServer`.
     public func start(
         handler: @escaping @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void,
         ended: @escaping @Sendable (SourceFailure) -> Void

@@ -24,12 +24,12 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
     private var isStarting = true
     private var isClosed = false
     /// The time of the last sample that was not silent, on libpulse's clock.
-    private var lastSound: UInt64 = 0
+    private var lastAudible: UInt64 = 0
     private var lastAttempt: UInt64 = 0
 
     /// Connects to the server; blocks for 5 s at most.
     /// - Parameter server: a PulseAudio server string; nil is the user's default (PULSE_SERVER).
-    /// - Throws: `.noSoundServer`.
+    /// - Throws: `.noAudioServer`.
     public init(server: String? = nil) throws(SourceFailure) {
         guard let loop = pa_threaded_mainloop_new() else { throw Self.noServer("out of memory") }
         pa_threaded_mainloop_set_name(loop, "audio-out")
@@ -61,7 +61,7 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
         var all = Int16(0)
         for sample in samples { all |= sample }
         if all != 0 {
-            lastSound = now
+            lastAudible = now
         } else if !isRunning {
             return
         }
@@ -194,7 +194,7 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
 
     private static func noServer(_ reason: String) -> SourceFailure {
         SourceFailure(
-            .noSoundServer, "No sound can be played: the sound server did not answer (\(reason)).",
+            .noAudioServer, "No sound can be played: the sound server did not answer (\(reason)).",
             remedy: "Start PulseAudio or PipeWire (pipewire-pulse), set PULSE_SERVER, or go on without sound.")
     }
 
@@ -231,7 +231,7 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
         cancelWatch()
         guard let context else { return }
         watch = pa_context_rttime_new(
-            context, pa_rtclock_now() + microseconds, { _, _, _, me in SystemSpeaker.from(me)?.look() }, me)
+            context, pa_rtclock_now() + microseconds, { _, _, _, me in SystemSpeaker.from(me)?.checkActivity() }, me)
     }
 
     private func cancelWatch() {
@@ -241,11 +241,11 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
     }
 
     /// Runs once a second during playback, and when the server did not answer in time.
-    private func look() {
+    private func checkActivity() {
         cancelWatch()
         if isStarting { return failed() }
         guard let stream, isRunning else { return }
-        if pa_rtclock_now() > lastSound + Self.second {
+        if pa_rtclock_now() > lastAudible + Self.second {
             isRunning = false
             ring.clear()
             release(pa_stream_cork(stream, 1, nil, nil))

@@ -67,10 +67,10 @@ public struct TestPattern: Equatable, Sendable {
 
     /// Reads the counter from the centre of each cell.
     /// - Returns: the frame number modulo 65,536; nil if the frame shows no counter.
-    public func frameNumber(in picture: I420Frame) -> Int? {
-        guard picture.size == size else { return nil }
+    public func frameNumber(in frame: I420Frame) -> Int? {
+        guard frame.size == size else { return nil }
         let levels = cells.map { cell in
-            Int(picture.y[(cell.y + cell.height / 2) * picture.strideY + cell.x + cell.width / 2])
+            Int(frame.y[(cell.y + cell.height / 2) * frame.strideY + cell.x + cell.width / 2])
         }
         guard levels[0] > 180, levels[1] < 70 else { return nil }
         return levels.dropFirst(2).reduce(0) { $0 << 1 | ($1 > 125 ? 1 : 0) }

@@ -24,19 +24,19 @@ struct ContentClassifier: Equatable {
     /// - Parameters:
     ///   - map: the blocks to sample; nil for all.
     ///   - rows: the rows of blocks to sample; nil for all.
-    init(_ picture: I420Frame, _ map: BlockMap?, rows: Range<Int>? = nil) {
-        let columns = (picture.size.width + 15) / 16
-        for row in rows ?? 0..<(picture.size.height + 15) / 16 {
-            let lines = min(16, picture.size.height - row * 16)
+    init(_ frame: I420Frame, _ map: BlockMap?, rows: Range<Int>? = nil) {
+        let columns = (frame.size.width + 15) / 16
+        for row in rows ?? 0..<(frame.size.height + 15) / 16 {
+            let lines = min(16, frame.size.height - row * 16)
             for column in 0..<columns {
                 if let map, map.blocks[row * columns + column] == 0 { continue }
                 blocks += 1
                 // In the last column the right neighbour would lie outside the frame, so the window moves left by one.
-                let left = min(column * 16, picture.size.width - 17)
+                let left = min(column * 16, frame.size.width - 17)
                 guard left >= 0 else { continue }
                 var line = 1
                 while line < lines {
-                    let start = UnsafeRawPointer(picture.y + (row * 16 + line) * picture.strideY + left)
+                    let start = UnsafeRawPointer(frame.y + (row * 16 + line) * frame.strideY + left)
                     let here = start.loadUnaligned(as: SIMD16<UInt8>.self)
                     let next = start.loadUnaligned(fromByteOffset: 1, as: SIMD16<UInt8>.self)
                     let difference = pointwiseMax(here, next) &- pointwiseMin(here, next)

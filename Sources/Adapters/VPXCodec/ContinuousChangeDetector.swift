@@ -10,8 +10,8 @@ struct ContinuousChangeDetector {
     private var lightInARow = 0
 
     /// Whether the next frame, which changes `blocks` of `total` blocks, continues a series.
-    func isRushed(blocks: Int, of total: Int, at instant: MediaInstant) -> Bool {
-        guard let end, Self.isMuch(blocks, of: total) else { return false }
+    func isContinuous(blocks: Int, of total: Int, at instant: MediaInstant) -> Bool {
+        guard let end, Self.isLargeChange(blocks, of: total) else { return false }
         return instant < end
     }
 
@@ -19,7 +19,7 @@ struct ContinuousChangeDetector {
     /// - Parameter bitrate: extends the series by the frame's transmission time (at most 2 s), as the next frame cannot
     ///   be sent earlier.
     mutating func note(blocks: Int, of total: Int, bytes: Int, bitrate: Bitrate, at instant: MediaInstant) {
-        guard Self.isMuch(blocks, of: total) else { return }
+        guard Self.isLargeChange(blocks, of: total) else { return }
         // A block whose motion was found takes one or two bytes. New text takes ten or more, however coarse.
         if bytes > blocks * 5 {
             end = instant + .milliseconds(300) + min(bitrate.duration(ofBytes: bytes), .seconds(2))
@@ -31,5 +31,5 @@ struct ContinuousChangeDetector {
     }
 
     /// Whether more than two fifths of the frame change. Smaller changes are sent as sharp frames, and some dropped.
-    private static func isMuch(_ blocks: Int, of total: Int) -> Bool { blocks * 5 > total * 2 }
+    private static func isLargeChange(_ blocks: Int, of total: Int) -> Bool { blocks * 5 > total * 2 }
 }

@@ -3,7 +3,7 @@ internal import MediaCore
 /// The encoder's model of its decoders' long-term references: VP8's golden and altref buffers (RFC 6386 section 9.7).
 /// For each buffer it holds the frame number, the blocks that have changed since, and the quantizer of each block.
 struct LongTermReferences {
-    private struct Kept {
+    private struct Reference {
         /// nil: no frame can be predicted from this buffer.
         var number: UInt32?
         var changed: BlockMap
@@ -14,22 +14,22 @@ struct LongTermReferences {
     struct Plan {
         var source: ReferenceSlot?
         var stored: ReferenceSlot?
-        var teachesProbabilities = true
+        var refreshesEntropy = true
         fileprivate var sourceNumber: UInt32?
     }
 
-    private var golden: Kept
-    private var alternate: Kept
+    private var golden: Reference
+    private var alternate: Reference
     /// The number of the next frame. It continues when the frame size changes.
     private(set) var nextNumber: UInt32
 
     init(_ size: PixelSize = PixelSize(width: 0, height: 0), next: UInt32 = 1) {
-        golden = Kept(changed: BlockMap(size))
-        alternate = Kept(changed: BlockMap(size))
+        golden = Reference(changed: BlockMap(size))
+        alternate = Reference(changed: BlockMap(size))
         nextNumber = next
     }
 
-    private subscript(slot: ReferenceSlot) -> Kept {
+    private subscript(slot: ReferenceSlot) -> Reference {
         get { slot == .golden ? golden : alternate }
         _modify { if slot == .golden { yield &golden } else { yield &alternate } }
     }
@@ -43,9 +43,9 @@ struct LongTermReferences {
     func plan(_ request: VideoEncodeRequest) -> Plan {
         guard request.isRecoverable else { return Plan() }
         if let number = request.recoversFrom, let slot = slot(holding: number) {
-            return Plan(source: slot, stored: slot.other, teachesProbabilities: false, sourceNumber: number)
+            return Plan(source: slot, stored: slot.other, refreshesEntropy: false, sourceNumber: number)
         }
-        return Plan(stored: request.isStored ? older : nil, teachesProbabilities: false)
+        return Plan(stored: request.isStored ? older : nil, refreshesEntropy: false)
     }
 
     /// The empty buffer, or the one with the older frame.
@@ -65,21 +65,21 @@ struct LongTermReferences {
 
     /// Records a key frame, which is stored in both buffers.
     mutating func noteKeyframe(_ sharpness: BlockQualityMap?) -> FrameReferences {
-        keep(in: .golden, sharpness)
-        keep(in: .alternate, sharpness)
+        store(in: .golden, sharpness)
+        store(in: .alternate, sharpness)
         defer { nextNumber &+= 1 }
         return FrameReferences(number: nextNumber)
     }
 
     /// Records an inter frame that was encoded according to `plan`.
     mutating func note(_ plan: Plan, _ sharpness: BlockQualityMap?) -> FrameReferences {
-        if plan.teachesProbabilities {
+        if plan.refreshesEntropy {
             // A decoder that lacks this frame has other probabilities from now on, so no recovery frame can be
             // predicted from the stored ones.
             golden.number = nil
             alternate.number = nil
         }
-        if let slot = plan.stored { keep(in: slot, sharpness) }
+        if let slot = plan.stored { store(in: slot, sharpness) }
         defer { nextNumber &+= 1 }
         let recovered = plan.source.flatMap { slot in
             plan.sourceNumber.map { FrameReferences.Recovery(slot: slot, number: $0) }
@@ -93,7 +93,7 @@ struct LongTermReferences {
         return FrameReferences(number: nextNumber)
     }
 
-    private mutating func keep(in slot: ReferenceSlot, _ sharpness: BlockQualityMap?) {
+    private mutating func store(in slot: ReferenceSlot, _ sharpness: BlockQualityMap?) {
         self[slot].number = nextNumber
         self[slot].changed.clear()
         // The array is overwritten in place, so that it is allocated only once.

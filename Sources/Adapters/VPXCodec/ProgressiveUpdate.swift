@@ -18,7 +18,7 @@ struct ProgressiveUpdate {
     static let worstQuantizer = 49
 
     /// Whether `bytes` take more than 200 ms to send, so that slices pay off.
-    static func areWorthwhile(for bytes: Int, at bitrate: Bitrate) -> Bool { bytes * 8 * 5 > bitrate.bitsPerSecond }
+    static func isWorthSlicing(for bytes: Int, at bitrate: Bitrate) -> Bool { bytes * 8 * 5 > bitrate.bitsPerSecond }
 
     /// The size of the next slice in bytes: 1/12 s at `bitrate`, or 1/36 s for the first one, as nothing is being sent
     /// while it is encoded.

@@ -7,27 +7,27 @@ internal import MediaCore
 struct TemporalBaseLayer {
     var bucket = FrameByteBudget()
     /// The blocks that changed and are not yet coded in the base layer.
-    private(set) var lacks = BlockMap(PixelSize(width: 0, height: 0))
+    private(set) var missingBlocks = BlockMap(PixelSize(width: 0, height: 0))
     /// Whether a frame of layer 1 has shown blocks that the base lacks, or slices are outstanding.
     private(set) var isBehind = false
 
     mutating func restart(_ size: PixelSize) {
-        lacks = BlockMap(size)
+        missingBlocks = BlockMap(size)
         isBehind = false
     }
 
-    mutating func note(_ changed: BlockMap) { lacks.formUnion(changed) }
+    mutating func note(_ changed: BlockMap) { missingBlocks.formUnion(changed) }
 
-    mutating func noteBeside() { isBehind = true }
+    mutating func recordLayer1() { isBehind = true }
 
     /// Records a base frame that codes these blocks.
     mutating func noteEncoded(_ blocks: BlockMap) {
-        lacks.subtract(blocks)
-        isBehind = !lacks.isEmpty
+        missingBlocks.subtract(blocks)
+        isBehind = !missingBlocks.isEmpty
     }
 
     mutating func noteKeyframe() {
-        lacks.clear()
+        missingBlocks.clear()
         isBehind = false
     }
 }

@@ -16,12 +16,12 @@ public final class VP8Encoder: VideoEncoder {
     private var sharpness: BlockQualityMap?
     /// The blocks that the current frame codes. It is a property so that its memory is reused.
     private var active = BlockMap(PixelSize(width: 0, height: 0))
-    private var model = FrameSizePredictor()
+    private var sizePredictor = FrameSizePredictor()
     private var bucket = FrameByteBudget()
     private var base = TemporalBaseLayer()
-    private var rush = ContinuousChangeDetector()
-    private var slices = ProgressiveUpdate()
-    private var kept = LongTermReferences()
+    private var continuousChange = ContinuousChangeDetector()
+    private var progressiveUpdate = ProgressiveUpdate()
+    private var longTermReferences = LongTermReferences()
 
     /// - Parameter threads: 1...4. libvpx's threads wait for each other by spinning: on two busy cores a frame took
     ///   250 ms with two threads, 3 ms with one.
@@ -49,25 +49,25 @@ public final class VP8Encoder: VideoEncoder {
         base.bucket.fill(at: instant, bitrate: baseBitrate, capacity: budget.burst)
         sharpness?.noteChange(changed, at: instant)
         base.note(changed)
-        kept.noteChange(changed)
+        longTermReferences.noteChange(changed)
         if request.isKeyframeRequested || core.isFresh {
-            return try encodeKeyframe(core, canvas.picture, at: instant, budget)
+            return try encodeKeyframe(core, canvas.frame, at: instant, budget)
         }
         // The budget is overdrawn: a frame would only wait in the send queue. A frame of layer 1 may still be possible.
-        let plan = kept.plan(request)
+        let plan = longTermReferences.plan(request)
         if request.layering?.isBaseBlocked == true || base.bucket.credit <= -budget.debt {
             guard request.layering != nil, !request.isRefinement, bucket.credit > whole.share else { return nil }
             return changed.isEmpty
-                ? nil : try encodeBeside(core, canvas.picture, plan, at: instant, request.bitrate, whole)
+                ? nil : try encodeLayer1(core, canvas.frame, plan, at: instant, request.bitrate, whole)
         }
-        if plan.source != nil { return try recover(core, canvas.picture, plan, at: instant, budget) }
+        if plan.source != nil { return try recover(core, canvas.frame, plan, at: instant, budget) }
         if request.isRefinement, changed.isEmpty, !base.isBehind {
-            return try refine(core, canvas.picture, plan, at: instant, budget)
+            return try refine(core, canvas.frame, plan, at: instant, budget)
         }
-        return try encodeChange(core, canvas.picture, changed, plan, at: instant, request, budget)
+        return try encodeChange(core, canvas.frame, changed, plan, at: instant, request, budget)
     }
 
-    public func canRecover(from number: UInt32) -> Bool { kept.slot(holding: number) != nil }
+    public func canRecover(from number: UInt32) -> Bool { longTermReferences.slot(holding: number) != nil }
 
     /// Allocates libvpx's memory and tables for frames of `size` in advance: about 55 MB and 15 ms for 1920 x 1080.
     public func prepare(_ size: PixelSize) throws(CodecFailure) { _ = try prepare(for: size) }
@@ -81,8 +81,8 @@ public final class VP8Encoder: VideoEncoder {
         sharpness = BlockQualityMap(size, sharpQuantizer: Self.sharpQuantizer)
         active = BlockMap(size)
         base.restart(size)
-        slices.end()
-        kept = LongTermReferences(size, next: kept.nextNumber)
+        progressiveUpdate.end()
+        longTermReferences = LongTermReferences(size, next: longTermReferences.nextNumber)
         return new
     }
 
@@ -111,26 +111,26 @@ public final class VP8Encoder: VideoEncoder {
         }
 
         /// The quantizers that a frame may use. Video gets no low ones: it changes again, or is refined when it stops.
-        func range(_ content: ContentClassifier, isKeyframe: Bool, isRushed: Bool = false) -> ClosedRange<Int> {
-            if isRushed { return 40...63 }
+        func range(_ content: ContentClassifier, isKeyframe: Bool, isContinuous: Bool = false) -> ClosedRange<Int> {
+            if isContinuous { return 40...63 }
             let best = content.isDrawn || isKeyframe ? sharpQuantizer : (contentHint == .text ? 14 : 20)
             return best...(contentHint == .motion ? 58 : isKeyframe ? 52 : 44)
         }
     }
 
     private func encodeKeyframe(
-        _ core: VP8EncoderCore, _ picture: I420Frame, at instant: MediaInstant, _ budget: Budget
+        _ core: VP8EncoderCore, _ input: I420Frame, at instant: MediaInstant, _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
-        let content = ContentClassifier(picture, nil)
-        let quantizer = model.quantizer(
+        let content = ContentClassifier(input, nil)
+        let quantizer = sizePredictor.quantizer(
             for: content, of: content.blocks, isKeyframe: true, budget: budget.burst,
             in: budget.range(content, isKeyframe: true), at: instant)
         let settings = VP8FrameSettings(quantizer: quantizer, isKeyframe: true, search: content.search)
-        guard var frame = try core.encode(picture, active: nil, at: instant, settings) else { return nil }
+        guard var frame = try core.encode(input, active: nil, at: instant, settings) else { return nil }
         spend(frame)
         sharpness?.noteKeyframe(quantizer: frame.quantizer)
-        frame.references = kept.noteKeyframe(sharpness)
-        model.learn(
+        frame.references = longTermReferences.noteKeyframe(sharpness)
+        sizePredictor.learn(
             from: content, of: content.blocks, isKeyframe: true, quantizer: frame.quantizer, bytes: frame.bytes.count,
             at: instant)
         return frame
@@ -139,85 +139,86 @@ public final class VP8Encoder: VideoEncoder {
     /// Encodes a recovery frame: predicted from one long-term reference only, with all blocks that changed since.
     /// Blocks that were only refined since are soft again, and will be refined again.
     private func recover(
-        _ core: VP8EncoderCore, _ picture: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
+        _ core: VP8EncoderCore, _ input: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
         guard let source = plan.source else { return nil }
         active.clear()
-        kept.addChanges(since: source, to: &active)
-        let content = ContentClassifier(picture, active)
+        longTermReferences.addChanges(since: source, to: &active)
+        let content = ContentClassifier(input, active)
         let total = active.blocks.count
-        let quantizer = model.quantizer(
+        let quantizer = sizePredictor.quantizer(
             for: content, of: total, isKeyframe: false,
             budget: min(max(base.bucket.credit, budget.share), budget.burst),
             in: budget.range(content, isKeyframe: false), at: instant)
         let settings = VP8FrameSettings(
             quantizer: quantizer, isKeyframe: false, search: content.search, source: source, stored: plan.stored,
-            teachesProbabilities: false)
-        guard var frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
+            refreshesEntropy: false)
+        guard var frame = try core.encode(input, active: active, at: instant, settings) else { return nil }
         spend(frame)
-        sharpness?.restore(kept.quantizers(of: source))
+        sharpness?.restore(longTermReferences.quantizers(of: source))
         sharpness?.noteEncoded(active, quantizer: frame.quantizer)
-        frame.references = kept.note(plan, sharpness)
+        frame.references = longTermReferences.note(plan, sharpness)
         return frame
     }
 
     /// The blocks to code and how to code them.
     private struct Change {
         var content: ContentClassifier
-        var isRushed: Bool
+        var isContinuous: Bool
         var quantizer: Int
 
-        var search: MotionSearch { isRushed ? .hasty : content.search }
+        var search: MotionSearch { isContinuous ? .fastest : content.search }
     }
 
     /// Sets `active` to the blocks that the base layer lacks. Chooses the lowest quantizer at which they fit into
     /// `bytes`.
     /// - Parameter changed: the blocks that changed since the last frame; nil to count all of `active`.
     private func measureChange(
-        _ picture: I420Frame, _ changed: BlockMap? = nil, bytes: Int, _ budget: Budget, at instant: MediaInstant
+        _ input: I420Frame, _ changed: BlockMap? = nil, bytes: Int, _ budget: Budget, at instant: MediaInstant
     ) -> Change {
         active.clear()
-        active.formUnion(base.lacks)
-        let content = ContentClassifier(picture, active)
+        active.formUnion(base.missingBlocks)
+        let content = ContentClassifier(input, active)
         let total = active.blocks.count
-        let isRushed = rush.isRushed(blocks: changed?.count ?? content.blocks, of: total, at: instant)
-        let quantizer = model.quantizer(
+        let isContinuous = continuousChange.isContinuous(
+            blocks: changed?.count ?? content.blocks, of: total, at: instant)
+        let quantizer = sizePredictor.quantizer(
             for: content, of: total, isKeyframe: false, budget: bytes,
-            in: budget.range(content, isKeyframe: false, isRushed: isRushed), at: instant)
-        return Change(content: content, isRushed: isRushed, quantizer: quantizer)
+            in: budget.range(content, isKeyframe: false, isContinuous: isContinuous), at: instant)
+        return Change(content: content, isContinuous: isContinuous, quantizer: quantizer)
     }
 
     private func noteChange(
         _ change: Change, _ frame: EncodedFrame, _ bitrate: Bitrate, at instant: MediaInstant, isPure: Bool = true
     ) {
         let total = active.blocks.count
-        rush.note(
+        continuousChange.note(
             blocks: change.content.blocks, of: total, bytes: frame.bytes.count, bitrate: bitrate, at: instant)
         guard isPure else { return }
-        model.learn(
+        sizePredictor.learn(
             from: change.content, of: total, isKeyframe: false, quantizer: frame.quantizer, bytes: frame.bytes.count,
             at: instant)
     }
 
     private func encodeChange(
-        _ core: VP8EncoderCore, _ picture: I420Frame, _ changed: BlockMap, _ plan: LongTermReferences.Plan,
+        _ core: VP8EncoderCore, _ input: I420Frame, _ changed: BlockMap, _ plan: LongTermReferences.Plan,
         at instant: MediaInstant, _ request: VideoEncodeRequest, _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
         let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
         // While slices are outstanding, only blocks that changed since the last frame count as a change.
         let change = measureChange(
-            picture, slices.quantizer == nil ? nil : changed, bytes: bytes, budget, at: instant)
+            input, progressiveUpdate.quantizer == nil ? nil : changed, bytes: bytes, budget, at: instant)
         if request.layering == nil, let quantizer = sliceQuantizer(change, request.bitrate, budget, at: instant) {
-            return try encodeSlice(core, picture, plan, at: instant, quantizer, request.bitrate)
+            return try encodeSlice(core, input, plan, at: instant, quantizer, request.bitrate)
         }
-        slices.end()
+        progressiveUpdate.end()
         var added = 0
         if change.quantizer <= Self.sharpQuantizer, let sharpness, sharpness.softCount > 0 {
             // The budget has room, so soft blocks elsewhere are refined in the same frame.
             added = sharpness.addBatch(to: &active, byteBudget: bytes / 4, at: instant)
         }
-        let made = try encodeActive(core, picture, plan, at: instant, change.quantizer, change.search)
+        let made = try encodeActive(core, input, plan, at: instant, change.quantizer, change.search)
         guard let frame = made else { return nil }
         noteChange(change, frame, request.bitrate, at: instant, isPure: added == 0)
         return frame
@@ -227,78 +228,78 @@ public final class VP8Encoder: VideoEncoder {
     private func sliceQuantizer(
         _ change: Change, _ bitrate: Bitrate, _ budget: Budget, at instant: MediaInstant
     ) -> Int? {
-        guard !change.isRushed, contentHint == .text else { return nil }
-        if let quantizer = slices.quantizer { return quantizer }
+        guard !change.isContinuous, contentHint == .text else { return nil }
+        if let quantizer = progressiveUpdate.quantizer { return quantizer }
         let total = active.blocks.count
-        let bytes = model.bytes(for: change.content, of: total, quantizer: change.quantizer, at: instant)
-        guard change.content.isDrawn, ProgressiveUpdate.areWorthwhile(for: bytes, at: bitrate) else { return nil }
-        let quantizer = model.quantizer(
+        let bytes = sizePredictor.bytes(for: change.content, of: total, quantizer: change.quantizer, at: instant)
+        guard change.content.isDrawn, ProgressiveUpdate.isWorthSlicing(for: bytes, at: bitrate) else { return nil }
+        let quantizer = sizePredictor.quantizer(
             for: change.content, of: total, isKeyframe: false, budget: budget.burst,
             in: Self.sharpQuantizer...ProgressiveUpdate.worstQuantizer, at: instant)
-        slices.begin(quantizer: quantizer)
+        progressiveUpdate.begin(quantizer: quantizer)
         // A similar change soon after this one starts a series.
-        rush.note(blocks: change.content.blocks, of: total, bytes: bytes, bitrate: bitrate, at: instant)
+        continuousChange.note(blocks: change.content.blocks, of: total, bytes: bytes, bitrate: bitrate, at: instant)
         return quantizer
     }
 
     /// Encodes the next rows of `active` as one frame.
     private func encodeSlice(
-        _ core: VP8EncoderCore, _ picture: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
+        _ core: VP8EncoderCore, _ input: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ quantizer: Int, _ bitrate: Bitrate
     ) throws(CodecFailure) -> EncodedFrame? {
-        let budget = slices.budget(at: bitrate)
-        let search = slices.search(at: bitrate)
+        let budget = progressiveUpdate.budget(at: bitrate)
+        let search = progressiveUpdate.search(at: bitrate)
         var content = ContentClassifier()
         // If no blocks are left below, the slices start again at the top with what changed there meanwhile.
-        for start in [slices.row, 0] where content.blocks == 0 {
+        for start in [progressiveUpdate.row, 0] where content.blocks == 0 {
             var end = start
             while end < active.rows,
-                model.bytes(for: content, of: 0, quantizer: quantizer, at: instant) < budget
+                sizePredictor.bytes(for: content, of: 0, quantizer: quantizer, at: instant) < budget
             {
-                content += ContentClassifier(picture, active, rows: end..<end + 1)
+                content += ContentClassifier(input, active, rows: end..<end + 1)
                 end += 1
             }
             guard content.blocks > 0 else { continue }
             active.formIntersection(rows: start..<end)
-            slices.advance(to: end)
+            progressiveUpdate.advance(to: end)
         }
         var plan = plan
         // Only a complete frame is worth storing as a long-term reference.
-        if active != base.lacks { plan.stored = nil }
+        if active != base.missingBlocks { plan.stored = nil }
         let begin = ContinuousClock.now
-        guard let frame = try encodeActive(core, picture, plan, at: instant, quantizer, search) else { return nil }
-        slices.note(search, .now - begin, bytes: frame.bytes.count)
+        guard let frame = try encodeActive(core, input, plan, at: instant, quantizer, search) else { return nil }
+        progressiveUpdate.note(search, .now - begin, bytes: frame.bytes.count)
         return frame
     }
 
     /// Encodes the blocks in `active` as a base frame according to `plan`.
     private func encodeActive(
-        _ core: VP8EncoderCore, _ picture: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
+        _ core: VP8EncoderCore, _ input: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ quantizer: Int, _ search: MotionSearch
     ) throws(CodecFailure) -> EncodedFrame? {
         let settings = VP8FrameSettings(
             quantizer: quantizer, isKeyframe: false, search: search, stored: plan.stored,
-            teachesProbabilities: plan.teachesProbabilities)
-        guard var frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
+            refreshesEntropy: plan.refreshesEntropy)
+        guard var frame = try core.encode(input, active: active, at: instant, settings) else { return nil }
         spend(frame)
         sharpness?.noteEncoded(active, quantizer: frame.quantizer)
-        frame.references = kept.note(plan, sharpness)
+        frame.references = longTermReferences.note(plan, sharpness)
         return frame
     }
 
     /// Encodes all blocks that the base layer lacks as a frame of layer 1, for viewers with enough bandwidth.
-    private func encodeBeside(
-        _ core: VP8EncoderCore, _ picture: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
+    private func encodeLayer1(
+        _ core: VP8EncoderCore, _ input: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ bitrate: Bitrate, _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
-        let change = measureChange(picture, bytes: min(bucket.credit, budget.burst), budget, at: instant)
+        let change = measureChange(input, bytes: min(bucket.credit, budget.burst), budget, at: instant)
         let settings = VP8FrameSettings(
             quantizer: change.quantizer, isKeyframe: false, search: change.search, isDisposable: true,
-            teachesProbabilities: plan.teachesProbabilities)
-        guard var frame = try core.encode(picture, active: active, at: instant, settings) else { return nil }
+            refreshesEntropy: plan.refreshesEntropy)
+        guard var frame = try core.encode(input, active: active, at: instant, settings) else { return nil }
         spend(frame)
-        frame.references = kept.noteDisposable()
-        base.noteBeside()
+        frame.references = longTermReferences.noteDisposable()
+        base.recordLayer1()
         noteChange(change, frame, bitrate, at: instant)
         return frame
     }
@@ -310,11 +311,11 @@ public final class VP8Encoder: VideoEncoder {
         guard frame.layer == 0 else { return }
         base.bucket.spend(frame.bytes.count)
         if frame.isKeyframe { base.noteKeyframe() } else { base.noteEncoded(active) }
-        if !base.isBehind { slices.end() }
+        if !base.isBehind { progressiveUpdate.end() }
     }
 
     private func refine(
-        _ core: VP8EncoderCore, _ picture: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
+        _ core: VP8EncoderCore, _ input: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
         guard let softCount = sharpness?.softCount, softCount > 0 else { return nil }
@@ -325,7 +326,7 @@ public final class VP8Encoder: VideoEncoder {
         let added = sharpness?.addBatch(
             to: &active, byteBudget: max(base.bucket.credit, Self.smallestBatchBytes), at: instant)
         guard let added, added > 0 else { return nil }
-        let made = try encodeActive(core, picture, plan, at: instant, Self.refiningQuantizer, .wide)
+        let made = try encodeActive(core, input, plan, at: instant, Self.refiningQuantizer, .wide)
         guard let frame = made else { return nil }
         sharpness?.noteCost(blocks: added, bytes: frame.bytes.count)
         return frame

@@ -10,7 +10,7 @@ enum MotionSearch: Int32 {
     /// Searches nearby only, as all values from -5 down do: for natural video.
     case near = -6
     /// For continuous large changes: fastest; refinement improves the result.
-    case hasty = -12
+    case fastest = -12
 }
 
 /// Encoder settings of one frame.
@@ -27,7 +27,7 @@ struct VP8FrameSettings: Equatable {
     var stored: ReferenceSlot?
     /// Whether the frame's entropy probabilities persist (`refresh_entropy_probs`, RFC 6386 section 19.2). If later
     /// frames may skip this one, they must not: a decoder without it would use others.
-    var teachesProbabilities = true
+    var refreshesEntropy = true
 }
 
 /// One libvpx encoder for one frame size, with the quantizer set for each frame. libvpx's own rate control is bypassed,
@@ -101,9 +101,9 @@ final class VP8EncoderCore {
     /// - Parameter active: the blocks to code; nil for all.
     /// - Returns: nil if libvpx produced no frame.
     func encode(
-        _ picture: I420Frame, active: BlockMap?, at instant: MediaInstant, _ settings: VP8FrameSettings
+        _ input: I420Frame, active: BlockMap?, at instant: MediaInstant, _ settings: VP8FrameSettings
     ) throws(CodecFailure) -> EncodedFrame? {
-        precondition(picture.size == size, "encoder of \(size) got a picture of \(picture.size)")
+        precondition(input.size == size, "encoder of \(size) got a picture of \(input.size)")
         precondition(active == nil || active?.size == size, "the map is of another size than the picture")
         try apply(settings)
         let code = setActive(active)
@@ -112,13 +112,13 @@ final class VP8EncoderCore {
         var image = vpx_image_t()
         vpx_img_wrap(
             &image, VPX_IMG_FMT_I420, UInt32(size.width), UInt32(size.height), 1,
-            UnsafeMutablePointer(mutating: picture.y))
-        image.planes.0 = UnsafeMutablePointer(mutating: picture.y)
-        image.planes.1 = UnsafeMutablePointer(mutating: picture.u)
-        image.planes.2 = UnsafeMutablePointer(mutating: picture.v)
-        image.stride.0 = Int32(picture.strideY)
-        image.stride.1 = Int32(picture.strideC)
-        image.stride.2 = Int32(picture.strideC)
+            UnsafeMutablePointer(mutating: input.y))
+        image.planes.0 = UnsafeMutablePointer(mutating: input.y)
+        image.planes.1 = UnsafeMutablePointer(mutating: input.u)
+        image.planes.2 = UnsafeMutablePointer(mutating: input.v)
+        image.stride.0 = Int32(input.strideY)
+        image.stride.1 = Int32(input.strideC)
+        image.stride.2 = Int32(input.strideC)
 
         let pts = max(instant.nanoseconds / 1_000, lastPTS + 1)
         lastPTS = pts
@@ -129,7 +129,7 @@ final class VP8EncoderCore {
                 ? cvpx_disposable_flags()
                 : cvpx_inter_flags(
                     settings.source.libraryBuffer, settings.stored.libraryBuffer,
-                    settings.teachesProbabilities ? 1 : 0)
+                    settings.refreshesEntropy ? 1 : 0)
         let encoded = vpx_codec_encode(context, &image, pts, 33_333, flags, UInt(VPX_DL_REALTIME))
         guard encoded == VPX_CODEC_OK else {
             isFresh = true
@@ -157,7 +157,7 @@ final class VP8EncoderCore {
         // Without error resilience libvpx overwrites the golden frame on its own (ratectrl.c, calc_pframe_target_size).
         // If it is on when the encoder opens, libvpx also refreshes blocks in turn, through segments (onyx_if.c,
         // vp8_create_compressor).
-        let resilience: UInt32 = settings.isKeyframe || settings.teachesProbabilities ? 0 : 1
+        let resilience: UInt32 = settings.isKeyframe || settings.refreshesEntropy ? 0 : 1
         guard configuration.rc_min_quantizer != quantizer || configuration.g_error_resilient != resilience else {
             return
         }

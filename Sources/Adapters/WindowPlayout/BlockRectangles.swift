@@ -11,7 +11,7 @@ struct BlockRectangles {
     init() { rectangles.reserveCapacity(256) }
 
     /// Replaces `rectangles`; they are in pixels, do not overlap, and are clipped to the map's size.
-    mutating func cover(_ map: borrowing BlockMap) {
+    mutating func update(covering map: borrowing BlockMap) {
         rectangles.removeAll(keepingCapacity: true)
         let columns = map.columns
         let size = map.size

@@ -16,46 +16,46 @@ final class FrameShadow: @unchecked Sendable {
     /// Copies the blocks of the frame that differ. An odd last row or column is ignored.
     /// - Returns: whether there is anything to present.
     /// - Complexity: without a change, one comparison of all pixels. Allocates only when the size changes.
-    func update(_ picture: I420Frame) -> Bool {
-        let size = picture.size.even
+    func update(_ frame: I420Frame) -> Bool {
+        let size = frame.size.even
         guard size.width > 0, size.height > 0 else { return false }
         return lock.withLock { _ in
             guard let canvas, canvas.size == size else {
                 let canvas = I420Buffer(size)
-                copyAll(picture, to: canvas)
+                copyAll(frame, to: canvas)
                 self.canvas = canvas
                 pending = BlockMap(size, filled: true)
                 columnFlags = [UInt8](repeating: 0, count: pending.columns)
                 return true
             }
-            return takeDifferences(picture, canvas)
+            return takeDifferences(frame, canvas)
         }
     }
 
     /// Calls `body` with the frame and the pending blocks, from which it removes those that it presents.
     /// - Returns: nil if there is no frame yet.
-    func withPicture<Result>(_ body: (I420Frame, inout BlockMap) -> Result) -> Result? {
+    func withFrame<Result>(_ body: (I420Frame, inout BlockMap) -> Result) -> Result? {
         lock.withLock { _ in
             guard let canvas else { return nil }
-            return body(canvas.picture, &pending)
+            return body(canvas.frame, &pending)
         }
     }
 
     /// The size of the frame; nil before the first one.
     var size: PixelSize? { lock.withLock { _ in canvas?.size } }
 
-    private func copyAll(_ picture: I420Frame, to canvas: I420Buffer) {
+    private func copyAll(_ frame: I420Frame, to canvas: I420Buffer) {
         let size = canvas.size
         for row in 0..<size.height {
-            memcpy(canvas.y + row * canvas.strideY, picture.y + row * picture.strideY, size.width)
+            memcpy(canvas.y + row * canvas.strideY, frame.y + row * frame.strideY, size.width)
         }
         for row in 0..<(size.height / 2) {
-            memcpy(canvas.u + row * canvas.strideC, picture.u + row * picture.strideC, size.width / 2)
-            memcpy(canvas.v + row * canvas.strideC, picture.v + row * picture.strideC, size.width / 2)
+            memcpy(canvas.u + row * canvas.strideC, frame.u + row * frame.strideC, size.width / 2)
+            memcpy(canvas.v + row * canvas.strideC, frame.v + row * frame.strideC, size.width / 2)
         }
     }
 
-    private func takeDifferences(_ picture: I420Frame, _ canvas: I420Buffer) -> Bool {
+    private func takeDifferences(_ frame: I420Frame, _ canvas: I420Buffer) -> Bool {
         let size = canvas.size
         let columns = pending.columns
         let rows = pending.rows
@@ -67,15 +67,15 @@ final class FrameShadow: @unchecked Sendable {
                     let top = band * 16
                     let height = min(16, size.height - top)
                     let luma = PlaneBand(
-                        picture.y + top * picture.strideY, picture.strideY, canvas.y + top * canvas.strideY,
+                        frame.y + top * frame.strideY, frame.strideY, canvas.y + top * canvas.strideY,
                         canvas.strideY, width: size.width, rows: height, blockWidth: 16)
-                    let chroma = (top / 2) * picture.strideC
+                    let chroma = (top / 2) * frame.strideC
                     let ownChroma = (top / 2) * canvas.strideC
                     let u = PlaneBand(
-                        picture.u + chroma, picture.strideC, canvas.u + ownChroma, canvas.strideC,
+                        frame.u + chroma, frame.strideC, canvas.u + ownChroma, canvas.strideC,
                         width: size.width / 2, rows: height / 2, blockWidth: 8)
                     let v = PlaneBand(
-                        picture.v + chroma, picture.strideC, canvas.v + ownChroma, canvas.strideC,
+                        frame.v + chroma, frame.strideC, canvas.v + ownChroma, canvas.strideC,
                         width: size.width / 2, rows: height / 2, blockWidth: 8)
                     // `|` does not short-circuit: each plane must set its own flags.
                     guard luma.flag(flags) | u.flag(flags) | v.flag(flags) else { continue }

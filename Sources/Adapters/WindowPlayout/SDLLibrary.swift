@@ -35,7 +35,7 @@ enum SDLLibrary {
 
     /// Installs Xlib error handlers, as Xlib ends the process by default when its connection breaks.
     /// - Parameter display: the window's connection.
-    static func keepAliveWithoutDisplay(_ display: UnsafeMutableRawPointer) {
+    static func surviveDisplayLoss(_ display: UnsafeMutableRawPointer) {
         typealias Handler = @convention(c) (UnsafeMutableRawPointer?) -> Int32
         typealias SetHandler = @convention(c) (Handler?) -> UnsafeMutableRawPointer?
         typealias ExitHandler = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void

@@ -25,7 +25,7 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
     private static let callbackFrames = AudioFormat.framesPerTenMilliseconds
     private static let silentCallbacksBeforeClosing = 100
 
-    /// - Throws: `.noSoundServer` if there is no audio output.
+    /// - Throws: `.noAudioServer` if there is no audio output.
     public init() throws(SourceFailure) {
         pthread_mutex_init(lock, nil)
         var attributes = pthread_condattr_t()
@@ -33,20 +33,20 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
         pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         pthread_cond_init(signal, &attributes)
         pthread_condattr_destroy(&attributes)
-        guard SDLLibrary.open(UInt32(SDL_INIT_AUDIO)) else { throw Self.noSound() }
+        guard SDLLibrary.open(UInt32(SDL_INIT_AUDIO)) else { throw Self.noAudioOutput() }
         guard open() else {
-            let failure = Self.noSound()
+            let failure = Self.noAudioOutput()
             SDLLibrary.close(UInt32(SDL_INIT_AUDIO))
             throw failure
         }
         thread = SDL_CreateThread(
             { context in
                 guard let context else { return 0 }
-                Unmanaged<SpeakerOutput>.fromOpaque(context).takeUnretainedValue().keepDevice()
+                Unmanaged<SpeakerOutput>.fromOpaque(context).takeUnretainedValue().runDeviceLoop()
                 return 0
             }, "audio-out", Unmanaged.passUnretained(self).toOpaque())
         guard thread != nil else {
-            let failure = Self.noSound()
+            let failure = Self.noAudioOutput()
             SDL_CloseAudioDevice(device)
             SDLLibrary.close(UInt32(SDL_INIT_AUDIO))
             throw failure
@@ -54,9 +54,9 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
         isClosed = false
     }
 
-    private static func noSound() -> SourceFailure {
+    private static func noAudioOutput() -> SourceFailure {
         SourceFailure(
-            .noSoundServer, "No sound can be played here: \(SDLLibrary.lastError).",
+            .noAudioServer, "No sound can be played here: \(SDLLibrary.lastError).",
             remedy: "Start PulseAudio or PipeWire, or go on without sound.")
     }
 
@@ -114,7 +114,7 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
     }
 
     /// The loop of the thread `audio-out`, which opens and closes the device.
-    private func keepDevice() {
+    private func runDeviceLoop() {
         pthread_mutex_lock(lock)
         var isLost = false
         while !isClosing {

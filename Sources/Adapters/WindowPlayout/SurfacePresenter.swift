@@ -44,10 +44,10 @@ final class SurfacePresenter {
         let target = PixelSurface(pixels: pixels, stride: stride, size: size)
         var everything = everything || overlay != shownOverlay || isDimmed || isShownDimmed
         isShownDimmed = isDimmed
-        let isPictureWhole = shadow.withPicture { picture, pending in draw(picture, &pending, target, everything) }
-        if isPictureWhole == true { everything = true }
+        let isFrameWhole = shadow.withFrame { frame, pending in draw(frame, &pending, target, everything) }
+        if isFrameWhole == true { everything = true }
         if everything {
-            if isPictureWhole == nil { target.fill(TextBox.field) } else if isDimmed { target.dim() }
+            if isFrameWhole == nil { target.fill(TextBox.background) } else if isDimmed { target.dim() }
             for box in layout.boxes(overlay, in: size) { _ = box.draw(into: target) }
             shownOverlay = overlay
             SDL_UpdateWindowSurface(window)
@@ -65,14 +65,14 @@ final class SurfacePresenter {
 
     /// - Returns: whether the whole window was drawn; otherwise only `updates` were.
     private func draw(
-        _ picture: I420Frame, _ pending: inout BlockMap, _ surface: PixelSurface, _ everything: Bool
+        _ frame: I420Frame, _ pending: inout BlockMap, _ surface: PixelSurface, _ everything: Bool
     ) -> Bool {
         var everything = everything
         let box: Letterbox
-        if let letterbox, letterbox.window == surface.size, letterbox.picture == picture.size {
+        if let letterbox, letterbox.window == surface.size, letterbox.frame == frame.size {
             box = letterbox
         } else {
-            box = Letterbox(picture: picture.size, window: surface.size)
+            box = Letterbox(frame: frame.size, window: surface.size)
             letterbox = box
             everything = true
         }
@@ -81,18 +81,18 @@ final class SurfacePresenter {
             pending.fill()
         }
         guard !pending.isEmpty else { return false }
-        rectangles.cover(pending)
+        rectangles.update(covering: pending)
         pending.clear()
         let place = box.place
-        var source = picture
+        var source = frame
         if box.isUnscaled {
             scaled = nil
         } else {
             let size = PixelSize(width: place.width, height: place.height)
             if scaled?.size != size { scaled = I420Buffer(size) }
             guard let scaled else { return everything }
-            converter.scale(picture, to: scaled)
-            source = scaled.picture
+            converter.scale(frame, to: scaled)
+            source = scaled.frame
         }
         for rectangle in rectangles.rectangles {
             let rect = box.target(of: rectangle)

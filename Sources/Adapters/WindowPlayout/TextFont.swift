@@ -63,7 +63,7 @@ final class TextFont {
 
 /// Rendered text: light letters on a dark background, as BGRA pixels.
 struct TextBox {
-    static let field: UInt32 = 0xFF_1E_20_24
+    static let background: UInt32 = 0xFF_1E_20_24
 
     let size: PixelSize
     let pixels: [UInt32]
@@ -74,7 +74,7 @@ struct TextBox {
     /// - Parameter alpha: the coverage of a pixel of the text, 0...255.
     init(size text: PixelSize, margin: Int, alpha: (_ x: Int, _ y: Int) -> UInt32) {
         size = PixelSize(width: text.width + 2 * margin, height: text.height + margin)
-        var pixels = [UInt32](repeating: Self.field, count: size.width * size.height)
+        var pixels = [UInt32](repeating: Self.background, count: size.width * size.height)
         let ink: [UInt32] = [0xE6, 0xE6, 0xE6]
         for y in 0..<text.height {
             for x in 0..<text.width {
@@ -82,8 +82,8 @@ struct TextBox {
                 guard alpha > 0 else { continue }
                 var pixel: UInt32 = 0xFF
                 for (channel, ink) in ink.enumerated() {
-                    let field = Self.field >> UInt32(16 - 8 * channel) & 0xFF
-                    pixel = pixel << 8 | (ink * alpha + field * (255 - alpha)) / 255
+                    let background = Self.background >> UInt32(16 - 8 * channel) & 0xFF
+                    pixel = pixel << 8 | (ink * alpha + background * (255 - alpha)) / 255
                 }
                 pixels[(y + margin / 2) * size.width + x + margin] = pixel
             }

@@ -67,7 +67,7 @@ final class TexturePresenter {
     }
 
     func present(_ shadow: FrameShadow, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
-        let isUploaded = shadow.withPicture { picture, pending in upload(picture, &pending, everything) }
+        let isUploaded = shadow.withFrame { frame, pending in upload(frame, &pending, everything) }
         guard everything || isUploaded == true || overlay != shownOverlay || isDimmed != isShownDimmed else {
             return
         }
@@ -79,13 +79,14 @@ final class TexturePresenter {
         SDL_GetRendererOutputSize(renderer, &width, &height)
         let size = PixelSize(width: Int(width), height: Int(height))
         let isEmpty = isUploaded == nil
-        let field = TextBox.field
+        let background = TextBox.background
         SDL_SetRenderDrawColor(
-            renderer, isEmpty ? UInt8(truncatingIfNeeded: field >> 16) : 0,
-            isEmpty ? UInt8(truncatingIfNeeded: field >> 8) : 0, isEmpty ? UInt8(truncatingIfNeeded: field) : 0, 255)
+            renderer, isEmpty ? UInt8(truncatingIfNeeded: background >> 16) : 0,
+            isEmpty ? UInt8(truncatingIfNeeded: background >> 8) : 0,
+            isEmpty ? UInt8(truncatingIfNeeded: background) : 0, 255)
         SDL_RenderClear(renderer)
         if let texture, let textureSize {
-            let place = Letterbox(picture: textureSize, window: size).place
+            let place = Letterbox(frame: textureSize, window: size).place
             var target = SDL_Rect(
                 x: Int32(place.x), y: Int32(place.y), w: Int32(place.width), h: Int32(place.height))
             SDL_RenderCopy(renderer, texture, nil, &target)
@@ -101,26 +102,26 @@ final class TexturePresenter {
     }
 
     /// - Returns: whether the texture changed.
-    private func upload(_ picture: I420Frame, _ pending: inout BlockMap, _ everything: Bool) -> Bool {
-        if texture == nil || textureSize != picture.size {
+    private func upload(_ frame: I420Frame, _ pending: inout BlockMap, _ everything: Bool) -> Bool {
+        if texture == nil || textureSize != frame.size {
             if let texture { SDL_DestroyTexture(texture) }
-            textureSize = picture.size
+            textureSize = frame.size
             texture = SDL_CreateTexture(
                 renderer, SDL_PIXELFORMAT_IYUV.rawValue, Int32(SDL_TEXTUREACCESS_STREAMING.rawValue),
-                Int32(picture.size.width), Int32(picture.size.height))
+                Int32(frame.size.width), Int32(frame.size.height))
             pending.fill()
         }
         if everything { pending.fill() }
         guard let texture, !pending.isEmpty else { return false }
-        rectangles.cover(pending)
+        rectangles.update(covering: pending)
         pending.clear()
         for rectangle in rectangles.rectangles {
             var rect = SDL_Rect(
                 x: Int32(rectangle.x), y: Int32(rectangle.y), w: Int32(rectangle.width), h: Int32(rectangle.height))
-            let chroma = rectangle.y / 2 * picture.strideC + rectangle.x / 2
+            let chroma = rectangle.y / 2 * frame.strideC + rectangle.x / 2
             SDL_UpdateYUVTexture(
-                texture, &rect, picture.y + rectangle.y * picture.strideY + rectangle.x, Int32(picture.strideY),
-                picture.u + chroma, Int32(picture.strideC), picture.v + chroma, Int32(picture.strideC))
+                texture, &rect, frame.y + rectangle.y * frame.strideY + rectangle.x, Int32(frame.strideY),
+                frame.u + chroma, Int32(frame.strideC), frame.v + chroma, Int32(frame.strideC))
         }
         return true
     }

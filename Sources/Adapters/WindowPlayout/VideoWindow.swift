@@ -78,7 +78,7 @@ public final class VideoWindow: @unchecked Sendable {
             var socket = Int32(-1)
             if let display = csdl_x11_display(window) {
                 socket = csdl_x11_socket(display)
-                SDLLibrary.keepAliveWithoutDisplay(display)
+                SDLLibrary.surviveDisplayLoss(display)
             }
             doorbell = try WindowDoorbell(socket: socket)
             presenter = try WindowPresenter(window, converter, presentation)
@@ -116,8 +116,8 @@ public final class VideoWindow: @unchecked Sendable {
 
     /// Copies a frame, which is presented as soon as possible, and removes the status.
     /// - Isolation: any one thread at a time. Allocates only when the frame size changes.
-    public func show(_ picture: I420Frame) {
-        let isChanged = shadow.update(picture)
+    public func show(_ frame: I420Frame) {
+        let isChanged = shadow.update(frame)
         let hadStatus = commands.withLock { commands in
             guard commands.status != nil else { return false }
             commands.status = nil

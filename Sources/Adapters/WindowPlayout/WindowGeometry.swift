@@ -4,10 +4,10 @@ import MediaCore
 /// Controls the size, position and full-screen state of the window.
 /// - Isolation: main thread.
 struct WindowGeometry {
-    private var picture: PixelSize?
+    private var frame: PixelSize?
     /// The size that was requested last. If the window has another size, the user resized it, and it is left alone.
     private var requested: PixelSize?
-    private var isSizedByPerson = false
+    private var isResizedByUser = false
     private(set) var isFullscreen = false
     private var beforeFullscreen: SDL_Rect?
 
@@ -29,9 +29,9 @@ struct WindowGeometry {
     /// Resizes the window to the size of a new frame, unless the user has resized it.
     /// - Returns: whether the window was resized.
     mutating func adopt(_ size: PixelSize, _ window: OpaquePointer) -> Bool {
-        guard size != picture else { return false }
-        picture = size
-        guard !isFullscreen, !isSizedByPerson else { return false }
+        guard size != frame else { return false }
+        frame = size
+        guard !isFullscreen, !isResizedByUser else { return false }
         let screen = Self.screen(usable: false)
         if size == screen {
             SDL_SetWindowBordered(window, SDL_FALSE)
@@ -52,7 +52,7 @@ struct WindowGeometry {
         }
         var fitting = size
         if size.width > room.width || size.height > room.height {
-            let place = Letterbox(picture: size, window: room).place
+            let place = Letterbox(frame: size, window: room).place
             fitting = PixelSize(width: place.width, height: place.height)
         }
         requested = fitting
@@ -63,7 +63,7 @@ struct WindowGeometry {
     }
 
     mutating func sizeChanged(to size: PixelSize) {
-        if let requested, size != requested, !isFullscreen { isSizedByPerson = true }
+        if let requested, size != requested, !isFullscreen { isResizedByUser = true }
     }
 
     mutating func toggleFullscreen(_ window: OpaquePointer) {

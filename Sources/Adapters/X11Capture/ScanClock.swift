@@ -9,13 +9,13 @@ struct ScanClock {
     private var interval = shortest
     private(set) var next = MediaInstant(nanoseconds: 0)
 
-    mutating func looked(at now: MediaInstant, foundChange: Bool) {
+    mutating func recordScan(at now: MediaInstant, foundChange: Bool) {
         interval = foundChange ? Self.shortest : min(interval + interval, Self.longest)
         next = now + interval
     }
 
     /// The mouse moved, so a change is likely: the next comparison comes earlier.
-    mutating func hurry() {
+    mutating func advance() {
         next = min(next, next - interval + Self.shortest)
         interval = Self.shortest
     }

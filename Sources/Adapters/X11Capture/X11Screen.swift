@@ -32,10 +32,10 @@ public final class X11Screen: ScreenSource {
     private var isPointerMoved = false
     private var isCursorImageStale = true
     private var isGeometryStale = false
-    private var isResizeUntold = false
+    private var hasPendingResize = false
     private var plan = ReadPlan()
     /// Consecutive failed reads without a change of size.
-    private var refusals = 0
+    private var failedReads = 0
 
     public private(set) var size: PixelSize
 
@@ -102,8 +102,8 @@ public final class X11Screen: ScreenSource {
     public func wait(until deadline: MediaInstant?) throws(SourceFailure) -> ScreenEvent {
         while true {
             let connection = try takeEvents()
-            if isResizeUntold {
-                isResizeUntold = false
+            if hasPendingResize {
+                hasPendingResize = false
                 return .resized(size)
             }
             if isDamaged || isForced || hasCursor && (isPointerMoved || isCursorImageStale) { return .damaged }
@@ -121,9 +121,9 @@ public final class X11Screen: ScreenSource {
 
     public func read(into canvas: I420Buffer, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant {
         let connection = try takeEvents()
-        if isResizeUntold && canvas.size != size { return .now }
+        if hasPendingResize && canvas.size != size { return .now }
         precondition(canvas.size == size && changed.size == size, "canvas of \(canvas.size), screen of \(size)")
-        isResizeUntold = false
+        hasPendingResize = false
         let instant = MediaInstant.now
         if hasDamage && isDamaged {
             // Anything drawn from here on is reported again. Anything drawn before is in the pixels requested next.
@@ -146,17 +146,17 @@ public final class X11Screen: ScreenSource {
             isGeometryStale = true
             isForced = true
             _ = try takeEvents()
-            refusals = isResizeUntold ? 0 : refusals + 1
-            if refusals == 3 { throw .refused(name) }
+            failedReads = hasPendingResize ? 0 : failedReads + 1
+            if failedReads == 3 { throw .refused(name) }
             return instant
         }
-        refusals = 0
+        failedReads = 0
         if isForced { cursor.forget() }
         isForced = false
         isDamaged = false
         damaged.clear()
         cursor.draw(on: canvas, over: shadow, converter: converter, changed: &changed)
-        if !hasDamage { scans.looked(at: instant, foundChange: changed.count != before) }
+        if !hasDamage { scans.recordScan(at: instant, foundChange: changed.count != before) }
         return instant
     }
 
@@ -235,7 +235,7 @@ public final class X11Screen: ScreenSource {
         damaged = BlockMap(now, filled: true)
         isDamaged = true
         isForced = true
-        isResizeUntold = true
+        hasPendingResize = true
         return connection
     }
 
@@ -258,7 +258,7 @@ public final class X11Screen: ScreenSource {
             // Only motion and raw motion were selected.
             if generic.extension == xinput.opcode {
                 isPointerMoved = true
-                scans.hurry()
+                scans.advance()
             }
         }
     }

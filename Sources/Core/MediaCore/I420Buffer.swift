@@ -33,7 +33,7 @@ public final class I420Buffer {
     deinit { memory.deallocate() }
 
     /// A borrowed view of the frame; valid while the buffer lives.
-    public var picture: I420Frame {
+    public var frame: I420Frame {
         I420Frame(
             size: size, y: UnsafePointer(y), u: UnsafePointer(u), v: UnsafePointer(v), strideY: strideY,
             strideC: strideC)

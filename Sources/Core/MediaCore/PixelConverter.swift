@@ -9,11 +9,11 @@ public protocol PixelConverter: Sendable {
 
     /// Converts a rectangle of the frame to BGRA (X = 255).
     /// - Parameter rect: `x` and `y` even, inside the frame.
-    func convert(_ picture: I420Frame, rect: PixelRect, toBGRA bgra: UnsafeMutableRawPointer, stride: Int)
+    func convert(_ frame: I420Frame, rect: PixelRect, toBGRA bgra: UnsafeMutableRawPointer, stride: Int)
 
     /// Scales the whole frame to the size of the canvas.
-    func scale(_ picture: I420Frame, to canvas: I420Buffer)
+    func scale(_ frame: I420Frame, to canvas: I420Buffer)
 
     /// Copies a rectangle between frames of the same size; all four numbers even.
-    func copy(_ rect: PixelRect, of picture: I420Frame, to canvas: I420Buffer)
+    func copy(_ rect: PixelRect, of frame: I420Frame, to canvas: I420Buffer)
 }

@@ -11,7 +11,7 @@ public enum ScreenEvent: Equatable, Sendable {
 /// Why a source delivers nothing. `message` is a sentence for people; `remedy` says what to do about it.
 public struct SourceFailure: Error, Equatable, Sendable {
     public enum Code: Equatable, Sendable {
-        case noDisplay, displayGone, notPermitted, unsupported, noSoundServer, noSuchDevice, deviceGone
+        case noDisplay, displayGone, notPermitted, unsupported, noAudioServer, noSuchDevice, deviceGone
     }
     public var code: Code
     public var message: String

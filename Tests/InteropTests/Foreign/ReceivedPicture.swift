@@ -66,7 +66,7 @@ struct ReceivedPicture: Sendable {
         guard let number else { return nil }
         let canvas = I420Buffer(size)
         pattern.drawAll(number, on: canvas)
-        return ReceivedPicture(canvas.picture)
+        return ReceivedPicture(canvas.frame)
     }
 
     /// Of the worst plane, in dB; 0 for another size.

@@ -23,7 +23,7 @@ struct BandwidthEstimator {
     /// The standing queue that a flow may cause, in packets of 1,200 bytes of its own.
     private static let ownQueuePackets = 4.0
     /// The sender is application-limited while it sends less than this share of the estimate.
-    private static let restingShare = 0.65
+    private static let applicationLimitedShare = 0.65
     /// Shorter queue delays are measurement noise.
     private static let leastQueue = MediaDuration.milliseconds(8)
     /// How long no queue may have been seen before a packet train may raise the rate.
@@ -41,9 +41,9 @@ struct BandwidthEstimator {
     /// The delay-based rate when a competing flow was last active.
     private var competingRate: (rate: Bitrate, at: MediaInstant)?
     /// The last one-way delay, with the offset of the clocks.
-    private var lastWay: MediaDuration?
+    private var lastOneWayDelay: MediaDuration?
     /// Send time of the last video packet that arrived.
-    private var lastPicture: MediaInstant?
+    private var lastVideoSent: MediaInstant?
     private var hasLosses = false
     /// When a queue over `leastQueue` was last seen.
     private var lastQueue: MediaInstant?
@@ -67,7 +67,7 @@ struct BandwidthEstimator {
     private(set) var estimate: Bitrate
     /// The bandwidth estimate of the path, not limited to the maximum bitrate.
     private(set) var pathRate: Bitrate
-    /// The sender uses less than `restingShare` of the estimate.
+    /// The sender uses less than `applicationLimitedShare` of the estimate.
     private(set) var isApplicationLimited = true
     private(set) var hasFeedback = false
     /// The rates of the last two packet trains.
@@ -99,14 +99,14 @@ struct BandwidthEstimator {
 
     /// Takes in one received packet, in the order of sending.
     /// - Parameter arrival: on the receiver's clock; any epoch.
-    mutating func noteArrival(bytes: Int, sent: MediaInstant, arrival: MediaInstant, isSound: Bool, now: MediaInstant) {
+    mutating func noteArrival(bytes: Int, sent: MediaInstant, arrival: MediaInstant, isAudio: Bool, now: MediaInstant) {
         noteClock(sent, arrival)
         // Audio packets that queue behind a burst of video would look like a delay trend. They are used only while no
         // video was sent for 2 s.
-        if isSound {
-            if lastPicture.map({ sent - $0 > .seconds(2) }) ?? true { trend.note(sent: sent, arrival: arrival) }
+        if isAudio {
+            if lastVideoSent.map({ sent - $0 > .seconds(2) }) ?? true { trend.note(sent: sent, arrival: arrival) }
         } else {
-            lastPicture = sent
+            lastVideoSent = sent
             trend.note(sent: sent, arrival: arrival)
         }
         queue.note(sent: sent, arrival: arrival)
@@ -117,9 +117,9 @@ struct BandwidthEstimator {
     /// Resets the delay estimators after a step of more than 1 s in the one-way delay: the receiver's clock was set, or
     /// the path stalled.
     private mutating func noteClock(_ sent: MediaInstant, _ arrival: MediaInstant) {
-        let way = arrival - sent
-        defer { lastWay = way }
-        guard let lastWay, abs(Double((way - lastWay).nanoseconds)) > 1e9 else { return }
+        let oneWayDelay = arrival - sent
+        defer { lastOneWayDelay = oneWayDelay }
+        guard let lastOneWayDelay, abs(Double((oneWayDelay - lastOneWayDelay).nanoseconds)) > 1e9 else { return }
         trend = TrendlineEstimator()
         queue = QueueDelayEstimator()
         acknowledged = AcknowledgedBitrateEstimator()
@@ -132,7 +132,7 @@ struct BandwidthEstimator {
     mutating func noteUnreported(bytes: Int, arrival: MediaInstant) { acknowledged.note(bytes: bytes, at: arrival) }
 
     /// Takes in how many packets a feedback message reported as lost and as received.
-    mutating func noteFates(lost: Int, received: Int) {
+    mutating func noteStatuses(lost: Int, received: Int) {
         loss.note(lost: lost, received: received)
         if lost > 0 { hasLosses = true }
     }
@@ -207,7 +207,7 @@ struct BandwidthEstimator {
 
     /// Takes in the receiver's own estimate (REMB, draft-alvestrand-rmcat-remb-03).
     mutating func noteReported(_ bitrate: Bitrate, now: MediaInstant, roundTrip: MediaDuration, sending: Bitrate) {
-        let isUsed = Double(sending.bitsPerSecond) >= Self.restingShare * Double(estimate.bitsPerSecond)
+        let isUsed = Double(sending.bitsPerSecond) >= Self.applicationLimitedShare * Double(estimate.bitsPerSecond)
         receiver.note(
             bitrate, sending: sending, isUsed: isUsed,
             hasTrouble: queue.standing > .milliseconds(30) || isLimitedByLoss, now: now)
@@ -224,7 +224,7 @@ struct BandwidthEstimator {
         receiver.note(sending: sending, now: now)
         // The rate that a still screen does not use says nothing about the capacity.
         isApplicationLimited =
-            Double(sending.bitsPerSecond) < Self.restingShare * Double(estimate.bitsPerSecond)
+            Double(sending.bitsPerSecond) < Self.applicationLimitedShare * Double(estimate.bitsPerSecond)
         return lastUpdate.map { min(now - $0, .seconds(1)) } ?? .zero
     }
 

@@ -10,7 +10,7 @@ struct LossEstimator {
     var share: Double { max(quick, slow) }
 
     /// How many unrequested duplicates of each video packet are worth sending, 0...3.
-    var repetitions: Int {
+    var duplicateCount: Int {
         switch share {
         case ..<0.012: 0
         case ..<0.03: 1 + (isInRuns ? 1 : 0)
@@ -22,7 +22,7 @@ struct LossEstimator {
     /// Which earlier audio packets each RED packet carries again.
     /// - Parameter isSpaced: the receiver's jitter buffer waits for packets that a later one carries (our own
     ///   receiver). Other receivers need them in the next packets.
-    func soundDistances(isSpaced: Bool) -> RedundancyDistances {
+    func redundancyDistances(isSpaced: Bool) -> RedundancyDistances {
         switch share {
         case ..<0.006: .none
         case ..<0.03: isInRuns ? .lastTwo : .last
@@ -35,7 +35,7 @@ struct LossEstimator {
     private var runs = 0.0
     private var wasLost = false
 
-    /// Takes in the fate of one packet, in the order of sending.
+    /// Takes in the status of one packet, in the order of sending.
     mutating func note(isLost: Bool) {
         if wasLost { runs += ((isLost ? 1 : 0) - runs) / 16 }
         wasLost = isLost

@@ -15,26 +15,26 @@ struct ProbeController {
 
     /// Starts a probe if one is due.
     /// - Parameter isMoving: video frames were sent within the last 2 s.
-    mutating func update(now: MediaInstant, start: Bitrate, controller: BandwidthEstimator, isMoving: Bool) {
+    mutating func update(now: MediaInstant, start: Bitrate, bandwidth: BandwidthEstimator, isMoving: Bool) {
         if let probe = active {
             if probe.left <= 0 || now >= probe.until { active = nil } else { return }
         }
-        guard !controller.isAtMaximum else { return }
+        guard !bandwidth.isAtMaximum else { return }
         if nextFactor <= 6 {
             // The second is sent only if the first arrived.
             if nextFactor == 6 {
-                guard controller.hasFeedback else { return }
-                let reached = controller.estimate.bitsPerSecond
+                guard bandwidth.hasFeedback else { return }
+                let reached = bandwidth.estimate.bitsPerSecond
                 guard reached >= start.bitsPerSecond * 2 else { return nextFactor = 7 }
             }
             begin(Bitrate(bitsPerSecond: start.bitsPerSecond &* nextFactor), now)
             nextFactor += 3
             return
         }
-        guard isMoving, controller.hasFeedback, now >= nextAt ?? now, controller.queueDelay < .milliseconds(20) else {
+        guard isMoving, bandwidth.hasFeedback, now >= nextAt ?? now, bandwidth.queueDelay < .milliseconds(20) else {
             return
         }
-        begin(Bitrate(bitsPerSecond: controller.estimate.bitsPerSecond &* 2), now)
+        begin(Bitrate(bitsPerSecond: bandwidth.estimate.bitsPerSecond &* 2), now)
     }
 
     private mutating func begin(_ rate: Bitrate, _ now: MediaInstant) {

@@ -17,21 +17,21 @@ struct QueueDelayEstimator {
     private(set) var standing = MediaDuration.zero
 
     mutating func note(sent: MediaInstant, arrival: MediaInstant) {
-        let way = arrival - sent
+        let oneWayDelay = arrival - sent
         if leasts.isEmpty || sent - periodStart > Self.period {
             periodStart = sent
             if leasts.isFull { leasts.popFirst() }
-            leasts.append(way)
+            leasts.append(oneWayDelay)
         } else {
-            leasts[leasts.count - 1] = min(leasts[leasts.count - 1], way)
+            leasts[leasts.count - 1] = min(leasts[leasts.count - 1], oneWayDelay)
         }
-        leastOfBatch = min(leastOfBatch ?? way, way)
+        leastOfBatch = min(leastOfBatch ?? oneWayDelay, oneWayDelay)
     }
 
     mutating func finishBatch() {
-        guard let way = leastOfBatch, var least = leasts.first else { return }
+        guard let oneWayDelay = leastOfBatch, var least = leasts.first else { return }
         for index in 1..<max(leasts.count, 1) { least = min(least, leasts[index]) }
-        standing = way - least
+        standing = oneWayDelay - least
         leastOfBatch = nil
     }
 }

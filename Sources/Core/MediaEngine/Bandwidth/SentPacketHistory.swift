@@ -13,11 +13,11 @@ struct SentPacketHistory {
         var bytes = 0
         var isAcknowledged = false
         var isLost = false
-        /// Sent during a stall, so its fate says nothing about the rate.
+        /// Sent during a stall, so its status says nothing about the rate.
         var isDuringStall = false
-        var isSound = false
+        var isAudio = false
         /// Sent twice with the same transport-wide number, so neither its arrival time nor its loss can be attributed.
-        var isRepeated = false
+        var isRetransmitted = false
     }
 
     private var entries: [Entry]
@@ -44,20 +44,20 @@ struct SentPacketHistory {
     /// Records a packet that is about to be sent.
     /// - Returns: the transport-wide sequence number for it.
     mutating func note(
-        bytes: Int, now: MediaInstant, isDuringStall: Bool, isSound: Bool = false
+        bytes: Int, now: MediaInstant, isDuringStall: Bool, isAudio: Bool = false
     ) -> SequenceNumber {
         let sequence = nextSequence
         entries[Int(sequence & mask)] = Entry(
-            sequence: sequence, sent: now, bytes: bytes, isDuringStall: isDuringStall, isSound: isSound)
+            sequence: sequence, sent: now, bytes: bytes, isDuringStall: isDuringStall, isAudio: isAudio)
         nextSequence &+= 1
         return SequenceNumber(truncating: sequence)
     }
 
     /// Records that a packet is sent again with the same bytes.
-    mutating func noteRepeated(_ sequence: Int64) {
+    mutating func noteRetransmitted(_ sequence: Int64) {
         guard sequence >= 0 else { return }
         let index = Int(sequence & mask)
-        if entries[index].sequence == sequence { entries[index].isRepeated = true }
+        if entries[index].sequence == sequence { entries[index].isRetransmitted = true }
     }
 
     /// The send time of the oldest packet above the highest one acknowledged; nil if there is none.
@@ -121,7 +121,7 @@ struct SentPacketHistory {
     mutating func noteReported(_ sequence: Int64) { reported = max(reported, sequence &+ 1) }
 
     /// What a packet status changed.
-    enum News {
+    enum StatusChange {
         case arrived(Entry)
         /// The packet arrived after it had been reported as lost.
         case arrivedLate(Entry)
@@ -130,7 +130,7 @@ struct SentPacketHistory {
     }
 
     /// Takes in the status of one packet. Each change is returned only once.
-    mutating func take(_ sequence: Int64, hasArrived: Bool) -> News {
+    mutating func take(_ sequence: Int64, hasArrived: Bool) -> StatusChange {
         let index = Int(sequence & mask)
         let entry = entries[index]
         if entry.isAcknowledged { return .nothing }

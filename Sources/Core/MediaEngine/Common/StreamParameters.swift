@@ -61,14 +61,14 @@ public struct SenderParameters: Equatable, Sendable {
     /// size of a frame.
     public var historyCapacity: Int
     /// Interval of sender reports while nothing is sent. Some peers take longer silence for the end of the session.
-    public var restingReportInterval: MediaDuration
+    public var idleReportInterval: MediaDuration
 
     public init(
         video: VideoStreamParameters?, audio: [AudioStreamParameters], extensions: HeaderExtensionMap, cname: String,
         maximumPacketSize: Int = 1_200, startBitrate: Bitrate, maximumBitrate: Bitrate,
         minimumBitrate: Bitrate = .kilobits(100), hasTransportFeedback: Bool, hasBitrateEstimate: Bool = false,
         historyCapacity: Int = 4_096,
-        restingReportInterval: MediaDuration = .seconds(1)
+        idleReportInterval: MediaDuration = .seconds(1)
     ) {
         self.video = video
         self.audio = audio
@@ -81,7 +81,7 @@ public struct SenderParameters: Equatable, Sendable {
         self.hasTransportFeedback = hasTransportFeedback
         self.hasBitrateEstimate = hasBitrateEstimate
         self.historyCapacity = historyCapacity
-        self.restingReportInterval = restingReportInterval
+        self.idleReportInterval = idleReportInterval
     }
 }
 
@@ -99,12 +99,12 @@ public struct ReceiverParameters: Equatable, Sendable {
     /// Packets of incomplete frames that the receiver holds, a power of two.
     public var packetCapacity: Int
     /// Interval of receiver reports while nothing arrives. Some peers take longer silence for the end of the session.
-    public var restingReportInterval: MediaDuration
+    public var idleReportInterval: MediaDuration
 
     public init(
         video: VideoStreamParameters?, audio: [AudioStreamParameters], extensions: HeaderExtensionMap, cname: String,
         localSSRC: UInt32, hasTransportFeedback: Bool, packetCapacity: Int = 4_096,
-        restingReportInterval: MediaDuration = .seconds(1)
+        idleReportInterval: MediaDuration = .seconds(1)
     ) {
         self.video = video
         self.audio = audio
@@ -113,6 +113,6 @@ public struct ReceiverParameters: Equatable, Sendable {
         self.localSSRC = localSSRC
         self.hasTransportFeedback = hasTransportFeedback
         self.packetCapacity = packetCapacity
-        self.restingReportInterval = restingReportInterval
+        self.idleReportInterval = idleReportInterval
     }
 }

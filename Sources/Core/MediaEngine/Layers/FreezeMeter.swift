@@ -13,7 +13,7 @@ public struct FreezeMeter: Sendable {
     private var waitingSince: MediaInstant?
     /// The last frame with a change was dropped for this viewer.
     private var lacksFrame = false
-    private var lastLeft: MediaInstant?
+    private var lastFrameSent: MediaInstant?
 
     public init() {}
 
@@ -23,19 +23,19 @@ public struct FreezeMeter: Sendable {
     ///   - isTaken: the frame waits to be sent to the viewer; false if it was dropped.
     public mutating func note(change: MediaInstant, isTaken: Bool) {
         // Before its first frame a viewer cannot see a freeze.
-        guard lastLeft != nil || isTaken else { return }
+        guard lastFrameSent != nil || isTaken else { return }
         waitingSince = min(waitingSince ?? change, change)
         lacksFrame = !isTaken
     }
 
     /// The last packet of a frame was sent.
     /// - Parameter hasMore: another frame waits to be sent to the viewer.
-    public mutating func noteLeft(hasMore: Bool, now: MediaInstant) {
+    public mutating func noteFrameSent(hasMore: Bool, now: MediaInstant) {
         if let wait = wait(now) {
             count &+= 1
             time = time + wait
         }
-        lastLeft = now
+        lastFrameSent = now
         if !hasMore, !lacksFrame { waitingSince = nil }
     }
 
@@ -47,8 +47,8 @@ public struct FreezeMeter: Sendable {
 
     /// The present wait; nil before the first frame, and if it is not over `limit`.
     private func wait(_ now: MediaInstant) -> MediaDuration? {
-        guard let lastLeft, let waitingSince else { return nil }
-        let wait = now - max(lastLeft, waitingSince)
+        guard let lastFrameSent, let waitingSince else { return nil }
+        let wait = now - max(lastFrameSent, waitingSince)
         return wait > Self.limit ? wait : nil
     }
 }

@@ -21,7 +21,7 @@ struct FrameAssembler {
         var isFrameEnd = false
         var isKeyframe = false
         /// Padding: has no payload, but closes the gap.
-        var isFiller = false
+        var isPadding = false
         var layer: UInt8 = 0
         var pictureID: UInt16?
         var references: FrameReferencesElement?
@@ -56,7 +56,7 @@ struct FrameAssembler {
     private var golden: UInt16?
     private var alternate: UInt16?
     /// PictureID of the newer one; nil if there is none.
-    private(set) var newestKept: UInt16?
+    private(set) var newestLongTermReference: UInt16?
     private(set) var highest: Int64 = .min
     private(set) var badFrames = 0
     /// When the first packet arrived that is newer than the last frame; nil if there is none.
@@ -96,7 +96,7 @@ struct FrameAssembler {
         let isKeyframe = isStart && ((try? VP8FrameHeader(data))?.isKeyframe ?? false)
         slots[index] = Slot(
             sequence: sequence, length: data.count, timestamp: timestamp, arrival: now, isFrameStart: isStart,
-            isFrameEnd: marker, isKeyframe: isKeyframe, isFiller: descriptor == nil,
+            isFrameEnd: marker, isKeyframe: isKeyframe, isPadding: descriptor == nil,
             layer: descriptor?.temporalLayer ?? 0, pictureID: descriptor?.pictureID,
             references: isStart ? references : nil)
         slab[index].copyMemory(from: data)
@@ -121,8 +121,8 @@ struct FrameAssembler {
     }
 
     private func holds(_ source: FrameReferencesElement.Source?) -> Bool {
-        guard let source, let kept = source.slot == .golden ? golden : alternate else { return false }
-        return kept == source.pictureID
+        guard let source, let pictureID = source.slot == .golden ? golden : alternate else { return false }
+        return pictureID == source.pictureID
     }
 
     /// Gives up the present frame: decoding goes on at an entry.
@@ -131,13 +131,13 @@ struct FrameAssembler {
     /// The decoder has lost its long-term references: decoding goes on at a key frame.
     mutating func waitForKeyframe() {
         waitsForEntry = true
-        forgetKept()
+        forgetLongTermReferences()
     }
 
-    private mutating func forgetKept() {
+    private mutating func forgetLongTermReferences() {
         golden = nil
         alternate = nil
-        newestKept = nil
+        newestLongTermReference = nil
     }
 
     /// Makes room for a packet that is too far ahead: gives up the frame that is waited for, and packets more than half
@@ -160,7 +160,7 @@ struct FrameAssembler {
         expected = nil
         waitsForEntry = true
         entryCount = 0
-        forgetKept()
+        forgetLongTermReferences()
         highest = .min
         stuckSince = nil
     }
@@ -223,9 +223,9 @@ struct FrameAssembler {
             let slot = slots[Int(position & mask)]
             guard slot.sequence == position, position &- start < Int64(slots.count) else { return .unfinished }
             if position == start {
-                if slot.isFiller { return .skipped(to: start &+ 1) }
+                if slot.isPadding { return .skipped(to: start &+ 1) }
                 guard slot.isFrameStart else { return .broken }
-            } else if slot.isFiller || slot.isFrameStart
+            } else if slot.isPadding || slot.isFrameStart
                 || slot.timestamp != slots[Int(start & mask)].timestamp
             {
                 // The end of the frame is missing, although nothing is lost: the sender dropped it.
@@ -250,7 +250,7 @@ struct FrameAssembler {
         var layer: UInt8
         var hadToWaitSince: MediaInstant?
         /// PictureID if the decoder stores it as a long-term reference; else nil.
-        var keptAs: UInt16?
+        var longTermReferenceID: UInt16?
     }
 
     /// Copies the frame's packets together and moves behind it; earlier packets are dropped.
@@ -284,23 +284,23 @@ struct FrameAssembler {
             return nil
         }
         if span.isEntry { waitsForEntry = false }
-        let keptAs = noteKept(head)
+        let longTermReferenceID = noteLongTermReference(head)
         return Frame(
             bytes: UnsafeRawBufferPointer(rebasing: frame[0..<length]), timestamp: head.timestamp,
             firstArrival: firstArrival, lastArrival: lastArrival, layer: head.layer, hadToWaitSince: since,
-            keptAs: keptAs)
+            longTermReferenceID: longTermReferenceID)
     }
 
     /// Tracks the long-term references of the decoder, which gets this frame next.
     /// - Returns: the PictureID if the frame is stored as one.
-    private mutating func noteKept(_ head: Slot) -> UInt16? {
+    private mutating func noteLongTermReference(_ head: Slot) -> UInt16? {
         guard let pictureID = head.pictureID, head.isKeyframe || head.references?.stored != nil else {
-            if head.isKeyframe { forgetKept() }
+            if head.isKeyframe { forgetLongTermReferences() }
             return nil
         }
         if head.isKeyframe || head.references?.stored == .golden { golden = pictureID }
         if head.isKeyframe || head.references?.stored == .alternate { alternate = pictureID }
-        newestKept = pictureID
+        newestLongTermReference = pictureID
         return pictureID
     }
 

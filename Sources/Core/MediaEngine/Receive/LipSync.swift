@@ -10,8 +10,8 @@ public struct LipSync: Equatable, Sendable {
 
     /// Delay from capture to playout, between the sender's wall clock and the local one. It includes their offset, so
     /// only the difference to that of video is meaningful.
-    private var soundDelay: MediaDuration?
-    private var lastSound: MediaInstant?
+    private var audioDelay: MediaDuration?
+    private var lastAudio: MediaInstant?
 
     public init() {}
 
@@ -20,20 +20,20 @@ public struct LipSync: Equatable, Sendable {
     ///   - captured: on the sender's wall clock.
     ///   - local: the local wall clock now; any epoch, but the same as for video.
     ///   - latency: until a sample given now is heard.
-    public mutating func noteSound(
+    public mutating func noteAudio(
         captured: NTPTimestamp, local: NTPTimestamp, latency: MediaDuration, now: MediaInstant
     ) {
         let delay = captured.duration(to: local) + latency
-        soundDelay =
-            soundDelay.map { MediaDuration(nanoseconds: ($0.nanoseconds &* 15 &+ delay.nanoseconds) / 16) } ?? delay
-        lastSound = now
+        audioDelay =
+            audioDelay.map { MediaDuration(nanoseconds: ($0.nanoseconds &* 15 &+ delay.nanoseconds) / 16) } ?? delay
+        lastAudio = now
     }
 
     /// How long a frame that could be shown now is to be delayed.
     /// - Returns: 0 unless audio is played and lags by more than 100 ms; at most 400 ms.
     public func hold(captured: NTPTimestamp, local: NTPTimestamp, now: MediaInstant) -> MediaDuration {
-        guard let soundDelay, let lastSound, now - lastSound < .seconds(1) else { return .zero }
-        let lag = soundDelay - captured.duration(to: local)
+        guard let audioDelay, let lastAudio, now - lastAudio < .seconds(1) else { return .zero }
+        let lag = audioDelay - captured.duration(to: local)
         guard lag > Self.tolerance else { return .zero }
         return min(lag - Self.tolerance, Self.longestHold)
     }

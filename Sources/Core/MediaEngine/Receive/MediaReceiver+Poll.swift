@@ -8,7 +8,7 @@ extension MediaReceiver {
         precondition(buffer.count >= 1_200, "a buffer of \(buffer.count) bytes")
         if nextReport == nil { nextReport = now + .milliseconds(100) }
         if let frame = takeFrame(now) { return frame }
-        if let sound = takeSound(now) { return sound }
+        if let audio = takeAudio(now) { return audio }
         if pendingBye {
             pendingBye = false
             return .event(.bye)
@@ -29,13 +29,13 @@ extension MediaReceiver {
             if writeAcknowledgement(&writer) { return .rtcp(writer.position) }
         }
         if now >= nacks.deadline, writeNack(now, &writer) { return .rtcp(writer.position) }
-        if now >= gate.deadline, videoSSRC != 0 {
+        if now >= keyframeRequester.deadline, videoSSRC != 0 {
             writePictureLoss(now, &writer)
             return .rtcp(writer.position)
         }
         if now >= pictureLossEcho {
             pictureLossEcho = .distantFuture
-            if gate.isNeeded, writeRequest(&writer) { return .rtcp(writer.position) }
+            if keyframeRequester.isNeeded, writeRequest(&writer) { return .rtcp(writer.position) }
         }
         if let due = nextReport, now >= due {
             writeReport(now, &writer)
@@ -49,7 +49,9 @@ extension MediaReceiver {
         var reason = ReceiverWakeReason.report
         if feedback.deadline < deadline { (deadline, reason) = (feedback.deadline, .feedback) }
         if nacks.deadline < deadline { (deadline, reason) = (nacks.deadline, .nack) }
-        if videoSSRC != 0, gate.deadline < deadline { (deadline, reason) = (gate.deadline, .keyframe) }
+        if videoSSRC != 0, keyframeRequester.deadline < deadline {
+            (deadline, reason) = (keyframeRequester.deadline, .keyframe)
+        }
         if pictureLossEcho < deadline { (deadline, reason) = (pictureLossEcho, .keyframe) }
         if patienceDeadline < deadline { (deadline, reason) = (patienceDeadline, .keyframe) }
         for index in tracks.indices {
@@ -58,7 +60,7 @@ extension MediaReceiver {
         return .wait(until: deadline, reason)
     }
 
-    private func takeSound(_ now: MediaInstant) -> ReceiverOutput? {
+    private func takeAudio(_ now: MediaInstant) -> ReceiverOutput? {
         for index in tracks.indices {
             guard let output = tracks[index].buffer.pop(now: now) else { continue }
             let info = ReceivedAudio(
@@ -92,7 +94,9 @@ extension MediaReceiver {
 
     /// Acknowledges the newest long-term reference by RPSI (RFC 4585 section 6.3.3). False if there is none.
     private func writeAcknowledgement(_ writer: inout ByteWriter) -> Bool {
-        guard hasReferences, let stream = parameters.video, let pictureID = video?.newestKept else { return false }
+        guard hasReferences, let stream = parameters.video, let pictureID = video?.newestLongTermReference else {
+            return false
+        }
         let selection = ReferenceSelection(
             senderSSRC: parameters.localSSRC, mediaSSRC: videoSSRC, payloadType: stream.payloadType,
             pictureID: pictureID)
@@ -103,7 +107,7 @@ extension MediaReceiver {
     private func writePictureLoss(_ now: MediaInstant, _ writer: inout ByteWriter) {
         _ = writeRequest(&writer)
         pictureLossEcho = now + .milliseconds(15)
-        gate.noteSent(now: now, roundTrip: nacks.roundTrip)
+        keyframeRequester.noteSent(now: now, roundTrip: nacks.roundTrip)
         counters.keyframeRequests &+= 1
         pendingKeyframeEvent = true
     }
@@ -115,13 +119,13 @@ extension MediaReceiver {
     }
 
     private func writeReport(_ now: MediaInstant, _ writer: inout ByteWriter) {
-        var isFlowing = videoRegister.hasNews
+        var isFlowing = videoStatistics.hasNews
         do throws(BufferFull) {
             var report = try ReceiverReport.write(ssrc: parameters.localSSRC, into: &writer)
-            if let block = videoRegister.block(ssrc: videoSSRC, now: now) { try report.append(block, into: &writer) }
+            if let block = videoStatistics.block(ssrc: videoSSRC, now: now) { try report.append(block, into: &writer) }
             for index in tracks.indices {
-                isFlowing = isFlowing || tracks[index].register.hasNews
-                if let block = tracks[index].register.block(ssrc: tracks[index].ssrc, now: now) {
+                isFlowing = isFlowing || tracks[index].statistics.hasNews
+                if let block = tracks[index].statistics.block(ssrc: tracks[index].ssrc, now: now) {
                     try report.append(block, into: &writer)
                 }
             }
@@ -133,7 +137,7 @@ extension MediaReceiver {
         // Repeated, as the first acknowledgement may have been lost.
         _ = writeAcknowledgement(&writer)
         counters.reports &+= 1
-        nextReport = now + (isFlowing ? .seconds(1) : parameters.restingReportInterval)
+        nextReport = now + (isFlowing ? .seconds(1) : parameters.idleReportInterval)
     }
 
     private func ntp(at instant: MediaInstant) -> NTPTimestamp { ntpEpoch.advanced(by: instant - epoch) }
@@ -160,12 +164,12 @@ extension MediaReceiver {
         switch packet {
         case .senderReport(let report):
             if report.info.ssrc == videoSSRC, parameters.video != nil {
-                videoRegister.noteSenderReport(report.info.ntp, now: now)
+                videoStatistics.noteSenderReport(report.info.ntp, now: now)
                 videoClock.note(report.info)
                 return
             }
             for index in tracks.indices where tracks[index].ssrc == report.info.ssrc {
-                tracks[index].register.noteSenderReport(report.info.ntp, now: now)
+                tracks[index].statistics.noteSenderReport(report.info.ntp, now: now)
                 tracks[index].clock.note(report.info)
             }
         case .goodbye(let goodbye):
@@ -185,7 +189,7 @@ extension MediaReceiver {
             else { return }
             reportTime =
                 reportTime.map { MediaDuration(nanoseconds: ($0.nanoseconds &* 3 &+ time.nanoseconds) / 4) } ?? time
-            nacks.told = reportTime
+            nacks.reportedRoundTrip = reportTime
         case .receiverReport, .sourceDescription, .nack, .pictureLoss, .fullIntraRequest, .referenceSelection,
             .transportFeedback, .other:
             break

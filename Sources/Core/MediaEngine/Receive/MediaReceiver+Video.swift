@@ -6,13 +6,13 @@ extension MediaReceiver {
     static let largestGap: Int64 = 128
 
     func handleVideo(
-        _ packet: RTPPacketView, _ values: ReceivedExtensions, isRepeat: Bool, _ now: MediaInstant
+        _ packet: RTPPacketView, _ values: ReceivedExtensions, isRetransmission: Bool, _ now: MediaInstant
     ) throws(RTPMalformed) {
         counters.videoPackets &+= 1
         let previous = videoSequence.highest
         let sequence: Int64
-        if isRepeat {
-            guard let number = videoSequence.takeRepeat(packet.sequenceNumber) else {
+        if isRetransmission {
+            guard let number = videoSequence.takeRetransmitted(packet.sequenceNumber) else {
                 return counters.drops.sequenceJump &+= 1
             }
             sequence = number
@@ -22,18 +22,17 @@ extension MediaReceiver {
             case .restarted(let number):
                 sequence = number
                 video?.restart()
-                ready = nil
                 nacks.removeAll()
-                videoRegister.restart()
-                gate.need(now: now)
+                videoStatistics.restart()
+                keyframeRequester.need(now: now)
             case .next(let number): sequence = number
             }
-            videoRegister.note(sequence, timestamp: packet.timestamp, now: now)
+            videoStatistics.note(sequence, timestamp: packet.timestamp, now: now)
             if let previous, sequence < previous { counters.reordered &+= 1 }
         }
         // Whatever its payload, the packet is no longer missing.
-        if nacks.remove(sequence, isRepeat: isRepeat, now: now) != nil {
-            if isRepeat { counters.repaired &+= 1 } else { counters.lost &-= 1 }
+        if nacks.remove(sequence, isRetransmission: isRetransmission, now: now) != nil {
+            if isRetransmission { counters.repaired &+= 1 } else { counters.lost &-= 1 }
         }
         if packet.payload.isEmpty {
             insert(sequence, nil, packet.payload, packet, nil, now)
@@ -60,10 +59,9 @@ extension MediaReceiver {
             case .tooOld: return counters.drops.tooOld &+= 1
             case .tooLong: return counters.drops.tooLong &+= 1
             case .overflow:
-                ready = nil
                 video?.makeRoom(for: sequence)
                 if let oldest = video?.expected { nacks.forget(before: oldest) }
-                gate.need(now: now)
+                keyframeRequester.need(now: now)
             }
         }
     }
@@ -71,7 +69,7 @@ extension MediaReceiver {
     private func noteGap(_ previous: Int64?, _ sequence: Int64, _ now: MediaInstant) {
         guard let previous else {
             // The first packet is in the middle of a stream: nothing can be decoded before a key frame.
-            if video?.newestEntry != sequence { gate.need(now: now) }
+            if video?.newestEntry != sequence { keyframeRequester.need(now: now) }
             return
         }
         guard sequence > previous &+ 1 else { return }
@@ -81,8 +79,7 @@ extension MediaReceiver {
             // The gap is too large for NACK.
             nacks.removeAll()
             video?.waitForEntry()
-            ready = nil
-            gate.need(now: now)
+            keyframeRequester.need(now: now)
         }
     }
 
@@ -92,7 +89,7 @@ extension MediaReceiver {
         nacks.forget(before: newest)
         // Time for the rest of the entry to arrive, and for one retransmission.
         let begun = video?.newestEntryArrival ?? now
-        gate.hold(until: begun + max(.milliseconds(300), nacks.roundTrip * 2))
+        keyframeRequester.hold(until: begun + max(.milliseconds(300), nacks.roundTrip * 2))
     }
 
     /// After so long a missing packet is given up.
@@ -107,7 +104,7 @@ extension MediaReceiver {
     }
 
     /// A recovery frame can be requested instead of a key frame.
-    private var canRecover: Bool { hasReferences && video?.newestKept != nil }
+    private var canRecover: Bool { hasReferences && video?.newestLongTermReference != nil }
 
     /// When to request a key frame for a missing packet. Retransmissions that keep arriving postpone it.
     private func giveUpTime(_ first: NackGenerator.Missing) -> MediaInstant {
@@ -121,31 +118,31 @@ extension MediaReceiver {
     /// frame.
     func checkPatience(_ now: MediaInstant) {
         guard let first = nacks.first else { return }
-        if now >= giveUpTime(first) { gate.need(now: now) }
+        if now >= giveUpTime(first) { keyframeRequester.need(now: now) }
         nacks.forget(since: now - Self.longestPatience)
     }
 
     /// When `checkPatience` is due.
     var patienceDeadline: MediaInstant {
         guard let first = nacks.first, video != nil else { return .distantFuture }
-        return gate.isNeeded ? first.since + Self.longestPatience : giveUpTime(first)
+        return keyframeRequester.isNeeded ? first.since + Self.longestPatience : giveUpTime(first)
     }
 
     /// The next frame that is complete and decodable; nil if there is none.
     func takeFrame(_ now: MediaInstant) -> ReceiverOutput? {
         while let span = video?.next() {
             guard let frame = video?.pop(span) else {
-                gate.need(now: now)
+                keyframeRequester.need(now: now)
                 continue
             }
             if span.isEntry {
-                gate.noteServed()
+                keyframeRequester.noteServed()
                 if span.isKeyframe { counters.keyframes &+= 1 } else { counters.recoveries &+= 1 }
             } else if nacks.first.map({ $0.sequence > span.last }) ?? true, video?.waitsForEntry == false {
                 // All missing packets before it have arrived, so no key frame is needed any more.
-                gate.noteServed()
+                keyframeRequester.noteServed()
             }
-            if hasReferences, frame.keptAs != nil { isAcknowledgementDue = true }
+            if hasReferences, frame.longTermReferenceID != nil { isAcknowledgementDue = true }
             nacks.forget(before: span.last &+ 1)
             counters.frames &+= 1
             counters.frameBytes &+= frame.bytes.count
@@ -155,7 +152,9 @@ extension MediaReceiver {
                 firstArrival: frame.firstArrival, lastArrival: frame.lastArrival, layer: frame.layer)
             return .frame(frame.bytes, info)
         }
-        if video?.waitsForEntry == true, video?.expected != nil, video?.newestEntry == nil { gate.need(now: now) }
+        if video?.waitsForEntry == true, video?.expected != nil, video?.newestEntry == nil {
+            keyframeRequester.need(now: now)
+        }
         return nil
     }
 

@@ -13,10 +13,10 @@ public final class MediaReceiver {
     var rtxSSRC: UInt32
     var video: FrameAssembler?
     var videoSequence = SequenceValidator()
-    var videoRegister = ReceptionStatistics(clockRate: 90_000)
+    var videoStatistics = ReceptionStatistics(clockRate: 90_000)
     var videoClock = ClockMapping(clockRate: 90_000)
     var nacks = NackGenerator()
-    var gate = KeyframeRequester()
+    var keyframeRequester = KeyframeRequester()
     /// When a frame was last returned.
     var lastFrame: MediaInstant?
     /// When the last PLI is sent a second time, as it may have been lost.
@@ -25,7 +25,6 @@ public final class MediaReceiver {
     var feedback: TransportFeedbackGenerator
     var counters = ReceiverStatistics()
     var nextReport: MediaInstant?
-    var hasPolled = false
     var hasEnded = false
     var pendingBye = false
     var pendingKeyframeEvent = false
@@ -33,15 +32,13 @@ public final class MediaReceiver {
     var reportTime: MediaDuration?
     /// A long-term reference was returned, and is to be acknowledged.
     var isAcknowledgementDue = false
-    /// The frame that was found, and is to be returned.
-    var ready: FrameAssembler.Span?
 
     /// The receiving state of one audio stream.
     struct Track {
         let stream: AudioStreamParameters
         var ssrc: UInt32
         var sequence = SequenceValidator()
-        var register = ReceptionStatistics(clockRate: AudioFormat.sampleRate)
+        var statistics = ReceptionStatistics(clockRate: AudioFormat.sampleRate)
         var clock = ClockMapping(clockRate: AudioFormat.sampleRate)
         var buffer = AudioJitterBuffer()
     }
@@ -82,13 +79,13 @@ public final class MediaReceiver {
         if parameters.hasTransportFeedback, let number = values.transportSequence { feedback.note(number, now: now) }
         if let nextReport, nextReport > now + .seconds(1) { self.nextReport = now + .seconds(1) }
         switch source {
-        case .video: try handleVideo(packet, values, isRepeat: false, now)
+        case .video: try handleVideo(packet, values, isRetransmission: false, now)
         case .rtx:
             guard let stream = parameters.video else { return }
             let original = try RTX.unwrap(packet, ssrc: videoSSRC, payloadType: stream.payloadType)
             guard let original else { return counters.paddingPackets &+= 1 }
             counters.retransmissions &+= 1
-            try handleVideo(original, values, isRepeat: true, now)
+            try handleVideo(original, values, isRetransmission: true, now)
         case .audio(let track): try handleAudio(packet, track, now)
         }
     }
@@ -137,11 +134,11 @@ public final class MediaReceiver {
         switch tracks[track].sequence.take(packet.sequenceNumber) {
         case .jump: return counters.drops.sequenceJump &+= 1
         case .restarted(let number):
-            tracks[track].register.restart()
+            tracks[track].statistics.restart()
             sequence = number
         case .next(let number): sequence = number
         }
-        tracks[track].register.note(sequence, timestamp: packet.timestamp, now: now)
+        tracks[track].statistics.note(sequence, timestamp: packet.timestamp, now: now)
         guard let blocks else {
             return tracks[track].buffer.insert(sequence, packet.payload, timestamp: packet.timestamp, now: now)
         }
@@ -161,8 +158,7 @@ public final class MediaReceiver {
     public func requestKeyframe(now: MediaInstant) {
         guard !hasEnded, video != nil else { return }
         video?.waitForKeyframe()
-        ready = nil
-        gate.need(now: now)
+        keyframeRequester.need(now: now)
     }
 
     // MARK: State

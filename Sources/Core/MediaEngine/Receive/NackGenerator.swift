@@ -36,11 +36,11 @@ struct NackGenerator {
     /// When a retransmission of a missing packet last arrived.
     private(set) var lastRepair: MediaInstant?
     /// When a retransmission of a packet that was not missing last arrived: the sender sends unrequested duplicates.
-    private var lastUnasked: MediaInstant?
-    private var unaskedInRow = 0
+    private var lastDuplicate: MediaInstant?
+    private var duplicatesInRow = 0
     private var earlyInRow = 0
     /// The round trip time by XR reports (RFC 3611); nil if the sender does not answer them.
-    var told: MediaDuration?
+    var reportedRoundTrip: MediaDuration?
 
     var isEmpty: Bool { count == 0 }
     /// The oldest missing packet.
@@ -61,9 +61,9 @@ struct NackGenerator {
     }
 
     /// Removes a packet that has arrived, and learns from it.
-    /// - Parameter isRepeat: it came by RTX.
+    /// - Parameter isRetransmission: it came by RTX.
     /// - Returns: nil if it was not missing.
-    mutating func remove(_ sequence: Int64, isRepeat: Bool, now: MediaInstant) -> Missing? {
+    mutating func remove(_ sequence: Int64, isRetransmission: Bool, now: MediaInstant) -> Missing? {
         var low = 0
         var high = count
         while low < high {
@@ -71,27 +71,27 @@ struct NackGenerator {
             if entries[middle].sequence < sequence { low = middle &+ 1 } else { high = middle }
         }
         guard low < count, entries[low].sequence == sequence else {
-            if isRepeat { lastUnasked = now }
+            if isRetransmission { lastDuplicate = now }
             return nil
         }
         let entry = entries[low]
         for index in low..<(count &- 1) { entries[index] = entries[index &+ 1] }
         count &-= 1
-        if isRepeat { lastRepair = now }
-        if isRepeat, let asked = entry.asked, let first = entry.firstAsked {
+        if isRetransmission { lastRepair = now }
+        if isRetransmission, let asked = entry.asked, let first = entry.firstAsked {
             // A retransmission too soon after a second request answers the first one: the round trip is longer than
             // estimated.
             if entry.tries == 1 || !hasRoundTrip {
-                if !isUnasked(now - first, now: now) { learn(now - first) }
+                if !isDuplicate(now - first, now: now) { learn(now - first) }
                 earlyInRow = 0
             } else if (now - asked) * 2 < roundTrip {
                 // It may also be a duplicate of that answer. If that repeats more than eight times, the estimate was
                 // wrong.
                 earlyInRow &+= 1
-                if let told, roundTrip > told { return entry }
-                if !repeatsUnasked(now) || earlyInRow > 8 { learn(now - first) }
+                if let reportedRoundTrip, roundTrip > reportedRoundTrip { return entry }
+                if !sendsDuplicates(now) || earlyInRow > 8 { learn(now - first) }
             }
-        } else if !isRepeat {
+        } else if !isRetransmission {
             // The packet was only reordered, so the next missing one is given that time.
             patience = max(patience, min(now - entry.since + .milliseconds(1), .milliseconds(30)))
         }
@@ -100,16 +100,16 @@ struct NackGenerator {
 
     /// Whether a retransmission came too soon to answer a request, as the sender sends unrequested duplicates and the
     /// round trip is known to be longer.
-    private mutating func isUnasked(_ time: MediaDuration, now: MediaInstant) -> Bool {
-        if let told, hasRoundTrip { return time * 4 < told * 3 }
-        let isLikely = hasRoundTrip && repeatsUnasked(now) && time * 2 < roundTrip && time < .milliseconds(45)
+    private mutating func isDuplicate(_ time: MediaDuration, now: MediaInstant) -> Bool {
+        if let reportedRoundTrip, hasRoundTrip { return time * 4 < reportedRoundTrip * 3 }
+        let isLikely = hasRoundTrip && sendsDuplicates(now) && time * 2 < roundTrip && time < .milliseconds(45)
         // After 16 of them in a row the round trip has become shorter.
-        unaskedInRow = isLikely && unaskedInRow < 16 ? unaskedInRow &+ 1 : 0
-        return unaskedInRow > 0
+        duplicatesInRow = isLikely && duplicatesInRow < 16 ? duplicatesInRow &+ 1 : 0
+        return duplicatesInRow > 0
     }
 
     /// The sender has sent unrequested duplicates within the last 10 s.
-    private func repeatsUnasked(_ now: MediaInstant) -> Bool { lastUnasked.map { now - $0 < .seconds(10) } ?? false }
+    private func sendsDuplicates(_ now: MediaInstant) -> Bool { lastDuplicate.map { now - $0 < .seconds(10) } ?? false }
 
     /// Gives up packets that have been missing since `moment` or longer.
     mutating func forget(since moment: MediaInstant) {

@@ -109,12 +109,10 @@ public struct ReceiverDrops: Equatable, Sendable {
     public var tooLong = 0
     /// Frames over 4 MiB, without an end, or without a start.
     public var badFrames = 0
-    /// Complete frames that refer to a missing one.
-    public var undecodable = 0
 
     /// Over all reasons.
     public var total: Int {
         malformed.reduce(0, &+) &+ malformedControl &+ unknownSource &+ duplicate &+ tooOld &+ sequenceJump &+ tooLong
-            &+ badFrames &+ undecodable
+            &+ badFrames
     }
 }

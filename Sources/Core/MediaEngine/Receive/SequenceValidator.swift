@@ -33,7 +33,7 @@ struct SequenceValidator {
 
     /// Takes in the original sequence number of an RTX packet, which must be near the highest one and cannot restart
     /// the sequence.
-    mutating func takeRepeat(_ number: SequenceNumber) -> Int64? {
+    mutating func takeRetransmitted(_ number: SequenceNumber) -> Int64? {
         guard let highest = unwrapper.highest else { return unwrapper.unwrap(number) }
         guard abs(SequenceNumber(truncating: highest).distance(to: number)) <= Self.farthest else { return nil }
         return unwrapper.unwrap(number)

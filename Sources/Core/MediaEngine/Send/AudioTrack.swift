@@ -10,10 +10,10 @@ struct AudioTrack {
     private var lengths = [Int](repeating: 0, count: capacity)
     private var layouts = [RTPPacketLayout](repeating: RTPPacketLayout(), count: capacity)
     /// Where the Opus packet lies in each slot, for RED packets that carry it again.
-    private var kept = [Kept](repeating: Kept(), count: capacity)
+    private var sentPackets = [SentOpusPacket](repeating: SentOpusPacket(), count: capacity)
 
     /// A sent Opus packet in its slot.
-    private struct Kept {
+    private struct SentOpusPacket {
         var sequence: Int64 = -1
         var timestamp = RTPTimestamp(0)
         var offset = 0
@@ -73,7 +73,7 @@ struct AudioTrack {
             let layout = try RTPPacketLayout.write(header, extensions: extensions, ids: ids, into: slot)
             var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: slot[layout.headerLength...]))
             if older > 0 { try writeOlder(distances.prefix(older), stamp, into: &writer) }
-            kept[index] = Kept(
+            sentPackets[index] = SentOpusPacket(
                 sequence: nextToWrite, timestamp: stamp, offset: layout.headerLength &+ writer.position,
                 length: packet.count)
             try writer.write(packet)
@@ -93,7 +93,7 @@ struct AudioTrack {
         while count < distances.count {
             let distance = distances[count]
             guard (1..<Self.capacity).contains(distance), nextToWrite >= Int64(distance) else { break }
-            let old = kept[place(behind: distance)]
+            let old = sentPackets[place(behind: distance)]
             let offset = old.timestamp.distance(to: stamp)
             left &-= RedundantPayload.headerLength &+ old.length
             guard old.sequence == nextToWrite &- Int64(distance), offset == distance &* frames, left >= 0,
@@ -114,7 +114,7 @@ struct AudioTrack {
         _ distances: RedundancyDistances, _ stamp: RTPTimestamp, into writer: inout ByteWriter
     ) throws(BufferFull) {
         for index in stride(from: distances.count &- 1, through: 0, by: -1) {
-            let old = kept[place(behind: distances[index])]
+            let old = sentPackets[place(behind: distances[index])]
             try RedundantPayload.write(
                 payloadType: stream.payloadType, timestampOffset: old.timestamp.distance(to: stamp), length: old.length,
                 into: &writer)
@@ -122,7 +122,7 @@ struct AudioTrack {
         try RedundantPayload.write(payloadType: stream.payloadType, into: &writer)
         for index in stride(from: distances.count &- 1, through: 0, by: -1) {
             let place = place(behind: distances[index])
-            let old = kept[place]
+            let old = sentPackets[place]
             try writer.write(
                 UnsafeRawBufferPointer(rebasing: slab[place][old.offset..<(old.offset &+ old.length)]))
         }

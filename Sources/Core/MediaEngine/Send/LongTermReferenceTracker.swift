@@ -8,28 +8,28 @@ struct LongTermReferenceTracker {
     static let longestWait = MediaDuration.seconds(10)
 
     /// A frame that the encoder stores as a long-term reference.
-    struct Kept: Equatable {
+    struct Reference: Equatable {
         var number: UInt32
         var pictureID: UInt16
         var isAcknowledged = false
         var since: MediaInstant
     }
 
-    private var golden: Kept?
-    private var alternate: Kept?
+    private var golden: Reference?
+    private var alternate: Reference?
 
-    subscript(slot: ReferenceSlot) -> Kept? {
+    subscript(slot: ReferenceSlot) -> Reference? {
         get { slot == .golden ? golden : alternate }
         set { if slot == .golden { golden = newValue } else { alternate = newValue } }
     }
 
     mutating func noteKeyframe(_ number: UInt32, pictureID: UInt16, now: MediaInstant) {
-        golden = Kept(number: number, pictureID: pictureID, since: now)
+        golden = Reference(number: number, pictureID: pictureID, since: now)
         alternate = golden
     }
 
     mutating func noteStored(_ number: UInt32, in slot: ReferenceSlot, pictureID: UInt16, now: MediaInstant) {
-        self[slot] = Kept(number: number, pictureID: pictureID, since: now)
+        self[slot] = Reference(number: number, pictureID: pictureID, since: now)
     }
 
     /// Forgets both, as a frame that the encoder stored was not sent to this receiver.
@@ -51,7 +51,7 @@ struct LongTermReferenceTracker {
 
     /// The long-term reference that a recovery frame is predicted from; nil if this receiver was not sent it, or it was
     /// overwritten.
-    func source(_ recovery: FrameReferences.Recovery) -> Kept? {
+    func source(_ recovery: FrameReferences.Recovery) -> Reference? {
         self[recovery.slot].flatMap { $0.number == recovery.number ? $0 : nil }
     }
 
@@ -61,7 +61,7 @@ struct LongTermReferenceTracker {
         return !newest.isAcknowledged && now - newest.since < Self.longestWait
     }
 
-    private var newest: Kept? {
+    private var newest: Reference? {
         guard let golden else { return alternate }
         guard let alternate else { return golden }
         return Int32(bitPattern: alternate.number &- golden.number) > 0 ? alternate : golden

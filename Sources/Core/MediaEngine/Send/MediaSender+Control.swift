@@ -59,7 +59,7 @@ extension MediaSender {
             requestKeyframe(now, from: nil)
         case .referenceSelection(let selection):
             guard selection.mediaSSRC == parameters.video?.ssrc else { return counters.foreignControl &+= 1 }
-            guard hasReferences, let number = ledger.acknowledge(selection.pictureID) else {
+            guard hasReferences, let number = longTermReferences.acknowledge(selection.pictureID) else {
                 return counters.referencesUnknown &+= 1
             }
             lastHeard = now
@@ -71,7 +71,7 @@ extension MediaSender {
             else { return }
             // REMB applies to the streams that it names.
             guard estimate.contains(where: { isCounted($0) }) else { return counters.foreignControl &+= 1 }
-            controller.noteReported(
+            bandwidth.noteReported(
                 estimate.bitrate, now: now, roundTrip: roundTrip, sending: sentRate.rate(now: now))
         case .extendedReport(let report):
             guard hasReferences, let time = report.time else { return }
@@ -111,7 +111,7 @@ extension MediaSender {
             let known = min(max(packets, 0), 10_000)
             let lost = Int((Double(known) * fraction).rounded())
             pathLoss.note(lost: lost, received: known &- lost)
-            controller.noteReport(
+            bandwidth.noteReport(
                 fraction: fraction, packets: packets, sample: time, now: now, roundTrip: roundTrip,
                 sending: sentRate.rate(now: now))
         }
@@ -146,28 +146,28 @@ extension MediaSender {
     }
 
     /// Retransmissions of one packet at most. At 50 % loss, one packet in a thousand is then still missing.
-    private static let mostRepeats = 10
+    private static let maximumRetransmissions = 10
 
     private func handle(_ nack: Nack, _ now: MediaInstant) {
         counters.nacks &+= 1
         let patience =
-            max(MediaDuration(nanoseconds: roundTrip.nanoseconds / 10 &* 7), .milliseconds(10)) + controller.queueDelay
+            max(MediaDuration(nanoseconds: roundTrip.nanoseconds / 10 &* 7), .milliseconds(10)) + bandwidth.queueDelay
         // A quarter of a second of retransmissions may wait. A receiver that has used half of the estimate for
         // retransmissions in the last second gets only recent packets again, twice at most; more would stall the video.
-        let room = max(32, controller.estimate.bitsPerSecond / 8 / 4 / parameters.maximumPacketSize)
-        let isGreedy = repeatRate.rate(now: now).bitsPerSecond > controller.estimate.bitsPerSecond / 2
+        let room = max(32, bandwidth.estimate.bitsPerSecond / 8 / 4 / parameters.maximumPacketSize)
+        let isGreedy = retransmissionRate.rate(now: now).bitsPerSecond > bandwidth.estimate.bitsPerSecond / 2
         for number in nack {
             counters.nackedPackets &+= 1
             let sequence =
                 history.nextToSend &+ Int64(SequenceNumber(truncating: history.nextToSend).distance(to: number))
             judgeRetransmission(of: sequence, now)
             guard resends.count < room, let (_, entry) = history.sent(sequence), !entry.isQueued,
-                entry.resends < Self.mostRepeats,
+                entry.resends < Self.maximumRetransmissions,
                 !isGreedy || entry.resends < 2 && now - entry.firstSent < .seconds(1) + roundTrip * 2,
                 entry.resends == 0 || now - entry.lastSent >= patience, now - entry.lastSent < .seconds(10),
                 resends.append(sequence)
             else {
-                counters.nackedInVain &+= 1
+                counters.nacksIgnored &+= 1
                 continue
             }
             history.noteQueued(sequence, true)
@@ -223,26 +223,26 @@ extension MediaSender {
                 if !entry.isDuringStall { lost &+= 1 }
                 if sequence == tailTransport { tail.noteLost(now: now) }
             case .arrivedLate(let entry):
-                if !entry.isDuringStall, !entry.isRepeated { lost &-= 1 }
+                if !entry.isDuringStall, !entry.isRetransmitted { lost &-= 1 }
                 received &+= 1
                 isStale = false
             case .arrived(let entry):
                 received &+= 1
                 isStale = false
-                guard let arrival = status.arrival, !entry.isRepeated else { continue }
+                guard let arrival = status.arrival, !entry.isRetransmitted else { continue }
                 if unreported > 0 {
-                    controller.noteUnreported(
+                    bandwidth.noteUnreported(
                         bytes: unreported, arrival: MediaInstant(nanoseconds: 0) + (arrival + offset))
                     unreported = 0
                 }
                 newestSent = max(newestSent ?? entry.sent, entry.sent)
                 // An audio packet does not show that the MID of the video stream arrived, and neither do acknowledged
                 // RTX packets, which belong to another stream.
-                if !entry.isSound, counters.retransmissions == 0 { packetizer?.announcesMid = false }
+                if !entry.isAudio, counters.retransmissions == 0 { packetizer?.announcesMid = false }
                 // The receiver's clock may have any epoch.
-                controller.noteArrival(
+                bandwidth.noteArrival(
                     bytes: entry.bytes, sent: entry.sent,
-                    arrival: MediaInstant(nanoseconds: 0) + (arrival + offset), isSound: entry.isSound, now: now)
+                    arrival: MediaInstant(nanoseconds: 0) + (arrival + offset), isAudio: entry.isAudio, now: now)
             }
         }
         guard !isStale || lost > 0 else { return }
@@ -252,10 +252,10 @@ extension MediaSender {
         isStalled = false
         if let newestSent { noteFeedbackTime(now - newestSent) }
         if sent.isAcknowledged(tailTransport) { tail.noteConfirmed() }
-        controller.noteFates(lost: lost, received: received)
+        bandwidth.noteStatuses(lost: lost, received: received)
         pathLoss.note(lost: lost, received: received)
-        controller.finishFeedback(now: now, roundTrip: roundTrip, sending: sentRate.rate(now: now))
-        counters.fractionLost = controller.loss.fraction
+        bandwidth.finishFeedback(now: now, roundTrip: roundTrip, sending: sentRate.rate(now: now))
+        counters.fractionLost = bandwidth.loss.fraction
     }
 
     /// Smooths the time from a packet to its feedback: an upper bound of the round trip time, as it includes the

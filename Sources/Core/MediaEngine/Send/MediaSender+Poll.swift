@@ -10,7 +10,7 @@ extension MediaSender {
             buffer.count >= max(parameters.maximumPacketSize, 1_200) &+ Self.protectionRoom,
             "a buffer of \(buffer.count) bytes")
         unprotected = nil
-        if goodbye != .none { return pollGoodbye(buffer) }
+        if bye != .none { return pollBye(buffer) }
         if let event = nextEvent() { return .event(event) }
         if now >= nextReport { return .rtcp(writeReport(now, buffer)) }
         for track in tracks.indices {
@@ -21,11 +21,11 @@ extension MediaSender {
         updateStall(now)
         if isStalled { return pollStalled(now, buffer) }
         probe.update(
-            now: now, start: parameters.startBitrate, controller: controller,
+            now: now, start: parameters.startBitrate, bandwidth: bandwidth,
             isMoving: lastVideo.map { now - $0 < .seconds(2) } ?? false)
         updatePace(now)
         if pacer.maySend(now: now) {
-            if let packet = sendRepeat(now, buffer) ?? sendVideo(now, buffer) ?? sendRepetition(now, buffer)
+            if let packet = sendRetransmission(now, buffer) ?? sendVideo(now, buffer) ?? sendDuplicate(now, buffer)
                 ?? sendProbe(now, buffer) ?? sendTail(now, buffer)
             {
                 return packet
@@ -34,9 +34,9 @@ extension MediaSender {
         return wait(now)
     }
 
-    private func pollGoodbye(_ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput {
-        guard goodbye == .due else { return .wait(until: .distantFuture, .ended) }
-        goodbye = .said
+    private func pollBye(_ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput {
+        guard bye == .due else { return .wait(until: .distantFuture, .ended) }
+        bye = .sent
         var writer = ByteWriter(buffer)
         do throws(BufferFull) {
             let ssrc = parameters.video?.ssrc ?? tracks.first?.stream.ssrc ?? 0
@@ -58,10 +58,10 @@ extension MediaSender {
             recoveryNeeded = nil
             return .recoveryNeeded(from: number)
         }
-        let change = abs(controller.estimate.bitsPerSecond &- toldEstimate.bitsPerSecond)
-        guard change > toldEstimate.bitsPerSecond / 50 else { return nil }
-        toldEstimate = controller.estimate
-        return .estimateChanged(toldEstimate)
+        let change = abs(bandwidth.estimate.bitsPerSecond &- signalledEstimate.bitsPerSecond)
+        guard change > signalledEstimate.bitsPerSecond / 50 else { return nil }
+        signalledEstimate = bandwidth.estimate
+        return .estimateChanged(signalledEstimate)
     }
 
     private func wait(_ now: MediaInstant) -> SenderOutput {
@@ -75,9 +75,9 @@ extension MediaSender {
             if next < deadline { (deadline, reason) = (next, .probe) }
         }
         if let next = keepAlive?.deadline, next < deadline { (deadline, reason) = (next, .keepAlive) }
-        let unasked = min(tail.deadline, repetitions.deadline)
-        if unasked < deadline {
-            (deadline, reason) = (max(unasked, now + .microseconds(100)), .tailLoss)
+        let unrequested = min(tail.deadline, duplicates.deadline)
+        if unrequested < deadline {
+            (deadline, reason) = (max(unrequested, now + .microseconds(100)), .tailLoss)
         }
         return .wait(until: deadline, reason)
     }
@@ -87,8 +87,8 @@ extension MediaSender {
     /// The pacing rate: 2.5 x the estimate before the first feedback, then 1.1 x, and at least the rate of an active
     /// probe.
     private func updatePace(_ now: MediaInstant) {
-        var rate = controller.pathRate.bitsPerSecond
-        rate = controller.hasFeedback ? rate / 10 &* 11 : rate / 2 &* 5
+        var rate = bandwidth.pathRate.bitsPerSecond
+        rate = bandwidth.hasFeedback ? rate / 10 &* 11 : rate / 2 &* 5
         if let active = probe.active { rate = max(rate, active.rate.bitsPerSecond) }
         if rate != pacer.rate.bitsPerSecond { pacer.setRate(Bitrate(bitsPerSecond: rate), now: now) }
     }
@@ -96,7 +96,7 @@ extension MediaSender {
     /// A stall: no feedback for 500 ms or 3 round trips. What is sent then is probably lost, so only single packets are
     /// sent as probes.
     private func updateStall(_ now: MediaInstant) {
-        guard parameters.hasTransportFeedback, controller.hasFeedback, let oldest = sent.oldestUnanswered else {
+        guard parameters.hasTransportFeedback, bandwidth.hasFeedback, let oldest = sent.oldestUnanswered else {
             isStalled = false
             return
         }
@@ -116,7 +116,7 @@ extension MediaSender {
                 // Only some packets in a row may have been lost, so during the first second a tenth of the estimate is
                 // sent.
                 if now - stalledSince < .seconds(1) {
-                    let tenth = Bitrate(bitsPerSecond: max(controller.pathRate.bitsPerSecond / 10, 1))
+                    let tenth = Bitrate(bitsPerSecond: max(bandwidth.pathRate.bitsPerSecond / 10, 1))
                     let pause = max(tenth.duration(ofBytes: packet.length), .milliseconds(10))
                     nextStallProbe = min(nextStallProbe, now + pause)
                 }
@@ -134,10 +134,10 @@ extension MediaSender {
         guard let (bytes, layout) = tracks[track].next else { return nil }
         buffer.copyMemory(from: bytes)
         tracks[track].popNext()
-        tracks[track].report.note(payloadBytes: bytes.count &- layout.headerLength, now: now)
+        tracks[track].report.note(payloadBytes: bytes.count &- layout.headerLength)
         counters.audioPackets &+= 1
-        soundRate.note(bytes: bytes.count, now: now)
-        return .rtp(finish(bytes.count, layout, now, buffer, isSound: true))
+        audioRate.note(bytes: bytes.count, now: now)
+        return .rtp(finish(bytes.count, layout, now, buffer, isAudio: true))
     }
 
     /// Sends the last frame again as a skip frame, if the viewer would otherwise ask for a key frame on a still screen.
@@ -156,26 +156,26 @@ extension MediaSender {
         buffer.copyMemory(from: bytes)
         history.noteSent(now: now, transport: sent.nextSequence)
         if keepsProtected { unprotected = entry.sequence }
-        videoReport.note(payloadBytes: bytes.count &- entry.layout.headerLength, now: now)
+        videoReport.note(payloadBytes: bytes.count &- entry.layout.headerLength)
         if entry.layout.isMarked {
-            if entry.sequence != keepAlive?.lastSequence { framesLeft &+= 1 }
-            if history.isEmpty { keepAlive?.noteRest(now: now) }
+            if entry.sequence != keepAlive?.lastSequence { framesSent &+= 1 }
+            if history.isEmpty { keepAlive?.noteIdle(now: now) }
         }
-        tail.noteSent(entry.sequence, now: now, roundTrip: roundTrip, isLossy: pathLoss.repetitions > 0)
+        tail.noteSent(entry.sequence, now: now, roundTrip: roundTrip, isLossy: pathLoss.duplicateCount > 0)
         tailTransport = sent.nextSequence
-        if entry.repetitions > 0 { repetitions.add(entry.sequence, count: Int(entry.repetitions), now: now) }
+        if entry.duplicateCount > 0 { duplicates.add(entry.sequence, count: Int(entry.duplicateCount), now: now) }
         return .rtp(finish(bytes.count, entry.layout, now, buffer))
     }
 
-    private func sendRepeat(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
+    private func sendRetransmission(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         while let sequence = resends.popFirst() {
             history.noteQueued(sequence, false)
             if let packet = sendAgain(sequence, now, buffer) {
-                repeatRate.note(bytes: packet.length, now: now)
+                retransmissionRate.note(bytes: packet.length, now: now)
                 // The packet was lost before, so duplicates of the retransmission follow.
                 let resends = Int(history.sent(sequence)?.entry.resends ?? 0)
-                repetitions.add(
-                    sequence, count: min(affordableRepetitions(1, bytes: packet.length, now), resends), now: now)
+                duplicates.add(
+                    sequence, count: min(affordableDuplicates(1, bytes: packet.length, now), resends), now: now)
                 return packet
             }
         }
@@ -184,7 +184,7 @@ extension MediaSender {
 
     private func sendTail(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         guard now >= tail.deadline, history.isEmpty else { return nil }
-        tail.noteRepeated(now: now, roundTrip: roundTrip, isLossy: pathLoss.repetitions > 0)
+        tail.noteProbeSent(now: now, roundTrip: roundTrip, isLossy: pathLoss.duplicateCount > 0)
         return sendNewestAgain(now, buffer)
     }
 
@@ -253,7 +253,7 @@ extension MediaSender {
         guard let (bytes, entry) = history.protected(sequence) else { return nil }
         buffer.copyMemory(from: bytes)
         history.noteResent(sequence, now: now)
-        if entry.layout.hasTransportSequence { sent.noteRepeated(entry.transport) }
+        if entry.layout.hasTransportSequence { sent.noteRetransmitted(entry.transport) }
         counters.retransmissions &+= 1
         counters.retransmittedBytes &+= entry.length
         count(entry.length, now)
@@ -263,11 +263,11 @@ extension MediaSender {
     /// Fills in the header extensions that depend on the send time, and counts the packet.
     private func finish(
         _ length: Int, _ layout: RTPPacketLayout, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer,
-        isSound: Bool = false
+        isAudio: Bool = false
     ) -> Int {
         let packet = UnsafeMutableRawBufferPointer(rebasing: buffer[0..<length])
         if layout.hasTransportSequence {
-            layout.patch(sent.note(bytes: length, now: now, isDuringStall: isStalled, isSound: isSound), in: packet)
+            layout.patch(sent.note(bytes: length, now: now, isDuringStall: isStalled, isAudio: isAudio), in: packet)
         }
         if layout.hasAbsSendTime { layout.patch(AbsoluteSendTime(now), in: packet) }
         count(length, now)
@@ -297,7 +297,7 @@ extension MediaSender {
                 // REMB in the direction of the media: our own receivers show the sender's estimate.
                 if hasReferences {
                     try BitrateEstimate.write(
-                        senderSSRC: video.ssrc, mediaSSRC: video.ssrc, bitrate: controller.estimate, into: &writer)
+                        senderSSRC: video.ssrc, mediaSSRC: video.ssrc, bitrate: bandwidth.estimate, into: &writer)
                     if let (receiver, time, arrival) = receiverTime {
                         let delay = NTPTimestamp.shortInterval(now - arrival)
                         try ExtendedReport.write(
@@ -325,7 +325,7 @@ extension MediaSender {
             }
         } catch {}
         lastReport = now
-        nextReport = now + (isFlowing ? .seconds(1) : parameters.restingReportInterval)
+        nextReport = now + (isFlowing ? .seconds(1) : parameters.idleReportInterval)
         counters.reports &+= 1
         return writer.position
     }

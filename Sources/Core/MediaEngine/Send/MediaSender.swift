@@ -19,19 +19,19 @@ public final class MediaSender {
     var sent: SentPacketHistory
     var sentRate = SentBitrateMeter()
     /// Of requested retransmissions.
-    var repeatRate = SentBitrateMeter()
+    var retransmissionRate = SentBitrateMeter()
     /// Of unrequested duplicates.
-    var repetitionRate = SentBitrateMeter()
-    var soundRate = SentBitrateMeter()
+    var duplicateRate = SentBitrateMeter()
+    var audioRate = SentBitrateMeter()
     var pathLoss = LossEstimator()
-    var repetitions = PacketDuplicationSchedule()
-    var controller: BandwidthEstimator
+    var duplicates = PacketDuplicationSchedule()
+    var bandwidth: BandwidthEstimator
     var pacer: Pacer
     var probe = ProbeController()
     var counters = SenderStatistics()
 
     var isKeyframeNeeded = false
-    var ledger = LongTermReferenceTracker()
+    var longTermReferences = LongTermReferenceTracker()
     /// The receiver reference time (RFC 3611 section 4.4) that waits for its answer: SSRC, the middle 32 bits, and when
     /// it came.
     var receiverTime: (ssrc: UInt32, middle: UInt32, arrival: MediaInstant)?
@@ -49,7 +49,7 @@ public final class MediaSender {
     var lastUselessRetransmission: MediaInstant?
     var lastKeyframe: MediaInstant?
     var keyframeLastSequence: Int64 = 0
-    var toldEstimate: Bitrate
+    var signalledEstimate: Bitrate
     var reportTime: MediaDuration?
     var feedbackTime: MediaDuration?
     var nextReport: MediaInstant
@@ -68,9 +68,9 @@ public final class MediaSender {
     var reportedHighest: UInt32?
     /// The transport-wide number of the newest video packet's last transmission.
     var tailTransport: Int64 = -1
-    var goodbye = Farewell.none
+    var bye = ByeState.none
     /// Whether the BYE is to be sent, or was sent.
-    enum Farewell { case none, due, said }
+    enum ByeState { case none, due, sent }
 
     /// - Parameters:
     ///   - seed: for initial sequence numbers, timestamps and PictureIDs.
@@ -95,10 +95,10 @@ public final class MediaSender {
             AudioTrack($0, slotBytes: parameters.maximumPacketSize, epoch: now, random: &random)
         }
         sent = SentPacketHistory(capacity: 8_192, first: 1)
-        controller = BandwidthEstimator(
+        bandwidth = BandwidthEstimator(
             start: parameters.startBitrate, minimum: parameters.minimumBitrate, maximum: parameters.maximumBitrate,
             now: now)
-        toldEstimate = controller.estimate
+        signalledEstimate = bandwidth.estimate
         pacer = Pacer(rate: Bitrate(bitsPerSecond: parameters.startBitrate.bitsPerSecond / 2 &* 5), now: now)
         controlBudget = RTCPWorkLimiter(now: now)
         nextReport = now
@@ -121,15 +121,15 @@ public final class MediaSender {
         _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, layer: UInt8, captured: MediaInstant, now: MediaInstant,
         references: FrameReferences = FrameReferences()
     ) {
-        guard goodbye == .none, packetizer != nil, !bytes.isEmpty else { return }
-        let source = isKeyframe || !hasReferences ? nil : references.recovered.flatMap { ledger.source($0) }
+        guard bye == .none, packetizer != nil, !bytes.isEmpty else { return }
+        let source = isKeyframe || !hasReferences ? nil : references.recovered.flatMap { longTermReferences.source($0) }
         let replacesAll = isKeyframe || source?.isAcknowledged == true
         if replacesAll {
             counters.packetsReplaced &+= history.waitingCount
             history.dropWaiting()
             history.beginKeyframe()
             resends.removeAll()
-            repetitions.removeAll()
+            duplicates.removeAll()
         }
         let cut = packetizer?.append(
             bytes, layer: layer, captured: captured, references: element(references, isKeyframe, source), to: &history)
@@ -139,14 +139,14 @@ public final class MediaSender {
             guard layer == 0 else { return }
             isKeyframeNeeded = true
             hasGap = true
-            ledger.removeAll()
+            longTermReferences.removeAll()
             return
         }
         counters.frames &+= 1
         lastVideo = now
         keepAlive?.note(bytes, isKeyframe: isKeyframe, layer: layer)
-        let repetitions = affordableRepetitions(cut.packets, bytes: cut.payloadBytes, now)
-        history.setRepetitions(repetitions, from: history.nextToWrite &- Int64(cut.packets))
+        let duplicateCount = affordableDuplicates(cut.packets, bytes: cut.payloadBytes, now)
+        history.setDuplicateCount(duplicateCount, from: history.nextToWrite &- Int64(cut.packets))
         if replacesAll {
             lastKeyframe = now
             keyframeLastSequence = history.nextToWrite &- 1
@@ -156,11 +156,11 @@ public final class MediaSender {
             counters.keyframes &+= 1
             isKeyframeNeeded = false
             hasGap = false
-            ledger.noteKeyframe(references.number, pictureID: cut.pictureID, now: now)
+            longTermReferences.noteKeyframe(references.number, pictureID: cut.pictureID, now: now)
         } else {
             if source?.isAcknowledged == true { counters.recoveries &+= 1 }
             if let slot = references.stored {
-                ledger.noteStored(references.number, in: slot, pictureID: cut.pictureID, now: now)
+                longTermReferences.noteStored(references.number, in: slot, pictureID: cut.pictureID, now: now)
             }
         }
         noteActivity(now)
@@ -181,7 +181,7 @@ public final class MediaSender {
     /// The header extension for the frame's first packet; nil for a frame without long-term references, and if not
     /// negotiated.
     private func element(
-        _ references: FrameReferences, _ isKeyframe: Bool, _ source: LongTermReferenceTracker.Kept?
+        _ references: FrameReferences, _ isKeyframe: Bool, _ source: LongTermReferenceTracker.Reference?
     ) -> FrameReferencesElement? {
         guard hasReferences, !isKeyframe, references.stored != nil || source != nil else { return nil }
         let from = references.recovered.flatMap { recovery in
@@ -191,7 +191,7 @@ public final class MediaSender {
     }
 
     /// The number of frames whose last packet was sent.
-    public internal(set) var framesLeft = 0
+    public internal(set) var framesSent = 0
 
     /// A base layer frame was refused, and no key frame has followed yet. The receiver cannot detect that one is
     /// missing.
@@ -209,12 +209,14 @@ public final class MediaSender {
     func noteAcknowledged() { hasAcknowledged = true }
 
     /// The newest long-term reference is not acknowledged yet, so none should be overwritten.
-    public func awaitsAcknowledgement(now: MediaInstant) -> Bool { hasReferences && ledger.isPending(now: now) }
+    public func awaitsAcknowledgement(now: MediaInstant) -> Bool {
+        hasReferences && longTermReferences.isPending(now: now)
+    }
 
     /// Takes in one Opus packet; it is sent without pacing.
     /// - Parameter track: index into the parameters' audio streams.
     public func handleAudio(_ bytes: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
-        guard goodbye == .none, tracks.indices.contains(track) else { return }
+        guard bye == .none, tracks.indices.contains(track) else { return }
         let distances = redundancy(of: bytes, track)
         if tracks[track].append(bytes, captured: captured, ids: parameters.extensions, distances: distances) {
             noteActivity(now)
@@ -225,18 +227,18 @@ public final class MediaSender {
 
     /// Ends the session: the next `poll` returns a BYE, and nothing is sent after it. May be called twice.
     public func end(now: MediaInstant) {
-        if goodbye == .none { goodbye = .due }
+        if bye == .none { bye = .due }
     }
 
     // MARK: State
 
     /// The bandwidth estimate for all media.
-    public var estimate: Bitrate { controller.estimate }
+    public var estimate: Bitrate { bandwidth.estimate }
 
     /// The bitrate for video frames: 97 % of the estimate (the rest is headers) after audio and retransmissions, which
     /// are counted up to half of the estimate.
     public func videoEstimate(now: MediaInstant) -> Bitrate {
-        let other = repeatRate.rate(now: now).bitsPerSecond &+ soundRate.rate(now: now).bitsPerSecond
+        let other = retransmissionRate.rate(now: now).bitsPerSecond &+ audioRate.rate(now: now).bitsPerSecond
         let side = min(other, estimate.bitsPerSecond / 2)
         return Bitrate(bitsPerSecond: (estimate.bitsPerSecond &- side) / 100 &* 97)
     }
@@ -255,9 +257,9 @@ public final class MediaSender {
 
     /// What limits the bitrate at present.
     public var limit: QualityLimitationReason {
-        if controller.isLimitedByLoss, !controller.isAtMaximum { return .loss }
+        if bandwidth.isLimitedByLoss, !bandwidth.isAtMaximum { return .loss }
         if isStalled || backlog > .milliseconds(40) { return .bandwidth }
-        let isFull = controller.hasFeedback && !controller.isAtMaximum && !controller.isApplicationLimited
+        let isFull = bandwidth.hasFeedback && !bandwidth.isAtMaximum && !bandwidth.isApplicationLimited
         return isFull ? .bandwidth : .nothing
     }
 
@@ -266,10 +268,10 @@ public final class MediaSender {
         result.audioDropped &+= tracks.reduce(0) { $0 &+ $1.dropped }
         result.backlogBytes = backlogBytes
         result.backlog = backlog
-        result.isSoundRedundant =
+        result.isAudioRedundant =
             !tracks.isEmpty && tracks.allSatisfy { $0.stream.redundantPayloadType != nil }
-        result.queueDelay = controller.queueDelay
-        result.acknowledgedRate = controller.acknowledgedRate
+        result.queueDelay = bandwidth.queueDelay
+        result.acknowledgedRate = bandwidth.acknowledgedRate
         return result
     }
 

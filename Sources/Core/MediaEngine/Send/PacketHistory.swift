@@ -16,7 +16,7 @@ struct PacketHistory {
         var lastSent = MediaInstant(nanoseconds: .min)
         var resends: UInt8 = 0
         /// How many unrequested duplicates to send.
-        var repetitions: UInt8 = 0
+        var duplicateCount: UInt8 = 0
         /// A retransmission waits to be sent.
         var isQueued = false
         /// Length of the protected packet, if the slot holds that; 0: the slot holds the packet before protection.
@@ -120,10 +120,10 @@ struct PacketHistory {
     }
 
     /// Sets the number of unrequested duplicates for all waiting packets from `start` on.
-    mutating func setRepetitions(_ count: Int, from start: Int64) {
+    mutating func setDuplicateCount(_ count: Int, from start: Int64) {
         var sequence = max(start, nextToSend)
         while sequence < nextToWrite {
-            entries[Int(sequence & mask)].repetitions = UInt8(clamping: count)
+            entries[Int(sequence & mask)].duplicateCount = UInt8(clamping: count)
             sequence &+= 1
         }
     }

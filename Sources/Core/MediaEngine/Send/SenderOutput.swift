@@ -48,15 +48,15 @@ public struct SenderStatistics: Equatable, Sendable {
     public var retransmissions = 0
     public var retransmittedBytes = 0
     /// Of those, unrequested duplicates, which are sent if the path loses packets and has bandwidth to spare.
-    public var unaskedRepetitions = 0
+    public var unrequestedDuplicates = 0
     /// Retransmissions that were sent as a bandwidth probe.
     public var probePackets = 0
-    /// Repetitions of the last frame on a still screen, for viewers that would otherwise ask for a key frame.
+    /// Skip frames, which repeat the last frame on a still screen, for viewers that would otherwise ask for a key frame.
     public var skipFrames = 0
     public var audioPackets = 0
     public var audioDropped = 0
     /// RED (RFC 2198) was negotiated for all audio streams, so Opus in-band FEC is not needed.
-    public var isSoundRedundant = false
+    public var isAudioRedundant = false
     public var reports = 0
     public var frames = 0
     public var keyframes = 0
@@ -67,7 +67,7 @@ public struct SenderStatistics: Equatable, Sendable {
     public var nacks = 0
     public var nackedPackets = 0
     /// Packets in NACKs that were not retransmitted, as they were overwritten, replaced or just sent.
-    public var nackedInVain = 0
+    public var nacksIgnored = 0
     public var keyframeRequests = 0
     /// Of those, with a long-term reference to recover from.
     public var recoveryRequests = 0

@@ -5,13 +5,11 @@ import RTPWire
 struct SenderReportState {
     var packets: UInt32 = 0
     var octets: UInt32 = 0
-    var lastPacket: MediaInstant?
     var hasSentSinceReport = false
 
-    mutating func note(payloadBytes: Int, now: MediaInstant) {
+    mutating func note(payloadBytes: Int) {
         packets &+= 1
         octets &+= UInt32(truncatingIfNeeded: payloadBytes)
-        lastPacket = now
         hasSentSinceReport = true
     }
 }

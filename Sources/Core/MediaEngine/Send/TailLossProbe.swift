@@ -33,7 +33,7 @@ struct TailLossProbe {
         if !isConfirmed, tries < Self.most { nextTry = min(nextTry, now) }
     }
 
-    mutating func noteRepeated(now: MediaInstant, roundTrip: MediaDuration, isLossy: Bool) {
+    mutating func noteProbeSent(now: MediaInstant, roundTrip: MediaDuration, isLossy: Bool) {
         tries += 1
         nextTry = tries >= (isLossy ? Self.mostWhenLossy : Self.most) ? .distantFuture : now + pause(roundTrip, isLossy)
     }

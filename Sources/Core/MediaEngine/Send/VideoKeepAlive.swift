@@ -31,7 +31,7 @@ struct VideoKeepAlive {
     }
 
     /// The last packet of a frame was sent, and none waits.
-    mutating func noteRest(now: MediaInstant) {
+    mutating func noteIdle(now: MediaInstant) {
         if isBase, size != nil { deadline = now + Self.interval }
     }
 

@@ -214,7 +214,7 @@ final class SendingPeer: SecureTransportDelegate {
         if uses(.main) { contribute(counted, to: &load.main, isThere: plan.encoding == .main) }
         if uses(.low) { contribute(counted, to: &load.low, isThere: plan.encoding == .low) }
         let statistics = sender.statistics
-        if !statistics.isSoundRedundant { load.loss = max(load.loss, statistics.fractionLost) }
+        if !statistics.isAudioRedundant { load.loss = max(load.loss, statistics.fractionLost) }
         load.isDraining = load.isDraining || isCutOff
     }
 
@@ -250,10 +250,10 @@ final class SendingPeer: SecureTransportDelegate {
         guard isConnected, !isEnded else { return }
         while true {
             let now = NetworkLoop.now()
-            let left = sender.framesLeft
+            let left = sender.framesSent
             let output = sender.poll(now: now, into: transport.slot)
-            if sender.framesLeft != left, !consent.isInterrupted {
-                holds.noteLeft(hasMore: sender.hasFramesWaiting, now: now)
+            if sender.framesSent != left, !consent.isInterrupted {
+                holds.noteFrameSent(hasMore: sender.hasFramesWaiting, now: now)
             }
             switch output {
             // To somebody who is silent goes no media: what waits is dropped, and a key frame follows when they are back.
@@ -320,9 +320,9 @@ final class SendingPeer: SecureTransportDelegate {
     /// proves none, the same certificate. Two programs of one person have one identity, but each says its own visit.
     func isReplaced(by newcomer: Viewer) -> Bool {
         guard newcomer.identity == viewer.identity, newcomer.fingerprint == viewer.fingerprint,
-            newcomer.visit == viewer.visit
+            newcomer.clientInstance == viewer.clientInstance
         else { return false }
-        return viewer.visit != nil || !isReceiving && (isConnected || viewer.knock != nil)
+        return viewer.clientInstance != nil || !isReceiving && (isConnected || viewer.knock != nil)
     }
 
     /// Frees everything. Twice is fine.

@@ -218,7 +218,7 @@ final class ViewerSession: ReceivingPeerDelegate {
             PlayoutPipeline.Info(isLost: info.isLost, useFEC: info.useFEC, frames: info.frames))
         if let captured = info.captured {
             let now = NetworkLoop.now()
-            lipSync.noteSound(captured: captured, local: wallClock(now), latency: speaker.latency, now: now)
+            lipSync.noteAudio(captured: captured, local: wallClock(now), latency: speaker.latency, now: now)
         }
     }
 

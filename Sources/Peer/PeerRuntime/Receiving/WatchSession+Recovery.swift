@@ -56,7 +56,7 @@ extension WatchSession {
         }
         await core.ifRunning { $0.dropUnansweredRestart() }
         // The connections from before may be dead without knowing it.
-        await client.hangUp()
+        await client.closeConnections()
     }
 
     /// - Returns: how the attempt ended, or why the session is over.

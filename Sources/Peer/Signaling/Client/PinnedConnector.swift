@@ -33,7 +33,7 @@ struct PinnedConnector: Sendable {
     /// Records whether the certificate was another one. Set on the event loop.
     private final class Finding: Sendable {
         private let state = Mutex(false)
-        func mismatch() { state.withLock { $0 = true } }
+        func noteMismatch() { state.withLock { $0 = true } }
         var isMismatch: Bool { state.withLock { $0 } }
     }
 
@@ -74,7 +74,7 @@ struct PinnedConnector: Sendable {
                     if isExpected {
                         ready.succeed(())
                     } else {
-                        finding.mismatch()
+                        finding.noteMismatch()
                         ready.fail(HTTPExchange.Closed())
                     }
                     verdict.succeed(isExpected ? .certificateVerified : .failed)
@@ -102,7 +102,7 @@ struct PinnedConnector: Sendable {
             }
         } catch {
             ready.fail(error)
-            throw finding.isMismatch ? .mismatch(link) : explain(error)
+            throw finding.isMismatch ? .certificateMismatch(link) : explain(error)
         }
     }
 
@@ -126,7 +126,7 @@ struct PinnedConnector: Sendable {
             }
         case ChannelError.connectTimeout: return timedOut
         case is NIOSSLError, is BoringSSLError, is HTTPParserError, is HTTPExchange.TooLong:
-            return .stranger(link, "it does not speak HTTPS as one does")
+            return .notAShareHost(link, "it does not speak HTTPS as one does")
         default: return .lost(link)
         }
     }

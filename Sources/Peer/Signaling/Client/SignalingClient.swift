@@ -54,7 +54,7 @@ public actor SignalingClient {
     private let proof: Proof
     /// Sent as `Share-Visit`. It lets the host distinguish a new session of this program, which replaces the previous
     /// one, from a session of another program with the same certificate.
-    private let visit = ClientInstanceID.random()
+    private let clientInstance = ClientInstanceID.random()
     private let configuration: Configuration
     private let group: MultiThreadedEventLoopGroup
     private let connector: PinnedConnector
@@ -110,7 +110,7 @@ public actor SignalingClient {
             let document = try? JSONDecoder().decode(
                 ChallengeDocument.self, from: Data(answer.body.readableBytesView)),
             let nonce = Base64URL.decode(document.nonce), nonce.count == KnockChallenge.nonceLength
-        else { throw .stranger(link, "its answer to a knock makes no sense; it may be of another version") }
+        else { throw .notAShareHost(link, "its answer to a knock makes no sense; it may be of another version") }
         let challenge = KnockChallenge(id: link.id, host: link.fingerprint, identity: identity, nonce: nonce)
         guard let signature = sign(challenge),
             let proof = try? JSONEncoder().encode(
@@ -141,7 +141,7 @@ public actor SignalingClient {
                 guard
                     let document = try? JSONDecoder().decode(
                         AdmissionDocument.self, from: Data(answer.body.readableBytesView))
-                else { throw SignalingError.stranger(link, "its answer makes no sense") }
+                else { throw SignalingError.notAShareHost(link, "its answer makes no sense") }
                 token = document.token
                 return .accepted(token: document.token, iceServers: Array(document.iceServers.prefix(16)))
             default:
@@ -168,7 +168,7 @@ public actor SignalingClient {
         self.token = token
         let answer = try await ask(
             .POST, path: "/\(link.id.text)/whep", type: "application/sdp", body: ByteBuffer(string: sdp),
-            extra: [(Header.shareVisit.rawName, visit.text)], timeout: patience, isFresh: patience != nil)
+            extra: [(Header.shareVisit.rawName, clientInstance.text)], timeout: patience, isFresh: patience != nil)
         guard answer.status == 201, let resource = answer.headers.first(name: "Location"),
             resource.hasPrefix("/\(link.id.text)/whep/")
         else { throw failure(answer) }
@@ -218,7 +218,7 @@ public actor SignalingClient {
 
     /// Closes all connections after an outage, so that later requests use new ones. Event streams end with
     /// `.connectionLost`.
-    public func hangUp() {
+    public func closeConnections() {
         for channel in idle + streams { channel.close(mode: .all, promise: nil) }
         idle = []
         streams = []
@@ -364,7 +364,7 @@ extension SignalingClient {
     private func failure(_ answer: HTTPAnswer) -> SignalingError {
         guard answer.headers.first(name: "Content-Type") == "application/problem+json",
             let document = try? JSONDecoder().decode(Problem.Document.self, from: Data(answer.body.readableBytesView))
-        else { return .stranger(link, "it answered with status \(answer.status)") }
+        else { return .notAShareHost(link, "it answered with status \(answer.status)") }
         let detail = PeerText.clean(document.detail, limit: 256, fallback: "no reason given")
         let code: SignalingError.Code =
             switch Problem(rawValue: document.type) {

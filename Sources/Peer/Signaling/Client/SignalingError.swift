@@ -51,14 +51,14 @@ extension SignalingError {
                 "the host has stopped, or the link is old; behind a NAT, its router has to forward that TCP port to it")
     }
 
-    static func mismatch(_ link: Link) -> SignalingError {
+    static func certificateMismatch(_ link: Link) -> SignalingError {
         SignalingError(
             .certificateMismatch,
             "\(link.authority) has another certificate than the link says: somebody may be in between, or the host has a new "
                 + "identity; ask for a new link")
     }
 
-    static func stranger(_ link: Link, _ what: String) -> SignalingError {
+    static func notAShareHost(_ link: Link, _ what: String) -> SignalingError {
         SignalingError(.notAShareHost, "\(link.authority) is not a host of share (\(what)); check the link")
     }
 

@@ -122,7 +122,7 @@ public struct Viewer: Sendable {
     public var words: ShortAuthenticationString?
     /// Distinguishes programs that use one certificate. It stays the same when a program joins again; nil if the viewer
     /// sent none.
-    public var visit: ClientInstanceID?
+    public var clientInstance: ClientInstanceID?
 }
 
 public struct OpenedSession: Sendable {

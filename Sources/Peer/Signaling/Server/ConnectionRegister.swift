@@ -26,7 +26,7 @@ final class ConnectionRegister: Sendable {
     }
 
     private struct State {
-        var doorman: RequestLimiter
+        var limiter: RequestLimiter
         var connections: [ObjectIdentifier: Connection] = [:]
         var connectionsSeen = 0
 
@@ -38,21 +38,21 @@ final class ConnectionRegister: Sendable {
     private let state: Mutex<State>
     private let count: @Sendable (Event) -> Void
 
-    init(doorman: RequestLimiter, count: @escaping @Sendable (Event) -> Void) {
-        state = Mutex(State(doorman: doorman))
+    init(limiter: RequestLimiter, count: @escaping @Sendable (Event) -> Void) {
+        state = Mutex(State(limiter: limiter))
         self.count = count
     }
 
-    func withDoorman<Result: Sendable>(_ body: @Sendable (inout RequestLimiter, ContinuousClock.Instant) -> Result)
+    func withLimiter<Result: Sendable>(_ body: @Sendable (inout RequestLimiter, ContinuousClock.Instant) -> Result)
         -> Result
     {
-        state.withLock { body(&$0.doorman, .now) }
+        state.withLock { body(&$0.limiter, .now) }
     }
 
     /// Counts a new connection and checks its limits. Each call that returns true has to be followed by `left`.
     func enter(_ channel: any Channel, _ address: AddressKey) -> Bool {
         let (isAccepted, displaced): (Bool, Connection?) = state.withLock { state in
-            let entry = state.doorman.connect(address, now: .now)
+            let entry = state.limiter.connect(address, now: .now)
             guard entry.isAccepted else { return (false, nil) }
             var displaced: Connection?
             if case .acceptedInsteadOf(let loser) = entry { displaced = state.removeOldest(of: loser) }
@@ -73,7 +73,7 @@ final class ConnectionRegister: Sendable {
         state.withLock { state in
             // The limiter has removed a displaced connection already.
             guard let connection = state.connections.removeValue(forKey: channel) else { return }
-            state.doorman.closed(connection.address)
+            state.limiter.closed(connection.address)
         }
     }
 

@@ -37,7 +37,7 @@ struct GuardedChannel: ServerChildChannel {
 
 /// The first handler of the listening socket's pipeline. Closes connections over the limits before a pipeline, TLS or a
 /// task is created for them.
-final class DoorHandler: ChannelInboundHandler {
+final class ConnectionAdmissionHandler: ChannelInboundHandler {
     typealias InboundIn = any Channel
     typealias InboundOut = any Channel
 
@@ -46,14 +46,14 @@ final class DoorHandler: ChannelInboundHandler {
     init(_ connections: ConnectionRegister) { self.connections = connections }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let visitor = unwrapInboundIn(data)
-        let address = PeerAddress(visitor.remoteAddress).key
-        guard connections.enter(visitor, address) else {
-            visitor.close(promise: nil)
+        let child = unwrapInboundIn(data)
+        let address = PeerAddress(child.remoteAddress).key
+        guard connections.enter(child, address) else {
+            child.close(promise: nil)
             return
         }
-        let (connections, id) = (connections, ObjectIdentifier(visitor))
-        visitor.closeFuture.whenComplete { _ in connections.left(id) }
+        let (connections, id) = (connections, ObjectIdentifier(child))
+        child.closeFuture.whenComplete { _ in connections.left(id) }
         context.fireChannelRead(data)
     }
 }

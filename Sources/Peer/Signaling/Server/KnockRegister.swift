@@ -3,18 +3,18 @@
 /// Bounded by ``KnockTable/Limits``.
 actor KnockRegister {
     private let desk: any BroadcastDesk
-    private let admissions: AdmissionBook
+    private let admissions: AdmissionRegister
     private let pollLimit: Duration
     private let onOutcome: @Sendable (KnockTable.Outcome) -> Void
     private var table: KnockTable
     private var decisions: [KnockID: Task<Void, Never>] = [:]
-    private var waiters: [KnockID: [Int: CheckedContinuation<KnockTable.Look, Never>]] = [:]
+    private var waiters: [KnockID: [Int: CheckedContinuation<KnockTable.PollResult, Never>]] = [:]
     private var nextWaiter = 0
     private var alarm: (deadline: ContinuousClock.Instant, task: Task<Void, Never>)?
 
     /// - Parameter poll: how long a poll is held.
     init(
-        desk: any BroadcastDesk, admissions: AdmissionBook, limits: KnockTable.Limits, poll: Duration,
+        desk: any BroadcastDesk, admissions: AdmissionRegister, limits: KnockTable.Limits, poll: Duration,
         onOutcome: @escaping @Sendable (KnockTable.Outcome) -> Void
     ) {
         self.desk = desk
@@ -41,10 +41,10 @@ actor KnockRegister {
     }
 
     /// Holds a poll until there is an outcome or the time limit of a poll is over.
-    func wait(_ ticket: KnockID, onWaiting: @Sendable (_ waiter: Int) -> Void) async -> KnockTable.Look {
-        let (look, actions) = table.beginPoll(ticket, question: .random(), now: .now)
+    func wait(_ ticket: KnockID, onWaiting: @Sendable (_ waiter: Int) -> Void) async -> KnockTable.PollResult {
+        let (result, actions) = table.beginPoll(ticket, question: .random(), now: .now)
         perform(actions)
-        guard case .waiting = look else { return look }
+        guard case .waiting = result else { return result }
         nextWaiter += 1
         let waiter = nextWaiter
         let timer = after(pollLimit) { await $0.dropped(ticket, waiter: waiter) }
@@ -102,9 +102,9 @@ actor KnockRegister {
                 decisions.removeValue(forKey: question)?.cancel()
                 let desk = desk
                 Task { await desk.knockWithdrawn(question, because: reason) }
-            case .tell(let ticket, let look):
+            case .endPolls(let ticket, let result):
                 for continuation in waiters.removeValue(forKey: ticket)?.values ?? [:].values {
-                    continuation.resume(returning: look)
+                    continuation.resume(returning: result)
                 }
             case .count(let outcome): onOutcome(outcome)
             }

@@ -59,7 +59,7 @@ extension KnockTable {
         case unknown
     }
 
-    enum Look: Sendable, Equatable {
+    enum PollResult: Sendable, Equatable {
         case waiting
         case outcome(Outcome)
         case unknown
@@ -71,7 +71,7 @@ extension KnockTable {
         /// The question is not needed any more.
         case withdraw(question: KnockID, because: KnockWithdrawal)
         /// Ends all polls of this ticket with the given look.
-        case tell(ticket: KnockID, Look)
+        case endPolls(ticket: KnockID, PollResult)
         case count(Outcome)
     }
 

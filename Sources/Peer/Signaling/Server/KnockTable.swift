@@ -67,7 +67,7 @@ struct KnockTable: Sendable {
         let own = unsigned.filter { $0.value.request.address.key == request.address.key }
         if own.count >= limits.unsignedOfAddress, let oldest = own.min(by: { $0.value.number < $1.value.number }) {
             entries[oldest.key] = nil
-            actions.append(.tell(ticket: oldest.key, .unknown))
+            actions.append(.endPolls(ticket: oldest.key, .unknown))
         }
         opened += 1
         entries[ticket] = Entry(
@@ -89,7 +89,7 @@ struct KnockTable: Sendable {
         guard entry.request.challenge.isSigned(signature, certificate: certificate) else {
             guard entry.isUnsigned else { return (.wrong, []) }
             entries[ticket] = nil
-            return (.wrong, [.tell(ticket: ticket, .unknown)])
+            return (.wrong, [.endPolls(ticket: ticket, .unknown)])
         }
         guard entry.isUnsigned else { return (.accepted, []) }
         guard !hasEnded else { return (.ended, finish(ticket, .ended, now)) }
@@ -99,7 +99,7 @@ struct KnockTable: Sendable {
             let outcome = Outcome.refused(refusal.reason)
             return (
                 .refusedBefore(refusal.reason, seconds: max(1, seconds)),
-                [.count(outcome), .tell(ticket: ticket, .outcome(outcome))]
+                [.count(outcome), .endPolls(ticket: ticket, .outcome(outcome))]
             )
         }
         let room = room(for: entry.request)
@@ -108,9 +108,9 @@ struct KnockTable: Sendable {
         return (.accepted, displace(room, now) + ask(ticket, question, now))
     }
 
-    /// Begins a poll. If it returns `.waiting`, the poll ends with `endPoll` or with a `tell` action for its ticket.
+    /// Begins a poll. If it returns `.waiting`, the poll ends with `endPoll` or with an `endPolls` action for its ticket.
     /// - Parameter question: a new random identifier for the question, used if the poll revives an abandoned knock.
-    mutating func beginPoll(_ ticket: KnockID, question: KnockID, now: Instant) -> (Look, [Action]) {
+    mutating func beginPoll(_ ticket: KnockID, question: KnockID, now: Instant) -> (PollResult, [Action]) {
         guard var entry = entries[ticket] else { return (.unknown, []) }
         switch entry.state {
         case .finished(let outcome): return (.outcome(outcome), [])
@@ -143,7 +143,7 @@ struct KnockTable: Sendable {
         guard let entry = entries[ticket], !entry.isOver else { return [] }
         if entry.isUnsigned {
             entries[ticket] = nil
-            return [.tell(ticket: ticket, .unknown)]
+            return [.endPolls(ticket: ticket, .unknown)]
         }
         return cancelQuestion(entry, .left) + finish(ticket, .withdrawn, now)
     }
@@ -190,7 +190,7 @@ struct KnockTable: Sendable {
             switch entry.state {
             case .unsigned where now >= entry.deadline:
                 entries[ticket] = nil
-                actions.append(.tell(ticket: ticket, .unknown))
+                actions.append(.endPolls(ticket: ticket, .unknown))
             case .asked where now >= entry.deadline:
                 actions += cancelQuestion(entry, .unanswered) + finish(ticket, .unanswered, now)
             case .asked where entry.polls == 0 && now >= entry.unpolledSince + limits.abandoned:
@@ -270,6 +270,6 @@ struct KnockTable: Sendable {
         if over.count > limits.outcomes, let oldest = over.min(by: { $0.value.deadline < $1.value.deadline }) {
             entries[oldest.key] = nil
         }
-        return [.count(outcome), .tell(ticket: ticket, .outcome(outcome))]
+        return [.count(outcome), .endPolls(ticket: ticket, .outcome(outcome))]
     }
 }

@@ -68,7 +68,7 @@ struct RequestLimiter: Sendable {
         var isAccepted: Bool { self != .refused }
     }
 
-    private struct Visitor {
+    private struct AddressState {
         var connections: TokenBucket
         var rareConnections: TokenBucket
         var requests: TokenBucket
@@ -92,7 +92,7 @@ struct RequestLimiter: Sendable {
     }
 
     let limits: Limits
-    private var visitors: [AddressKey: Visitor] = [:]
+    private var addresses: [AddressKey: AddressState] = [:]
     private var connections: TokenBucket
     private var knocks: TokenBucket
     private(set) var open = 0
@@ -111,78 +111,78 @@ struct RequestLimiter: Sendable {
     /// address or by one with fewer connections; one of an admitted address, only by an admitted address with fewer.
     /// Addresses that connect often leave a quarter of the common bucket to those that do not.
     mutating func connect(_ address: AddressKey, now: ContinuousClock.Instant) -> Entry {
-        guard makeRoom(now) || visitors[address] != nil else { return .refused }
-        var visitor = visitor(address, now)
-        defer { visitors[address] = visitor }
-        visitor.connections.refill(now)
-        visitor.rareConnections.refill(now)
+        guard makeRoom(now) || addresses[address] != nil else { return .refused }
+        var state = state(of: address, now)
+        defer { addresses[address] = state }
+        state.connections.refill(now)
+        state.rareConnections.refill(now)
         connections.refill(now)
-        guard visitor.open < limits.connectionsPerAddress, visitor.connections.has() else { return .refused }
-        let isAdmitted = visitor.isAdmitted(now)
+        guard state.open < limits.connectionsPerAddress, state.connections.has() else { return .refused }
+        let isAdmitted = state.isAdmitted(now)
         if !isAdmitted {
-            let isRare = visitor.rareConnections.has()
+            let isRare = state.rareConnections.has()
             guard connections.has(1 + (isRare ? 0 : limits.allConnectionBurst / 4)) else { return .refused }
-            if isRare { visitor.rareConnections.take() }
+            if isRare { state.rareConnections.take() }
             connections.take()
         }
         var entry = Entry.accepted
         if open >= limits.connections - (isAdmitted ? 0 : limits.reservedConnections) {
-            guard let loser = loser(to: visitor, isAdmitted: isAdmitted, now) else { return .refused }
-            visitors[loser]?.open -= 1
+            guard let loser = loser(to: state, isAdmitted: isAdmitted, now) else { return .refused }
+            addresses[loser]?.open -= 1
             open -= 1
             entry = .acceptedInsteadOf(loser)
         }
-        visitor.connections.take()
-        visitor.open += 1
+        state.connections.take()
+        state.open += 1
         open += 1
         return entry
     }
 
     /// Returns the address with the most connections: of those not admitted, or if there are none and the newcomer is
     /// admitted, of the admitted ones. Returns nil if it does not have more than the newcomer would have.
-    private func loser(to visitor: Visitor, isAdmitted: Bool, _ now: ContinuousClock.Instant) -> AddressKey? {
-        func most(_ isCandidate: (Visitor) -> Bool) -> (key: AddressKey, value: Visitor)? {
-            visitors.filter { $0.value.open > 0 && isCandidate($0.value) }.max { $0.value.open < $1.value.open }
+    private func loser(to state: AddressState, isAdmitted: Bool, _ now: ContinuousClock.Instant) -> AddressKey? {
+        func most(_ isCandidate: (AddressState) -> Bool) -> (key: AddressKey, value: AddressState)? {
+            addresses.filter { $0.value.open > 0 && isCandidate($0.value) }.max { $0.value.open < $1.value.open }
         }
-        if let stranger = most({ !$0.isAdmitted(now) }) {
-            if isAdmitted || stranger.value.open > visitor.open + 1 { return stranger.key }
+        if let unadmitted = most({ !$0.isAdmitted(now) }) {
+            if isAdmitted || unadmitted.value.open > state.open + 1 { return unadmitted.key }
         }
         guard isAdmitted, let other = most({ $0.isAdmitted(now) }) else { return nil }
-        return other.value.open > visitor.open + 1 ? other.key : nil
+        return other.value.open > state.open + 1 ? other.key : nil
     }
 
     /// Notes that a request with a valid token came from this address.
     mutating func admitted(_ address: AddressKey, now: ContinuousClock.Instant) {
         let until = now + limits.admittedFor
-        visitors[address]?.admittedUntil = until
+        addresses[address]?.admittedUntil = until
     }
 
     mutating func closed(_ address: AddressKey) {
-        guard var visitor = visitors[address], visitor.open > 0 else { return }
-        visitor.open -= 1
+        guard var state = addresses[address], state.open > 0 else { return }
+        state.open -= 1
         open -= 1
-        visitors[address] = visitor
+        addresses[address] = state
     }
 
     /// Takes a request's token. Returns nil if the request may proceed, else the seconds to wait.
     mutating func requestDelay(_ address: AddressKey, now: ContinuousClock.Instant) -> Int? {
-        var visitor = visitor(address, now)
-        defer { visitors[address] = visitor }
-        visitor.requests.refill(now)
-        guard visitor.requests.has() else { return visitor.requests.wait }
-        visitor.requests.take()
+        var state = state(of: address, now)
+        defer { addresses[address] = state }
+        state.requests.refill(now)
+        guard state.requests.has() else { return state.requests.wait }
+        state.requests.take()
         return nil
     }
 
     /// Takes the token of a knock with a correct proof. Returns nil if the knock may proceed, else the seconds to wait.
     mutating func knockDelay(_ address: AddressKey, now: ContinuousClock.Instant) -> Int? {
-        var visitor = visitor(address, now)
-        defer { visitors[address] = visitor }
-        visitor.knocks.refill(now)
-        guard visitor.knocks.has() else { return visitor.knocks.wait }
+        var state = state(of: address, now)
+        defer { addresses[address] = state }
+        state.knocks.refill(now)
+        guard state.knocks.has() else { return state.knocks.wait }
         knocks.refill(now)
         guard knocks.has() else { return knocks.wait }
-        visitor.knocks.take()
+        state.knocks.take()
         knocks.take()
         return nil
     }
@@ -192,17 +192,17 @@ struct RequestLimiter: Sendable {
     ///
     /// A correct proof or token is always accepted, also from this address.
     mutating func failureDelay(_ address: AddressKey, now: ContinuousClock.Instant) -> Int? {
-        var visitor = visitor(address, now)
-        defer { visitors[address] = visitor }
-        visitor.failures.refill(now)
-        guard visitor.failures.has() else { return visitor.failures.wait }
-        visitor.failures.take()
+        var state = state(of: address, now)
+        defer { addresses[address] = state }
+        state.failures.refill(now)
+        guard state.failures.has() else { return state.failures.wait }
+        state.failures.take()
         return nil
     }
 
-    private func visitor(_ address: AddressKey, _ now: ContinuousClock.Instant) -> Visitor {
-        visitors[address]
-            ?? Visitor(
+    private func state(of address: AddressKey, _ now: ContinuousClock.Instant) -> AddressState {
+        addresses[address]
+            ?? AddressState(
                 connections: TokenBucket(burst: limits.connectionBurst, rate: limits.connectionsPerSecond, now: now),
                 rareConnections: TokenBucket(
                     burst: limits.rareConnectionBurst, rate: limits.rareConnectionsPerSecond, now: now),
@@ -215,9 +215,9 @@ struct RequestLimiter: Sendable {
     private mutating func makeRoom(_ now: ContinuousClock.Instant) -> Bool {
         if now >= nextSweep {
             nextSweep = now + .seconds(10)
-            for (address, var visitor) in visitors where visitor.isForgettable(now) { visitors[address] = nil }
+            for (address, var state) in addresses where state.isForgettable(now) { addresses[address] = nil }
         }
-        return visitors.count < limits.addresses
+        return addresses.count < limits.addresses
     }
 }
 

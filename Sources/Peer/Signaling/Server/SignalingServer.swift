@@ -106,7 +106,7 @@ public actor SignalingServer {
         state = .stopped
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let server: Server<GuardedChannel>
-        let bound = OneShot<Result<Int, any Error>>()
+        let bound = Promise<Result<Int, any Error>>()
         do {
             server = try makeServer(group) { bound.fulfil(.success($0)) }
         } catch {
@@ -161,7 +161,8 @@ public actor SignalingServer {
                 address: .hostname(configuration.host, port: configuration.port), backlog: 128),
             onServerRunning: { channel in
                 let door = channel.eventLoop.submit {
-                    try channel.pipeline.syncOperations.addHandler(DoorHandler(service.connections), position: .first)
+                    try channel.pipeline.syncOperations.addHandler(
+                        ConnectionAdmissionHandler(service.connections), position: .first)
                 }
                 try? await door.get()
                 onBound(channel.localAddress?.port ?? 0)
@@ -171,7 +172,7 @@ public actor SignalingServer {
 
     /// Sends an event on every viewer's event stream. Never waits; a stream with 64 unread events is closed.
     public nonisolated func broadcastEvent(_ event: HostEvent) {
-        let dropped = service.hub.send(event)
+        let dropped = service.eventStreams.send(event)
         if dropped > 0 { service.count { $0.eventsDropped += dropped } }
     }
 
@@ -179,7 +180,7 @@ public actor SignalingServer {
     /// session's viewer. Streams that it opens later begin with them.
     public nonisolated func send(candidates fragment: String, of session: SessionID) {
         guard let owner = service.admissions.keep(late: fragment, of: session) else { return }
-        let dropped = service.hub.send(.candidates(fragment: fragment), to: owner)
+        let dropped = service.eventStreams.send(.candidates(fragment: fragment), to: owner)
         if dropped > 0 { service.count { $0.eventsDropped += dropped } }
     }
 
@@ -187,7 +188,7 @@ public actor SignalingServer {
     /// knocks; nobody can join any more.
     public nonisolated func endAll(reason: String) async {
         await service.knocks.end()
-        await service.hub.end(reason: reason, limit: .seconds(1))
+        await service.eventStreams.end(reason: reason, limit: .seconds(1))
     }
 
     /// Removes the resource of a session that the host has ended.

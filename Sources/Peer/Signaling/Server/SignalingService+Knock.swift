@@ -35,8 +35,8 @@ struct AdmissionDocument: Codable {
 
 extension SignalingService {
     /// Handles POST /ID/knock.
-    func knock(_ call: Call) async -> Reply {
-        if hub.hasEnded { return hasEnded }
+    func knock(_ call: RouteRequest) async -> RouteResponse {
+        if eventStreams.hasEnded { return hasEnded }
         guard let request = document(KnockRequest.self, of: call),
             let fingerprint = FingerprintText.parse(request.fingerprint), let proof = Base64URL.decode(request.proof)
         else {
@@ -49,7 +49,7 @@ extension SignalingService {
         guard key.map({ KnockChallenge.isKey($0) }) ?? true,
             let identity = ViewerIdentity(fingerprint: fingerprint, key: key)
         else { return malformed("a browser's key is a raw uncompressed P-256 point of 65 bytes") }
-        if let delay = connections.withDoorman({ $0.knockDelay(call.address.key, now: $1) }) {
+        if let delay = connections.withLimiter({ $0.knockDelay(call.address.key, now: $1) }) {
             count { $0.knocksLimited += 1 }
             return limited("too many knocks", delay)
         }
@@ -63,7 +63,7 @@ extension SignalingService {
                 kind: PeerText.kind(userAgent: call.headers[.userAgent]), address: call.address, challenge: challenge))
         switch opening {
         case .opened:
-            return Reply(.accepted, json: ChallengeDocument(nonce: Base64URL.encode(challenge.nonce)))
+            return RouteResponse(.accepted, json: ChallengeDocument(nonce: Base64URL.encode(challenge.nonce)))
                 .with(.location, "/\(configuration.id.text)/knock/\(ticket.text)")
         case .full: return tooManyKnocks
         case .ended: return hasEnded
@@ -71,24 +71,24 @@ extension SignalingService {
     }
 
     /// Handles PUT, GET and DELETE /ID/knock/TICKET.
-    func knock(_ call: Call, _ name: Substring?) async -> Reply {
+    func knock(_ call: RouteRequest, _ name: Substring?) async -> RouteResponse {
         guard [.put, .get, .delete].contains(call.method) else { return methodNotAllowed("PUT, GET, DELETE") }
         // The path is not a valid ticket.
         guard let ticket = name.flatMap({ KnockID($0) }) else { return notFound }
         switch call.method {
         case .get: return await poll(call, ticket)
         case .put: return await sign(call, ticket)
-        default: return await knocks.withdraw(ticket) ? Reply(.noContent) : gone
+        default: return await knocks.withdraw(ticket) ? RouteResponse(.noContent) : gone
         }
     }
 
-    private func sign(_ call: Call, _ ticket: KnockID) async -> Reply {
+    private func sign(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
         guard let request = document(SignatureRequest.self, of: call),
             let signature = Base64URL.decode(request.signature),
             let certificate = request.certificate.map({ Base64URL.decode($0) }) ?? .some(nil)
         else { return malformed("the answer to a challenge is JSON with signature, and a native viewer's certificate") }
         switch await knocks.sign(ticket, signature, certificate: certificate) {
-        case .accepted: return Reply(.noContent)
+        case .accepted: return RouteResponse(.noContent)
         case .wrong:
             return await wrong(
                 call, .wrongSignature, "the signature is not that of the key behind this knock: knock again")
@@ -100,70 +100,70 @@ extension SignalingService {
         }
     }
 
-    private func poll(_ call: Call, _ ticket: KnockID) async -> Reply {
+    private func poll(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
         let knocks = knocks
         let channel = call.channel
         let look = await knocks.wait(ticket) { waiter in
             channel.closeFuture.whenComplete { _ in Task { await knocks.dropped(ticket, waiter: waiter) } }
         }
         switch look {
-        case .waiting: return Reply(.accepted)
+        case .waiting: return RouteResponse(.accepted)
         case .unknown: return gone
         case .outcome(.accepted(let token)):
-            return Reply(.ok, json: AdmissionDocument(token: token, iceServers: configuration.iceServers))
+            return RouteResponse(.ok, json: AdmissionDocument(token: token, iceServers: configuration.iceServers))
         case .outcome(.refused(let reason)):
             return refused(reason, Int(configuration.refusalTimeout / .seconds(1)))
         case .outcome(.unanswered):
-            return Reply(problem: .unanswered, .gone, "nobody answered: the host's owner may be away")
+            return RouteResponse(problem: .unanswered, .gone, "nobody answered: the host's owner may be away")
         case .outcome(.ended): return hasEnded
         case .outcome(.withdrawn): return gone
         case .outcome(.replaced):
-            return Reply(
+            return RouteResponse(
                 problem: .replaced, .gone,
                 "you asked again from another window or program, which takes this one's place")
         case .outcome(.displaced):
-            return Reply(
+            return RouteResponse(
                 problem: .notFound, .gone,
                 "too many people wait for an answer, most of them at your address: knock again")
         case .outcome(.crowded): return crowded
         }
     }
 
-    var hasEnded: Reply { Reply(problem: .ended, .gone, "the broadcast has ended") }
+    var hasEnded: RouteResponse { RouteResponse(problem: .ended, .gone, "the broadcast has ended") }
 
-    private var gone: Reply { Reply(problem: .notFound, .gone, "this knock is not known any more") }
+    private var gone: RouteResponse { RouteResponse(problem: .notFound, .gone, "this knock is not known any more") }
 
-    private var tooManyKnocks: Reply {
+    private var tooManyKnocks: RouteResponse {
         count { $0.knocksLimited += 1 }
-        return Reply(
+        return RouteResponse(
             problem: .queueFull, .tooManyRequests,
             "too many people are waiting for an answer, in all or at your address; try again in 5 s", retryAfter: 5)
     }
 
-    private var crowded: Reply {
-        Reply(
+    private var crowded: RouteResponse {
+        RouteResponse(
             problem: .limited, .serviceUnavailable, "too many viewers were let in; try again in 60 s", retryAfter: 60)
     }
 
     /// The response to a refused viewer: says when it may ask again.
-    private func refused(_ reason: String?, _ seconds: Int) -> Reply {
-        Reply(
+    private func refused(_ reason: String?, _ seconds: Int) -> RouteResponse {
+        RouteResponse(
             problem: .refused, .forbidden,
             "\(reason ?? "the host said no"); you can ask again in \(seconds) s", retryAfter: seconds)
     }
 
-    private func document<Document: Decodable>(_ type: Document.Type, of call: Call) -> Document? {
+    private func document<Document: Decodable>(_ type: Document.Type, of call: RouteRequest) -> Document? {
         guard call.body.readableBytes <= 4_096 else { return nil }
         return try? JSONDecoder().decode(type, from: Data(call.body.readableBytesView))
     }
 
     /// The response to a wrong proof or signature. It is counted and delayed.
-    private func wrong(_ call: Call, _ problem: Problem, _ what: String) async -> Reply {
+    private func wrong(_ call: RouteRequest, _ problem: Problem, _ what: String) async -> RouteResponse {
         count { $0.wrongProofs += 1 }
-        if let delay = connections.withDoorman({ $0.failureDelay(call.address.key, now: $1) }) {
+        if let delay = connections.withLimiter({ $0.failureDelay(call.address.key, now: $1) }) {
             return limited("too many wrong proofs came from your address", delay)
         }
         await slowDown()
-        return Reply(problem: problem, .forbidden, what)
+        return RouteResponse(problem: problem, .forbidden, what)
     }
 }

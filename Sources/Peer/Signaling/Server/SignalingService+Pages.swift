@@ -7,29 +7,31 @@ extension SignalingService {
         img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
         """
 
-    func icon(_ call: Call) -> Reply { get(call) { Reply(.ok, type: "image/svg+xml", PageFiles.icon) } }
+    func icon(_ call: RouteRequest) -> RouteResponse {
+        get(call) { RouteResponse(.ok, type: "image/svg+xml", PageFiles.icon) }
+    }
 
-    func page(_ call: Call) -> Reply { get(call) { page(.ok, PageFiles.viewer) } }
+    func page(_ call: RouteRequest) -> RouteResponse { get(call) { page(.ok, PageFiles.viewer) } }
 
-    func frontPage(_ call: Call) -> Reply { get(call) { page(.ok, PageFiles.front) } }
+    func frontPage(_ call: RouteRequest) -> RouteResponse { get(call) { page(.ok, PageFiles.front) } }
 
     /// The response for an unknown address: a page for browsers, a problem document for programs.
-    func nothing(_ call: Call, isBroadcast: Bool) -> Reply {
+    func nothing(_ call: RouteRequest, isBroadcast: Bool) -> RouteResponse {
         guard call.method == .get || call.method == .head, call.headers[.accept]?.contains("text/html") == true else {
             return notFound
         }
         return page(.notFound, isBroadcast ? PageFiles.oldLink : PageFiles.nothing)
     }
 
-    private func page(_ status: HTTPResponse.Status, _ html: String) -> Reply {
-        Reply(status, type: "text/html; charset=utf-8", html)
+    private func page(_ status: HTTPResponse.Status, _ html: String) -> RouteResponse {
+        RouteResponse(status, type: "text/html; charset=utf-8", html)
             .with(.contentSecurityPolicy, Self.policy).with(Header.openerPolicy, "same-origin")
     }
 
-    func asset(_ call: Call) -> Reply {
+    func asset(_ call: RouteRequest) -> RouteResponse {
         switch call.path.last {
-        case "page.js": get(call) { Reply(.ok, type: "text/javascript; charset=utf-8", PageFiles.script) }
-        case "page.css": get(call) { Reply(.ok, type: "text/css; charset=utf-8", PageFiles.style) }
+        case "page.js": get(call) { RouteResponse(.ok, type: "text/javascript; charset=utf-8", PageFiles.script) }
+        case "page.css": get(call) { RouteResponse(.ok, type: "text/css; charset=utf-8", PageFiles.style) }
         default: notFound
         }
     }

@@ -8,7 +8,7 @@ extension SignalingService {
     func respond(to request: Request, _ writer: consuming ResponseWriter, on channel: any Channel) async throws {
         count { $0.requests += 1 }
         let address = PeerAddress(channel.remoteAddress)
-        var reply: Reply
+        var reply: RouteResponse
         if let early = refusal(of: request, from: address) {
             reply = early
         } else {
@@ -16,7 +16,7 @@ extension SignalingService {
                 try await writer.writeInformationalHead(HTTPResponse(status: .continue))
             }
             do {
-                let call = Call(
+                let call = RouteRequest(
                     method: request.method,
                     path: (request.head.path ?? "/").prefix(while: { $0 != "?" }).split(separator: "/"),
                     headers: request.headers, body: try await readBody(request, channel),
@@ -33,8 +33,8 @@ extension SignalingService {
     }
 
     /// Returns a refusal that the request's head alone decides; else nil.
-    private func refusal(of request: Request, from address: PeerAddress) -> Reply? {
-        if let delay = connections.withDoorman({ $0.requestDelay(address.key, now: $1) }) {
+    private func refusal(of request: Request, from address: PeerAddress) -> RouteResponse? {
+        if let delay = connections.withLimiter({ $0.requestDelay(address.key, now: $1) }) {
             count { $0.requestsLimited += 1 }
             return limited("too many requests", delay)
         }
@@ -54,22 +54,22 @@ extension SignalingService {
 
     /// Returns whether the connection may stay open. Clients without a token or a successful knock request get one
     /// response a connection, so that they do not occupy connections.
-    private func mayKeepConnection(_ call: Call, _ reply: Reply) -> Bool {
+    private func mayKeepConnection(_ call: RouteRequest, _ reply: RouteResponse) -> Bool {
         if let token = call.bearer, admissions.admission(token: token) != nil {
-            connections.withDoorman { $0.admitted(call.address.key, now: $1) }
+            connections.withLimiter { $0.admitted(call.address.key, now: $1) }
             return true
         }
         return call.path.dropFirst().first == "knock" && reply.status.kind == .successful
     }
 
-    func malformed(_ what: String) -> Reply {
+    func malformed(_ what: String) -> RouteResponse {
         count { $0.malformed += 1 }
-        return Reply(problem: .malformed, .badRequest, what)
+        return RouteResponse(problem: .malformed, .badRequest, what)
     }
 
-    private var tooLarge: Reply {
+    private var tooLarge: RouteResponse {
         count { $0.tooLarge += 1 }
-        return Reply(
+        return RouteResponse(
             problem: .tooLarge, .contentTooLarge, "a request may have \(configuration.bodyLimit) bytes at most")
     }
 
@@ -84,19 +84,19 @@ extension SignalingService {
     }
 
     /// Routes a request. Answers OPTIONS for every resource, and adds OPTIONS to the Allow field of 405 responses.
-    func route(_ call: Call) async -> Reply {
+    func route(_ call: RouteRequest) async -> RouteResponse {
         let reply = await dispatch(call)
         guard reply.status == .methodNotAllowed, let allowed = reply.headers[.allow], !allowed.contains("OPTIONS")
         else { return reply }
         guard call.method == .options else { return reply.with(.allow, allowed + ", OPTIONS") }
-        return Reply(.ok, [.allow: allowed + ", OPTIONS"])
+        return RouteResponse(.ok, [.allow: allowed + ", OPTIONS"])
     }
 
-    private func dispatch(_ call: Call) async -> Reply {
+    private func dispatch(_ call: RouteRequest) async -> RouteResponse {
         switch call.path.first {
         // OPTIONS for the server as a whole (RFC 9110 section 9.3.7).
         case "*" where call.method == .options:
-            return Reply(.ok, [.allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"])
+            return RouteResponse(.ok, [.allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"])
         case nil: return frontPage(call)
         case "_" where call.path.count == 2: return asset(call)
         case "favicon.ico" where call.path.count == 1: return icon(call)
@@ -108,7 +108,7 @@ extension SignalingService {
         }
         if name != id.text {
             let rest = call.path.dropFirst().map { "/" + $0 }.joined()
-            return Reply(.temporaryRedirect, [.location: "/" + id.text + rest])
+            return RouteResponse(.temporaryRedirect, [.location: "/" + id.text + rest])
         }
         let item = call.path.dropFirst(2).first
         switch (call.path.dropFirst().first, call.path.count) {
@@ -119,53 +119,59 @@ extension SignalingService {
         case ("whep", 3): return await session(call, item)
         case ("events", 2): return await events(call)
         case ("messages", 2):
-            return await onlyPost(call) { Reply(problem: .reserved, .notImplemented, "this host takes no messages") }
+            return await onlyPost(call) {
+                RouteResponse(problem: .reserved, .notImplemented, "this host takes no messages")
+            }
         default: return notFound
         }
     }
 
-    var notFound: Reply { Reply(problem: .notFound, .notFound, "there is nothing here") }
+    var notFound: RouteResponse { RouteResponse(problem: .notFound, .notFound, "there is nothing here") }
 
-    func methodNotAllowed(_ allowed: String) -> Reply {
-        Reply(problem: .method, .methodNotAllowed, "this takes \(allowed)").with(.allow, allowed)
+    func methodNotAllowed(_ allowed: String) -> RouteResponse {
+        RouteResponse(problem: .method, .methodNotAllowed, "this takes \(allowed)").with(.allow, allowed)
     }
 
-    func get(_ call: Call, _ reply: () -> Reply) -> Reply {
+    func get(_ call: RouteRequest, _ reply: () -> RouteResponse) -> RouteResponse {
         call.method == .get || call.method == .head ? reply() : methodNotAllowed("GET, HEAD")
     }
 
-    private func onlyPost(_ call: Call, _ reply: () async -> Reply) async -> Reply {
+    private func onlyPost(_ call: RouteRequest, _ reply: () async -> RouteResponse) async -> RouteResponse {
         call.method == .post ? await reply() : methodNotAllowed("POST")
     }
 
     /// Returns the admission of the request's token, or the response to a request without a valid one.
-    func authorize(_ call: Call) async -> Result<(key: AdmissionBook.TokenHash, AdmissionBook.Admission), Refusal> {
+    func authorize(_ call: RouteRequest) async -> Result<
+        (key: AdmissionRegister.TokenHash, AdmissionRegister.Admission), Refusal
+    > {
         guard let token = call.bearer else {
             return .failure(
                 Refusal(
-                    Reply(problem: .unauthorized, .unauthorized, "this needs the token that an accepted knock yields")
-                        .with(.wwwAuthenticate, "Bearer")))
+                    RouteResponse(
+                        problem: .unauthorized, .unauthorized, "this needs the token that an accepted knock yields"
+                    )
+                    .with(.wwwAuthenticate, "Bearer")))
         }
         // A correct token is accepted after any number of wrong ones from this address, as tokens are too long to be
         // guessed.
         if let admission = admissions.admission(token: token) { return .success(admission) }
         count { $0.wrongTokens += 1 }
-        if let delay = connections.withDoorman({ $0.failureDelay(call.address.key, now: $1) }) {
+        if let delay = connections.withLimiter({ $0.failureDelay(call.address.key, now: $1) }) {
             return .failure(Refusal(limited("too many wrong tokens came from your address", delay)))
         }
         await slowDown()
         return .failure(
             Refusal(
-                Reply(problem: .unauthorized, .unauthorized, "the token is not valid here (any more)")
+                RouteResponse(problem: .unauthorized, .unauthorized, "the token is not valid here (any more)")
                     .with(.wwwAuthenticate, "Bearer error=\"invalid_token\"")))
     }
 
     struct Refusal: Error {
-        let reply: Reply
-        init(_ reply: Reply) { self.reply = reply }
+        let reply: RouteResponse
+        init(_ reply: RouteResponse) { self.reply = reply }
     }
 
-    func limited(_ why: String, _ seconds: Int) -> Reply {
-        Reply(problem: .limited, .tooManyRequests, "\(why); try again in \(seconds) s", retryAfter: seconds)
+    func limited(_ why: String, _ seconds: Int) -> RouteResponse {
+        RouteResponse(problem: .limited, .tooManyRequests, "\(why); try again in \(seconds) s", retryAfter: seconds)
     }
 }

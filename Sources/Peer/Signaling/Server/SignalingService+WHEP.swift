@@ -3,41 +3,41 @@ import SessionDescription
 
 extension SignalingService {
     /// Handles /ID/whep, the WHEP endpoint.
-    func whep(_ call: Call) async -> Reply {
-        let reply: Reply
+    func whep(_ call: RouteRequest) async -> RouteResponse {
+        let reply: RouteResponse
         switch call.method {
         case .post: reply = await offer(call)
         case .options:
-            reply = Reply(
+            reply = RouteResponse(
                 .ok,
                 [
                     Header.acceptPost: "application/sdp", .allow: "POST, OPTIONS, GET, HEAD",
                     .accessControlAllowMethods: "POST, GET, HEAD, OPTIONS",
                 ])
-        case .head: reply = Reply(.ok, [.contentType: "application/sdp"])
-        case .get: reply = Reply(.noContent)
+        case .head: reply = RouteResponse(.ok, [.contentType: "application/sdp"])
+        case .get: reply = RouteResponse(.noContent)
         default: reply = methodNotAllowed("POST, OPTIONS, GET, HEAD")
         }
         return crossOrigin(reply)
     }
 
     /// Adds CORS headers, because players run on pages of other origins. Without a bearer token they get nothing here.
-    func crossOrigin(_ reply: Reply) -> Reply {
+    func crossOrigin(_ reply: RouteResponse) -> RouteResponse {
         reply.with(.accessControlAllowOrigin, "*")
             .with(.accessControlAllowHeaders, "Authorization, Content-Type, If-Match")
             .with(.accessControlExposeHeaders, "Location, ETag, Link, Accept-Patch, Retry-After, Share-Proof")
     }
 
-    private func offer(_ call: Call) async -> Reply {
-        let owner: AdmissionBook.TokenHash
-        let admission: AdmissionBook.Admission
+    private func offer(_ call: RouteRequest) async -> RouteResponse {
+        let owner: AdmissionRegister.TokenHash
+        let admission: AdmissionRegister.Admission
         switch await authorize(call) {
         case .success(let found): (owner, admission) = found
         case .failure(let refusal): return refusal.reply
         }
-        if hub.hasEnded { return hasEnded }
+        if eventStreams.hasEnded { return hasEnded }
         guard call.mediaType == "application/sdp" else {
-            return Reply(problem: .mediaType, .unsupportedMediaType, "an offer is application/sdp")
+            return RouteResponse(problem: .mediaType, .unsupportedMediaType, "an offer is application/sdp")
                 .with(Header.acceptPost, "application/sdp")
         }
         count { $0.offers += 1 }
@@ -53,7 +53,7 @@ extension SignalingService {
         if let known = admission.viewer {
             guard known.fingerprint == fingerprint else {
                 count { $0.wrongFingerprints += 1 }
-                return Reply(problem: .fingerprint, .forbidden, "this token is for another certificate")
+                return RouteResponse(problem: .fingerprint, .forbidden, "this token is for another certificate")
             }
             viewer = known
         } else {
@@ -61,8 +61,8 @@ extension SignalingService {
                 knock: nil, name: "player with the token", kind: PeerText.kind(userAgent: call.headers[.userAgent]),
                 address: call.address.text, fingerprint: fingerprint)
         }
-        viewer.visit = call.headers[Header.shareVisit].flatMap { ClientInstanceID($0) }
-        let place = AdmissionBook.SessionOwner(
+        viewer.clientInstance = call.headers[Header.shareVisit].flatMap { ClientInstanceID($0) }
+        let place = AdmissionRegister.SessionOwner(
             token: owner, isFixed: admission.isFixed, identity: viewer.identity, fingerprint: fingerprint,
             address: call.address.key)
         // The place is reserved in the same step as the check, because other offers arrive while the host answers this
@@ -77,7 +77,9 @@ extension SignalingService {
             case .failure(let reason): return refusal(reason)
             case .success(let session):
                 count { $0.sessions += 1 }
-                if let late = admissions.late(of: session.id) { _ = hub.send(.candidates(fragment: late), to: owner) }
+                if let late = admissions.late(of: session.id) {
+                    _ = eventStreams.send(.candidates(fragment: late), to: owner)
+                }
                 return created(session, viewer)
             }
         }
@@ -98,9 +100,9 @@ extension SignalingService {
     /// Asks the desk for an answer, within `answerTimeout`. A session that is opened later is closed. The reservation
     /// is held until the desk has answered.
     private func open(
-        _ sdp: String, _ viewer: Viewer, _ reservation: AdmissionBook.Reservation
+        _ sdp: String, _ viewer: Viewer, _ reservation: AdmissionRegister.Reservation
     ) async -> Result<OpenedSession, OfferRefusal> {
-        let result = OneShot<Result<OpenedSession, OfferRefusal>>()
+        let result = Promise<Result<OpenedSession, OfferRefusal>>()
         let (desk, admissions) = (desk, admissions)
         Task {
             do throws(OfferRefusal) {
@@ -110,7 +112,7 @@ extension SignalingService {
                 await desk.close(session.id)
                 admissions.remove(session.id)
             } catch {
-                admissions.giveBack(reservation)
+                admissions.release(reservation)
                 result.fulfil(.failure(error))
             }
         }
@@ -123,9 +125,9 @@ extension SignalingService {
         return await result.value
     }
 
-    private func created(_ session: OpenedSession, _ viewer: Viewer) -> Reply {
+    private func created(_ session: OpenedSession, _ viewer: Viewer) -> RouteResponse {
         let base = "/\(configuration.id.text)"
-        var reply = Reply(.created, type: "application/sdp", session.answer)
+        var reply = RouteResponse(.created, type: "application/sdp", session.answer)
             .with(.location, "\(base)/whep/\(session.id.text)").with(.eTag, "\"\(session.etag)\"")
             .with(Header.acceptPatch, "application/trickle-ice-sdpfrag")
         if viewer.knock != nil {
@@ -143,23 +145,23 @@ extension SignalingService {
         return reply
     }
 
-    private func refusal(_ refusal: OfferRefusal) -> Reply {
+    private func refusal(_ refusal: OfferRefusal) -> RouteResponse {
         count { $0.offersRefused += 1 }
         switch refusal.code {
-        case .malformed: return Reply(problem: .offer, .badRequest, refusal.detail)
-        case .notAcceptable: return Reply(problem: .offer, .notAcceptable, refusal.detail)
-        case .unprocessable: return Reply(problem: .offer, .unprocessableContent, refusal.detail)
-        case .notLive: return Reply(problem: .offer, .conflict, refusal.detail, retryAfter: 2)
-        case .busy: return Reply(problem: .offer, .serviceUnavailable, refusal.detail, retryAfter: 5)
-        case .unknownSession: return Reply(problem: .notFound, .notFound, refusal.detail)
+        case .malformed: return RouteResponse(problem: .offer, .badRequest, refusal.detail)
+        case .notAcceptable: return RouteResponse(problem: .offer, .notAcceptable, refusal.detail)
+        case .unprocessable: return RouteResponse(problem: .offer, .unprocessableContent, refusal.detail)
+        case .notLive: return RouteResponse(problem: .offer, .conflict, refusal.detail, retryAfter: 2)
+        case .busy: return RouteResponse(problem: .offer, .serviceUnavailable, refusal.detail, retryAfter: 5)
+        case .unknownSession: return RouteResponse(problem: .notFound, .notFound, refusal.detail)
         }
     }
 
     /// Handles /ID/whep/SESSION.
-    func session(_ call: Call, _ name: Substring?) async -> Reply {
+    func session(_ call: RouteRequest, _ name: Substring?) async -> RouteResponse {
         if call.method == .options {
             return crossOrigin(
-                Reply(
+                RouteResponse(
                     .ok,
                     [
                         Header.acceptPatch: "application/trickle-ice-sdpfrag",
@@ -173,38 +175,41 @@ extension SignalingService {
             // A session of another token is reported as not found.
             guard let id = name.flatMap({ SessionID($0) }), let session = admissions.session(id), session.owner == owner
             else {
-                return crossOrigin(Reply(problem: .notFound, .notFound, "there is no such session (any more)"))
+                return crossOrigin(RouteResponse(problem: .notFound, .notFound, "there is no such session (any more)"))
             }
             return crossOrigin(await act(call, id, session))
         }
     }
 
-    private func act(_ call: Call, _ id: SessionID, _ session: AdmissionBook.Session) async -> Reply {
+    private func act(_ call: RouteRequest, _ id: SessionID, _ session: AdmissionRegister.Session) async -> RouteResponse
+    {
         switch call.method {
-        case .get, .head: return Reply(.noContent)
+        case .get, .head: return RouteResponse(.noContent)
         case .delete:
             admissions.remove(id)
             await desk.close(id)
-            return Reply(.ok)
+            return RouteResponse(.ok)
         case .patch: break
         default: return methodNotAllowed("PATCH, DELETE, GET, HEAD, OPTIONS")
         }
         guard call.mediaType == "application/trickle-ice-sdpfrag" else {
-            return Reply(problem: .mediaType, .unsupportedMediaType, "a PATCH is application/trickle-ice-sdpfrag")
-                .with(Header.acceptPatch, "application/trickle-ice-sdpfrag")
+            return RouteResponse(
+                problem: .mediaType, .unsupportedMediaType, "a PATCH is application/trickle-ice-sdpfrag"
+            )
+            .with(Header.acceptPatch, "application/trickle-ice-sdpfrag")
         }
         guard let match = call.headers[.ifMatch] else {
-            return Reply(
+            return RouteResponse(
                 problem: .precondition, .preconditionRequired, "a PATCH needs If-Match with the session's ETag")
         }
         guard EntityTag.isMatch(match, session.etag) else {
-            return Reply(problem: .precondition, .preconditionFailed, "If-Match names another ICE session")
+            return RouteResponse(problem: .precondition, .preconditionFailed, "If-Match names another ICE session")
         }
         do {
-            guard let restarted = try await desk.patch(call.bodyText, id) else { return Reply(.noContent) }
+            guard let restarted = try await desk.patch(call.bodyText, id) else { return RouteResponse(.noContent) }
             admissions.rename(id, etag: restarted.etag)
             count { $0.restarts += 1 }
-            return Reply(.ok, type: "application/trickle-ice-sdpfrag", restarted.fragment)
+            return RouteResponse(.ok, type: "application/trickle-ice-sdpfrag", restarted.fragment)
                 .with(.eTag, "\"\(restarted.etag)\"")
         } catch {
             if case .unknownSession = error.code { admissions.remove(id) }

@@ -11,9 +11,9 @@ final class SignalingService: Sendable {
     let proof: Proof
     let desk: any BroadcastDesk
     let logger: Logger
-    let admissions: AdmissionBook
+    let admissions: AdmissionRegister
     let knocks: KnockRegister
-    let hub: EventHub
+    let eventStreams: EventStreams
     let connections: ConnectionRegister
     private let counters: Mutex<SignalingStatistics>
     private let slowed = Mutex(0)
@@ -24,14 +24,14 @@ final class SignalingService: Sendable {
         self.desk = desk
         self.logger = logger
         proof = Proof(id: configuration.id, secret: configuration.secret)
-        admissions = AdmissionBook(fixedToken: configuration.fixedToken, limits: configuration.tokenLimits)
-        hub = EventHub(capacity: configuration.eventStreamCapacity)
+        admissions = AdmissionRegister(fixedToken: configuration.fixedToken, limits: configuration.tokenLimits)
+        eventStreams = EventStreams(capacity: configuration.eventStreamCapacity)
         let counter = CounterBox()
         counters = Mutex(SignalingStatistics())
         knocks = KnockRegister(
             desk: desk, admissions: admissions, limits: configuration.knockLimits, poll: configuration.pollTimeout
         ) { outcome in counter.count(outcome) }
-        connections = ConnectionRegister(doorman: RequestLimiter(limits: configuration.limits, now: .now)) { event in
+        connections = ConnectionRegister(limiter: RequestLimiter(limits: configuration.limits, now: .now)) { event in
             counter.count(event)
         }
         counter.set(self)
@@ -88,7 +88,7 @@ private final class CounterBox: Sendable {
 }
 
 /// One request with its complete body.
-struct Call: Sendable {
+struct RouteRequest: Sendable {
     let method: HTTPRequest.Method
     /// The path without its query, split at slashes.
     let path: [Substring]

@@ -7,7 +7,7 @@ public enum ServerLookup {
     /// if there is none, or if the lookup takes longer than `limit`.
     public static func addresses(of host: String, limit: Duration = .seconds(3)) async -> [String] {
         if let address = try? SocketAddress(ipAddress: host, port: 1) { return [address.ipAddress ?? host] }
-        let found = OneShot<[String]>()
+        let found = Promise<[String]>()
         // `getaddrinfo` blocks and cannot be cancelled, so it runs on a thread that ends when the call returns.
         Thread.detach { found.fulfil(resolve(host)) }
         let deadline = Task {

@@ -35,7 +35,7 @@ public final class TURNTunnel: Sendable {
         let remote = try SocketAddress(ipAddress: address, port: Int(url.port))
         let name = TLSTrust.serverName(url.host)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let room = ConnectionRoom(Self.connectionLimit)
+        let room = ConnectionLimit(Self.connectionLimit)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 32)
             .childChannelOption(.autoRead, value: false)
@@ -56,7 +56,7 @@ public final class TURNTunnel: Sendable {
                     .connect(to: remote).flatMapThrowing { outer in
                         let (here, there) = Glue.pair()
                         try inner.pipeline.syncOperations.addHandler(here)
-                        try outer.pipeline.syncOperations.addHandlers([TURNFrames(), there])
+                        try outer.pipeline.syncOperations.addHandlers([TURNMessageFramer(), there])
                         inner.setOption(.autoRead, value: true).whenFailure { _ in }
                         outer.setOption(.autoRead, value: true).whenFailure { _ in }
                     }
@@ -79,7 +79,7 @@ public final class TURNTunnel: Sendable {
 }
 
 /// Limits the connections of a tunnel. Confined to its event loop.
-private final class ConnectionRoom: @unchecked Sendable {
+private final class ConnectionLimit: @unchecked Sendable {
     // SAFETY: touched on the tunnel's only event loop.
     private var left: Int
     init(_ limit: Int) { left = limit }
@@ -94,7 +94,7 @@ private final class ConnectionRoom: @unchecked Sendable {
 
 /// Splits the TCP stream of a TURN server into messages (RFC 8656 section 12.5, RFC 8489 section 6.2.2), and drops
 /// redirections.
-private final class TURNFrames: ChannelInboundHandler {
+private final class TURNMessageFramer: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 

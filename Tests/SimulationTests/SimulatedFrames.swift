@@ -3,7 +3,7 @@ import MediaCore
 import RTPWire
 
 /// Makes frames with a valid VP8 header, whose content follows from number and length, so that damage is detected.
-struct SimulatedPictures {
+struct SimulatedFrames {
     /// When frames are made, and of what size.
     enum Plan {
         /// Frames per second, and bytes of each.

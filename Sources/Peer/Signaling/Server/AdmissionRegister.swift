@@ -4,7 +4,7 @@ import Synchronization
 /// The tokens of admitted viewers, each valid for one certificate, and the sessions that were opened with them.
 ///
 /// Stores only hashes of tokens. ``TokenTable`` defines their lifetime and number.
-final class AdmissionBook: Sendable {
+final class AdmissionRegister: Sendable {
     typealias TokenHash = SHA256.Digest
 
     struct Admission: Sendable {
@@ -47,7 +47,7 @@ final class AdmissionBook: Sendable {
         var perFixedAddress: Int { max(1, all / 4) }
     }
 
-    /// A session's place within the limits, taken before the host is asked. `add` turns it into a session, `giveBack`
+    /// A session's place within the limits, taken before the host is asked. `add` turns it into a session, `release`
     /// releases it.
     struct Reservation: Sendable {
         fileprivate let number: Int
@@ -138,7 +138,7 @@ final class AdmissionBook: Sendable {
     }
 
     /// Releases a reservation because the host has refused the offer.
-    func giveBack(_ reservation: Reservation) {
+    func release(_ reservation: Reservation) {
         state.withLock { state in
             guard let owner = state.reservations.removeValue(forKey: reservation.number) else { return }
             state.tokens.sessionFailed(owner.token)

@@ -5,7 +5,7 @@ import Testing
 @testable import MediaEngine
 
 /// RED (RFC 2198): how earlier packets are carried again, and when a restored packet is still played.
-@Suite struct RedundantSoundTests {
+@Suite struct RedundantAudioTests {
     private static let stream = AudioStreamParameters(ssrc: 3, payloadType: 111, redundantPayloadType: 63, mid: "1")
 
     private func track(_ stream: AudioStreamParameters = stream, slotBytes: Int = 1_200) -> AudioTrack {
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func withoutAnAgreementOrAWishPacketsAreAsTheyWere() throws {
+    @Test func withoutNegotiationOrDistancesPacketsHaveNoRED() throws {
         var plain = track(AudioStreamParameters(ssrc: 3, payloadType: 111, mid: "1"))
         var unwilling = track()
         for number in 0..<5 {
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func nothingIsCarriedAcrossASilenceOrBeyondAPacketsSize() throws {
+    @Test func redundancyCrossesNoSilenceAndFitsIntoThePacket() throws {
         var track = track()
         _ = try send(0, at: 0, .lastTwo, from: &track)
         #expect(try send(1, at: 2_000, .lastTwo, from: &track).type == 111)
@@ -94,17 +94,17 @@ import Testing
         return (buffer.lost, buffer.delayMilliseconds, buffer.restored)
     }
 
-    @Test func whatTheNextPacketBringsIsPlayedAtOnce() {
+    @Test func aCopyInTheNextPacketIsPlayedAtOnce() {
         let result = play(100, lost: [20, 40, 60, 61], distances: [1, 2])
         #expect(result.lost == 0 && result.restored == 4)
     }
 
-    @Test func withoutLossNothingIsHeld() {
+    @Test func withoutLossNoPacketIsDelayed() {
         let result = play(200, lost: [], distances: [2, 4])
         #expect(result.lost == 0 && result.delay == 0 && result.restored == 0)
     }
 
-    @Test func whatComesLateIsWaitedForOnceItIsSeenAgainAndAgain() {
+    @Test func frequentLateCopiesIncreaseTheDelay() {
         // Four in a row of each 40 are lost: packet 0 is restored by the packets 2 and 4 after it, 80 ms late.
         let lost = Set((0..<600).filter { $0 > 20 && $0 % 40 < 4 })
         let result = play(600, lost: lost, distances: [2, 4])

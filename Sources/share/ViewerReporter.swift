@@ -1,27 +1,27 @@
 import Foundation
+import ImageFile
 import MediaCore
 import PeerRuntime
-import PictureFile
 import PixelConversion
 import WindowPlayout
 
 /// Runs a watch session for a command and reports its events in the window, on stderr and as JSON.
-final class Watcher: Sendable {
-    let keeper: LatestFrameKeeper
+final class ViewerReporter: Sendable {
+    let frameStore: LatestFrameStore
     private let output: DataOutput
-    private let tellsStatistics: Bool
+    private let reportsStatistics: Bool
     private let ending = Monitor<EndReason?>(nil)
     private let session = Monitor<WatchSession?>(nil)
     private let result = Monitor<EndReason?>(nil)
-    private let hasPicture = Monitor(false)
+    private let hasFrame = Monitor(false)
     private let window = Monitor<VideoWindow?>(nil)
     /// Whether the window shows statistics.
     private let showsStatistics = Monitor(false)
 
-    init(output: DataOutput, snapshot: Bool, tellsStatistics: Bool) {
+    init(output: DataOutput, snapshot: Bool, reportsStatistics: Bool) {
         self.output = output
-        self.tellsStatistics = tellsStatistics
-        keeper = LatestFrameKeeper(isNeeded: snapshot)
+        self.reportsStatistics = reportsStatistics
+        frameStore = LatestFrameStore(isNeeded: snapshot)
     }
 
     func end(_ reason: EndReason) {
@@ -61,27 +61,27 @@ final class Watcher: Sendable {
             let reason = await session.run()
             if reason.code == .refused { output.event("refused", ["reason": .string(reason.sentence)]) }
             result.change { $0 = reason }
-            hasPicture.change { $0 = true }
+            hasFrame.change { $0 = true }
             window?.stop()
         }
         _ = NamedThread("clock") { [self] in
-            hasPicture.wait { $0 ? () : nil }
+            hasFrame.wait { $0 ? () : nil }
             let begin = ContinuousClock.now
-            let tells = output.isJSON || tellsStatistics
+            let reports = output.isJSON || reportsStatistics
             var line = StatisticsLine()
             while result.with({ $0 == nil }) {
                 let elapsed = seconds(ContinuousClock.now - begin)
                 if let duration, elapsed >= duration { return end(EndReason(.stopped, "the time is over")) }
                 let next = min(
-                    tells || window != nil ? 1 : .infinity, duration.map { max($0 - elapsed, 0.01) } ?? .infinity)
+                    reports || window != nil ? 1 : .infinity, duration.map { max($0 - elapsed, 0.01) } ?? .infinity)
                 if waitForEnd(result, seconds: next) != nil { return }
-                guard tells || showsStatistics.with({ $0 }), let statistics = blocking({ await session.statistics() })
+                guard reports || showsStatistics.with({ $0 }), let statistics = blocking({ await session.statistics() })
                 else { continue }
-                if tells { tell(statistics) }
+                if reports { report(statistics) }
                 let now = seconds(ContinuousClock.now - begin)
                 let lines = line.lines(statistics, elapsed: now)
                 show(lines)
-                if tellsStatistics { Words.say(StatisticsLine.text(lines)) }
+                if reportsStatistics { ErrorOutput.writeLine(StatisticsLine.text(lines)) }
             }
         }
     }
@@ -95,11 +95,11 @@ final class Watcher: Sendable {
     func finish() -> EndReason { result.wait { $0 } }
 
     /// - Parameter isMirror: the window is on the display that is shared, so it shows no frames.
-    func tell(_ event: WatchEvent, window: VideoWindow?, isMirror: Bool = false) {
+    func report(_ event: WatchEvent, window: VideoWindow?, isMirror: Bool = false) {
         switch event {
         case .knocking(let words):
             output.event("knock", ["words": .string(words)])
-            Words.say("share: waiting for the host to let you in; your words are: \(words)")
+            ErrorOutput.writeLine("share: waiting for the host to let you in; your words are: \(words)")
             window?.setStatus("waiting for the host to let you in\nyour words: \(words)")
         case .accepted:
             output.event("accepted")
@@ -107,29 +107,31 @@ final class Watcher: Sendable {
         case .named(let name): window?.setTitle("\(name) - share")
         case .connected(let path):
             output.event("connected", ["path": .string(path)])
-            Words.say("share: connected (\(path))")
+            ErrorOutput.writeLine("share: connected (\(path))")
         case .firstPicture(let size):
             output.event("first-picture", ["width": .integer(size.width), "height": .integer(size.height)])
             window?.setStatus(isMirror ? Self.mirrorWarning : nil)
-            if isMirror { Words.say("share: \(Self.mirrorWarning.replacingOccurrences(of: "\n", with: " "))") }
-            hasPicture.change { $0 = true }
+            if isMirror {
+                ErrorOutput.writeLine("share: \(Self.mirrorWarning.replacingOccurrences(of: "\n", with: " "))")
+            }
+            hasFrame.change { $0 = true }
         case .interrupted:
             output.event("interrupted")
-            Words.say("share: no packets from the host; reconnecting for 30 s")
+            ErrorOutput.writeLine("share: no packets from the host; reconnecting for 30 s")
         case .waiting(let silence):
             let seconds = silence.nanoseconds / 1_000_000_000
             window?.setStatus("connection lost, trying again ... \(seconds) s", isDimming: true)
         case .resumed(let path, let silence):
             output.event(
                 "resumed", ["path": .string(path), "afterMs": .init(milliseconds: silence.inMilliseconds)])
-            Words.say("share: connected again (\(path))")
+            ErrorOutput.writeLine("share: connected again (\(path))")
             window?.setStatus(isMirror ? Self.mirrorWarning : nil)
         case .viewerCount(let count): output.event("viewers", ["viewers": .integer(count)])
-        case .warning(let sentence): Words.say("share: \(sentence)")
+        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         }
     }
 
-    private func tell(_ statistics: WatchStatistics) {
+    private func report(_ statistics: WatchStatistics) {
         output.event(
             "statistics",
             [
@@ -158,18 +160,18 @@ final class Watcher: Sendable {
 
 /// Keeps a copy of the last frame for `--snapshot`.
 // SAFETY: the canvas is touched only while the Monitor is held.
-final class LatestFrameKeeper: @unchecked Sendable {
+final class LatestFrameStore: @unchecked Sendable {
     private let isNeeded: Bool
     private let last = Monitor<I420Buffer?>(nil)
     private let converter = YUVConverter()
 
     init(isNeeded: Bool) { self.isNeeded = isNeeded }
 
-    func keep(_ picture: I420Frame) {
-        guard isNeeded, picture.size == picture.size.even, picture.size.width > 0 else { return }
+    func keep(_ frame: I420Frame) {
+        guard isNeeded, frame.size == frame.size.even, frame.size.width > 0 else { return }
         last.with { canvas in
-            let target = canvas?.size == picture.size ? canvas ?? I420Buffer(picture.size) : I420Buffer(picture.size)
-            converter.copy(PixelRect(picture.size), of: picture, to: target)
+            let target = canvas?.size == frame.size ? canvas ?? I420Buffer(frame.size) : I420Buffer(frame.size)
+            converter.copy(PixelRect(frame.size), of: frame, to: target)
             canvas = target
         }
     }
@@ -179,7 +181,7 @@ final class LatestFrameKeeper: @unchecked Sendable {
         let outcome: Result<Bool, any Error> = last.with { canvas in
             guard let canvas else { return .success(false) }
             return Result { () throws -> Bool in
-                try PictureFile.write(canvas.picture, to: file, converter: converter)
+                try ImageFile.write(canvas.frame, to: file, converter: converter)
                 return true
             }
         }
@@ -187,19 +189,19 @@ final class LatestFrameKeeper: @unchecked Sendable {
     }
 }
 
-/// Passes frames to the window, if there is one, and to a `LatestFrameKeeper`.
+/// Passes frames to the window, if there is one, and to a `LatestFrameStore`.
 final class VideoSinkFork: VideoSink {
     private let window: VideoWindow?
-    private let keeper: LatestFrameKeeper
+    private let frameStore: LatestFrameStore
 
-    init(window: VideoWindow?, keeper: LatestFrameKeeper) {
+    init(window: VideoWindow?, frameStore: LatestFrameStore) {
         self.window = window
-        self.keeper = keeper
+        self.frameStore = frameStore
     }
 
-    func show(_ picture: I420Frame) {
-        window?.show(picture)
-        keeper.keep(picture)
+    func show(_ frame: I420Frame) {
+        window?.show(frame)
+        frameStore.keep(frame)
     }
 }
 

@@ -4,34 +4,34 @@ import PeerRuntime
 import Signaling
 
 /// Reports the host's events on stderr and as JSON on stdout.
-enum HostNarrator {
+enum HostReporter {
     private static let refusals = Monitor(RefusalCounter())
 
     /// Prints the number of refusals that were counted, once no more arrive. Call it each second, and at the end.
     static func settle(isEnd: Bool = false) {
-        refusals.with { $0.settle(at: .now, isEnd: isEnd) }.say()
+        refusals.with { $0.settle(at: .now, isEnd: isEnd) }.report()
     }
 
-    static func tell(_ event: BroadcastEvent, _ output: DataOutput) {
+    static func report(_ event: BroadcastEvent, _ output: DataOutput) {
         switch event {
-        case .sharing(let what): Words.say("share: sharing \(what)")
+        case .sharing(let what): ErrorOutput.writeLine("share: sharing \(what)")
         case .knock(let who):
             output.event("knock", fields(who))
         case .accepted(let who, let isRemembered):
             output.event("accepted", fields(who) + [("remembered", .boolean(isRemembered))])
-            if isRemembered { Words.say("share: \(title(who)) is known and was let in without a question") }
+            if isRemembered { ErrorOutput.writeLine("share: \(title(who)) is known and was let in without a question") }
         case .refused(let who, let reason):
             output.event("refused", ["name": .string(who.name), "reason": .string(reason)])
-            refusals.with { $0.add("\(title(who)) was not let in: \(reason)", at: .now) }.say()
+            refusals.with { $0.add("\(title(who)) was not let in: \(reason)", at: .now) }.report()
         case .viewerJoined(let who, let viewers):
             output.event(
                 "viewer-joined", ["name": .string(who.name), "kind": .string(who.kind), "viewers": .integer(viewers)])
         case .connected(let who, let path):
             output.event("connected", ["name": .string(who.name), "path": .string(path)])
-            Words.say("share: \(title(who)) watches")
+            ErrorOutput.writeLine("share: \(title(who)) watches")
         case .interrupted(let who):
             output.event("interrupted", ["name": .string(who.name)])
-            Words.say("share: no packets from \(title(who)); waiting 30 s")
+            ErrorOutput.writeLine("share: no packets from \(title(who)); waiting 30 s")
         case .resumed(let who, let path, let silence):
             output.event(
                 "resumed",
@@ -39,7 +39,7 @@ enum HostNarrator {
                     "name": .string(who.name), "path": .string(path),
                     "afterMs": .init(milliseconds: silence.inMilliseconds),
                 ])
-            Words.say("share: \(title(who)) watches again")
+            ErrorOutput.writeLine("share: \(title(who)) watches again")
         case .viewerLeft(let who, let reason, let viewers):
             output.event(
                 "viewer-left",
@@ -48,14 +48,14 @@ enum HostNarrator {
                     "code": .string(reason.code.rawValue),
                     "viewers": .integer(viewers),
                 ])
-            if reason != .replaced { Words.say("share: \(title(who)) has gone: \(reason.sentence)") }
-            if !reason.remedy.isEmpty { Words.say("       \(reason.remedy)") }
-        case .warning(let sentence): Words.say("share: \(sentence)")
+            if reason != .replaced { ErrorOutput.writeLine("share: \(title(who)) has gone: \(reason.sentence)") }
+            if !reason.remedy.isEmpty { ErrorOutput.writeLine("       \(reason.remedy)") }
+        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         case .ended: break
         }
     }
 
-    static func tell(_ statistics: HostStatistics, _ output: DataOutput) {
+    static func report(_ statistics: HostStatistics, _ output: DataOutput) {
         output.event(
             "statistics",
             [

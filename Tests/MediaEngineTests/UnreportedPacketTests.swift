@@ -4,9 +4,9 @@ import Testing
 @testable import MediaEngine
 
 /// `SentPacketHistory`: packets whose feedback was lost.
-@Suite struct UnreportedTests {
+@Suite struct UnreportedPacketTests {
     @Test(arguments: wrapPoints)
-    func whatNoFeedbackSpokeOfIsCountedOnce(first: UInt16) {
+    func unreportedPacketsAreCountedOnce(first: UInt16) {
         var sent = SentPacketHistory(capacity: 16, first: Int64(first))
         for _ in 0..<10 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
         let start = Int64(first)
@@ -20,7 +20,7 @@ import Testing
         expect(sent.recent(now: .at(11_000)).isEmpty)
     }
 
-    @Test func ofWhatIsForgottenNothingIsCounted() {
+    @Test func overwrittenPacketsAreNotCounted() {
         var sent = SentPacketHistory(capacity: 16, first: 1)
         for _ in 0..<40 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
         expect(sent.takeUnreported(before: 41) == 1_600)

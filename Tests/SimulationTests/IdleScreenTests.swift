@@ -3,8 +3,8 @@ import MediaEngine
 import Testing
 
 /// A still screen causes no traffic but reports, and wraps of sequence numbers have no effect.
-@Suite struct RestTests {
-    @Test func tenMinutesOfRestCostAReportASecondFromEachSide() {
+@Suite struct IdleScreenTests {
+    @Test func tenIdleMinutesCostAReportASecondFromEachSide() {
         var options = SimulatedCall.Options()
         options.hasReferences = true
         let call = SimulatedCall(seed: 1, plan: .still, options: options)
@@ -22,7 +22,7 @@ import Testing
 
     /// Chromium and Firefox request a key frame after 3 s without a frame.
     @Test(arguments: [(0.0, true, true), (5, true, true), (0, false, false), (5, true, false)])
-    func aForeignViewerIsShownTheLastPictureAgainEachTwoSeconds(
+    func aForeignViewerGetsASkipFrameEachTwoSeconds(
         percent: Double, hasRTX: Bool, hasTransportFeedback: Bool
     ) {
         var options = SimulatedCall.Options()
@@ -40,14 +40,14 @@ import Testing
         #expect((gaps.max() ?? .seconds(60)) <= .milliseconds(percent > 0 ? 2_900 : 2_500))
         #expect((call.forward.carriedBytes - bytes) * 8 / 60 < 20_000)
         // A skip frame does not count as a frame.
-        #expect(call.sender.statistics.frames == 1 && call.sender.framesLeft == 1)
+        #expect(call.sender.statistics.frames == 1 && call.sender.framesSent == 1)
     }
 
     /// A skip frame repeats the last base layer frame, and must not undo a newer frame of layer 1.
-    @Test func nothingIsShownAgainWhileTheLastFrameWasOfLayerOne() {
+    @Test func noSkipFrameFollowsAFrameOfLayerOne() {
         let call = SimulatedCall(seed: 3, plan: .still)
         call.run(for: .seconds(1))
-        let upper = SimulatedPictures.make(0, isKeyframe: false, length: 900)
+        let upper = SimulatedFrames.make(0, isKeyframe: false, length: 900)
         upper.withUnsafeBytes {
             call.sender.handleFrame($0, isKeyframe: false, layer: 1, captured: call.now, now: call.now)
         }
@@ -72,7 +72,7 @@ import Testing
         #expect(call.longestFreeze <= .milliseconds(300))
     }
 
-    @Test func theEndIsHeard() {
+    @Test func byeEndsTheReceiver() {
         let call = SimulatedCall(seed: 4, plan: .steady(perSecond: 30, bytes: 2_000))
         call.run(for: .seconds(1))
         call.sender.end(now: call.now)
@@ -81,22 +81,22 @@ import Testing
     }
 
     @Test(arguments: [(0.0, 0, 1), (0, 30, 2), (5, 0, 6), (5, 60, 4)] as [(Double, Int, UInt64)])
-    func soundComesInOrderWithoutLongGaps(percent: Double, jitter: Int, seed: UInt64) {
+    func audioComesInOrderWithoutLongGaps(percent: Double, jitter: Int, seed: UInt64) {
         var options = SimulatedCall.Options()
         options.audioTracks = 1
         let call = SimulatedCall(
             seed: seed, .init(delay: .milliseconds(25), jitter: .milliseconds(jitter), lossPercent: percent),
             plan: .steady(perSecond: 10, bytes: 2_000), options: options)
         call.run(for: .seconds(20))
-        let lost = call.sound.filter(\.isLost)
+        let lost = call.audio.filter(\.isLost)
         print(
-            percent, jitter, "sound", call.sound.count, "lost", lost.count, "fec", lost.filter(\.useFEC).count, "late",
+            percent, jitter, "sound", call.audio.count, "lost", lost.count, "fec", lost.filter(\.useFEC).count, "late",
             call.receiver.statistics.audioLate, "delay", call.receiver.statistics.audioDelay.inMilliseconds)
-        #expect(call.sound.count >= 980)
+        #expect(call.audio.count >= 980)
         #expect(Double(lost.count) <= 10 + 1_000 * (percent + 3) / 100)
         var longest = MediaDuration.zero
-        for index in call.sound.indices.dropFirst(100) {
-            longest = max(longest, call.sound[index].at - call.sound[index - 1].at)
+        for index in call.audio.indices.dropFirst(100) {
+            longest = max(longest, call.audio[index].at - call.audio[index - 1].at)
         }
         #expect(longest <= .milliseconds(60 + jitter))
     }

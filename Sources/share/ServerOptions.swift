@@ -3,7 +3,7 @@ import Foundation
 import Signaling
 
 /// Options for STUN and TURN servers, shared by host, join and doctor.
-struct PathOptions: ParsableArguments {
+struct ServerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "STUN server, which reports the public address of this machine (HOST[:PORT]); may be repeated.",

@@ -4,7 +4,7 @@ import HummingbirdCore
 import NIOCore
 
 /// The response of a route.
-struct Reply: Sendable {
+struct RouteResponse: Sendable {
     var status: HTTPResponse.Status
     var headers: HTTPFields
     var body = ResponseBody()
@@ -42,14 +42,14 @@ struct Reply: Sendable {
         if let retryAfter { headers[.retryAfter] = String(retryAfter) }
     }
 
-    func with(_ name: HTTPField.Name, _ value: String) -> Reply {
+    func with(_ name: HTTPField.Name, _ value: String) -> RouteResponse {
         var copy = self
         copy.headers[name] = value
         return copy
     }
 
     /// The response to HEAD: has the length of the body, but no body.
-    var withoutBody: Reply {
+    var withoutBody: RouteResponse {
         var copy = self
         if let length = body.contentLength { copy.headers[.contentLength] = String(length) }
         copy.body = ResponseBody()

@@ -5,7 +5,7 @@ import Synchronization
 /// Each stream queues 64 events at most; a stream whose viewer reads more slowly is closed, and the viewer may open
 /// another. A viewer has four streams at most. Its fifth closes its oldest, which may belong to a network that the
 /// viewer has left.
-final class EventHub: Sendable {
+final class EventStreams: Sendable {
     struct Stream: Sendable {
         let id: Int
         let events: AsyncStream<String>
@@ -14,11 +14,11 @@ final class EventHub: Sendable {
     }
 
     private struct State {
-        var streams: [Int: (owner: AdmissionBook.TokenHash, continuation: AsyncStream<String>.Continuation)] = [:]
+        var streams: [Int: (owner: AdmissionRegister.TokenHash, continuation: AsyncStream<String>.Continuation)] = [:]
         var next = 0
         var count: HostEvent?
         var ended: HostEvent?
-        var onEmpty: OneShot<Void>?
+        var onEmpty: Promise<Void>?
     }
 
     private let state = Mutex(State())
@@ -27,7 +27,7 @@ final class EventHub: Sendable {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    func hasRoom(for owner: AdmissionBook.TokenHash) -> Bool {
+    func hasRoom(for owner: AdmissionRegister.TokenHash) -> Bool {
         state.withLock { state in
             state.streams.count < capacity || state.streams.values.contains { $0.owner == owner }
         }
@@ -35,7 +35,7 @@ final class EventHub: Sendable {
 
     /// Opens a stream. It begins with the present number of viewers. If the broadcast has ended, `ended` follows and
     /// the stream ends.
-    func open(_ owner: AdmissionBook.TokenHash) -> Stream {
+    func open(_ owner: AdmissionRegister.TokenHash) -> Stream {
         let (events, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(64))
         let id = state.withLock { state in
             let own = state.streams.filter { $0.value.owner == owner }
@@ -91,7 +91,7 @@ final class EventHub: Sendable {
 
     /// Sends an event on the streams of one viewer.
     /// - Returns: the number of streams that were closed because their queue was full.
-    func send(_ event: HostEvent, to owner: AdmissionBook.TokenHash) -> Int {
+    func send(_ event: HostEvent, to owner: AdmissionRegister.TokenHash) -> Int {
         let text = event.serialized
         return state.withLock { state in
             var dropped = 0
@@ -108,7 +108,7 @@ final class EventHub: Sendable {
     func end(reason: String, limit: Duration) async {
         let event = HostEvent.ended(reason: reason)
         let text = event.serialized
-        let empty: OneShot<Void>? = state.withLock { state in
+        let empty: Promise<Void>? = state.withLock { state in
             if state.ended == nil {
                 state.ended = event
                 for stream in state.streams.values {
@@ -117,7 +117,7 @@ final class EventHub: Sendable {
                 }
             }
             guard !state.streams.isEmpty else { return nil }
-            let empty = state.onEmpty ?? OneShot<Void>()
+            let empty = state.onEmpty ?? Promise<Void>()
             state.onEmpty = empty
             return empty
         }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A value that is set once, and the tasks that wait for it.
-final class OneShot<Value: Sendable>: Sendable {
+final class Promise<Value: Sendable>: Sendable {
     private enum State {
         case empty([CheckedContinuation<Value, Never>])
         case full(Value)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A sender and a receiver that negotiated no RTX, connected by real SRTP, in virtual time.
-@Suite struct RepeatTests {
+@Suite struct RetransmissionTests {
     private final class Call {
         let sender: MediaSender
         let receiver: MediaReceiver
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(arguments: SRTPProfile.allCases)
-    func whatIsLostIsRepeatedWithinTwoRoundTripsAndNothingIsRefused(profile: SRTPProfile) throws {
+    func lossesAreRepairedWithinTwoRoundTripsAndNothingIsRefused(profile: SRTPProfile) throws {
         let call = try Call(profile, seed: 5)
         for millisecond in 0..<10_000 {
             if millisecond % 33 == 0 { call.frame(8_000, isKeyframe: millisecond == 0) }

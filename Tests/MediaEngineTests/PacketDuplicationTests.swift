@@ -5,7 +5,7 @@ import Testing
 @testable import MediaEngine
 
 /// Unrequested duplicates: `LossEstimator` and `PacketDuplicationSchedule`.
-@Suite struct RepetitionTests {
+@Suite struct PacketDuplicationTests {
     private func meter(_ losses: [Bool]) -> LossEstimator {
         var meter = LossEstimator()
         for isLost in losses {
@@ -15,33 +15,33 @@ import Testing
         return meter
     }
 
-    @Test func moreLossIsWorthMoreRepetitions() {
-        expect(meter(Array(repeating: false, count: 1_000)).repetitions == 0)
+    @Test func moreLossGivesMoreDuplicates() {
+        expect(meter(Array(repeating: false, count: 1_000)).duplicateCount == 0)
         let some = meter((0..<1_000).map { $0 % 50 == 49 })
         let many = meter((0..<1_000).map { $0 % 10 == 9 })
-        expect(abs(some.share - 0.02) < 0.01 && some.repetitions == 1)
-        expect(abs(many.share - 0.1) < 0.02 && many.repetitions == 2)
+        expect(abs(some.share - 0.02) < 0.01 && some.duplicateCount == 1)
+        expect(abs(many.share - 0.1) < 0.02 && many.duplicateCount == 2)
     }
 
-    @Test func runsOfLossesAreWorthMoreThanSingleOnes() {
-        expect(meter((0..<1_000).map { $0 % 100 >= 95 }).repetitions == 3)
-        expect(meter((0..<1_000).map { $0 % 20 == 19 }).repetitions == 1)
+    @Test func burstLossGivesMoreDuplicatesThanSingleLosses() {
+        expect(meter((0..<1_000).map { $0 % 100 >= 95 }).duplicateCount == 3)
+        expect(meter((0..<1_000).map { $0 % 20 == 19 }).duplicateCount == 1)
     }
 
     @Test func lossIsForgotten() {
         var meter = meter((0..<200).map { $0 % 10 == 9 })
         meter.note(lost: 0, received: 5_000)
-        expect(meter.repetitions == 0)
+        expect(meter.duplicateCount == 0)
     }
 
-    @Test func nonsenseChangesNothing() {
+    @Test func invalidReportsChangeNothing() {
         var meter = LossEstimator()
         meter.note(lost: -5, received: 3)
         meter.note(lost: .max, received: 0)
         expect((0...1).contains(meter.share))
     }
 
-    @Test func repetitionsAreDueOneAfterAnother() {
+    @Test func duplicatesAreDueOneAfterAnother() {
         var plan = PacketDuplicationSchedule()
         plan.add(7, count: 3, now: .at(0))
         plan.add(8, count: 1, now: .at(5))
@@ -52,7 +52,7 @@ import Testing
         expect(plan.takeDue(now: .at(1_000)) == nil && plan.deadline == .distantFuture)
     }
 
-    @Test func whatDoesNotFitIsNotRepeated() {
+    @Test func duplicatesBeyondTheCapacityAreDropped() {
         var plan = PacketDuplicationSchedule()
         for sequence in 0..<1_000 { plan.add(Int64(sequence), count: 1, now: .at(0)) }
         var taken = 0

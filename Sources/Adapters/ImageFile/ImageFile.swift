@@ -3,7 +3,7 @@ internal import Glibc
 public import MediaCore
 
 /// An error of reading or writing an image file. `message` is a sentence for the user.
-public struct PictureFileFailure: Error, Equatable, Sendable {
+public struct ImageFileFailure: Error, Equatable, Sendable {
     public enum Code: Equatable, Sendable { case cannotWrite, cannotRead, notPNG }
     public var code: Code
     /// The `errno` of the failed call; 0 if no system call failed.
@@ -12,7 +12,7 @@ public struct PictureFileFailure: Error, Equatable, Sendable {
 }
 
 /// An image of 8-bit RGBA pixels, in rows without padding.
-public struct RGBAPicture: Equatable, Sendable {
+public struct RGBAImage: Equatable, Sendable {
     public var size: PixelSize
     /// `width * height * 4` bytes.
     public var bytes: [UInt8]
@@ -31,19 +31,19 @@ public struct RGBAPicture: Equatable, Sendable {
 }
 
 /// Reads and writes PNG files. Calls block on the disk; any thread.
-public enum PictureFile {
+public enum ImageFile {
     /// Writes the frame as 24-bit RGB to a temporary file, syncs it and renames it, so a reader of `path` sees the old
     /// or the new file, never a part.
     /// - Throws: `.cannotWrite`; the file at `path` is then unchanged.
     public static func write(
-        _ picture: I420Frame, to path: String, converter: any PixelConverter
-    ) throws(PictureFileFailure) {
-        let count = picture.size.width * picture.size.height
+        _ frame: I420Frame, to path: String, converter: any PixelConverter
+    ) throws(ImageFileFailure) {
+        let count = frame.size.width * frame.size.height
         var pixels = [UInt8](repeating: 0, count: count * 4)
         pixels.withUnsafeMutableBytes { bytes in
             guard let base = bytes.baseAddress else { return }
             converter.convert(
-                picture, rect: PixelRect(picture.size), toBGRA: base, stride: picture.size.width * 4)
+                frame, rect: PixelRect(frame.size), toBGRA: base, stride: frame.size.width * 4)
             // The pixels are packed to three bytes, as a frame has no alpha channel.
             for pixel in 0..<count {
                 bytes[pixel * 3] = bytes[pixel * 4]
@@ -55,8 +55,8 @@ public enum PictureFile {
         guard let file = fopen(part, "wbxe") else { throw .cannotWrite(path, errno) }
         var image = png_image()
         image.version = png_uint_32(PNG_IMAGE_VERSION)
-        image.width = png_uint_32(picture.size.width)
-        image.height = png_uint_32(picture.size.height)
+        image.width = png_uint_32(frame.size.width)
+        image.height = png_uint_32(frame.size.height)
         image.format = png_uint_32(PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_BGR)
         let isWritten = png_image_write_to_stdio(&image, file, 0, pixels, 0, nil) != 0
         var code = isWritten ? 0 : errno
@@ -70,10 +70,10 @@ public enum PictureFile {
 
     /// Reads an image of at most 32,768 pixels a side.
     /// - Throws: `.cannotRead`, `.notPNG`.
-    public static func read(_ path: String) throws(PictureFileFailure) -> RGBAPicture {
+    public static func read(_ path: String) throws(ImageFileFailure) -> RGBAImage {
         guard let file = fopen(path, "rbe") else {
             let code = errno
-            throw PictureFileFailure(code: .cannotRead, underlying: code, message: "cannot read \(path): \(text(code))")
+            throw ImageFileFailure(code: .cannotRead, underlying: code, message: "cannot read \(path): \(text(code))")
         }
         defer { fclose(file) }
         var image = png_image()
@@ -85,13 +85,13 @@ public enum PictureFile {
         guard size.width <= 32_768, size.height <= 32_768 else { throw .notPNG(path, image) }
         var bytes = [UInt8](repeating: 0, count: size.width * size.height * 4)
         guard png_image_finish_read(&image, nil, &bytes, 0, nil) != 0 else { throw .notPNG(path, image) }
-        return RGBAPicture(size: size, bytes: bytes)
+        return RGBAImage(size: size, bytes: bytes)
     }
 }
 
 private func text(_ code: Int32) -> String { String(cString: strerror(code)) }
 
-extension PictureFileFailure {
+extension ImageFileFailure {
     fileprivate static func cannotWrite(_ path: String, _ code: Int32) -> Self {
         Self(code: .cannotWrite, underlying: code, message: "cannot write \(path): \(text(code))")
     }

@@ -1,10 +1,10 @@
 import Foundation
+import ImageFile
 import MediaCore
-import PictureFile
 import PixelConversion
 import Testing
 
-@Suite struct PictureFileTests {
+@Suite struct ImageFileTests {
     private let size = PixelSize(width: 48, height: 34)
 
     private func path() -> String {
@@ -12,7 +12,7 @@ import Testing
     }
 
     /// A frame whose upper and lower halves differ in luma, slightly red.
-    private func picture() -> I420Buffer {
+    private func testFrame() -> I420Buffer {
         let canvas = I420Buffer(size)
         for row in 0..<size.height {
             (canvas.y + row * canvas.strideY).update(repeating: row < 16 ? 60 : 200, count: size.width)
@@ -23,17 +23,17 @@ import Testing
         return canvas
     }
 
-    @Test func pictureComesBackAsItWasWritten() throws {
+    @Test func imageComesBackAsItWasWritten() throws {
         let path = path()
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let canvas = picture()
-        try PictureFile.write(canvas.picture, to: path, converter: YUVConverter())
-        let read = try PictureFile.read(path)
+        let canvas = testFrame()
+        try ImageFile.write(canvas.frame, to: path, converter: YUVConverter())
+        let read = try ImageFile.read(path)
         #expect(read.size == size)
         var wanted = [UInt8](repeating: 0, count: size.width * size.height * 4)
         wanted.withUnsafeMutableBytes {
             guard let base = $0.baseAddress else { return }
-            YUVConverter().convert(canvas.picture, rect: PixelRect(size), toBGRA: base, stride: size.width * 4)
+            YUVConverter().convert(canvas.frame, rect: PixelRect(size), toBGRA: base, stride: size.width * 4)
         }
         for (x, y) in [(0, 0), (47, 15), (0, 16), (47, 33), (20, 20)] {
             let pixel = read[x, y]
@@ -47,8 +47,8 @@ import Testing
         let path = path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Data("old".utf8).write(to: URL(fileURLWithPath: path))
-        try PictureFile.write(picture().picture, to: path, converter: YUVConverter())
-        #expect(try PictureFile.read(path).size == size)
+        try ImageFile.write(testFrame().frame, to: path, converter: YUVConverter())
+        #expect(try ImageFile.read(path).size == size)
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         let name = URL(fileURLWithPath: path).lastPathComponent
         let left = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix(name) }
@@ -58,20 +58,20 @@ import Testing
     @Test func missingFolderIsSaidInWords() {
         let path = "/nonexistent/picture.png"
         #expect {
-            try PictureFile.write(picture().picture, to: path, converter: YUVConverter())
+            try ImageFile.write(testFrame().frame, to: path, converter: YUVConverter())
         } throws: { error in
-            guard let failure = error as? PictureFileFailure else { return false }
+            guard let failure = error as? ImageFileFailure else { return false }
             return failure.code == .cannotWrite && failure.underlying == ENOENT && failure.message.contains(path)
         }
-        #expect { try PictureFile.read(path) } throws: { ($0 as? PictureFileFailure)?.code == .cannotRead }
+        #expect { try ImageFile.read(path) } throws: { ($0 as? ImageFileFailure)?.code == .cannotRead }
     }
 
     @Test func folderInPlaceOfTheFileIsUntouched() throws {
         let path = path()
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: path) }
-        #expect { try PictureFile.write(picture().picture, to: path, converter: YUVConverter()) } throws: {
-            ($0 as? PictureFileFailure)?.code == .cannotWrite
+        #expect { try ImageFile.write(testFrame().frame, to: path, converter: YUVConverter()) } throws: {
+            ($0 as? ImageFileFailure)?.code == .cannotWrite
         }
         #expect(!FileManager.default.fileExists(atPath: "\(path).\(getpid()).part"))
     }
@@ -80,6 +80,6 @@ import Testing
         let path = path()
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Data("this is no picture at all".utf8).write(to: URL(fileURLWithPath: path))
-        #expect { try PictureFile.read(path) } throws: { ($0 as? PictureFileFailure)?.code == .notPNG }
+        #expect { try ImageFile.read(path) } throws: { ($0 as? ImageFileFailure)?.code == .notPNG }
     }
 }

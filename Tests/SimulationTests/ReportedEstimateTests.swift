@@ -3,7 +3,7 @@ import MediaEngine
 import Testing
 
 /// What our own viewer learns of the path from the host's reports.
-@Suite struct ToldEstimateTests {
+@Suite struct ReportedEstimateTests {
     private func call(hasReferences: Bool) -> SimulatedCall {
         var options = SimulatedCall.Options()
         options.hasReferences = hasReferences
@@ -16,9 +16,9 @@ import Testing
         return call
     }
 
-    @Test func aPeerOfOurOwnHearsTheEstimateWithEachReport() throws {
+    @Test func ourReceiverGetsTheEstimateWithEachReport() throws {
         let call = call(hasReferences: true)
-        let told = try #require(call.receiver.estimate).bitsPerSecond
+        let reported = try #require(call.receiver.estimate).bitsPerSecond
         // The value of the last report: the sender's estimate within the last second and the delay.
         let since = call.now - .milliseconds(1_200)
         let before = call.estimates.last { $0.at <= since }?.estimate ?? call.sender.estimate
@@ -26,13 +26,13 @@ import Testing
         let lowest = try #require(late.map(\.bitsPerSecond).min())
         let highest = try #require(late.map(\.bitsPerSecond).max())
         // A change of the estimate by 2 % is an event.
-        #expect(Double(told) > 0.97 * Double(lowest), "\(told) of \(lowest)...\(highest)")
-        #expect(Double(told) < 1.03 * Double(highest), "\(told) of \(lowest)...\(highest)")
-        #expect(told > 1_500_000, "\(told)")
+        #expect(Double(reported) > 0.97 * Double(lowest), "\(reported) of \(lowest)...\(highest)")
+        #expect(Double(reported) < 1.03 * Double(highest), "\(reported) of \(lowest)...\(highest)")
+        #expect(reported > 1_500_000, "\(reported)")
     }
 
     /// Without loss, so there was no NACK to measure the round trip by.
-    @Test func aPeerOfOurOwnKnowsTheRoundTripTimeWithoutALoss() throws {
+    @Test func ourReceiverKnowsTheRoundTripTimeWithoutALoss() throws {
         let call = call(hasReferences: true)
         #expect(call.receiver.statistics.nacks == 0)
         let time = try #require(call.receiver.roundTripTime)
@@ -40,7 +40,7 @@ import Testing
         #expect(time >= .milliseconds(49) && time < .milliseconds(200), "\(time.inMilliseconds) ms")
     }
 
-    @Test func othersAreNotTold() {
+    @Test func otherReceiversGetNoEstimate() {
         let call = call(hasReferences: false)
         #expect(call.receiver.estimate == nil)
         #expect(call.receiver.statistics.nacks > 0 || call.receiver.roundTripTime == nil)

@@ -3,7 +3,7 @@ import PeerRuntime
 
 /// Writes messages for people to stderr, in whole lines. Below them it redraws the bottom of the screen: a counted
 /// notice, and a question or the status.
-enum Words {
+enum ErrorOutput {
     private struct Bottom {
         /// A line that the next notice replaces.
         var notice = ""
@@ -26,7 +26,7 @@ enum Words {
     static let isTerminal = isatty(STDERR_FILENO) == 1
     private static let style = TerminalStyle.current
 
-    static func say(_ line: String) {
+    static func writeLine(_ line: String) {
         bottom.with { bottom in
             let text = rows([line]).joined(separator: "\n") + "\n"
             guard style.canRedraw else {
