@@ -1,12 +1,10 @@
-import Glibc
-import MediaCore
+import Foundation
 import RTPWire
 
-/// CLOCK_REALTIME, for RTCP only.
+/// The wall clock, for RTCP only.
 enum WallClock {
     static func now() -> NTPTimestamp {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return NTPTimestamp(unixSeconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
+        let (seconds, fraction) = modf(Date().timeIntervalSince1970)
+        return NTPTimestamp(unixSeconds: Int64(seconds), nanoseconds: Int64(fraction * 1e9))
     }
 }
