@@ -105,7 +105,7 @@ private struct PacketMaker {
         let layout = try RTPPacketLayout.write(
             header,
             extensions: OutgoingExtensions(
-                transportSequence: SequenceNumber(sequence), mid: "0", references: shape & 24 == 0 ? nil : kept),
+                transportSequence: SequenceNumber(sequence), mid: "0", frameReferences: shape & 24 == 0 ? nil : kept),
             ids: extensionIDs, into: buffer)
         sequence &+= 1
         var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: buffer[layout.headerLength..<1_200]))
