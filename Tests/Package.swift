@@ -15,6 +15,7 @@ let mediaCore = Target.Dependency.product(name: "MediaCore", package: "Core")
 let wire = Target.Dependency.product(name: "RTPWire", package: "Core")
 let descriptions = Target.Dependency.product(name: "SessionDescription", package: "Core")
 let engine = Target.Dependency.product(name: "MediaEngine", package: "Core")
+let peers = Target.Dependency.product(name: "PeerEngine", package: "Core")
 let support = Target.Dependency.product(name: "TestSupport", package: "TestSupport")
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -30,5 +31,6 @@ let package = Package(
         tests("MediaEngineTests", [mediaCore, wire, engine]),
         tests("SimulationTests", [mediaCore, wire, engine, support]),
         tests("SessionDescriptionTests", [descriptions, support]),
+        tests("PeerEngineTests", [mediaCore, peers]),
     ]
 )

@@ -16,11 +16,14 @@ func layer(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
 
 let package = Package(
     name: "share-core",
-    products: ["MediaCore", "RTPWire", "SessionDescription", "MediaEngine"].map { .library(name: $0, targets: [$0]) },
+    products: ["MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine"].map {
+        .library(name: $0, targets: [$0])
+    },
     targets: [
         layer("MediaCore"),
         layer("RTPWire", ["MediaCore"]),
-        layer("SessionDescription"),
+        layer("SessionDescription", ["MediaCore", "RTPWire"]),
         layer("MediaEngine", ["MediaCore", "RTPWire"]),
+        layer("PeerEngine", ["MediaCore"]),
     ]
 )
