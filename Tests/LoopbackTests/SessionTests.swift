@@ -128,7 +128,7 @@ struct SessionTests {
 
     @Test func aSomewhatSlowerViewerGetsOnlyTheBaseLayer() async throws {
         let (host, link) = try await host(
-            door: { _ in .accepted }, limit: { .kilobits($0.name == "slow" ? 200 : 350) }, framesPerSecond: 60)
+            door: { _ in .accepted }, limit: { .kilobits($0.name == "slow" ? 160 : 320) }, framesPerSecond: 60)
         let (fast, slow) = (Seen(), Seen())
         let viewers = [try viewer(link, fast, name: "fast"), try viewer(link, slow, name: "slow")]
         let tasks = viewers.map { viewer in Task { await viewer.run() } }
