@@ -42,9 +42,12 @@ public struct ReconnectionPolicy: Sendable {
     /// The next attempt.
     public mutating func begin() -> Step {
         attempts += 1
-        // A first answer is awaited for 2 s, as another address may do; later ones for 3 s, as the path may be slow.
-        return .attempt(
-            canRestart ? .iceRestart : .newSession, patience: attempts <= 4 ? .seconds(2) : .seconds(3))
+        return next
+    }
+
+    /// The first four answers are awaited for 2 s, as another address may do; later ones for 3 s, as the path may be slow.
+    private var next: Step {
+        .attempt(canRestart ? .iceRestart : .newSession, patience: attempts <= 4 ? .seconds(2) : .seconds(3))
     }
 
     /// The end of an attempt.
@@ -55,7 +58,7 @@ public struct ReconnectionPolicy: Sendable {
             return .wait(attempt == .iceRestart ? .seconds(3) : .seconds(4), watchesAddresses: true)
         case .noSuchSession where attempt == .iceRestart:
             canRestart = false
-            return .attempt(.newSession, patience: attempts <= 4 ? .seconds(2) : .seconds(3))
+            return next
         case .noSuchSession, .failed:
             refusals = 0
         case .refused:
@@ -69,36 +72,5 @@ public struct ReconnectionPolicy: Sendable {
     /// - Parameter addressesChanged: this machine has other addresses than before the attempt, so a restart may lead somewhere.
     public mutating func noteNoMedia(addressesChanged: Bool) {
         canRestart = canRestart && addressesChanged
-    }
-}
-
-/// Decides when a viewer opens the host's event stream again after it broke.
-public struct EventStreamBackoff: Sendable {
-    static let refusalLimit = 3
-    private var failures = 0
-    private var refusals = 0
-
-    public init() {}
-
-    /// How long to wait for an answer; nil for the first attempt, which has no limit of its own.
-    public var patience: MediaDuration? { failures == 0 ? nil : .seconds(2) }
-
-    public mutating func noteOpen() {
-        failures = 0
-        refusals = 0
-    }
-
-    /// - Parameter isRefusal: nothing listens at the host's address, or the broadcast is gone.
-    /// - Returns: whether so many refusals in a row say that the host's program has ended, if no media comes either.
-    public mutating func noteFailure(isRefusal: Bool) -> Bool {
-        failures += 1
-        refusals = isRefusal ? refusals + 1 : 0
-        return refusals >= Self.refusalLimit
-    }
-
-    /// The pause before the next attempt: 400 ms while a host may be ending, else 200 ms, doubling up to 2 s.
-    public var pause: MediaDuration {
-        if refusals > 0, refusals <= Self.refusalLimit { return ReconnectionPolicy.retryInterval }
-        return .milliseconds(min(200 << min(failures, 4), 2_000))
     }
 }

@@ -1,0 +1,31 @@
+public import MediaCore
+
+/// Decides when a viewer opens the host's event stream again after it broke.
+public struct EventStreamBackoff: Sendable {
+    private var failures = 0
+    private var refusals = 0
+
+    public init() {}
+
+    /// How long to wait for an answer; nil for the first attempt, which has no limit of its own.
+    public var patience: MediaDuration? { failures == 0 ? nil : .seconds(2) }
+
+    public mutating func noteOpen() {
+        failures = 0
+        refusals = 0
+    }
+
+    /// - Parameter isRefusal: nothing listens at the host's address, or the broadcast is gone.
+    /// - Returns: whether so many refusals in a row say that the host's program has ended, if no media comes either.
+    public mutating func noteFailure(isRefusal: Bool) -> Bool {
+        failures += 1
+        refusals = isRefusal ? refusals + 1 : 0
+        return refusals >= ReconnectionPolicy.refusalLimit
+    }
+
+    /// The pause before the next attempt: 400 ms while a host may be ending, else 200 ms, doubling up to 2 s.
+    public var pause: MediaDuration {
+        if refusals > 0, refusals <= ReconnectionPolicy.refusalLimit { return ReconnectionPolicy.retryInterval }
+        return .milliseconds(min(200 << min(failures, 4), 2_000))
+    }
+}
