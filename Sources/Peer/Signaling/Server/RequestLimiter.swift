@@ -166,12 +166,7 @@ struct RequestLimiter: Sendable {
 
     /// Takes a request's token. Returns nil if the request may proceed, else the seconds to wait.
     mutating func requestDelay(_ address: AddressKey, now: ContinuousClock.Instant) -> Int? {
-        var state = state(of: address, now)
-        defer { addresses[address] = state }
-        state.requests.refill(now)
-        guard state.requests.has() else { return state.requests.wait }
-        state.requests.take()
-        return nil
+        delay(\.requests, address, now)
     }
 
     /// Takes the token of a knock with a correct proof. Returns nil if the knock may proceed, else the seconds to wait.
@@ -192,11 +187,18 @@ struct RequestLimiter: Sendable {
     ///
     /// A correct proof or token is always accepted, also from this address.
     mutating func failureDelay(_ address: AddressKey, now: ContinuousClock.Instant) -> Int? {
+        delay(\.failures, address, now)
+    }
+
+    /// Takes a token of one of the address's buckets. Returns nil if there was one, else the seconds until there is.
+    private mutating func delay(
+        _ bucket: WritableKeyPath<AddressState, TokenBucket>, _ address: AddressKey, _ now: ContinuousClock.Instant
+    ) -> Int? {
         var state = state(of: address, now)
         defer { addresses[address] = state }
-        state.failures.refill(now)
-        guard state.failures.has() else { return state.failures.wait }
-        state.failures.take()
+        state[keyPath: bucket].refill(now)
+        guard state[keyPath: bucket].has() else { return state[keyPath: bucket].wait }
+        state[keyPath: bucket].take()
         return nil
     }
 
