@@ -302,15 +302,9 @@ public final class HostSession: BroadcastDesk {
 
     public func open(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
         let words = viewer.words?.description ?? ""
-        let result: Result<OpenedSession, OfferRefusal> = await withCheckedContinuation { continuation in
-            let isRunning = core.perform { broadcast in
-                broadcast.open(offer: offer, viewer: viewer, words: words) { continuation.resume(returning: $0) }
-            }
-            if !isRunning {
-                continuation.resume(returning: .failure(OfferRefusal(.notLive, "The broadcast has ended.")))
-            }
+        let opened: OpenedSession = try await ask { broadcast, done in
+            broadcast.open(offer: offer, viewer: viewer, words: words, answer: done)
         }
-        let opened = try result.get()
         if let server = server.with({ $0 }) {
             server.broadcastEvent(.viewerCount(await core.ifRunning { $0.viewerCount } ?? 0))
         }
@@ -318,10 +312,15 @@ public final class HostSession: BroadcastDesk {
     }
 
     public func patch(_ fragment: String, _ session: SessionID) async throws(OfferRefusal) -> RestartedSession? {
-        let result: Result<RestartedSession?, OfferRefusal> = await withCheckedContinuation { continuation in
-            let isRunning = core.perform { broadcast in
-                broadcast.patch(fragment, session) { continuation.resume(returning: $0) }
-            }
+        try await ask { broadcast, done in broadcast.patch(fragment, session, done: done) }
+    }
+
+    /// Runs a request on the network loop and waits for its answer.
+    private func ask<Answer: Sendable>(
+        _ request: @escaping @Sendable (Broadcast, @escaping @Sendable (Result<Answer, OfferRefusal>) -> Void) -> Void
+    ) async throws(OfferRefusal) -> Answer {
+        let result: Result<Answer, OfferRefusal> = await withCheckedContinuation { continuation in
+            let isRunning = core.perform { broadcast in request(broadcast) { continuation.resume(returning: $0) } }
             if !isRunning {
                 continuation.resume(returning: .failure(OfferRefusal(.notLive, "The broadcast has ended.")))
             }
