@@ -51,7 +51,7 @@ final class Broadcast {
     private(set) var isEnded = false
     private var congestionTimer: LoopTimer?
     private(set) var policy: EncoderPolicy
-    private var lastReferences: [LongTermReferencePolicy?] = [nil, nil]
+    private var lastReferences: (main: LongTermReferencePolicy?, low: LongTermReferencePolicy?)
     /// STUN and TURN servers for sessions that are opened from now on.
     var servers = ICEServerResolver.Addresses()
     weak var delegate: (any BroadcastDelegate)?
@@ -96,7 +96,8 @@ final class Broadcast {
     /// Called when the video thread has queued frames.
     func framesArrived() {
         let now = NetworkLoop.now()
-        for encoding in EncodingID.allCases { deliver(encoding, now) }
+        deliver(.main, now)
+        deliver(.low, now)
         updateEncoders()
         updateReferences(now)
     }
@@ -160,13 +161,19 @@ final class Broadcast {
         if hasMoves { updateEncoders() }
     }
 
+    /// Runs after each frame.
     private func updateReferences(_ now: MediaInstant) {
-        for (index, encoding) in EncodingID.allCases.enumerated() {
-            let references = viewers.referencePolicy(of: encoding, now: now)
-            guard lastReferences[index] != references else { continue }
-            lastReferences[index] = references
-            pipelines.video.set(references, of: encoding)
-        }
+        updateReferences(of: .main, &lastReferences.main, now)
+        updateReferences(of: .low, &lastReferences.low, now)
+    }
+
+    private func updateReferences(
+        of encoding: EncodingID, _ last: inout LongTermReferencePolicy?, _ now: MediaInstant
+    ) {
+        let references = viewers.referencePolicy(of: encoding, now: now)
+        guard last != references else { return }
+        last = references
+        pipelines.video.set(references, of: encoding)
     }
 }
 
