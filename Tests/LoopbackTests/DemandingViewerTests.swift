@@ -12,12 +12,7 @@ import VPXCodec
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct DemandingViewerTests {
     @Test func aViewerThatAsksForKeyFramesAllTheTimeGetsFewerAndFewer() async throws {
-        let host = try HostSession(
-            configuration: .init(
-                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
-                maximumBitrate: .kilobits(8_000), contentHint: nil, name: nil),
-            identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(), audio: [],
-            door: { _ in .accepted }, emit: { _ in })
+        let host = try silentHost(TestVideoSource(framesPerSecond: 30))
         let link = try await host.start()
         let seen = Seen()
         let content = try watcher(link, seen)
@@ -50,12 +45,7 @@ struct DemandingViewerTests {
     }
 
     @Test func aViewerThatJoinsAgainAndAgainCostsFewKeyFrames() async throws {
-        let host = try HostSession(
-            configuration: .init(
-                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
-                maximumBitrate: .kilobits(8_000), contentHint: nil, name: nil),
-            identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(), audio: [],
-            door: { _ in .accepted }, emit: { _ in })
+        let host = try silentHost(TestVideoSource(framesPerSecond: 30))
         let link = try await host.start()
         let seen = Seen()
         let content = try watcher(link, seen)

@@ -12,12 +12,7 @@ import VPXCodec
 struct HeldBackTests {
     @Test func aChangeThatWaitsOnTheHostIsAFreezeOfTheHosts() async throws {
         let screen = HesitantScreen()
-        let host = try HostSession(
-            configuration: .init(
-                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
-                maximumBitrate: .kilobits(8_000), contentHint: nil, name: nil),
-            identity: try .ephemeral(), source: screen, encoder: VP8Encoder(), audio: [], door: { _ in .accepted },
-            emit: { _ in })
+        let host = try silentHost(screen)
         let link = try await host.start()
         let seen = Seen()
         let viewer = try watcher(link, seen)

@@ -22,12 +22,7 @@ struct HostileCandidateTests {
         ] + (1...200).map { "candidate:\($0) 1 udp \($0) 127.0.0.1 \($0 + 1_023) typ host" }
 
     @Test func hostileCandidatesAreCountedAndTheNextViewerIsServed() async throws {
-        let host = try HostSession(
-            configuration: .init(
-                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
-                maximumBitrate: .kilobits(8_000), contentHint: nil),
-            identity: try .ephemeral(), source: TestVideoSource(), encoder: VP8Encoder(), audio: [],
-            door: { _ in .accepted }, emit: { _ in })
+        let host = try silentHost(TestVideoSource())
         let link = try await host.start()
         let identity = try Identity.ephemeral()
         let fingerprint = identity.fingerprint

@@ -14,12 +14,7 @@ import VPXCodec
 struct HostileControlTests {
     /// 30 times 65,535 "lost" in a datagram, 100 times a second: 1 Mbit/s. Each costs the network thread next to nothing.
     @Test func claimsOfManyLostPacketsDelayNoOtherViewer() async throws {
-        let host = try HostSession(
-            configuration: .init(
-                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
-                maximumBitrate: .kilobits(8_000), contentHint: nil),
-            identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(), audio: [],
-            door: { _ in .accepted }, emit: { _ in })
+        let host = try silentHost(TestVideoSource(framesPerSecond: 30))
         let link = try await host.start()
         let seen = Seen()
         let watching = try watcher(link, seen)

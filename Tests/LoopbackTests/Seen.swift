@@ -61,6 +61,16 @@ func waiting<Value: Sendable, Result: Sendable>(
     }
 }
 
+/// A host without audio that lets everybody in.
+func silentHost(_ source: sending any ScreenSource) throws -> HostSession {
+    try HostSession(
+        configuration: .init(
+            listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
+            maximumBitrate: .kilobits(8_000), contentHint: nil),
+        identity: try .ephemeral(), source: source, encoder: VP8Encoder(), audio: [], door: { _ in .accepted },
+        emit: { _ in })
+}
+
 /// A viewer without audio.
 func watcher(
     _ link: Link, _ seen: Seen, identity: Identity? = nil, servers: [ICEServer] = [], relaysOnly: Bool = false,

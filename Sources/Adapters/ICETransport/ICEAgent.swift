@@ -29,7 +29,7 @@ public final class ICEAgent {
     private(set) var localSockets: [LocalSocket] = []
     let isControlling: Bool
     private var remoteCredentials: Credentials?
-    /// What the pair's other end still wants, and where else datagrams come from (`ICEAgent+ConsentFreshness.swift`).
+    /// What the pair's other end still wants, and where else datagrams come from (`ICEAgent+Consent.swift`).
     var consent = ConsentState()
     /// Whether the datagram that is being given out is from the other end of the pair in use. Of a relayed pair the sender is
     /// not known: then it is true while checks are answered.
