@@ -59,7 +59,7 @@ extension InteropTests {
                     return peer.localDescription.sdp;
                 })()
                 """)
-            let host = try PageDesk.media(fingerprint: (0..<32).map { UInt8($0) }, audioTracks: audioTracks)
+            let host = try PageDelegate.media(fingerprint: (0..<32).map { UInt8($0) }, audioTracks: audioTracks)
             let text = answer(to: try ViewerOffer(offer.string ?? ""), host)
             let directions = try await browser.evaluate(
                 """

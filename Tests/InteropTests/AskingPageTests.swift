@@ -13,24 +13,24 @@ extension InteropTests {
                     try await browser.open(stage.link.text)
                     try await browser.waitForState("asking")
                     #expect(try await browser.evaluate("document.activeElement.id") == "name")
-                    #expect(stage.desk.knockCount == 0)
+                    #expect(stage.delegate.knockCount == 0)
                     // As Enter does.
                     _ = try await browser.evaluate(
                         """
                         (document.getElementById("name").value = " Marie ", document.getElementById("form").requestSubmit())
                         """)
-                    #expect(await stage.desk.knocks.next()?.name == "Marie")
+                    #expect(await stage.delegate.knocks.next()?.name == "Marie")
 
                     // Sent when all that is kept has been written.
-                    #expect(await stage.desk.fragments.next() != nil)
+                    #expect(await stage.delegate.fragments.next() != nil)
                     _ = try await browser.evaluate("sessionStorage.clear()")
                     try await browser.open("about:blank")
                     try await browser.open(stage.link.text)
                     try await browser.waitForState("asking")
                     #expect(try await browser.evaluate("document.activeElement.id") == "watch")
-                    #expect(stage.desk.knockCount == 1)
+                    #expect(stage.delegate.knockCount == 1)
                     try await browser.click("watch")
-                    #expect(await stage.desk.knocks.next()?.name == "Marie")
+                    #expect(await stage.delegate.knocks.next()?.name == "Marie")
                 }
             }
         }
@@ -41,7 +41,7 @@ extension InteropTests {
                     try await browser.watch(stage.link.text)
                     try await browser.waitForState("waiting")
                     try await browser.click("cancel")
-                    #expect(await stage.desk.withdrawals.next() == .left)
+                    #expect(await stage.delegate.withdrawals.next() == .left)
                     try await browser.waitForState("asking")
                     try await browser.click("watch")
                     try await browser.waitForState("waiting")
@@ -74,7 +74,7 @@ extension InteropTests {
                     #expect(seen == [true, "Ask again"])
                     try await browser.click("watch")
                     try await browser.waitForState("waiting", "connecting", "refused")
-                    for _ in 0..<2 { #expect(await stage.desk.knocks.next() != nil) }
+                    for _ in 0..<2 { #expect(await stage.delegate.knocks.next() != nil) }
                 }
             }
         }

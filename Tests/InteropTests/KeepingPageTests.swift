@@ -10,7 +10,7 @@ extension InteropTests {
             try await playing(kind) { browser, stage in
                 try await browser.reload()
                 try await browser.waitForState("playing")
-                #expect(stage.desk.knockCount == 1)
+                #expect(stage.delegate.knockCount == 1)
             }
         }
 
@@ -38,10 +38,10 @@ extension InteropTests {
                     """)
                 try await browser.reload()
                 try await browser.waitForState("asking")
-                #expect(stage.desk.knockCount == 1)
+                #expect(stage.delegate.knockCount == 1)
                 try await browser.click("watch")
                 try await browser.waitForState("playing")
-                #expect(stage.desk.knockCount == 2)
+                #expect(stage.delegate.knockCount == 2)
             }
         }
 
@@ -69,7 +69,7 @@ extension InteropTests {
             ) { browser, stage in
                 try await browser.reload()
                 try await browser.waitForState("asking")
-                #expect(stage.desk.knockCount == 1)
+                #expect(stage.delegate.knockCount == 1)
             }
         }
 
@@ -82,9 +82,9 @@ extension InteropTests {
                     if let preload { try await browser.preload(preload) }
                     for _ in 0..<2 {
                         try await browser.watch(stage.link.text)
-                        knocks.append(try #require(await stage.desk.knocks.next()))
+                        knocks.append(try #require(await stage.delegate.knocks.next()))
                         // Sent when all that is kept has been written.
-                        #expect(await stage.desk.fragments.next() != nil)
+                        #expect(await stage.delegate.fragments.next() != nil)
                         _ = try await browser.evaluate("sessionStorage.clear()")
                         try await browser.open("about:blank")
                         if let later { try await browser.preload(later) }

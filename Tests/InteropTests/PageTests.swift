@@ -16,7 +16,7 @@ extension InteropTests {
                     try await browser.watch(stage.link.text)
                     let waiting = try await browser.waitForState("waiting")
                     #expect(waiting.sentence.hasPrefix("Waiting for the host"))
-                    let knock = try #require(await stage.desk.knocks.next())
+                    let knock = try #require(await stage.delegate.knocks.next())
                     #expect(
                         try await browser.evaluate("document.getElementById('four').textContent").string
                             == "\(knock.words)")
@@ -24,10 +24,10 @@ extension InteropTests {
                     #expect(knock.identity.kind == .browser)
 
                     open.yield(.accepted)
-                    let offer = try ViewerOffer(try #require(await stage.desk.offers.next()))
+                    let offer = try ViewerOffer(try #require(await stage.delegate.offers.next()))
                     #expect(offer.fingerprint.bytes == knock.fingerprint)
                     #expect(offer.audio.map(\.prefersStereo) == [true, true])
-                    let fragment = try TrickleFragment.parse(try #require(await stage.desk.fragments.next()))
+                    let fragment = try TrickleFragment.parse(try #require(await stage.delegate.fragments.next()))
                     #expect(fragment.credentials == offer.credentials)
                     try await browser.waitForState("connecting")
 
@@ -54,7 +54,7 @@ extension InteropTests {
                         };
                         """)
                     try await browser.watch(stage.link.text)
-                    let fragment = try #require(await stage.desk.fragments.next())
+                    let fragment = try #require(await stage.delegate.fragments.next())
                     for lost in [0, 1] {
                         let body = try #require(try await browser.evaluate("window.lost[\(lost)]").string)
                         #expect(fragment.hasPrefix(body), "\(body) is not in \(fragment)")
@@ -101,13 +101,13 @@ extension InteropTests {
                         };
                         """)
                     try await browser.watch(stage.link.text)
-                    let first = try #require(await stage.desk.knocks.next())
-                    #expect(await stage.desk.withdrawals.next() == .left)
+                    let first = try #require(await stage.delegate.knocks.next())
+                    #expect(await stage.delegate.withdrawals.next() == .left)
                     hasReturned.store(true, ordering: .relaxed)
                     _ = try await browser.evaluate("window.wake()")
-                    let second = try #require(await stage.desk.knocks.next())
+                    let second = try #require(await stage.delegate.knocks.next())
                     #expect(second.id != first.id && second.words == first.words)
-                    #expect(await stage.desk.offers.next() != nil)
+                    #expect(await stage.delegate.offers.next() != nil)
                 }
             }
         }
@@ -133,7 +133,7 @@ extension InteropTests {
                     #expect(end.sentence == "No connection to the host is possible.")
                     #expect(end.hint.hasPrefix(cause.words), "\(end)")
                     #expect(end.hint.contains("at the host: \(cause.address)"), "\(end)")
-                    #expect(await stage.desk.closed.next() != nil)
+                    #expect(await stage.delegate.closed.next() != nil)
                 }
             }
         }
@@ -144,7 +144,7 @@ extension InteropTests {
                     try await browser.watch(stage.link.text)
                     try await browser.waitForState("waiting")
                     try await browser.open("about:blank")
-                    #expect(await stage.desk.withdrawals.next() == .left)
+                    #expect(await stage.delegate.withdrawals.next() == .left)
                 }
             }
         }
@@ -154,9 +154,9 @@ extension InteropTests {
             try await PageStage.with { stage in
                 try await Browser.with(kind) { browser in
                     try await browser.watch(stage.link.text)
-                    _ = await stage.desk.fragments.next()
+                    _ = await stage.delegate.fragments.next()
                     try await browser.open("about:blank")
-                    #expect(await stage.desk.closed.next() != nil)
+                    #expect(await stage.delegate.closed.next() != nil)
                 }
             }
         }
@@ -185,7 +185,7 @@ extension InteropTests {
                     #expect(try await browser.waitForState("refused").sentence == "The link is not right.")
                     // Some programs put a stroke at the end of a path.
                     try await browser.watch("\(page)/#\(fragment)")
-                    #expect(await stage.desk.offers.next() != nil)
+                    #expect(await stage.delegate.offers.next() != nil)
                 }
             }
         }
@@ -214,7 +214,7 @@ extension InteropTests {
                         };
                         """)
                     try await browser.watch(stage.link.text)
-                    #expect(await stage.desk.fragments.next() != nil)
+                    #expect(await stage.delegate.fragments.next() != nil)
                     let used = try #require(try await browser.evaluate("window.used").array)
                     #expect(!used.isEmpty && used.allSatisfy { $0 == "a=fingerprint:sha-256" }, "\(used)")
                     let given = try await browser.evaluate("window.given").number
@@ -231,7 +231,7 @@ extension InteropTests {
                     try await browser.watch(stage.link.text)
                     #expect(
                         try await browser.waitForState("error").sentence == "This is not the host that the link names.")
-                    #expect(await stage.desk.closed.next() != nil, "the session is given up")
+                    #expect(await stage.delegate.closed.next() != nil, "the session is given up")
                 }
             }
         }

@@ -28,7 +28,7 @@ extension InteropTests {
 
                 try await browser.click("leave")
                 #expect(try await browser.waitForState("ended").sentence == "You have left.")
-                #expect(await stage.desk.closed.next() != nil)
+                #expect(await stage.delegate.closed.next() != nil)
                 #expect(try await browser.evaluate("document.getElementById('video').srcObject") == .null)
             }
         }
@@ -184,7 +184,7 @@ extension InteropTests {
                         };
                         """)
                     try await browser.watch(stage.link.text)
-                    let session = try #require(await stage.desk.opened.next())
+                    let session = try #require(await stage.delegate.opened.next())
                     let candidate = "candidate:7 1 udp 16777215 127.0.0.1 9 typ relay raddr 127.0.0.1 rport 9"
                     let fragment = "a=ice-pwd:passwordpasswordpasswd\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\n"
                     stage.server.send(candidates: "a=ice-ufrag:else\r\n\(fragment)a=\(candidate)0\r\n", of: session)

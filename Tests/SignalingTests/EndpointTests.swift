@@ -176,7 +176,7 @@ import Testing
             #expect(try await patch([sdpType, bearer(token), ("If-Match", "\"one\"")]) == 415)
             #expect(try await patch([type, bearer(other), ("If-Match", "\"one\"")]) == 404)
             #expect(try await patch([type, ("If-Match", "\"one\"")]) == 401)
-            #expect(stage.desk.seen.fragments.isEmpty)
+            #expect(stage.delegate.seen.fragments.isEmpty)
             #expect(try await patch([type, bearer(token), ("If-Match", "\"one\"")]) == 204)
             #expect(try await patch([type, bearer(token), ("If-Match", "*")]) == 204)
             #expect(try await patch([type, bearer(token), ("If-Match", "\"none\", \"one\"")]) == 204)
@@ -194,10 +194,10 @@ import Testing
             #expect(refused.status == 422 && refused.headers.first(name: "ETag") == nil)
             #expect(try await patch([type, bearer(token), ("If-Match", "\"two\"")]) == 204)
             #expect(try await wire.ask(.DELETE, resource, [bearer(other)]).status == 404)
-            #expect(stage.desk.seen.closed.isEmpty)
+            #expect(stage.delegate.seen.closed.isEmpty)
             #expect(try await wire.ask(.DELETE, resource, [bearer(token)]).status == 200)
             #expect(try await wire.ask(.DELETE, resource, [bearer(token)]).status == 404)
-            #expect(stage.desk.seen.closed.count == 1)
+            #expect(stage.delegate.seen.closed.count == 1)
         }
     }
 
@@ -218,13 +218,13 @@ import Testing
     @Test func slowDeskIsGivenUpAndItsSessionClosed() async throws {
         let late = Promise<Void>()
         let identity = try Identity.ephemeral()
-        let desk = FakeDesk { _ throws(OfferRefusal) in
+        let delegate = FakeDelegate { _ throws(OfferRefusal) in
             await late.value
             return "v=0"
         }
         var configuration = SignalingServer.Configuration(host: "127.0.0.1", fixedToken: "let-me-in-please")
         configuration.answerTimeout = .milliseconds(20)
-        let server = SignalingServer(identity: identity, configuration: configuration, desk: desk, logger: quiet)
+        let server = SignalingServer(identity: identity, configuration: configuration, delegate: delegate, logger: quiet)
         let link = Link(
             host: "127.0.0.1", port: try await server.start(), id: configuration.id, secret: configuration.secret,
             fingerprint: identity.fingerprint)
@@ -235,7 +235,7 @@ import Testing
             #expect(answer.status == 503)
         }
         late.fulfil(())
-        _ = await desk.onClose.value
+        _ = await delegate.onClose.value
         await server.stop()
     }
 
@@ -244,7 +244,7 @@ import Testing
             let offer = description(randomFingerprint())
             let answer = try await wire.ask(.POST, base + "/whep", [sdpType, bearer("let-me-in-please")], body: offer)
             #expect(answer.status == 201 && answer.headers.first(name: "Share-Proof") == nil)
-            #expect(stage.desk.seen.offers.map(\.knock) == [nil])
+            #expect(stage.delegate.seen.offers.map(\.knock) == [nil])
             #expect(
                 try await wire.ask(.POST, base + "/whep", [sdpType, bearer("let-me-in-pleasee")], body: offer).status
                     == 401)

@@ -5,7 +5,7 @@ import Testing
 
 /// One viewer or one address tries to take all places.
 @Suite(.timeLimit(.minutes(1))) struct FloodTests {
-    /// Sends `count` offers at once. The desk answers none of them before all offers over the limit were refused.
+    /// Sends `count` offers at once. The delegate answers none of them before all offers over the limit were refused.
     private func statuses(
         _ count: Int, token: String, _ wire: Wire, _ path: String, answering gate: Promise<Void>,
         offer: @escaping @Sendable (Int) -> String
@@ -19,7 +19,7 @@ import Testing
             var statuses: [Int] = []
             for try await status in group {
                 statuses.append(status)
-                // Only the offers that the desk holds are not answered yet.
+                // Only the offers that the delegate holds are not answered yet.
                 if statuses.count(where: { $0 == 503 }) == count - 4 { gate.fulfil(()) }
             }
             return statuses
@@ -37,12 +37,12 @@ import Testing
                     description(mine)
                 }
                 #expect(statuses.count { $0 == 201 } == 4 && statuses.count { $0 == 503 } == 36)
-                #expect(stage.desk.seen.offers.count == 4)
+                #expect(stage.delegate.seen.offers.count == 4)
                 // A fifth session still replaces the oldest, and another viewer still finds a place.
                 let fifth = try await wire.ask(.POST, path, [sdpType, bearer(token)], body: description(mine))
-                #expect(fifth.status == 201 && stage.desk.seen.closed.count == 1)
+                #expect(fifth.status == 201 && stage.delegate.seen.closed.count == 1)
                 let next = try await wire.ask(.POST, path, [sdpType, bearer(others)], body: description(other))
-                #expect(next.status == 201 && stage.desk.seen.closed.count == 1)
+                #expect(next.status == 201 && stage.delegate.seen.closed.count == 1)
             }
         }
     }
@@ -58,7 +58,7 @@ import Testing
                 #expect(statuses.count { $0 == 201 } == 4)
                 let other = try await wire.ask(
                     .POST, path, [sdpType, bearer(token)], body: description(randomFingerprint()))
-                #expect(other.status == 201 && stage.desk.seen.closed.isEmpty)
+                #expect(other.status == 201 && stage.delegate.seen.closed.isEmpty)
             }
         }
     }

@@ -17,7 +17,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             fingerprint: fingerprint ?? link.fingerprint)
     }
 
-    @Test func wrongSecretNeverReachesTheDesk() async throws {
+    @Test func wrongSecretNeverReachesTheDelegate() async throws {
         try await Stage.with { stage in
             try await stage.client(altered(stage.link, secret: Link.randomSecret())) { client in
                 for _ in 0..<6 {
@@ -28,7 +28,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 #expect(
                     await code { _ = try await client.knock(name: "", fingerprint: randomFingerprint()) } == .tooMany)
             }
-            #expect(stage.desk.seen.knocks.isEmpty)
+            #expect(stage.delegate.seen.knocks.isEmpty)
             #expect(stage.server.statistics.wrongProofs == 7)
             // A client with the right link is let in, also from the same address.
             try await stage.client { client in _ = try await client.knock(name: "", fingerprint: randomFingerprint()) }
@@ -44,7 +44,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 let answer = try await wire.ask(.POST, "/\(stage.link.id.text)/knock", body: swapped)
                 #expect(answer.status == 403)
             }
-            #expect(stage.desk.seen.knocks.isEmpty)
+            #expect(stage.delegate.seen.knocks.isEmpty)
         }
     }
 
@@ -59,7 +59,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 let both = description(mine) + "a=fingerprint:sha-256 \(FingerprintText.colons(thief))\r\n"
                 #expect(try await wire.ask(.POST, path, [sdpType, bearer(token)], body: both).status == 422)
             }
-            #expect(stage.desk.seen.offers.isEmpty)
+            #expect(stage.delegate.seen.offers.isEmpty)
             #expect(stage.server.statistics.wrongFingerprints == 1)
         }
     }
@@ -133,7 +133,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 let lie = [sdpType, bearer(token), ("Content-Length", "99999999999")]
                 #expect(try await wire.ask(.POST, base + "/whep", lie, body: "v=0").status == 413)
             }
-            #expect(stage.desk.seen.offers.count == 1)
+            #expect(stage.delegate.seen.offers.count == 1)
             #expect(stage.server.statistics.tooLarge == 2)
         }
     }
@@ -176,7 +176,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 #expect(Set(statuses) == [204, 429])
                 // All come from one address.
                 #expect(statuses.count { $0 == 204 } == 2)
-                #expect(stage.desk.seen.knocks.count == 2)
+                #expect(stage.delegate.seen.knocks.count == 2)
                 #expect(try await wire.ask(.GET, "/").status == 200)
             }
             never.fulfil(.unanswered)
@@ -234,7 +234,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = SignalingServer(
             identity: try Identity.ephemeral(),
             configuration: SignalingServer.Configuration(host: "127.0.0.1", fixedToken: token),
-            desk: FakeDesk { _ throws(OfferRefusal) in "" }, logger: quiet)
+            delegate: FakeDelegate { _ throws(OfferRefusal) in "" }, logger: quiet)
         let error = await #expect(throws: SignalingServerError.self) { _ = try await server.start() }
         #expect(error?.code == .token)
     }
@@ -329,9 +329,9 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let link: Link
         do {
             let identity = try Identity.ephemeral()
-            let desk = FakeDesk { _ throws(OfferRefusal) in description(identity.fingerprint) }
+            let delegate = FakeDelegate { _ throws(OfferRefusal) in description(identity.fingerprint) }
             let configuration = SignalingServer.Configuration(host: "127.0.0.1", fixedToken: "let-me-in-if-you-please")
-            let server = SignalingServer(identity: identity, configuration: configuration, desk: desk, logger: logger)
+            let server = SignalingServer(identity: identity, configuration: configuration, delegate: delegate, logger: logger)
             link = Link(
                 host: "127.0.0.1", port: try await server.start(), id: configuration.id, secret: configuration.secret,
                 fingerprint: identity.fingerprint)

@@ -10,7 +10,7 @@ import Testing
             let fingerprint = identity.fingerprint
             try await stage.client { client in
                 let ticket = try await client.knock(name: "Ann\u{202E}\u{7}", identity: identity)
-                #expect(stage.desk.seen.knocks.map(\.words) == [ticket.words])
+                #expect(stage.delegate.seen.knocks.map(\.words) == [ticket.words])
                 guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
                     Issue.record("not accepted")
                     return
@@ -27,7 +27,7 @@ import Testing
                 #expect(heard == [.viewerCount(3), .ended(reason: "enough")])
                 await client.leave()
             }
-            let seen = stage.desk.seen
+            let seen = stage.delegate.seen
             #expect(seen.knocks.map(\.name) == ["Ann"])
             #expect(seen.knocks.map(\.kind) == ["share"])
             #expect(seen.knocks.map(\.address) == ["127.0.0.1"])
@@ -55,7 +55,7 @@ import Testing
                     for _ in 0..<2 { _ = try await client.offer(description(identity.fingerprint), token: token) }
                 }
             }
-            let instances = stage.desk.seen.offers.compactMap(\.clientInstance)
+            let instances = stage.delegate.seen.offers.compactMap(\.clientInstance)
             #expect(
                 instances.count == 4 && instances[0] == instances[1] && instances[1] != instances[2]
                     && instances[2] == instances[3])
@@ -100,7 +100,7 @@ import Testing
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
                 #expect(try await client.waitForAnswer(ticket) == .unanswered)
             }
-            #expect(await stage.desk.onWithdrawal.value == .unanswered)
+            #expect(await stage.delegate.onWithdrawal.value == .unanswered)
             never.fulfil(.accepted)
         }
     }
@@ -129,7 +129,7 @@ import Testing
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
                 await client.withdraw(ticket)
-                #expect(await stage.desk.onWithdrawal.value == .left)
+                #expect(await stage.delegate.onWithdrawal.value == .left)
                 #expect(await code { _ = try await client.waitForAnswer(ticket) } == .gone)
             }
             never.fulfil(.unanswered)
@@ -151,7 +151,7 @@ import Testing
             await asked.value
             await client.close()
             #expect(await answer != nil)
-            #expect(await stage.desk.onWithdrawal.value == .left)
+            #expect(await stage.delegate.onWithdrawal.value == .left)
             never.fulfil(.unanswered)
         }
     }
@@ -164,7 +164,7 @@ import Testing
                 async let answer = code { _ = try await client.waitForAnswer(ticket) }
                 await stage.server.endAll(reason: "over")
                 #expect(await answer == .gone)
-                #expect(await stage.desk.onWithdrawal.value == .ended)
+                #expect(await stage.delegate.onWithdrawal.value == .ended)
             }
             never.fulfil(.unanswered)
         }
@@ -191,7 +191,7 @@ import Testing
                 guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else { return }
                 for _ in 0..<6 { _ = try await client.offer(description(fingerprint), token: token) }
             }
-            let seen = stage.desk.seen
+            let seen = stage.delegate.seen
             #expect(seen.offers.count == 6 && seen.closed.count == 2)
         }
     }

@@ -42,7 +42,7 @@ import Testing
             let (place, _) = try await wire.knock(victim.asViewer)
             // The poll is held until the knock is removed.
             #expect(try await wire.ask(.GET, place).status == 410)
-            #expect(stage.desk.seen.knocks.isEmpty)
+            #expect(stage.delegate.seen.knocks.isEmpty)
         }
     }
 
@@ -56,7 +56,7 @@ import Testing
                 #expect(answer.status == 403 && answer.text.contains("wrong-signature"))
                 #expect(try await wire.ask(.GET, place).status == 410, "the knock is gone")
             }
-            #expect(stage.desk.seen.knocks.isEmpty)
+            #expect(stage.delegate.seen.knocks.isEmpty)
             #expect(stage.server.statistics.wrongProofs == 5)
         }
     }
@@ -79,12 +79,12 @@ import Testing
                     place, try victim.signature(over: elsewhere.signedBytes), certificate: victim.certificateDER)
                 #expect(answer.status == 403)
             }
-            #expect(stage.desk.seen.knocks.isEmpty)
+            #expect(stage.delegate.seen.knocks.isEmpty)
             // The challenge of the first knock is still open for its owner.
             #expect(try await wire.sign(first, heard, certificate: victim.certificateDER).status == 204)
             // The signature may be sent again, as the response may have been lost.
             #expect(try await wire.sign(first, heard, certificate: victim.certificateDER).status == 204)
-            #expect(stage.desk.seen.knocks.map(\.identity) == [try victim.asViewer])
+            #expect(stage.delegate.seen.knocks.map(\.identity) == [try victim.asViewer])
         }
     }
 
@@ -119,7 +119,7 @@ import Testing
             let place = try await signed(BrowserKey(known.fingerprint), wire)
             #expect(try await wire.ask(.GET, place).status == 403)
             #expect(try await wire.ask(.GET, try await signed(known, wire)).status == 200)
-            #expect(stage.desk.seen.knocks.map(\.identity.kind) == [.browser, .native])
+            #expect(stage.delegate.seen.knocks.map(\.identity.kind) == [.browser, .native])
         }
     }
 
@@ -136,11 +136,11 @@ import Testing
             let (unsigned, challenge) = try await wire.knock(victim.asViewer)
             let claimed = try await signed(BrowserKey(victim.fingerprint), wire)
             #expect(Set([place, unsigned, claimed]).count == 3)
-            #expect(challenge.words != stage.desk.seen.knocks[0].words, "the victim's words are not told")
+            #expect(challenge.words != stage.delegate.seen.knocks[0].words, "the victim's words are not told")
             for attacker in [unsigned, claimed] { #expect(try await wire.ask(.DELETE, attacker).status == 204) }
             #expect(try await wire.ask(.GET, unsigned).status == 410)
             #expect(try await wire.ask(.GET, claimed).status == 403)
-            #expect(stage.desk.seen.withdrawn.isEmpty)
+            #expect(stage.delegate.seen.withdrawn.isEmpty)
             yes.fulfil(.accepted)
             #expect(try await wire.ask(.GET, place).status == 200)
             #expect(try await wire.ask(.GET, unsigned).status == 410)
@@ -151,8 +151,8 @@ import Testing
         try await with { stage, wire in
             let place = try await signed(BrowserKey(), wire)
             #expect(try await wire.ask(.GET, place).status == 200)
-            #expect(stage.desk.seen.knocks.count == 1)
-            #expect(stage.desk.seen.knocks.allSatisfy { !place.contains($0.id.text) })
+            #expect(stage.delegate.seen.knocks.count == 1)
+            #expect(stage.delegate.seen.knocks.allSatisfy { !place.contains($0.id.text) })
         }
     }
 
@@ -164,9 +164,9 @@ import Testing
             let second = try await signed(identity, wire)
             let answer = try await wire.ask(.GET, first)
             #expect(answer.status == 410 && answer.text.contains("replaced"))
-            #expect(await stage.desk.onWithdrawal.value == .replaced)
+            #expect(await stage.delegate.onWithdrawal.value == .replaced)
             #expect(try await wire.ask(.DELETE, second).status == 204)
-            #expect(stage.desk.seen.knocks.count == 2)
+            #expect(stage.delegate.seen.knocks.count == 2)
             never.fulfil(.unanswered)
         }
     }
@@ -182,9 +182,9 @@ import Testing
             }
         ) { stage, wire in
             let place = try await signed(BrowserKey(), wire)
-            #expect(await stage.desk.onWithdrawal.value == .left)
+            #expect(await stage.delegate.onWithdrawal.value == .left)
             #expect(try await wire.ask(.GET, place).status == 202)
-            let knocks = stage.desk.seen.knocks
+            let knocks = stage.delegate.seen.knocks
             #expect(knocks.count == 2 && knocks[0].id != knocks[1].id && knocks[0].words == knocks[1].words)
             // A withdrawn knock is not revived.
             #expect(try await wire.ask(.DELETE, place).status == 204)
@@ -215,11 +215,11 @@ import Testing
             try await stage.client { client in
                 #expect(await code { _ = try await client.knock(name: "", identity: identity) } == .refused)
             }
-            #expect(stage.desk.seen.knocks.count == 2)
+            #expect(stage.delegate.seen.knocks.count == 2)
             #expect(stage.server.statistics.knocksRefused == 7)
             // The same fingerprint with another key was not refused before.
             _ = try await signed(BrowserKey(identity.fingerprint), wire)
-            #expect(stage.desk.seen.knocks.count == 3)
+            #expect(stage.delegate.seen.knocks.count == 3)
         }
     }
 
@@ -232,7 +232,7 @@ import Testing
             for _ in 0..<3 {
                 try await stage.client { told.append(try await $0.knock(name: "", identity: identity).words) }
             }
-            #expect(stage.desk.seen.knocks.map(\.words) == told)
+            #expect(stage.delegate.seen.knocks.map(\.words) == told)
             #expect(Set(told).count == 3)
         }
     }
@@ -271,7 +271,7 @@ import Testing
                 #expect(unexpected.answer.status == 503)
                 #expect(unexpected.answer.headers.first(name: "Retry-After") != nil)
             }
-            #expect(stage.desk.seen.knocks.count == 2)
+            #expect(stage.delegate.seen.knocks.count == 2)
         }
     }
 

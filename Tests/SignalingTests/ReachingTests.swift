@@ -86,7 +86,7 @@ import Testing
         func start(_ host: String, _ port: Int) async throws -> SignalingServerError.Code? {
             let server = SignalingServer(
                 identity: try Identity.ephemeral(), configuration: .init(host: host, port: port),
-                desk: FakeDesk { _ throws(OfferRefusal) in "" }, logger: quiet)
+                delegate: FakeDelegate { _ throws(OfferRefusal) in "" }, logger: quiet)
             do {
                 _ = try await server.start()
                 await server.stop()
@@ -109,14 +109,14 @@ import Testing
         // An address that no other test uses, so that none takes the port in between.
         let host = "127.0.0.77"
         let identity = try Identity.ephemeral()
-        let desk = FakeDesk { _ throws(OfferRefusal) in "" }
+        let delegate = FakeDelegate { _ throws(OfferRefusal) in "" }
         let first = SignalingServer(
-            identity: identity, configuration: .init(host: host), desk: desk, logger: quiet)
+            identity: identity, configuration: .init(host: host), delegate: delegate, logger: quiet)
         let port = try await first.start()
         await first.stop()
         await first.stop()
         let second = SignalingServer(
-            identity: identity, configuration: .init(host: host, port: port), desk: desk, logger: quiet)
+            identity: identity, configuration: .init(host: host, port: port), delegate: delegate, logger: quiet)
         #expect(try await second.start() == port)
         await second.stop()
     }

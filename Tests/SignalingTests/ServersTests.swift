@@ -80,7 +80,7 @@ struct ServersTests {
             let steps = await LinkProbe.walk(stage.link)
             #expect(steps.map(\.subject) == ["name", "tcp", "certificate", "broadcast"])
             #expect(steps.allSatisfy { $0.isGood && $0.remedy.isEmpty })
-            #expect(stage.desk.seen.knocks.isEmpty)
+            #expect(stage.delegate.seen.knocks.isEmpty)
 
             let link = stage.link
             let old = Link(

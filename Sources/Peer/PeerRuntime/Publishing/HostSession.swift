@@ -27,7 +27,7 @@ public struct AudioInput: Sendable {
 /// Publishes a screen: the signalling server, the video and audio threads and a connection for each viewer.
 ///
 /// `start` once, then events come until `.ended`; `stop` frees everything and may be called twice.
-public final class HostSession: BroadcastDesk {
+public final class HostSession: SignalingServerDelegate {
     public struct Configuration: Sendable {
         /// Where to listen, and the name or address that the link says.
         public var listenHost: String
@@ -176,7 +176,7 @@ public final class HostSession: BroadcastDesk {
                         + "watch with share join or Chromium"))
         }
         await findServers()
-        let server = SignalingServer(identity: identity, configuration: settings, desk: self, logger: .silent)
+        let server = SignalingServer(identity: identity, configuration: settings, delegate: self, logger: .silent)
         let port: Int
         do throws(SignalingServerError) {
             port = try await server.start()
@@ -270,7 +270,7 @@ public final class HostSession: BroadcastDesk {
         return await core.ifRunning { $0.statistics(video: video) }
     }
 
-    // MARK: The desk
+    // MARK: SignalingServerDelegate
 
     public func decide(_ knock: Knock) async -> KnockDecision {
         let who = ViewerDescription(knock)

@@ -1,8 +1,8 @@
-/// Runs a ``KnockTable``: asks the desk, holds polls, and schedules the table's deadlines.
+/// Runs a ``KnockTable``: asks the delegate, holds polls, and schedules the table's deadlines.
 ///
 /// Bounded by ``KnockTable/Limits``.
 actor KnockRegister {
-    private let desk: any BroadcastDesk
+    private let delegate: any SignalingServerDelegate
     private let admissions: AdmissionRegister
     private let pollLimit: Duration
     private let onOutcome: @Sendable (KnockTable.Outcome) -> Void
@@ -14,10 +14,10 @@ actor KnockRegister {
 
     /// - Parameter poll: how long a poll is held.
     init(
-        desk: any BroadcastDesk, admissions: AdmissionRegister, limits: KnockTable.Limits, poll: Duration,
+        delegate: any SignalingServerDelegate, admissions: AdmissionRegister, limits: KnockTable.Limits, poll: Duration,
         onOutcome: @escaping @Sendable (KnockTable.Outcome) -> Void
     ) {
-        self.desk = desk
+        self.delegate = delegate
         self.admissions = admissions
         self.onOutcome = onOutcome
         pollLimit = poll
@@ -93,15 +93,15 @@ actor KnockRegister {
         for action in actions {
             switch action {
             case .ask(let knock):
-                let desk = desk
+                let delegate = delegate
                 decisions[knock.id] = Task { [weak self] in
-                    let decision = await desk.decide(knock)
+                    let decision = await delegate.decide(knock)
                     await self?.decided(knock.id, decision)
                 }
             case .withdraw(let question, let reason):
                 decisions.removeValue(forKey: question)?.cancel()
-                let desk = desk
-                Task { await desk.knockWithdrawn(question, because: reason) }
+                let delegate = delegate
+                Task { await delegate.knockWithdrawn(question, because: reason) }
             case .endPolls(let ticket, let result):
                 for continuation in waiters.removeValue(forKey: ticket)?.values ?? [:].values {
                     continuation.resume(returning: result)

@@ -35,7 +35,7 @@ public actor SignalingServer {
         public var signatureTimeout: Duration = .seconds(10)
         /// How long a refused viewer is refused again without a question.
         public var refusalTimeout: Duration = .seconds(60)
-        /// Time limit for the desk to answer an offer.
+        /// Time limit for the delegate to answer an offer.
         public var answerTimeout: Duration = .seconds(6)
         /// Time limit for a request's body to arrive.
         public var readTimeout: Duration = .seconds(10)
@@ -89,9 +89,9 @@ public actor SignalingServer {
     private let configuration: Configuration
     private var state = State.idle
 
-    public init(identity: Identity, configuration: Configuration, desk: any BroadcastDesk, logger: Logger) {
+    public init(identity: Identity, configuration: Configuration, delegate: any SignalingServerDelegate, logger: Logger) {
         self.configuration = configuration
-        service = SignalingService(identity: identity, configuration: configuration, desk: desk, logger: logger)
+        service = SignalingService(identity: identity, configuration: configuration, delegate: delegate, logger: logger)
     }
 
     /// Binds the port and starts serving.

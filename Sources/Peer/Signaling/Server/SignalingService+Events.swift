@@ -32,7 +32,7 @@ extension SignalingService {
     }
 
     private func stream(_ owner: AdmissionRegister.TokenHash, _ channel: any Channel) -> ResponseBody {
-        let (eventStreams, desk, admissions) = (eventStreams, desk, admissions)
+        let (eventStreams, delegate, admissions) = (eventStreams, delegate, admissions)
         let beat = TimeAmount(configuration.heartbeat)
         count { $0.eventStreams += 1 }
         return ResponseBody { writer in
@@ -40,12 +40,12 @@ extension SignalingService {
             for fragment in admissions.late(of: owner) {
                 _ = eventStreams.send(.candidates(fragment: fragment), to: owner)
             }
-            await desk.listening(true, admissions.sessions(of: owner))
+            await delegate.listening(true, admissions.sessions(of: owner))
             channel.closeFuture.whenComplete { _ in
                 let isHungUp = eventStreams.isLast(stream.id)
                 stream.finish()
                 guard isHungUp else { return }
-                Task { await desk.listening(false, admissions.sessions(of: owner)) }
+                Task { await delegate.listening(false, admissions.sessions(of: owner)) }
             }
             let heart = channel.eventLoop.scheduleRepeatedTask(initialDelay: beat, delay: beat) { _ in stream.beat() }
             defer {

@@ -72,7 +72,7 @@ extension SignalingService {
         case .tooManyOfOne:
             return refusal(OfferRefusal(.busy, "there are too many sessions with this token, certificate or address"))
         case .reserved(let reservation, let replaced):
-            if let replaced { await desk.close(replaced) }
+            if let replaced { await delegate.close(replaced) }
             switch await open(sdp, viewer, reservation) {
             case .failure(let reason): return refusal(reason)
             case .success(let session):
@@ -97,19 +97,19 @@ extension SignalingService {
         }
     }
 
-    /// Asks the desk for an answer, within `answerTimeout`. A session that is opened later is closed. The reservation
-    /// is held until the desk has answered.
+    /// Asks the delegate for an answer, within `answerTimeout`. A session that is opened later is closed. The reservation
+    /// is held until the delegate has answered.
     private func open(
         _ sdp: String, _ viewer: Viewer, _ reservation: AdmissionRegister.Reservation
     ) async -> Result<OpenedSession, OfferRefusal> {
         let result = Promise<Result<OpenedSession, OfferRefusal>>()
-        let (desk, admissions) = (desk, admissions)
+        let (delegate, admissions) = (delegate, admissions)
         Task {
             do throws(OfferRefusal) {
-                let session = try await desk.open(offer: sdp, viewer: viewer)
+                let session = try await delegate.open(offer: sdp, viewer: viewer)
                 admissions.add(session, reservation)
                 guard !result.fulfil(.success(session)) else { return }
-                await desk.close(session.id)
+                await delegate.close(session.id)
                 admissions.remove(session.id)
             } catch {
                 admissions.release(reservation)
@@ -187,7 +187,7 @@ extension SignalingService {
         case .get, .head: return RouteResponse(.noContent)
         case .delete:
             admissions.remove(id)
-            await desk.close(id)
+            await delegate.close(id)
             return RouteResponse(.ok)
         case .patch: break
         default: return methodNotAllowed("PATCH, DELETE, GET, HEAD, OPTIONS")
@@ -206,7 +206,7 @@ extension SignalingService {
             return RouteResponse(problem: .precondition, .preconditionFailed, "If-Match names another ICE session")
         }
         do {
-            guard let restarted = try await desk.patch(call.bodyText, id) else { return RouteResponse(.noContent) }
+            guard let restarted = try await delegate.patch(call.bodyText, id) else { return RouteResponse(.noContent) }
             admissions.rename(id, etag: restarted.etag)
             count { $0.restarts += 1 }
             return RouteResponse(.ok, type: "application/trickle-ice-sdpfrag", restarted.fragment)

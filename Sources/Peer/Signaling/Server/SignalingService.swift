@@ -9,7 +9,7 @@ final class SignalingService: Sendable {
     let configuration: SignalingServer.Configuration
     let identity: Identity
     let proof: Proof
-    let desk: any BroadcastDesk
+    let delegate: any SignalingServerDelegate
     let logger: Logger
     let admissions: AdmissionRegister
     let knocks: KnockRegister
@@ -18,10 +18,10 @@ final class SignalingService: Sendable {
     private let counters: Mutex<SignalingStatistics>
     private let slowed = Mutex(0)
 
-    init(identity: Identity, configuration: SignalingServer.Configuration, desk: any BroadcastDesk, logger: Logger) {
+    init(identity: Identity, configuration: SignalingServer.Configuration, delegate: any SignalingServerDelegate, logger: Logger) {
         self.configuration = configuration
         self.identity = identity
-        self.desk = desk
+        self.delegate = delegate
         self.logger = logger
         proof = Proof(id: configuration.id, secret: configuration.secret)
         admissions = AdmissionRegister(fixedToken: configuration.fixedToken, limits: configuration.tokenLimits)
@@ -29,7 +29,7 @@ final class SignalingService: Sendable {
         let counter = CounterBox()
         counters = Mutex(SignalingStatistics())
         knocks = KnockRegister(
-            desk: desk, admissions: admissions, limits: configuration.knockLimits, poll: configuration.pollTimeout
+            delegate: delegate, admissions: admissions, limits: configuration.knockLimits, poll: configuration.pollTimeout
         ) { outcome in counter.count(outcome) }
         connections = ConnectionRegister(limiter: RequestLimiter(limits: configuration.limits, now: .now)) { event in
             counter.count(event)

@@ -4,7 +4,7 @@ public import SessionDescription
 ///
 /// Called from any thread, several calls at a time. The server checks proofs, signatures, tokens and limits before it
 /// calls.
-public protocol BroadcastDesk: Sendable {
+public protocol SignalingServerDelegate: Sendable {
     /// Decides on a knock, by asking a person or by a policy. When the decision is not needed any more, the task is
     /// cancelled and `knockWithdrawn` follows.
     func decide(_ knock: Knock) async -> KnockDecision
@@ -29,7 +29,7 @@ public protocol BroadcastDesk: Sendable {
     func close(_ session: SessionID) async
 }
 
-extension BroadcastDesk {
+extension SignalingServerDelegate {
     public func listening(_ isOpen: Bool, _ sessions: [SessionID]) async {}
 }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Signaling
 
 /// A host without media: answers as the test defines, and records the calls that it receives.
-final class FakeDesk: BroadcastDesk {
+final class FakeDelegate: SignalingServerDelegate {
     struct Seen {
         var knocks: [Knock] = []
         var withdrawn: [KnockWithdrawal] = []
@@ -65,10 +65,10 @@ func description(_ fingerprint: [UInt8], padding: Int = 0) -> String {
         + String(repeating: "a=\(String(repeating: "x", count: 60))\r\n", count: padding / 64)
 }
 
-/// A server on a free port of 127.0.0.1, its desk, and the link to it.
+/// A server on a free port of 127.0.0.1, its delegate, and the link to it.
 struct Stage {
     let identity: Identity
-    let desk: FakeDesk
+    let delegate: FakeDelegate
     let server: SignalingServer
     let link: Link
 
@@ -81,7 +81,7 @@ struct Stage {
     ) async throws {
         let identity = try Identity.ephemeral()
         let fingerprint = answerFingerprint ?? identity.fingerprint
-        let desk = FakeDesk(decision: decision) { _ throws(OfferRefusal) in
+        let delegate = FakeDelegate(decision: decision) { _ throws(OfferRefusal) in
             await beforeAnswer()
             if let refusal { throw refusal }
             return description(fingerprint)
@@ -90,13 +90,13 @@ struct Stage {
         configuration.failureDelay = .zero
         configure(&configuration)
         let server = SignalingServer(
-            identity: identity, configuration: configuration, desk: desk, logger: quiet)
+            identity: identity, configuration: configuration, delegate: delegate, logger: quiet)
         let port = try await server.start()
         let link = Link(
             host: "127.0.0.1", port: port, id: configuration.id, secret: configuration.secret,
             fingerprint: identity.fingerprint)
         do {
-            try await body(Stage(identity: identity, desk: desk, server: server, link: link))
+            try await body(Stage(identity: identity, delegate: delegate, server: server, link: link))
         } catch {
             await server.stop()
             throw error

@@ -4,7 +4,7 @@ import Signaling
 import Synchronization
 
 /// A host without media: lets in or refuses as the test says, and answers offers with a description that leads nowhere.
-final class PageDesk: BroadcastDesk {
+final class PageDelegate: SignalingServerDelegate {
     let knocks: AsyncStream<Knock>
     let withdrawals: AsyncStream<KnockWithdrawal>
     let offers: AsyncStream<String>
@@ -93,9 +93,9 @@ extension AsyncStream where Element: Sendable {
     }
 }
 
-/// A signalling server on a free port of 127.0.0.1 with a ``PageDesk``, and the link to it.
+/// A signalling server on a free port of 127.0.0.1 with a ``PageDelegate``, and the link to it.
 struct PageStage: Sendable {
-    let desk: PageDesk
+    let delegate: PageDelegate
     let server: SignalingServer
     let link: Link
 
@@ -106,18 +106,18 @@ struct PageStage: Sendable {
         _ body: (PageStage) async throws -> Void
     ) async throws {
         let identity = try Identity.ephemeral()
-        let desk = PageDesk(
+        let delegate = PageDelegate(
             fingerprint: answerFingerprint ?? identity.fingerprint, address: address, decision: decision)
         var configuration = SignalingServer.Configuration(host: "127.0.0.1")
         configure(&configuration)
         let server = SignalingServer(
-            identity: identity, configuration: configuration, desk: desk, logger: Logger(label: "interop"))
+            identity: identity, configuration: configuration, delegate: delegate, logger: Logger(label: "interop"))
         let port = try await server.start()
         let link = Link(
             host: "127.0.0.1", port: port, id: configuration.id, secret: configuration.secret,
             fingerprint: identity.fingerprint)
         do {
-            try await body(PageStage(desk: desk, server: server, link: link))
+            try await body(PageStage(delegate: delegate, server: server, link: link))
         } catch {
             await server.stop()
             throw error
