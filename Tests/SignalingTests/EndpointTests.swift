@@ -224,7 +224,8 @@ import Testing
         }
         var configuration = SignalingServer.Configuration(host: "127.0.0.1", fixedToken: "let-me-in-please")
         configuration.answerTimeout = .milliseconds(20)
-        let server = SignalingServer(identity: identity, configuration: configuration, delegate: delegate, logger: quiet)
+        let server = SignalingServer(
+            identity: identity, configuration: configuration, delegate: delegate, logger: quiet)
         let link = Link(
             host: "127.0.0.1", port: try await server.start(), id: configuration.id, secret: configuration.secret,
             fingerprint: identity.fingerprint)

@@ -331,7 +331,8 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let identity = try Identity.ephemeral()
             let delegate = FakeDelegate { _ throws(OfferRefusal) in description(identity.fingerprint) }
             let configuration = SignalingServer.Configuration(host: "127.0.0.1", fixedToken: "let-me-in-if-you-please")
-            let server = SignalingServer(identity: identity, configuration: configuration, delegate: delegate, logger: logger)
+            let server = SignalingServer(
+                identity: identity, configuration: configuration, delegate: delegate, logger: logger)
             link = Link(
                 host: "127.0.0.1", port: try await server.start(), id: configuration.id, secret: configuration.secret,
                 fingerprint: identity.fingerprint)

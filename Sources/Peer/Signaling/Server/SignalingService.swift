@@ -29,7 +29,8 @@ final class SignalingService: Sendable {
         let counter = CounterBox()
         counters = Mutex(SignalingStatistics())
         knocks = KnockRegister(
-            delegate: delegate, admissions: admissions, limits: configuration.knockLimits, poll: configuration.pollTimeout
+            delegate: delegate, admissions: admissions, limits: configuration.knockLimits,
+            poll: configuration.pollTimeout
         ) { outcome in counter.count(outcome) }
         connections = ConnectionRegister(limiter: RequestLimiter(limits: configuration.limits, now: .now)) { event in
             counter.count(event)
