@@ -89,7 +89,8 @@ public actor SignalingServer {
     private let configuration: Configuration
     private var state = State.idle
 
-    public init(identity: Identity, configuration: Configuration, delegate: any SignalingServerDelegate, logger: Logger) {
+    public init(identity: Identity, configuration: Configuration, delegate: any SignalingServerDelegate, logger: Logger)
+    {
         self.configuration = configuration
         service = SignalingService(identity: identity, configuration: configuration, delegate: delegate, logger: logger)
     }

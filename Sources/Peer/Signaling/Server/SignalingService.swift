@@ -18,7 +18,10 @@ final class SignalingService: Sendable {
     private let counters: Mutex<SignalingStatistics>
     private let slowed = Mutex(0)
 
-    init(identity: Identity, configuration: SignalingServer.Configuration, delegate: any SignalingServerDelegate, logger: Logger) {
+    init(
+        identity: Identity, configuration: SignalingServer.Configuration, delegate: any SignalingServerDelegate,
+        logger: Logger
+    ) {
         self.configuration = configuration
         self.identity = identity
         self.delegate = delegate
