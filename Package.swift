@@ -85,7 +85,7 @@ let package = Package(
         layer("Core", "MediaEngine", ["MediaCore", "RTPWire"]),
         layer("Core", "PeerEngine", ["MediaCore"]),
         // L2
-        layer("Adapters", "ICETransport", ["MediaCore", "CNice"]),
+        layer("Adapters", "ICETransport", ["MediaCore", "SessionDescription", "CNice"]),
         layer("Adapters", "DTLSTransport", ["MediaCore", "COpenSSL"]),
         layer("Adapters", "SRTPTransport", ["MediaCore", "CSRTP", "COpenSSL"]),
         layer("Adapters", "VPXCodec", ["MediaCore", "CVPX"]),
@@ -140,13 +140,14 @@ let package = Package(
         tests("TestSourceTests", ["MediaCore", "TestSource"]),
         tests("VPXCodecTests", ["MediaCore", "RTPWire", "VPXCodec", "TestSupport"]),
         tests("OpusCodecTests", ["MediaCore", "OpusCodec", "TestSupport"]),
-        tests("ICETransportTests", ["ICETransport", "MediaCore", "TestSupport"]),
+        tests("ICETransportTests", ["ICETransport", "MediaCore", "SessionDescription", "TestSupport"]),
         tests("DTLSTransportTests", ["DTLSTransport", "MediaCore", "TestSupport", crypto]),
         tests("SRTPTransportTests", ["SRTPTransport", "MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
         tests("WindowPlayoutTests", ["MediaCore", "WindowPlayout", "TestSupport"]),
         tests("SessionBusTests", ["SessionBus", "CGIO", "TestSupport"]),
         tests("PulseAudioTests", ["PulseAudio", "MediaCore", "TestSupport"]),
-        tests("SignalingTests", ["Signaling", crypto, logging, nioCore, nioPosix, nioHTTP1, nioSSL]),
+        tests(
+            "SignalingTests", ["SessionDescription", "Signaling", crypto, logging, nioCore, nioPosix, nioHTTP1, nioSSL]),
         tests(
             "LoopbackTests",
             [

@@ -1,5 +1,6 @@
 import Glibc
 import MediaCore
+import SessionDescription
 import Synchronization
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import Glibc
+import SessionDescription
 import Synchronization
 import TestSupport
 import Testing
@@ -24,10 +25,8 @@ struct HostileRelayTests {
                     turnServers: [.init(address: "127.0.0.1", port: server.port, username: "alice", password: "x")],
                     localAddresses: [], includesLoopback: true),
                 handlers: .init(
-                    onCandidate: { text in
-                        let fields = text.split(separator: " ")
-                        kinds.withLock { $0.append(String(fields[7])) }
-                    }, onGatheringDone: { gathered.fulfill() }, onDatagram: { _ in }))
+                    onCandidate: { candidate in kinds.withLock { $0.append(candidate.kind.rawValue) } },
+                    onGatheringDone: { gathered.fulfill() }, onDatagram: { _ in }))
             agent.withLock { $0 = LoopBound(made) }
             try made.gather()
         }

@@ -89,7 +89,7 @@ private struct HostileViewer {
         }
         let (credentials, candidates) = try #require(found ?? nil)
         let offer = viewerOffer(
-            credentials: try #require(credentials), fingerprint: fingerprint, candidates: candidates,
+            credentials: credentials, fingerprint: fingerprint, candidates: candidates,
             endsCandidates: true, audioTracks: 0)
         let answer = try HostAnswer(try await client.offer(offer, token: token).sdp)
         core.perform { $0?.begin(answer) }

@@ -46,8 +46,7 @@ struct PairConsentTests {
             await core.ifRunning { try? $0.transport.gather() }
             _ = await waiting(isGathered) { $0 ? true : nil }
             let found = await core.ifRunning { ($0.transport.localCredentials, $0.transport.localCandidates) }
-            guard let (credentials, candidates) = found, let credentials,
-                let print = Fingerprint(sha256: identity.fingerprint)
+            guard let (credentials, candidates) = found, let print = Fingerprint(sha256: identity.fingerprint)
             else { throw SignalingError(.gone, "no credentials") }
             let offer = viewerOffer(
                 credentials: credentials, fingerprint: print, candidates: candidates, endsCandidates: true,

@@ -47,6 +47,7 @@ import Testing
     @Test(arguments: [
         "candidate:1 2 udp 5 192.0.2.1 5 typ host", "candidate:1 1 tcp 5 192.0.2.1 9 typ host tcptype active",
         "candidate:1 1 udp 5 192.0.2.1 0 typ host", "candidate:1 1 udp 5 0.0.0.0 5 typ host",
+        "candidate:1 1 udp 5 0.1.2.3 5 typ host",
         "candidate:1 1 udp 5 224.0.0.251 5353 typ host", "candidate:1 1 udp 5 255.255.255.255 5 typ host",
         "candidate:1 1 udp 5 ff02::fb 5353 typ host", "candidate:1 1 udp 5 :: 5 typ host",
     ])
@@ -77,7 +78,7 @@ import Testing
     @Test(arguments: [
         ":", ":::", "1", "1:2", ":1", "1:", "1::2::3", "1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7:8::", "12345::", "g::",
         "::1.2.3",
-        "1.2.3.4::", "fe80::1%eth0", "1.2.3.4.5", "1..2.3", "0x1.2.3.4", "",
+        "1.2.3.4::", "fe80::1%eth0", "1.2.3.4.5", "1..2.3", "0x1.2.3.4", "010.0.0.1", "1.2.3.00", "",
     ])
     func otherTextsAreNoAddress(text: String) {
         #expect(IPAddress(text) == nil)

@@ -1,3 +1,4 @@
+import SessionDescription
 import Synchronization
 import Testing
 
@@ -61,7 +62,7 @@ final class FakeDelegate: SignalingServerDelegate {
 /// The smallest SDP that signalling accepts.
 func description(_ fingerprint: [UInt8], padding: Int = 0) -> String {
     "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 96\r\n"
-        + "a=fingerprint:sha-256 \(FingerprintText.colons(fingerprint))\r\n"
+        + "a=fingerprint:sha-256 \(Fingerprint.colons(fingerprint))\r\n"
         + String(repeating: "a=\(String(repeating: "x", count: 60))\r\n", count: padding / 64)
 }
 

@@ -2,6 +2,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import SessionDescription
 import Synchronization
 import Testing
 
@@ -56,7 +57,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 let path = "/\(stage.link.id.text)/whep"
                 #expect(
                     try await wire.ask(.POST, path, [sdpType, bearer(token)], body: description(thief)).status == 403)
-                let both = description(mine) + "a=fingerprint:sha-256 \(FingerprintText.colons(thief))\r\n"
+                let both = description(mine) + "a=fingerprint:sha-256 \(Fingerprint.colons(thief))\r\n"
                 #expect(try await wire.ask(.POST, path, [sdpType, bearer(token)], body: both).status == 422)
             }
             #expect(stage.delegate.seen.offers.isEmpty)
@@ -69,11 +70,11 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         try await Stage.with { stage in
             try await Wire.with(stage.link) { wire in
                 let mine = randomFingerprint()
-                let long = FingerprintText.colons((0..<64).map { UInt8($0) })
+                let long = Fingerprint.colons((0..<64).map { UInt8($0) })
                 let offer =
                     description(mine) + "a=fingerprint:sha-512 \(long)\r\nm=audio 9 UDP/TLS/RTP/SAVPF 97\r\n"
                     + "a=fingerprint:SHA-512 \(long)\r\n"
-                    + "a=fingerprint:SHA-256 \(FingerprintText.colons(mine))\r\n"
+                    + "a=fingerprint:SHA-256 \(Fingerprint.colons(mine))\r\n"
                 let path = "/\(stage.link.id.text)/whep"
                 let token = try await wire.token(mine)
                 #expect(try await wire.ask(.POST, path, [sdpType, bearer(token)], body: offer).status == 201)

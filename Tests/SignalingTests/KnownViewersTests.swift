@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Glibc
+import SessionDescription
 import Synchronization
 import Testing
 
@@ -65,7 +66,7 @@ import Testing
             try known.add(first, name: "Ann")
             try known.add(second, name: "Ann")
             #expect(try known.find("Ann").count == 2 && known.find("ann").isEmpty)
-            let print = FingerprintText.colons(second.fingerprint)
+            let print = Fingerprint.colons(second.fingerprint)
             #expect(try known.find(String(print.prefix(23))).map(\.identity) == [second])
             #expect(try known.find(String(print.lowercased())).map(\.identity) == [second])
             #expect(try known.find(String(print.prefix(2))).isEmpty)

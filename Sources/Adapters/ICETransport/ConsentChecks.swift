@@ -1,4 +1,5 @@
 internal import CNice
+import SessionDescription
 
 /// Connectivity checks that an agent makes itself, beside libnice's, which tell neither when nor from where they were answered.
 ///
@@ -10,7 +11,7 @@ final class ConsentChecks {
     private let isControlling: Bool
 
     /// Nil if there is no memory.
-    init?(local: ICEAgent.Credentials, remote: ICEAgent.Credentials, isControlling: Bool) {
+    init?(local: ICECredentials, remote: ICECredentials, isControlling: Bool) {
         guard let checks = cnice_checks_new(remote.password, UInt64.random(in: .min ... .max)) else { return nil }
         self.checks = checks
         self.isControlling = isControlling

@@ -1,6 +1,7 @@
 internal import CNice
 internal import Glibc
 public import MediaCore
+import SessionDescription
 
 /// What is known of the destination of an agent's packets, and of where else authentic datagrams may come from.
 struct ConsentState {
@@ -48,7 +49,7 @@ extension ICEAgent {
     }
 
     /// Another destination was selected; a check that it has answered is the first consent.
-    func beginConsent(_ remote: Credentials) {
+    func beginConsent(_ remote: ICECredentials) {
         let now = NetworkLoop.now()
         if consent.checks == nil {
             consent.checks = ConsentChecks(local: credentials, remote: remote, isControlling: isControlling)

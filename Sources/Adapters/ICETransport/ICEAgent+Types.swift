@@ -1,3 +1,5 @@
+public import SessionDescription
+
 extension ICEAgent {
     /// What to gather, and as whom to check.
     public struct Configuration: Sendable {
@@ -73,34 +75,6 @@ extension ICEAgent {
         }
     }
 
-    public struct Credentials: Hashable, Sendable {
-        public var usernameFragment: String
-        public var password: String
-
-        public init(usernameFragment: String, password: String) {
-            self.usernameFragment = usernameFragment
-            self.password = password
-        }
-
-        /// RFC 8839 section 5.4: 4...256 and 22...256 ICE characters.
-        var isValid: Bool {
-            (4...256).contains(usernameFragment.utf8.count) && (22...256).contains(password.utf8.count)
-                && usernameFragment.utf8.allSatisfy(isICECharacter) && password.utf8.allSatisfy(isICECharacter)
-        }
-
-        /// 48 and 144 random bits.
-        static func random() -> Credentials {
-            let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-            var generator = SystemRandomNumberGenerator()
-            func text(_ length: Int) -> String {
-                String(
-                    decoding: (0..<length).map { _ in alphabet[Int.random(in: 0..<64, using: &generator)] },
-                    as: UTF8.self)
-            }
-            return Credentials(usernameFragment: text(8), password: text(24))
-        }
-    }
-
     public enum State: Hashable, Sendable {
         case new, gathering, connecting
         /// A pair works: media may flow.
@@ -114,8 +88,8 @@ extension ICEAgent {
 
     /// What the agent reports, all on the loop. They may be called from within a method of the agent.
     public struct Handlers {
-        /// A local candidate, `candidate:...` (RFC 8839 section 5.1).
-        public var onCandidate: (String) -> Void
+        /// A local candidate.
+        public var onCandidate: (ICECandidate) -> Void
         public var onGatheringDone: () -> Void
         public var onState: (State) -> Void
         /// One datagram that is not STUN, or STUN that is not ours; borrowed for the call.
@@ -124,7 +98,7 @@ extension ICEAgent {
         public var onClosed: () -> Void
 
         public init(
-            onCandidate: @escaping (String) -> Void = { _ in }, onGatheringDone: @escaping () -> Void = {},
+            onCandidate: @escaping (ICECandidate) -> Void = { _ in }, onGatheringDone: @escaping () -> Void = {},
             onState: @escaping (State) -> Void = { _ in }, onClosed: @escaping () -> Void = {},
             onDatagram: @escaping (UnsafeRawBufferPointer) -> Void
         ) {

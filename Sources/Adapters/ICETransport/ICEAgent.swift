@@ -1,5 +1,6 @@
 internal import CNice
 internal import Glibc
+public import SessionDescription
 
 /// One ICE agent with one stream of one component (RFC 8445), over libnice. Confined to its loop.
 ///
@@ -12,7 +13,7 @@ public final class ICEAgent {
     /// Datagrams in a turn of the loop, so that the others have theirs.
     static let receiveLimit = 64
 
-    public let credentials: Credentials
+    public let credentials: ICECredentials
     public private(set) var state = State.new
     public private(set) var selectedPair: SelectedPair?
     public private(set) var counters = Counters()
@@ -28,7 +29,7 @@ public final class ICEAgent {
     /// All UDP sockets, once there is a pair; watched by the loop.
     private(set) var localSockets: [LocalSocket] = []
     let isControlling: Bool
-    private var remoteCredentials: Credentials?
+    private var remoteCredentials: ICECredentials?
     /// What the pair's other end still wants, and where else datagrams come from (`ICEAgent+Consent.swift`).
     var consent = ConsentState()
     /// Whether the datagram that is being given out is from the other end of the pair in use. Of a relayed pair the sender is
@@ -63,7 +64,8 @@ public final class ICEAgent {
         cnice_set_flag(agent, "keepalive-conncheck", 1)
         cnice_set_number(agent, "stun-pacing-timer", guint(max(1, min(configuration.checkInterval, 1_000))))
         let stream = nice_agent_add_stream(agent, 1)
-        let credentials = Credentials.random()
+        var generator = SystemRandomNumberGenerator()
+        let credentials = ICECredentials.random(using: &generator)
         guard stream > 0,
             nice_agent_set_local_credentials(agent, stream, credentials.usernameFragment, credentials.password) != 0
         else {
@@ -88,7 +90,7 @@ public final class ICEAgent {
 
     private func configure(_ configuration: Configuration) throws(ICEFailure) {
         if let server = configuration.stunServers.first {
-            guard case .unicast = AddressUse(server.address) else {
+            guard isUnicast(server.address) else {
                 throw ICEFailure("\(server.address) is not the address of a STUN server")
             }
             cnice_set_text(agent, "stun-server", server.address)
@@ -101,7 +103,7 @@ public final class ICEAgent {
                 case .udp: NICE_RELAY_TYPE_TURN_UDP
                 case .tcp: NICE_RELAY_TYPE_TURN_TCP
                 }
-            guard case .unicast = AddressUse(server.address),
+            guard isUnicast(server.address),
                 nice_agent_set_relay_info(
                     agent, stream, 1, server.address, guint(server.port), server.username, server.password, kind) != 0
             else { throw ICEFailure("\(server.address) is not the address of a TURN server") }
@@ -118,7 +120,7 @@ public final class ICEAgent {
         for text in addresses {
             var address = NiceAddress()
             nice_address_init(&address)
-            guard case .unicast = AddressUse(text), nice_address_set_from_string(&address, text) != 0,
+            guard isUnicast(text), nice_address_set_from_string(&address, text) != 0,
                 nice_agent_add_local_address(agent, &address) != 0
             else { throw ICEFailure("\(text) is not an address to listen at") }
         }
@@ -133,7 +135,7 @@ public final class ICEAgent {
             if let text = current.pointee.data {
                 let address = String(cString: text.assumingMemoryBound(to: CChar.self))
                 // Link-local IPv6 comes with a zone, which means nothing to the other side.
-                if case .unicast = AddressUse(address), !addresses.contains(address) { addresses.append(address) }
+                if isUnicast(address), !addresses.contains(address) { addresses.append(address) }
                 g_free(text)
             }
             item = current.pointee.next
@@ -152,39 +154,39 @@ public final class ICEAgent {
         }
     }
 
-    /// - Returns: false if the credentials are not RFC 8839's; nothing has then changed.
+    /// - Returns: false if the agent is closed; nothing has then changed.
     @discardableResult
-    public func setRemote(_ credentials: Credentials) -> Bool {
+    public func setRemote(_ credentials: ICECredentials) -> Bool {
         loop.preconditionOnLoop()
-        guard case .open = closing, credentials.isValid else { return false }
+        guard case .open = closing else { return false }
         remoteCredentials = credentials
         return nice_agent_set_remote_credentials(agent, stream, credentials.usernameFragment, credentials.password) != 0
     }
 
     /// Adds a candidate of the other side.
-    /// - Parameter candidate: untrusted, `candidate:...`; repeated ones are fine.
+    /// - Parameter candidate: untrusted; repeated ones are fine.
     /// - Throws: why it is not used, which is also counted; the agent goes on.
-    public func addRemote(_ candidate: String) throws(CandidateRefusal) {
+    public func addRemote(_ candidate: ICECandidate) throws(CandidateRefusal) {
         loop.preconditionOnLoop()
         do throws(CandidateRefusal) {
             guard case .open = closing else { throw .closed }
-            let parsed = try RemoteCandidate(candidate)
+            if let refusal = CandidateRefusal(of: candidate) { throw refusal }
             guard remoteCandidates < Self.remoteCandidateLimit else { throw .tooMany }
             remoteCandidates += 1
-            try add(parsed)
+            try add(candidate)
         } catch {
             counters.candidatesRefused += 1
             throw error
         }
     }
 
-    private func add(_ parsed: RemoteCandidate) throws(CandidateRefusal) {
+    private func add(_ parsed: ICECandidate) throws(CandidateRefusal) {
         let kind =
             switch parsed.kind {
             case .host: NICE_CANDIDATE_TYPE_HOST
-            case .srflx: NICE_CANDIDATE_TYPE_SERVER_REFLEXIVE
-            case .prflx: NICE_CANDIDATE_TYPE_PEER_REFLEXIVE
-            case .relay: NICE_CANDIDATE_TYPE_RELAYED
+            case .serverReflexive: NICE_CANDIDATE_TYPE_SERVER_REFLEXIVE
+            case .peerReflexive: NICE_CANDIDATE_TYPE_PEER_REFLEXIVE
+            case .relayed: NICE_CANDIDATE_TYPE_RELAYED
             }
         guard let candidate = nice_candidate_new(kind) else { throw .malformed }
         defer { nice_candidate_free(candidate) }
@@ -318,8 +320,8 @@ public final class ICEAgent {
                 UnsafeMutableRawPointer?, UnsafeMutablePointer<NiceCandidate>?, UnsafeMutableRawPointer?
             ) -> Void
         let found: Found = { _, candidate, data in
-            if let data, let text = candidate.flatMap({ ICEAgent.text(of: $0) }) {
-                Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().report(.candidate(text))
+            if let data, let found = candidate.flatMap({ ICEAgent.read($0) }) {
+                Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue().report(.candidate(found))
             }
         }
         typealias Selected =
@@ -405,7 +407,7 @@ public final class ICEAgent {
     private enum Report: Sendable {
         case state(guint)
         case gathered
-        case candidate(String)
+        case candidate(ICECandidate)
     }
 
     /// libnice reports what UPnP found on that library's thread.
@@ -419,11 +421,11 @@ public final class ICEAgent {
         switch report {
         case .state(let code): changed(to: code)
         case .gathered: handlers.onGatheringDone()
-        case .candidate(let text): handlers.onCandidate(text)
+        case .candidate(let candidate): handlers.onCandidate(candidate)
         }
     }
 
-    private static func text(of candidate: UnsafeMutablePointer<NiceCandidate>) -> String? {
+    private static func read(_ candidate: UnsafeMutablePointer<NiceCandidate>) -> ICECandidate? {
         guard candidate.pointee.transport == NICE_CANDIDATE_TRANSPORT_UDP else { return nil }
         let kind = candidate.kind
         var text =
@@ -434,7 +436,7 @@ public final class ICEAgent {
             let base = cnice_candidate_base(candidate)
             text += " raddr \(base.text) rport \(nice_address_get_port(base))"
         }
-        return text
+        return ICECandidate(text)
     }
 
     private func selected(_ local: UnsafeMutablePointer<NiceCandidate>, _ remote: UnsafeMutablePointer<NiceCandidate>) {
@@ -541,3 +543,6 @@ extension UnsafeMutablePointer<NiceAddress> {
         return (text.contains(":") ? "[\(text)]" : text) + ":\(nice_address_get_port(self))"
     }
 }
+
+/// A numeric address that packets can be sent to.
+private func isUnicast(_ address: String) -> Bool { IPAddress(address)?.isUnicast ?? false }

@@ -17,6 +17,12 @@ public struct CertificateFingerprints: Hashable, Sendable {
     /// SHA-1, SHA-224, SHA-384 and SHA-512 of the same certificate, one each at most, in the order of the description.
     public let others: [Fingerprint]
 
+    /// SHA-256 of the one certificate that a description names, 32 bytes; nil if it names none or several, or is no SDP.
+    public static func sha256(in description: String) -> [UInt8]? {
+        guard let description = try? SessionDescription.parse(description) else { return nil }
+        return (try? CertificateFingerprints(of: description))?.sha256.bytes
+    }
+
     /// Lines of unknown hash functions are passed over (RFC 8122 section 5). The attribute's name is understood in either
     /// case, so that no reader can take a line for a fingerprint that this one has not seen.
     public init(of description: SessionDescription) throws(FingerprintError) {

@@ -12,6 +12,44 @@ public struct Fingerprint: Hashable, Sendable {
         self.bytes = bytes
     }
 
+    /// Reads SHA-256 as people and programs write it outside of a description: like an `a=fingerprint` line with or without the
+    /// function's name, or as 64 digits without colons. Nil for anything else.
+    public init?(sha256Text text: some StringProtocol) {
+        let text = String(text)
+        if text.utf8.count == 64, let bytes = Self.bytes(text.text) {
+            self.init(sha256: bytes)
+        } else if text.utf8.contains(UInt8(ascii: " ")) {
+            self.init(text)
+            guard algorithm == "sha-256" else { return nil }
+        } else {
+            self.init("sha-256 " + text)
+        }
+    }
+
+    /// `AB:CD:...`
+    public static func colons(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count * 3)
+        for byte in bytes {
+            if !text.isEmpty { text.append(UInt8(ascii: ":")) }
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The value of an even number of hexadecimal digits in either case.
+    private static func bytes(_ digits: Substring) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var rest = digits.utf8[...]
+        while let first = rest.popFirst() {
+            guard let high = first.hexValue, let low = rest.popFirst()?.hexValue else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
     /// Bytes of the hash functions that are read.
     private static let lengths = ["sha-1": 20, "sha-224": 28, "sha-256": 32, "sha-384": 48, "sha-512": 64]
 
@@ -32,25 +70,15 @@ public struct Fingerprint: Hashable, Sendable {
         guard pairs.count == length else { return nil }
         var bytes: [UInt8] = []
         for pair in pairs {
-            let digits = Array(pair.utf8)
-            guard digits.count == 2, let high = digits[0].hexValue, let low = digits[1].hexValue else { return nil }
-            bytes.append(high << 4 | low)
+            guard pair.utf8.count == 2, let value = Self.bytes(pair) else { return nil }
+            bytes += value
         }
         self.algorithm = algorithm
         self.bytes = bytes
     }
 
     /// As it stands in an `a=fingerprint` line: upper-case hexadecimal with colons.
-    public var text: String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var line = Array(algorithm.utf8) + [UInt8(ascii: " ")]
-        for (index, byte) in bytes.enumerated() {
-            if index > 0 { line.append(UInt8(ascii: ":")) }
-            line.append(digits[Int(byte >> 4)])
-            line.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: line, as: UTF8.self)
-    }
+    public var text: String { "\(algorithm) \(Self.colons(bytes))" }
 }
 
 /// Who starts DTLS. RFC 5763 section 5, RFC 8842.

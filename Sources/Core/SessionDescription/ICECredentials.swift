@@ -12,6 +12,21 @@ public struct ICECredentials: Hashable, Sendable {
         self.password = password
     }
 
+    private init(wellFormed usernameFragment: String, _ password: String) {
+        self.usernameFragment = usernameFragment
+        self.password = password
+    }
+
+    /// 48 and 144 random bits; RFC 8445 section 5.3 asks for 24 and 128.
+    public static func random(using generator: inout some RandomNumberGenerator) -> ICECredentials {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        func text(_ length: Int) -> String {
+            String(
+                decoding: (0..<length).map { _ in alphabet[Int.random(in: 0..<64, using: &generator)] }, as: UTF8.self)
+        }
+        return ICECredentials(wellFormed: text(8), text(24))
+    }
+
     var attributes: [SDPAttribute] {
         [SDPAttribute("ice-ufrag", usernameFragment), SDPAttribute("ice-pwd", password)]
     }

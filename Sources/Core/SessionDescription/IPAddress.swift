@@ -19,10 +19,10 @@ public enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// Somebody's own address: not the unspecified one, not multicast, not broadcast.
+    /// Somebody's own address: not 0.0.0.0/8 (RFC 1122 section 3.2.1.3), not multicast, not broadcast.
     public var isUnicast: Bool {
         switch self {
-        case .v4(let bytes): bytes != [0, 0, 0, 0] && bytes[0] < 224
+        case .v4(let bytes): bytes[0] != 0 && bytes[0] < 224
         case .v6(let bytes): bytes[0] != 0xFF && bytes.contains { $0 != 0 }
         }
     }
@@ -54,7 +54,10 @@ public enum IPAddress: Hashable, Sendable {
         guard parts.count == 4 else { return nil }
         var bytes: [UInt8] = []
         for part in parts {
-            guard part.utf8.count <= 3, let value = part.decimal(upTo: 255) else { return nil }
+            // C libraries take a leading zero for octal: 010.0.0.1 would be another address there (RFC 6943 section 3.1.1).
+            guard part.utf8.count <= 3, part.utf8.first != UInt8(ascii: "0") || part.utf8.count == 1,
+                let value = part.decimal(upTo: 255)
+            else { return nil }
             bytes.append(UInt8(truncatingIfNeeded: value))
         }
         return bytes

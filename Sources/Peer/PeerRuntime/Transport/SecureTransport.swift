@@ -167,10 +167,7 @@ final class SecureTransport {
         try latest.gather()
     }
 
-    var localCredentials: ICECredentials? {
-        let credentials = latest.credentials
-        return ICECredentials(usernameFragment: credentials.usernameFragment, password: credentials.password)
-    }
+    var localCredentials: ICECredentials { latest.credentials }
 
     /// Begins an ICE restart with new credentials on the addresses that the machine has now; then `gather`, tell the other
     /// side, and `start` with what it answers. A restart before this one is given up.
@@ -221,7 +218,7 @@ final class SecureTransport {
     func start(remote: ICECredentials) {
         guard !isClosed, !isStarted else { return }
         isStarted = true
-        latest.setRemote(.init(usernameFragment: remote.usernameFragment, password: remote.password))
+        latest.setRemote(remote)
     }
 
     private func add(_ candidate: ICECandidate) {
@@ -229,7 +226,7 @@ final class SecureTransport {
         if isKnown { return }
         do throws(CandidateRefusal) {
             guard mayTry(candidate) else { throw .unusableAddress }
-            try latest.addRemote(candidate.text)
+            try latest.addRemote(candidate)
             if remoteCandidates.count < ICEAgent.remoteCandidateLimit { remoteCandidates.append(candidate) }
         } catch {
             badPackets += 1
@@ -377,10 +374,8 @@ final class SecureTransport {
 
     // MARK: ICE's and DTLS's news
 
-    private func found(_ candidate: String, by agent: Int) {
-        guard agent == newest, let candidate = ICECandidate(candidate), !localCandidates.contains(candidate) else {
-            return
-        }
+    private func found(_ candidate: ICECandidate, by agent: Int) {
+        guard agent == newest, !localCandidates.contains(candidate) else { return }
         localCandidates.append(candidate)
         delegate?.transportFoundCandidate()
     }

@@ -1,5 +1,3 @@
-import SessionDescription
-
 /// base64url without padding (RFC 4648 section 5).
 enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -52,53 +50,5 @@ enum Base64URL {
         case UInt8(ascii: "_"), UInt8(ascii: "/"): 63
         default: nil
         }
-    }
-}
-
-/// Formats and parses SHA-256 certificate fingerprints (RFC 8122 section 5).
-public enum FingerprintText {
-    /// Upper-case hexadecimal bytes with colons between them: `AB:CD:...`
-    public static func colons(_ bytes: [UInt8]) -> String {
-        bytes.map { byte in
-            let text = String(byte, radix: 16, uppercase: true)
-            return byte < 16 ? "0" + text : text
-        }.joined(separator: ":")
-    }
-
-    /// Returns 32 bytes from `sha-256 AB:CD:...`, `AB:CD:...`, 64 hexadecimal digits, or base64url; nil for anything
-    /// else.
-    public static func parse(_ text: some StringProtocol) -> [UInt8]? {
-        var rest = Substring(text)
-        if rest.lowercased().hasPrefix("sha-256 ") { rest = rest.dropFirst(8) }
-        guard rest.utf8.count <= 128 else { return nil }
-        let digits = rest.utf8.filter { $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: " ") }
-        if digits.count == 64 {
-            var bytes: [UInt8] = []
-            for index in stride(from: 0, to: 64, by: 2) {
-                guard let high = hexadecimal(digits[index]), let low = hexadecimal(digits[index + 1]) else {
-                    return nil
-                }
-                bytes.append(high << 4 | low)
-            }
-            return bytes
-        }
-        guard let bytes = Base64URL.decode(rest), bytes.count == 32 else { return nil }
-        return bytes
-    }
-
-    private static func hexadecimal(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - 48
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - 87
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - 55
-        default: nil
-        }
-    }
-
-    /// Returns the SHA-256 fingerprint of the one certificate that an SDP names, as defined by
-    /// ``CertificateFingerprints``. Returns nil if the SDP names none or several, or does not parse.
-    public static func only(in description: String) -> [UInt8]? {
-        guard let description = try? SessionDescription.parse(description) else { return nil }
-        return (try? CertificateFingerprints(of: description))?.sha256.bytes
     }
 }

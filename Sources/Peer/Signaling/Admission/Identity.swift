@@ -1,5 +1,6 @@
 internal import Crypto
 import FoundationEssentials
+import SessionDescription
 import SwiftASN1
 import X509
 
@@ -76,8 +77,8 @@ public struct Identity: Sendable {
 }
 
 extension Identity: CustomStringConvertible, CustomReflectable {
-    public var description: String { "Identity(\(FingerprintText.colons(fingerprint)))" }
-    public var customMirror: Mirror { Mirror(self, children: ["fingerprint": FingerprintText.colons(fingerprint)]) }
+    public var description: String { "Identity(\(Fingerprint.colons(fingerprint)))" }
+    public var customMirror: Mirror { Mirror(self, children: ["fingerprint": Fingerprint.colons(fingerprint)]) }
 }
 
 /// Why there is no identity. `description` is a sentence for people.

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 import Glibc
+import SessionDescription
 
 /// The viewers that are let in without a question, stored as one line each in the file `known-viewers` (mode 0600)
 /// beside the identity.
@@ -76,7 +77,9 @@ public struct KnownViewers: Sendable {
         let kind = ViewerIdentity.Kind(rawValue: String(line.prefix(while: { $0 != " " })))
         let parts = line.split(separator: " ", maxSplits: kind == .browser ? 4 : kind == .native ? 3 : 1)
         func make(_ fingerprint: Substring, _ key: Substring?, _ since: Substring?, _ name: Substring?) -> Entry? {
-            guard fingerprint.utf8.count == 64, let bytes = FingerprintText.parse(fingerprint) else { return nil }
+            guard fingerprint.utf8.count == 64, let bytes = Fingerprint(sha256Text: fingerprint)?.bytes else {
+                return nil
+            }
             var point: [UInt8]?
             if let key {
                 guard let decoded = Base64URL.decode(key) else { return nil }
@@ -93,7 +96,7 @@ public struct KnownViewers: Sendable {
     }
 
     private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        FingerprintText.colons(bytes).lowercased().filter { $0 != ":" }
+        Fingerprint.colons(bytes).lowercased().filter { $0 != ":" }
     }
 
     // MARK: The file

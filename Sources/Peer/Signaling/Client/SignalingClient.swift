@@ -3,6 +3,7 @@ import HTTPTypes
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import SessionDescription
 
 /// A knock that waits for its answer.
 public struct KnockTicket: Sendable {
@@ -97,7 +98,7 @@ public actor SignalingClient {
     ) async throws(SignalingError) -> KnockTicket {
         fingerprint = identity.fingerprint
         let request = KnockRequest(
-            name: name, fingerprint: FingerprintText.colons(identity.fingerprint),
+            name: name, fingerprint: Fingerprint.colons(identity.fingerprint),
             proof: Base64URL.encode(proof.viewer(fingerprint: identity.fingerprint)),
             key: identity.key.map { Base64URL.encode($0) })
         guard let body = try? JSONEncoder().encode(request) else {
@@ -172,13 +173,13 @@ public actor SignalingClient {
         guard answer.status == 201, let resource = answer.headers.first(name: "Location"),
             resource.hasPrefix("/\(link.id.text)/whep/")
         else { throw failure(answer) }
-        guard FingerprintText.only(in: answer.text) == link.fingerprint else {
+        guard CertificateFingerprints.sha256(in: answer.text) == link.fingerprint else {
             throw SignalingError(
                 .hostNotProven, "the answer names another certificate than the link: somebody in between wants to watch"
             )
         }
         let etag = (answer.headers.first(name: "ETag") ?? "").filter { $0 != "\"" }
-        let viewer = fingerprint ?? FingerprintText.only(in: sdp) ?? []
+        let viewer = fingerprint ?? CertificateFingerprints.sha256(in: sdp) ?? []
         guard let proof = answer.headers.first(name: "Share-Proof").flatMap({ Base64URL.decode($0) }),
             self.proof.isHost(proof, viewer: viewer, host: link.fingerprint)
         else {

@@ -1,16 +1,24 @@
 import FoundationEssentials
 import HTTPTypes
 import NIOCore
+import SessionDescription
 
 /// The JSON body of a knock.
 struct KnockRequest: Codable {
     var name: String?
-    /// SHA-256 of the viewer's DTLS certificate, in any form that `FingerprintText` reads.
+    /// SHA-256 of the viewer's DTLS certificate, in a form that ``Fingerprint/init(sha256Text:)`` reads, or base64url.
     var fingerprint: String
     /// base64url.
     var proof: String
     /// Browsers only: base64url of the raw uncompressed P-256 point (65 bytes) of the key that will sign.
     var key: String?
+
+    /// The fingerprint's 32 bytes; nil if it cannot be read.
+    var certificate: [UInt8]? {
+        let read =
+            Fingerprint(sha256Text: fingerprint) ?? Base64URL.decode(fingerprint).flatMap { Fingerprint(sha256: $0) }
+        return read?.bytes
+    }
 }
 
 /// The response to a knock: the challenge to be signed.
@@ -38,7 +46,7 @@ extension SignalingService {
     func knock(_ call: RouteRequest) async -> RouteResponse {
         if eventStreams.hasEnded { return hasEnded }
         guard let request = document(KnockRequest.self, of: call),
-            let fingerprint = FingerprintText.parse(request.fingerprint), let proof = Base64URL.decode(request.proof)
+            let fingerprint = request.certificate, let proof = Base64URL.decode(request.proof)
         else {
             return malformed("a knock is JSON with name, fingerprint (SHA-256), proof, and a browser's key")
         }
