@@ -81,7 +81,7 @@ let package = Package(
         // L1
         layer("Core", "MediaCore"),
         layer("Core", "RTPWire", ["MediaCore"]),
-        layer("Core", "SessionDescription", ["RTPWire"]),
+        layer("Core", "SessionDescription", ["MediaCore", "RTPWire"]),
         layer("Core", "MediaEngine", ["MediaCore", "RTPWire"]),
         layer("Core", "PeerEngine", ["MediaCore"]),
         // L2
@@ -133,7 +133,7 @@ let package = Package(
         tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
         tests("PeerEngineTests", ["MediaCore", "PeerEngine"]),
         tests("SimulationTests", ["MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
-        tests("SessionDescriptionTests", ["RTPWire", "SessionDescription", "TestSupport"]),
+        tests("SessionDescriptionTests", ["MediaCore", "RTPWire", "SessionDescription", "TestSupport"]),
         tests("X11CaptureTests", ["MediaCore", "X11Capture", "PixelConversion", "CXCB", "TestSupport"]),
         tests("PixelConversionTests", ["MediaCore", "PixelConversion"]),
         tests("ImageFileTests", ["MediaCore", "ImageFile", "PixelConversion"]),

@@ -17,7 +17,7 @@ let package = Package(
         // Links to the package's own sources.
         .target(name: "MediaCore", swiftSettings: settings),
         .target(name: "RTPWire", dependencies: ["MediaCore"], swiftSettings: settings),
-        .target(name: "SessionDescription", dependencies: ["RTPWire"], swiftSettings: settings),
+        .target(name: "SessionDescription", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
         .target(name: "MediaEngine", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
         // The files of Signaling that read a link.
         .target(name: "Links", dependencies: ["SessionDescription"], swiftSettings: settings),

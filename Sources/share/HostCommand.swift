@@ -233,21 +233,22 @@ struct HostCommand: ParsableCommand {
         switch source {
         case .test:
             screen = TestVideoSource()
-            if audio == .system { sound.append(input("system", TestTone(), isVoice: false)) }
+            if audio == .system { sound.append(input(.applicationAudio, TestTone())) }
         case .screen:
             do throws(SourceFailure) {
                 screen = try X11Screen(display: display, converter: YUVConverter())
             } catch {
                 throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
             }
-            if audio == .system { sound.append(input("system", SystemAudio(), isVoice: false)) }
+            if audio == .system { sound.append(input(.applicationAudio, SystemAudio())) }
         }
-        if let mic { sound.append(input("microphone", Microphone(source: mic.isEmpty ? nil : mic), isVoice: true)) }
+        if let mic { sound.append(input(.microphoneAudio, Microphone(source: mic.isEmpty ? nil : mic))) }
         return (screen, sound)
     }
 
-    private func input(_ label: String, _ source: any AudioSource, isVoice: Bool) -> AudioInput {
-        AudioInput(label: label, source: source, hasSilenceSuppression: isVoice) { () throws(CodecFailure) in
+    private func input(_ kind: MediaTrackKind, _ source: any AudioSource) -> AudioInput {
+        let isVoice = kind == .microphoneAudio
+        return AudioInput(kind: kind, source: source, hasSilenceSuppression: isVoice) { () throws(CodecFailure) in
             try OpusFrameEncoder(isVoice ? .microphone : .systemAudio)
         }
     }

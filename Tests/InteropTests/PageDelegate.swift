@@ -1,4 +1,5 @@
 import Logging
+import MediaCore
 import SessionDescription
 import Signaling
 import Synchronization
@@ -78,7 +79,7 @@ final class PageDelegate: SignalingServerDelegate {
             let fingerprint = Fingerprint(sha256: fingerprint),
             let candidate = ICECandidate(candidate)
         else { throw Unmade() }
-        let audio = [HostAudioTrack(ssrc: 3, label: "system"), HostAudioTrack(ssrc: 4, label: "microphone")]
+        let audio = [HostAudioTrack(ssrc: 3, kind: .applicationAudio), HostAudioTrack(ssrc: 4, kind: .microphoneAudio)]
         return HostMedia(
             credentials: credentials, fingerprint: fingerprint, candidates: [candidate], videoSSRC: 1, rtxSSRC: 2,
             audio: Array(audio.prefix(audioTracks)), cname: "host", streamID: "share", sessionID: 1)

@@ -16,7 +16,7 @@ struct SessionTests {
         limit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil, framesPerSecond: Int = 30,
         emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in }
     ) async throws -> (HostSession, Link) {
-        let tone = AudioInput(label: "system", source: TestTone(), hasSilenceSuppression: false) {
+        let tone = AudioInput(kind: .applicationAudio, source: TestTone(), hasSilenceSuppression: false) {
             () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
         }
         var configuration = HostSession.Configuration(

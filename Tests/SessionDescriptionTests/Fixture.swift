@@ -1,3 +1,4 @@
+import MediaCore
 import SessionDescription
 
 enum Fixture {
@@ -8,8 +9,8 @@ enum Fixture {
     static let host = HostMedia(
         credentials: credentials, fingerprint: fingerprint, candidates: [candidate], videoSSRC: 1, rtxSSRC: 2,
         audio: [
-            HostAudioTrack(ssrc: 3, label: "system"),
-            HostAudioTrack(ssrc: 4, label: "microphone", hasSilenceSuppression: true),
+            HostAudioTrack(ssrc: 3, kind: .applicationAudio),
+            HostAudioTrack(ssrc: 4, kind: .microphoneAudio, hasSilenceSuppression: true),
         ], cname: "host", streamID: "share", sessionID: .max)
 
     static func offer() -> String {

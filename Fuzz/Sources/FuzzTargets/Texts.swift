@@ -1,4 +1,5 @@
 import Links
+import MediaCore
 import SessionDescription
 
 private func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
@@ -13,7 +14,7 @@ func fuzzOffer(_ bytes: UnsafeRawBufferPointer) {
     else { fatalError("credentials of our own") }
     let media = HostMedia(
         credentials: credentials, fingerprint: fingerprint, candidates: [], endsCandidates: true, videoSSRC: 1,
-        rtxSSRC: 2, audio: [HostAudioTrack(ssrc: 3, label: "system")], cname: "host", streamID: "share",
+        rtxSSRC: 2, audio: [HostAudioTrack(ssrc: 3, kind: .applicationAudio)], cname: "host", streamID: "share",
         sessionID: 1,
         name: "fuzz")
     // Whatever was offered, the answer to it is SDP.

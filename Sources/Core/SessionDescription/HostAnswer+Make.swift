@@ -1,3 +1,4 @@
+import MediaCore
 import RTPWire
 
 /// The host's answer: sendonly, VP8 and Opus with the viewer's payload types and extension ids, audio that the host has not
@@ -90,7 +91,7 @@ private func videoAttributes(_ video: OfferedVideo, _ host: HostMedia) -> [SDPAt
         attributes += VideoFeedback.estimatedBitrate.attributes(payloadType: type)
     }
     let stream = host.streamID.asToken
-    attributes.append(SDPAttribute("msid", "\(stream) screen"))
+    attributes.append(SDPAttribute("msid", "\(stream) \(MediaTrackKind.video.rawValue)"))
     var sources = [host.videoSSRC]
     if let rtx = video.rtxPayloadType, let ssrc = host.rtxSSRC {
         attributes.append(SDPAttribute("rtpmap", "\(rtx) rtx/90000"))
@@ -113,7 +114,7 @@ private func audioAttributes(_ audio: OfferedAudio, _ track: HostAudioTrack?, _ 
         attributes.append(SDPAttribute("fmtp", "\(redundancy) \(type)/\(type)"))
     }
     guard let track else { return attributes }
-    attributes.append(SDPAttribute("msid", "\(host.streamID.asToken) \(track.label.asToken)"))
+    attributes.append(SDPAttribute("msid", "\(host.streamID.asToken) \(track.kind.rawValue)"))
     attributes.append(SDPAttribute("ssrc", "\(track.ssrc) cname:\(host.cname.asToken)"))
     return attributes
 }

@@ -1,3 +1,4 @@
+public import MediaCore
 public import RTPWire
 
 /// The video section of a host's answer.
@@ -21,8 +22,8 @@ public struct AnsweredAudio: Hashable, Sendable {
     /// Of packets that carry older ones again (RFC 2198); nil if that was not agreed.
     public let redundantPayloadType: UInt8?
     public let ssrc: UInt32?
-    /// The track's id: `system` or `microphone` from a host of ours.
-    public let label: String?
+    /// By the track's id; nil if it is none of ours.
+    public let kind: MediaTrackKind?
     public let extensions: HeaderExtensionMap
 }
 
@@ -85,7 +86,7 @@ public struct HostAnswer: Hashable, Sendable {
                 audio.append(
                     AnsweredAudio(
                         mid: media.mid ?? "0", payloadType: opus, redundantPayloadType: media.redundancy(of: opus),
-                        ssrc: sources.primary, label: media.trackLabel, extensions: extensions))
+                        ssrc: sources.primary, kind: media.trackKind, extensions: extensions))
             } else {
                 continue
             }
@@ -128,11 +129,9 @@ extension SDPMedia {
         return (first, nil)
     }
 
-    /// The second word of `msid`. RFC 8830.
-    fileprivate var trackLabel: String? {
-        guard let fields = self["msid"]?.text.fields(limit: 3), fields.count >= 2, fields[1].isVisibleASCII,
-            fields[1].utf8.count <= 64
-        else { return nil }
-        return String(fields[1])
+    /// By the second word of `msid`, the track's id. RFC 8830 section 2.
+    fileprivate var trackKind: MediaTrackKind? {
+        guard let fields = self["msid"]?.text.fields(limit: 3), fields.count >= 2 else { return nil }
+        return MediaTrackKind(rawValue: String(fields[1]))
     }
 }

@@ -1,14 +1,16 @@
+public import MediaCore
+
 /// One audio track that the host sends.
 public struct HostAudioTrack: Hashable, Sendable {
     public var ssrc: UInt32
-    /// `system` or `microphone`; the viewer reads it as the track's id.
-    public var label: String
+    /// The viewer reads it as the track's id.
+    public var kind: MediaTrackKind
     /// Silence is not sent. RFC 7587 section 3.1.3.
     public var hasSilenceSuppression: Bool
 
-    public init(ssrc: UInt32, label: String, hasSilenceSuppression: Bool = false) {
+    public init(ssrc: UInt32, kind: MediaTrackKind, hasSilenceSuppression: Bool = false) {
         self.ssrc = ssrc
-        self.label = label
+        self.kind = kind
         self.hasSilenceSuppression = hasSilenceSuppression
     }
 }

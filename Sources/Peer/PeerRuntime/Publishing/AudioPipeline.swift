@@ -9,8 +9,7 @@ final class AudioPipeline: @unchecked Sendable {
     }
 
     let track: Int
-    /// "system" or "microphone".
-    let label: String
+    let kind: MediaTrackKind
     private let source: any AudioSource
     private let encoder: any AudioEncoder
     private let packets: FrameQueue<Info>
@@ -31,10 +30,10 @@ final class AudioPipeline: @unchecked Sendable {
     private static let leastBitrate = Bitrate.kilobits(16)
 
     init(
-        track: Int, label: String, source: any AudioSource, encoder: any AudioEncoder, packets: FrameQueue<Info>
+        track: Int, kind: MediaTrackKind, source: any AudioSource, encoder: any AudioEncoder, packets: FrameQueue<Info>
     ) {
         self.track = track
-        self.label = label
+        self.kind = kind
         self.source = source
         self.encoder = encoder
         normalBitrate = encoder.bitrate
@@ -55,6 +54,9 @@ final class AudioPipeline: @unchecked Sendable {
     }
 
     var summary: String { source.summary }
+
+    /// For a person.
+    var name: String { kind == .microphoneAudio ? "microphone" : "audio" }
 
     func setExpectedLoss(_ fraction: Double) { loss.with { $0 = fraction } }
 

@@ -120,7 +120,7 @@ extension Broadcast {
             videoSSRC: ssrcs[0], rtxSSRC: ssrcs[1],
             audio: settings.audio.enumerated().map {
                 HostAudioTrack(
-                    ssrc: ssrcs[2 + $0.offset], label: $0.element.label,
+                    ssrc: ssrcs[2 + $0.offset], kind: $0.element.kind,
                     hasSilenceSuppression: $0.element.hasSilenceSuppression)
             }, cname: cname, streamID: "share", sessionID: UInt64.random(in: 1...(1 << 62)), name: settings.name)
     }

@@ -19,7 +19,7 @@ protocol BroadcastDelegate: AnyObject {
 /// encoders by what they can receive. Confined to the network loop.
 final class Broadcast {
     struct AudioTrack: Sendable {
-        var label: String
+        var kind: MediaTrackKind
         var hasSilenceSuppression: Bool
     }
     struct Settings: Sendable {

@@ -7,17 +7,16 @@ public import Signaling
 
 /// One sound track to publish.
 public struct AudioInput: Sendable {
-    /// "system" or "microphone".
-    public var label: String
+    public var kind: MediaTrackKind
     public var source: any AudioSource
     public var makeEncoder: @Sendable () throws(CodecFailure) -> any AudioEncoder
     public var hasSilenceSuppression: Bool
 
     public init(
-        label: String, source: any AudioSource, hasSilenceSuppression: Bool,
+        kind: MediaTrackKind, source: any AudioSource, hasSilenceSuppression: Bool,
         makeEncoder: @escaping @Sendable () throws(CodecFailure) -> any AudioEncoder
     ) {
-        self.label = label
+        self.kind = kind
         self.source = source
         self.hasSilenceSuppression = hasSilenceSuppression
         self.makeEncoder = makeEncoder
@@ -118,7 +117,7 @@ public final class HostSession: SignalingServerDelegate {
         let settings = Broadcast.Settings(
             identity: .init(certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER),
             fingerprint: identity.fingerprint, maximumBitrate: configuration.maximumBitrate,
-            audio: inputs.map { .init(label: $0.label, hasSilenceSuppression: $0.hasSilenceSuppression) },
+            audio: inputs.map { .init(kind: $0.kind, hasSilenceSuppression: $0.hasSilenceSuppression) },
             maximumViewers: configuration.maximumViewers,
             // In use, of a restart, and of one that is closing.
             agents: .init(
@@ -136,7 +135,7 @@ public final class HostSession: SignalingServerDelegate {
                 bitrate: configuration.maximumBitrate, frames: frames, clock: { NetworkLoop.now() }),
             audio: try inputs.enumerated().map { (track, input) throws(CodecFailure) in
                 AudioPipeline(
-                    track: track, label: input.label, source: input.source, encoder: try input.makeEncoder(),
+                    track: track, kind: input.kind, source: input.source, encoder: try input.makeEncoder(),
                     packets: packets)
             })
         let pipelines = pipelines
@@ -197,7 +196,7 @@ public final class HostSession: SignalingServerDelegate {
             Task { await self?.stop(EndReason(.sourceGone, failure.message, remedy: failure.remedy)) }
         }
         for track in pipelines.audio {
-            let name = track.label == "system" ? "audio" : "microphone"
+            let name = track.name
             do throws(SourceFailure) {
                 try track.start(packetsReady: { audio.ring() }) { [emit] failure in
                     emit(.warning("the \(name) has gone: \(failure.message)"))
