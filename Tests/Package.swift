@@ -30,7 +30,7 @@ let package = Package(
         tests("RTPWireTests", [mediaCore, wire, support]),
         tests("MediaEngineTests", [mediaCore, wire, engine]),
         tests("SimulationTests", [mediaCore, wire, engine, support]),
-        tests("SessionDescriptionTests", [descriptions, support]),
+        tests("SessionDescriptionTests", [mediaCore, wire, descriptions, support]),
         tests("PeerEngineTests", [mediaCore, peers]),
     ]
 )

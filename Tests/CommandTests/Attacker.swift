@@ -46,8 +46,8 @@ final class Attacker: Sendable {
                 let print = Fingerprint(sha256: identity.fingerprint)
             else { break }
             let offer =
-                viewerOffer(
-                    credentials: own, fingerprint: print, candidates: [], endsCandidates: false, audioTracks: 0)
+                LocalDescription(credentials: own, fingerprint: print, candidates: [], endsCandidates: false).offer(
+                    MediaCapabilities(direction: .receiveOnly, audioSections: 0))
                 + candidates(number).map { "a=\($0)\r\n" }.joined()
             do {
                 _ = try await client.offer(offer, token: token)

@@ -60,7 +60,7 @@ extension InteropTests {
                 })()
                 """)
             let host = try PageDelegate.media(fingerprint: (0..<32).map { UInt8($0) }, audioTracks: audioTracks)
-            let text = answer(to: try ViewerOffer(offer.string ?? ""), host)
+            let text = host.answer(to: try Offer(offer.string ?? "", for: .sending))
             let directions = try await browser.evaluate(
                 """
                 (async () => {

@@ -51,8 +51,8 @@ final class PageDelegate: SignalingServerDelegate {
     func open(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
         onOffer.yield(offer)
         do {
-            let text = answer(
-                to: try ViewerOffer(offer), try Self.media(fingerprint: fingerprint, candidate: candidate))
+            let text = (try Self.media(fingerprint: fingerprint, candidate: candidate)).answer(
+                to: try Offer(offer, for: .sending))
             let id = SessionID.random()
             onOpen.yield(id)
             return OpenedSession(id: id, answer: text, etag: "one")
@@ -74,15 +74,18 @@ final class PageDelegate: SignalingServerDelegate {
     static func media(
         fingerprint: [UInt8], candidate: String = "candidate:1 1 udp 2130706431 127.0.0.1 9 typ host",
         audioTracks: Int = 2
-    ) throws -> HostMedia {
+    ) throws -> LocalDescription {
         guard let credentials = ICECredentials(usernameFragment: "host", password: "passwordpasswordpasswd"),
             let fingerprint = Fingerprint(sha256: fingerprint),
             let candidate = ICECandidate(candidate)
         else { throw Unmade() }
-        let audio = [HostAudioTrack(ssrc: 3, kind: .applicationAudio), HostAudioTrack(ssrc: 4, kind: .microphoneAudio)]
-        return HostMedia(
-            credentials: credentials, fingerprint: fingerprint, candidates: [candidate], videoSSRC: 1, rtxSSRC: 2,
-            audio: Array(audio.prefix(audioTracks)), cname: "host", streamID: "share", sessionID: 1)
+        let audio = [
+            LocalAudioTrack(ssrc: 3, kind: .applicationAudio), LocalAudioTrack(ssrc: 4, kind: .microphoneAudio),
+        ]
+        return LocalDescription(
+            credentials: credentials, fingerprint: fingerprint, candidates: [candidate], endsCandidates: true,
+            video: [LocalVideoTrack(ssrc: 1, rtxSSRC: 2)], audio: Array(audio.prefix(audioTracks)), cname: "host",
+            streamID: "share", sessionID: 1)
     }
 }
 

@@ -24,7 +24,7 @@ extension InteropTests {
                     #expect(knock.identity.kind == .browser)
 
                     open.yield(.accepted)
-                    let offer = try ViewerOffer(try #require(await stage.delegate.offers.next()))
+                    let offer = try Offer(try #require(await stage.delegate.offers.next()), for: .sending)
                     #expect(offer.fingerprint.bytes == knock.fingerprint)
                     #expect(offer.audio.map(\.prefersStereo) == [true, true])
                     let fragment = try TrickleFragment.parse(try #require(await stage.delegate.fragments.next()))

@@ -30,9 +30,10 @@ struct HostileCandidateTests {
         let token = try await admissionToken(for: identity, named: "hostile", from: client)
         let credentials = try #require(
             ICECredentials(usernameFragment: "hostile1", password: String(repeating: "h", count: 24)))
-        let offer = viewerOffer(
+        let offer = LocalDescription(
             credentials: credentials, fingerprint: try #require(Fingerprint(sha256: fingerprint)), candidates: [],
-            endsCandidates: false, audioTracks: 2)
+            endsCandidates: false
+        ).offer(.receiving)
         // In the offer, a few; then all of them, again and again.
         let lines = Self.hostile.prefix(12).map { "a=\($0)\r\n" }.joined()
         _ = try await client.offer(offer + lines, token: token)

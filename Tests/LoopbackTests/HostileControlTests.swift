@@ -88,10 +88,10 @@ private struct HostileViewer {
             core.map { ($0.transport.localCredentials, $0.transport.localCandidates) }
         }
         let (credentials, candidates) = try #require(found ?? nil)
-        let offer = viewerOffer(
-            credentials: credentials, fingerprint: fingerprint, candidates: candidates,
-            endsCandidates: true, audioTracks: 0)
-        let answer = try HostAnswer(try await client.offer(offer, token: token).sdp)
+        let offer = LocalDescription(
+            credentials: credentials, fingerprint: fingerprint, candidates: candidates, endsCandidates: true
+        ).offer(MediaCapabilities(direction: .receiveOnly, audioSections: 0))
+        let answer = try Answer(try await client.offer(offer, token: token).sdp, to: .receiving)
         core.perform { $0?.begin(answer) }
         return HostileViewer(loop: loop, core: core, sent: sent)
     }
@@ -124,8 +124,8 @@ private struct HostileViewer {
             try transport.gather()
         }
 
-        func begin(_ answer: HostAnswer) {
-            let ssrc = answer.video?.ssrc ?? 0
+        func begin(_ answer: Answer) {
+            let ssrc = answer.video.first?.ssrc ?? 0
             // Eight runs of 8,191 lost, and one of 7.
             var message: [UInt8] = [0x8F, 205, 0, 9, 0, 0, 0, 9]
             message += (0..<4).map { UInt8(truncatingIfNeeded: ssrc >> (24 - 8 * UInt32($0))) }

@@ -37,10 +37,11 @@ struct ListenTests {
         let token = try await admissionToken(for: identity, named: "local", from: client)
         let credentials = try #require(
             ICECredentials(usernameFragment: "local", password: String(repeating: "l", count: 24)))
-        let offer = viewerOffer(
+        let offer = LocalDescription(
             credentials: credentials, fingerprint: try #require(Fingerprint(sha256: fingerprint)), candidates: [],
-            endsCandidates: true, audioTracks: 0)
-        let answer = try HostAnswer(try await client.offer(offer, token: token).sdp)
+            endsCandidates: true
+        ).offer(MediaCapabilities(direction: .receiveOnly, audioSections: 0))
+        let answer = try Answer(try await client.offer(offer, token: token).sdp, to: .receiving)
         let addresses = Set(answer.candidates.usable.map(\.address))
         #expect(addresses.contains("127.0.0.1"))
         #expect(addresses.isSuperset(of: ICEAgent.machineAddresses()), "\(addresses)")

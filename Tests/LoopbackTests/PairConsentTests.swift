@@ -48,10 +48,10 @@ struct PairConsentTests {
             let found = await core.ifRunning { ($0.transport.localCredentials, $0.transport.localCandidates) }
             guard let (credentials, candidates) = found, let print = Fingerprint(sha256: identity.fingerprint)
             else { throw SignalingError(.gone, "no credentials") }
-            let offer = viewerOffer(
-                credentials: credentials, fingerprint: print, candidates: candidates, endsCandidates: true,
-                audioTracks: 0)
-            let answer = try HostAnswer(try await client.offer(offer, token: token).sdp)
+            let offer = LocalDescription(
+                credentials: credentials, fingerprint: print, candidates: candidates, endsCandidates: true
+            ).offer(MediaCapabilities(direction: .receiveOnly, audioSections: 0))
+            let answer = try Answer(try await client.offer(offer, token: token).sdp, to: .receiving)
             await core.ifRunning { $0.begin(answer) }
             _ = await waiting(isConnected) { $0 ? true : nil }
             _ = await waiting(frames) { $0 > 0 ? true : nil }

@@ -8,22 +8,36 @@ func fuzzOffer(_ bytes: UnsafeRawBufferPointer) {
     let text = text(bytes)
     _ = try? SessionDescription.parse(text)
     _ = CertificateFingerprints.sha256(in: text)
-    guard let offer = try? ViewerOffer(text) else { return }
     guard let credentials = ICECredentials(usernameFragment: "abcd", password: "abcdefghijklmnopqrstuvwx"),
         let fingerprint = Fingerprint(sha256: [UInt8](repeating: 7, count: 32))
     else { fatalError("credentials of our own") }
-    let media = HostMedia(
-        credentials: credentials, fingerprint: fingerprint, candidates: [], endsCandidates: true, videoSSRC: 1,
-        rtxSSRC: 2, audio: [HostAudioTrack(ssrc: 3, kind: .applicationAudio)], cname: "host", streamID: "share",
-        sessionID: 1,
-        name: "fuzz")
-    // Whatever was offered, the answer to it is SDP.
-    let answer = answer(to: offer, media)
-    guard (try? SessionDescription.parse(answer)) != nil else { fatalError("an answer that is no SDP:\n\(answer)") }
-    _ = try? HostAnswer(answer)
+    let local = LocalDescription(
+        credentials: credentials, fingerprint: fingerprint, endsCandidates: true,
+        video: [LocalVideoTrack(ssrc: 1, rtxSSRC: 2)], audio: [LocalAudioTrack(ssrc: 3, kind: .applicationAudio)],
+        cname: "host", name: "fuzz")
+    for capabilities in everyDirection {
+        guard let offer = try? Offer(text, for: capabilities) else { continue }
+        // Whatever was offered, the answer to it is SDP with as many sections.
+        let answer = local.answer(to: offer)
+        guard let read = try? SessionDescription.parse(answer) else {
+            fatalError("an answer that is no SDP:\n\(answer)")
+        }
+        require(read.media.count == (try? SessionDescription.parse(text))?.media.count, "sections of an answer")
+        for direction in everyDirection { _ = try? Answer(answer, to: direction) }
+    }
 }
 
-func fuzzAnswer(_ bytes: UnsafeRawBufferPointer) { _ = try? HostAnswer(text(bytes)) }
+/// A host, a recorder, a relay that decodes nothing, and a peer that does both.
+private let everyDirection: [MediaCapabilities] = [
+    .sending, .receiving,
+    MediaCapabilities(direction: .receiveOnly, videoCodecs: Set(VideoCodec.allCases), videoSections: 2),
+    MediaCapabilities(direction: .sendAndReceive),
+]
+
+func fuzzAnswer(_ bytes: UnsafeRawBufferPointer) {
+    let text = text(bytes)
+    for capabilities in everyDirection { _ = try? Answer(text, to: capabilities) }
+}
 
 func fuzzFragment(_ bytes: UnsafeRawBufferPointer) {
     guard let fragment = try? TrickleFragment.parse(text(bytes)) else { return }

@@ -1,19 +1,19 @@
-/// The RTCP feedback that a section's author takes or gives for video. RFC 4585, RFC 5104.
-public struct VideoFeedback: OptionSet, Hashable, Sendable {
+/// The RTCP feedback that a section's author takes or gives. RFC 4585, RFC 5104.
+public struct RTCPFeedback: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    public static let nack = VideoFeedback(rawValue: 1)
-    public static let pictureLoss = VideoFeedback(rawValue: 2)
-    public static let fullIntraRequest = VideoFeedback(rawValue: 4)
-    public static let transportWide = VideoFeedback(rawValue: 8)
+    public static let nack = RTCPFeedback(rawValue: 1)
+    public static let pictureLoss = RTCPFeedback(rawValue: 2)
+    public static let fullIntraRequest = RTCPFeedback(rawValue: 4)
+    public static let transportWide = RTCPFeedback(rawValue: 8)
     /// `goog-remb`: read from peers without transport-wide feedback, never offered.
-    public static let estimatedBitrate = VideoFeedback(rawValue: 16)
+    public static let estimatedBitrate = RTCPFeedback(rawValue: 16)
     /// Pictures are acknowledged, and can be gone on from: RFC 4585 section 6.3.3. Means nothing without the header extension
-    /// `references`.
-    public static let referenceSelection = VideoFeedback(rawValue: 32)
+    /// `frameReferences`.
+    public static let referenceSelection = RTCPFeedback(rawValue: 32)
 
-    static let names: [(feedback: VideoFeedback, name: String)] = [
+    static let names: [(feedback: RTCPFeedback, name: String)] = [
         (.nack, "nack"), (.pictureLoss, "nack pli"), (.fullIntraRequest, "ccm fir"), (.transportWide, "transport-cc"),
         (.estimatedBitrate, "goog-remb"), (.referenceSelection, "ack rpsi"),
     ]
@@ -42,7 +42,7 @@ struct RTPMapping {
 
     /// The section's mappings in the order of its formats, with payload types that RTP and RTCP on one port allow
     /// (RFC 5761 section 4: not 64...95).
-    static func all(in media: SDPMedia) -> [RTPMapping] {
+    static func all(in media: MediaDescription) -> [RTPMapping] {
         var byType: [UInt8: RTPMapping] = [:]
         for line in media.attributes.values(of: "rtpmap") {
             let fields = line.text.fields()
@@ -65,7 +65,7 @@ struct RTPMapping {
     }
 }
 
-extension SDPMedia {
+extension MediaDescription {
     /// The `rtpmap` line of the first format; nil if it has none.
     var firstMapping: SDPAttribute? {
         guard let format = formats.first, let mapping = RTPMapping.all(in: self).first,
@@ -78,28 +78,37 @@ extension SDPMedia {
 
     /// The format parameters of a payload type, as they stand; empty if there are none.
     func formatParameters(_ payloadType: UInt8) -> [(name: Substring, value: Substring)] {
-        for line in attributes.values(of: "fmtp") {
-            let (head, tail) = line.text.cut(at: UInt8(ascii: " "))
-            guard let tail, head.decimal(upTo: 127) == UInt64(payloadType) else { continue }
-            return tail.fields(separatedBy: UInt8(ascii: ";"), limit: 64).map { field in
-                let (name, value) = field.cut(at: UInt8(ascii: "="))
-                return (name.trimmed, (value ?? "").trimmed)
-            }
+        guard let line = formatLine(payloadType) else { return [] }
+        return line.fields(separatedBy: UInt8(ascii: ";"), limit: 64).map { field in
+            let (name, value) = field.cut(at: UInt8(ascii: "="))
+            return (name.trimmed, (value ?? "").trimmed)
         }
-        return []
     }
 
-    /// The payload types of VP8 and of its retransmissions (RFC 4588); nil without VP8.
-    var vp8: (payloadType: UInt8, rtx: UInt8?)? {
-        let mappings = RTPMapping.all(in: self)
-        guard let vp8 = mappings.first(where: { $0.matches("VP8", 90_000) })?.payloadType else { return nil }
-        let rtx = mappings.first { mapping in
-            mapping.matches("rtx", 90_000) && mapping.payloadType != vp8
-                && formatParameters(mapping.payloadType).contains {
-                    $0.name.equalsIgnoringCase("apt") && $0.value.decimal(upTo: 127) == UInt64(vp8)
-                }
+    /// The `fmtp` line of a payload type without it. RFC 8866 section 6.15.
+    func formatLine(_ payloadType: UInt8) -> Substring? {
+        for line in attributes.values(of: "fmtp") {
+            let (head, tail) = line.text.cut(at: UInt8(ascii: " "))
+            if let tail, head.decimal(upTo: 127) == UInt64(payloadType) { return tail }
         }
-        return (vp8, rtx?.payloadType)
+        return nil
+    }
+
+    /// The first codec of these, its payload type and that of its retransmissions (RFC 4588); nil without.
+    func videoCodec(of codecs: Set<VideoCodec>) -> (codec: VideoCodec, payloadType: UInt8, rtx: UInt8?)? {
+        let mappings = RTPMapping.all(in: self)
+        for mapping in mappings where mapping.clockRate == 90_000 {
+            guard let codec = VideoCodec(encoding: mapping.encoding), codecs.contains(codec) else { continue }
+            let type = mapping.payloadType
+            let rtx = mappings.first { other in
+                other.matches("rtx", 90_000) && other.payloadType != type
+                    && formatParameters(other.payloadType).contains {
+                        $0.name.equalsIgnoringCase("apt") && $0.value.decimal(upTo: 127) == UInt64(type)
+                    }
+            }
+            return (codec, type, rtx?.payloadType)
+        }
+        return nil
     }
 
     /// The payload type of Opus; nil without. RFC 7587 section 7.

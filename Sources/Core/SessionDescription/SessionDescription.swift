@@ -17,12 +17,12 @@ public struct SessionDescription: Hashable, Sendable {
     public var origin: String
     /// The attributes of the session level.
     public var attributes: [SDPAttribute]
-    public var media: [SDPMedia]
+    public var media: [MediaDescription]
 
     /// The `s=` line: what the session is called; nil for `-`. RFC 8866 section 5.3.
     public var name: String?
 
-    public init(origin: String, attributes: [SDPAttribute] = [], media: [SDPMedia] = []) {
+    public init(origin: String, attributes: [SDPAttribute] = [], media: [MediaDescription] = []) {
         self.origin = origin
         self.attributes = attributes
         self.media = media
@@ -46,7 +46,9 @@ public struct SessionDescription: Hashable, Sendable {
                 result.name = name == "-" || name == " " || name.isEmpty ? nil : name
             case UInt8(ascii: "m"):
                 guard result.media.count < SDPLimits.mediaSections else { throw .tooLarge }
-                guard let media = SDPMedia(line: line.value) else { throw .malformedMedia(index: result.media.count) }
+                guard let media = MediaDescription(line: line.value) else {
+                    throw .malformedMedia(index: result.media.count)
+                }
                 result.media.append(media)
             case UInt8(ascii: "c"):
                 if let last = result.media.indices.last { result.media[last].connection = String(line.value) }

@@ -11,7 +11,7 @@ extension Broadcast {
         offer text: String, viewer: Viewer, words: String,
         answer done: @escaping @Sendable (Result<OpenedSession, OfferRefusal>) -> Void
     ) {
-        let (offer, own): (ViewerOffer, Fingerprint)
+        let (offer, own): (Offer, Fingerprint)
         do throws(OfferRefusal) {
             (offer, own) = try accept(text, from: viewer)
         } catch {
@@ -47,20 +47,20 @@ extension Broadcast {
             let media = media(credentials, own, candidates, endsCandidates: isComplete || !isTold, ssrcs)
             done(
                 .success(
-                    OpenedSession(id: peer.id, answer: answer(to: offer, media), etag: credentials.usernameFragment)))
+                    OpenedSession(id: peer.id, answer: media.answer(to: offer), etag: credentials.usernameFragment)))
             guard isTold, !isComplete else { return }
-            trickleLate(peer, credentials, mid: offer.video?.mid ?? offer.audio.first?.mid)
+            trickleLate(peer, credentials, mid: offer.video.first?.mid ?? offer.audio.first?.mid)
         }
     }
 
     /// - Returns: the offer, and the fingerprint of this host's certificate.
     private func accept(
         _ text: String, from viewer: Viewer
-    ) throws(OfferRefusal) -> (ViewerOffer, Fingerprint) {
+    ) throws(OfferRefusal) -> (Offer, Fingerprint) {
         guard !isEnded else { throw OfferRefusal(.notLive, "The broadcast has ended.") }
-        let offer: ViewerOffer
+        let offer: Offer
         do throws(OfferError) {
-            offer = try ViewerOffer(text)
+            offer = try Offer(text, for: .sending)
         } catch {
             throw error.refusal
         }
@@ -72,7 +72,7 @@ extension Broadcast {
 
     /// Opens a transport for a viewer and starts to gather candidates.
     private func makePeer(
-        _ offer: ViewerOffer, _ viewer: Viewer, _ description: ViewerDescription, _ ssrcs: [UInt32]
+        _ offer: Offer, _ viewer: Viewer, _ description: ViewerDescription, _ ssrcs: [UInt32]
     ) throws(OfferRefusal) -> SendingPeer {
         let allowance = allowances.allowance(for: viewer, now: NetworkLoop.now())
         do {
@@ -114,12 +114,12 @@ extension Broadcast {
     private func media(
         _ credentials: ICECredentials, _ fingerprint: Fingerprint, _ candidates: [ICECandidate], endsCandidates: Bool,
         _ ssrcs: [UInt32]
-    ) -> HostMedia {
-        HostMedia(
+    ) -> LocalDescription {
+        LocalDescription(
             credentials: credentials, fingerprint: fingerprint, candidates: candidates, endsCandidates: endsCandidates,
-            videoSSRC: ssrcs[0], rtxSSRC: ssrcs[1],
+            video: [LocalVideoTrack(ssrc: ssrcs[0], rtxSSRC: ssrcs[1])],
             audio: settings.audio.enumerated().map {
-                HostAudioTrack(
+                LocalAudioTrack(
                     ssrc: ssrcs[2 + $0.offset], kind: $0.element.kind,
                     hasSilenceSuppression: $0.element.hasSilenceSuppression)
             }, cname: cname, streamID: "share", sessionID: UInt64.random(in: 1...(1 << 62)), name: settings.name)
@@ -187,11 +187,10 @@ extension Broadcast {
         }
     }
 
-    private func parameters(_ offer: ViewerOffer, _ ssrcs: [UInt32], _ limit: Bitrate?) -> SenderParameters {
+    private func parameters(_ offer: Offer, _ ssrcs: [UInt32], _ limit: Bitrate?) -> SenderParameters {
         let maximum = min(limit ?? settings.maximumBitrate, settings.maximumBitrate)
-        let feedback = offer.video?.feedback ?? []
         return SenderParameters(
-            video: offer.video.map {
+            video: offer.video.first.map {
                 VideoStreamParameters(
                     ssrc: ssrcs[0], payloadType: $0.payloadType, rtxSSRC: $0.rtxPayloadType == nil ? nil : ssrcs[1],
                     rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
@@ -201,12 +200,10 @@ extension Broadcast {
                     ssrc: ssrcs[2 + $1], payloadType: $0.payloadType, redundantPayloadType: $0.redundantPayloadType,
                     mid: $0.mid)
             },
-            extensions: HeaderExtensionMap(
-                offer.video?.extensions ?? offer.audio.first?.extensions,
-                hasReferences: feedback.contains(.referenceSelection)), cname: cname,
+            extensions: offer.extensions, cname: cname,
             startBitrate: min(.kilobits(2_500), maximum), maximumBitrate: maximum,
-            hasTransportFeedback: feedback.contains(.transportWide),
-            hasBitrateEstimate: feedback.contains(.estimatedBitrate),
+            hasTransportFeedback: offer.feedback.contains(.transportWide),
+            hasBitrateEstimate: offer.feedback.contains(.estimatedBitrate),
             historyCapacity: 2_048)
     }
 
@@ -217,8 +214,9 @@ extension OfferError {
         switch self {
         case .notSDP: OfferRefusal(.malformed, "The offer is not SDP.")
         case .tooLarge: OfferRefusal(.malformed, "The offer is too large.")
-        case .noVP8: OfferRefusal(.notAcceptable, "The offer has no VP8, and the broadcast has nothing else.")
-        case .nothingToReceive: OfferRefusal(.notAcceptable, "The offer receives neither VP8 nor Opus.")
+        case .noCommonVideoCodec:
+            OfferRefusal(.notAcceptable, "The offer has no VP8, and the broadcast has nothing else.")
+        case .nothingInCommon: OfferRefusal(.notAcceptable, "The offer receives neither VP8 nor Opus.")
         case .noBundle: OfferRefusal(.unprocessable, "The offer does not bundle its sections.")
         case .noRTCPMux: OfferRefusal(.unprocessable, "The offer has RTP and RTCP on different ports.")
         case .noCredentials: OfferRefusal(.unprocessable, "The offer has no ICE credentials.")
@@ -229,13 +227,5 @@ extension OfferError {
         case .noMediaIdentification:
             OfferRefusal(.unprocessable, "The offer bundles its sections, but they have no a=mid.")
         }
-    }
-}
-
-extension HeaderExtensionMap {
-    /// The agreed extensions of an offer, without what the viewer gave no feedback for.
-    init(_ map: HeaderExtensionMap?, hasReferences: Bool) {
-        self = map ?? HeaderExtensionMap()
-        if !hasReferences { self[.frameReferences] = nil }
     }
 }

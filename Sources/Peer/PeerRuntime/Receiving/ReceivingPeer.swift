@@ -54,7 +54,7 @@ final class ReceivingPeer: SecureTransportDelegate {
     var estimate: Bitrate? { receiver?.estimate }
 
     /// The host has answered.
-    func begin(_ answer: HostAnswer) {
+    func begin(_ answer: Answer) {
         let now = NetworkLoop.now()
         started = now
         receiver = MediaReceiver(
@@ -71,10 +71,10 @@ final class ReceivingPeer: SecureTransportDelegate {
         transport.add(candidates, ended: ended)
     }
 
-    private func parameters(_ answer: HostAnswer) -> ReceiverParameters {
+    private func parameters(_ answer: Answer) -> ReceiverParameters {
         let cname = String(UInt64.random(in: .min ... .max), radix: 36)
         return ReceiverParameters(
-            video: answer.video.map {
+            video: answer.video.first.map {
                 VideoStreamParameters(
                     ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, rtxSSRC: $0.rtxSSRC,
                     rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
@@ -84,11 +84,9 @@ final class ReceivingPeer: SecureTransportDelegate {
                     ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, redundantPayloadType: $0.redundantPayloadType,
                     mid: $0.mid)
             },
-            extensions: HeaderExtensionMap(
-                answer.video?.extensions ?? answer.audio.first?.extensions,
-                hasReferences: answer.video?.feedback.contains(.referenceSelection) ?? false), cname: cname,
+            extensions: answer.extensions, cname: cname,
             localSSRC: UInt32.random(in: 1...UInt32.max),
-            hasTransportFeedback: answer.video?.feedback.contains(.transportWide) ?? false)
+            hasTransportFeedback: answer.feedback.contains(.transportWide))
     }
 
     var silence: MediaDuration { consent.silence(NetworkLoop.now()) }

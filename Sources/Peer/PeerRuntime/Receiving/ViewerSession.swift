@@ -152,7 +152,7 @@ final class ViewerSession: ReceivingPeerDelegate {
         body?()
     }
 
-    func begin(_ answer: HostAnswer) {
+    func begin(_ answer: Answer) {
         hostCredentials = answer.credentials
         connection?.begin(answer)
     }

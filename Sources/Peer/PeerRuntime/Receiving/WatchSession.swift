@@ -157,19 +157,18 @@ public final class WatchSession: Sendable {
         guard let credentials = found.credentials, let print = Fingerprint(sha256: identity.fingerprint) else {
             throw EndReason(.failed, "this machine found no way to receive")
         }
-        let offer = viewerOffer(
-            credentials: credentials, fingerprint: print, candidates: found.candidates,
-            endsCandidates: found.isComplete,
-            audioTracks: 2)
+        let offer = LocalDescription(
+            credentials: credentials, fingerprint: print, candidates: found.candidates, endsCandidates: found.isComplete
+        ).offer(.receiving)
         let text: String
         do throws(SignalingError) {
             text = try await client.offer(offer, token: token, patience: patience).sdp
         } catch {
             throw EndReason(error)
         }
-        let answer: HostAnswer
+        let answer: Answer
         do {
-            answer = try HostAnswer(text)
+            answer = try Answer(text, to: .receiving)
         } catch {
             throw EndReason(.failed, "the host's answer cannot be used (\(error))")
         }

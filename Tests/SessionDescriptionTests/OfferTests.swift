@@ -4,14 +4,14 @@ import Testing
 
 @testable import SessionDescription
 
-@Suite struct ViewerOfferTests {
+@Suite struct OfferTests {
     @Test func chromium() throws {
-        let offer = try ViewerOffer(RecordedOffers.chromium)
+        let offer = try Offer(RecordedOffers.chromium, for: .sending)
         #expect(offer.credentials.usernameFragment == "Kl0y")
         #expect(offer.fingerprint.bytes.prefix(2) == [0x21, 0xB3])
         #expect(offer.setup == .actpass && offer.isTrickling)
         #expect(offer.candidates.usable.isEmpty && offer.candidates.named.count == 2)
-        let video = try #require(offer.video)
+        let video = try #require(offer.video.first)
         #expect(video.mid == "0" && video.payloadType == 96 && video.rtxPayloadType == 97)
         #expect(video.feedback == [.nack, .pictureLoss, .fullIntraRequest, .transportWide, .estimatedBitrate])
         #expect(video.extensions == [.transportSequence: 4, .playoutDelay: 5, .absSendTime: 2, .mid: 9])
@@ -19,16 +19,16 @@ import Testing
         #expect(offer.audio.map(\.payloadType) == [111, 111])
         #expect(offer.audio.map(\.redundantPayloadType) == [63, 63])
         #expect(offer.audio[0].extensions == [.transportSequence: 4, .absSendTime: 2, .mid: 9])
-        #expect(offer.audio[0].hasTransportFeedback && offer.others.isEmpty)
+        #expect(offer.audio[0].hasTransportFeedback && offer.refused.isEmpty)
     }
 
     @Test func firefoxHasItsFingerprintAboveAndItsAudioBundled() throws {
-        let offer = try ViewerOffer(RecordedOffers.firefox)
+        let offer = try Offer(RecordedOffers.firefox, for: .sending)
         #expect(offer.fingerprint.bytes.prefix(2) == [0xEB, 0x72])
         #expect(offer.credentials.usernameFragment == "e38b4ee0")
         #expect(!offer.isTrickling)
         #expect(offer.candidates.named.count == 2 && offer.candidates.dropped == 6)
-        let video = try #require(offer.video)
+        let video = try #require(offer.video.first)
         #expect(video.payloadType == 120 && video.rtxPayloadType == 124)
         #expect(video.extensions == [.transportSequence: 7, .playoutDelay: 6, .absSendTime: 4, .mid: 3])
         #expect(offer.audio.map(\.payloadType) == [109, 109])
@@ -37,39 +37,39 @@ import Testing
     }
 
     @Test func gstreamerHasOneAudioAndNoExtensions() throws {
-        let offer = try ViewerOffer(RecordedOffers.gstreamer)
-        #expect(offer.video?.mid == "video0" && offer.video?.rtxPayloadType == nil)
-        #expect(offer.video?.extensions == HeaderExtensionMap())
+        let offer = try Offer(RecordedOffers.gstreamer, for: .sending)
+        #expect(offer.video.first?.mid == "video0" && offer.video.first?.rtxPayloadType == nil)
+        #expect(offer.video.first?.extensions == HeaderExtensionMap())
         #expect(offer.audio.map(\.mid) == ["audio1"])
         #expect(offer.candidates == CandidateList())
     }
 
     @Test func aiortcHasThreeFingerprintsAndOnlyREMB() throws {
-        let offer = try ViewerOffer(RecordedOffers.aiortc)
+        let offer = try Offer(RecordedOffers.aiortc, for: .sending)
         #expect(offer.fingerprint.algorithm == "sha-256")
         #expect(offer.fingerprints.others.map(\.algorithm) == ["sha-384", "sha-512"])
-        #expect(offer.video?.feedback == [.nack, .pictureLoss, .estimatedBitrate])
-        #expect(offer.video?.payloadType == 97 && offer.audio.first?.payloadType == 96)
+        #expect(offer.video.first?.feedback == [.nack, .pictureLoss, .estimatedBitrate])
+        #expect(offer.video.first?.payloadType == 97 && offer.audio.first?.payloadType == 96)
         #expect(offer.candidates.usable.count == 2, "the ports of the bundled section are not used")
         #expect(offer.audio.first?.extensions[.mid] == 1)
     }
 
     @Test func ourOwn() throws {
-        let offer = try ViewerOffer(Fixture.offer())
+        let offer = try Offer(Fixture.offer(), for: .sending)
         #expect(offer.credentials == Fixture.credentials && offer.fingerprint == Fixture.fingerprint)
-        #expect(offer.video?.rtxPayloadType == 97 && offer.audio.count == 2)
+        #expect(offer.video.first?.rtxPayloadType == 97 && offer.audio.count == 2)
         #expect(offer.audio[1].extensions == [.transportSequence: 1, .absSendTime: 3, .mid: 4])
     }
 
     @Test func aDataChannelIsRefused() throws {
-        let offer = try ViewerOffer(
+        let offer = try Offer(
             Fixture.offer().replacing("BUNDLE 0 1 2", with: "BUNDLE 0 1 2 d")
-                + "m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\na=mid:d\r\na=sctp-port:5000\r\n")
-        #expect(offer.others == ["d"])
+                + "m=application 9 UDP/DTLS/SCTP webrtc-datachannel\r\na=mid:d\r\na=sctp-port:5000\r\n", for: .sending)
+        #expect(offer.refused == ["d"])
     }
 
     @Test(arguments: [
-        ("VP8/90000", "AV1/90000", OfferError.noVP8),
+        ("VP8/90000", "AV1/90000", OfferError.noCommonVideoCodec),
         ("a=rtcp-mux\r\n", "", .noRTCPMux),
         ("a=group:BUNDLE 0 1 2\r\n", "", .noBundle),
         ("a=ice-pwd:", "a=ice-no:", .noCredentials),
@@ -78,30 +78,30 @@ import Testing
         ("a=setup:actpass", "a=setup:passive", .wrongDTLSRole),
         ("a=setup:actpass\r\n", "", .noDTLSRole),
         ("a=mid:", "a=no:", .noMediaIdentification),
-        ("a=recvonly", "a=sendonly", .nothingToReceive),
-        ("UDP/TLS/RTP/SAVPF", "RTP/AVP", .nothingToReceive),
+        ("a=recvonly", "a=sendonly", .nothingInCommon),
+        ("UDP/TLS/RTP/SAVPF", "RTP/AVP", .nothingInCommon),
         ("v=0", "v=1", .notSDP),
     ])
     func whatIsMissingIsNamed(part: String, instead: String, error: OfferError) {
         let text = Fixture.offer().replacing(part, with: instead)
-        #expect(throws: error) { try ViewerOffer(text) }
+        #expect(throws: error) { try Offer(text, for: .sending) }
     }
 
     @Test func audioWithoutAMappingIsRefusedAndTheVideoStays() throws {
-        let offer = try ViewerOffer(Fixture.offer().replacing("rtpmap:111", with: "rtpmap:96"))
-        #expect(offer.audio.isEmpty && offer.others == ["1", "2"])
+        let offer = try Offer(Fixture.offer().replacing("rtpmap:111", with: "rtpmap:96"), for: .sending)
+        #expect(offer.audio.isEmpty && offer.refused == ["1", "2"])
     }
 
     @Test func sixtyFourKibibytesAreTooMuch() {
         let text = Fixture.offer() + String(repeating: "a=x\r\n", count: 13_107)
-        #expect(throws: OfferError.tooLarge) { try ViewerOffer(text) }
+        #expect(throws: OfferError.tooLarge) { try Offer(text, for: .sending) }
     }
 
     @Test func extensionIdsAreUsedOnceAndFitOneByte() throws {
         let text = Fixture.offer()
             .replacing("a=extmap:2 ", with: "a=extmap:1 ").replacing("a=extmap:3 ", with: "a=extmap:15 ")
             .replacing("a=extmap:4 ", with: "a=extmap:0 ")
-        #expect(try ViewerOffer(text).video?.extensions == [.transportSequence: 1, .frameReferences: 5])
+        #expect(try Offer(text, for: .sending).video.first?.extensions == [.transportSequence: 1, .frameReferences: 5])
     }
 
     @Test func audioMayNotNumberExtensionsDifferently() throws {
@@ -109,13 +109,13 @@ import Testing
         let text = sections.enumerated().map { index, part in
             index == 0 ? String(part) : "m=audio" + String(part).replacing("a=extmap:1 ", with: "a=extmap:7 ")
         }.joined()
-        #expect(try ViewerOffer(text).audio.first?.extensions == [.absSendTime: 3, .mid: 4])
+        #expect(try Offer(text, for: .sending).audio.first?.extensions == [.absSendTime: 3, .mid: 4])
     }
 
     @Test func payloadTypesThatLookLikeRTCPAreNotUsed() {
         let text = Fixture.offer().replacing("rtpmap:96 VP8", with: "rtpmap:72 VP8").replacing(
             "SAVPF 96", with: "SAVPF 72")
-        #expect(throws: OfferError.noVP8) { try ViewerOffer(text) }
+        #expect(throws: OfferError.noCommonVideoCodec) { try Offer(text, for: .sending) }
     }
 
     /// Every prefix, every single damaged byte and many shuffles of real offers end in an offer or a typed error.
@@ -135,8 +135,8 @@ import Testing
 
     private func read(_ bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
-        if let offer = try? ViewerOffer(text) { _ = answer(to: offer, Fixture.host) }
-        _ = try? HostAnswer(text)
+        if let offer = try? Offer(text, for: .sending) { _ = Fixture.host.answer(to: offer) }
+        _ = try? Answer(text, to: .receiving)
         _ = try? TrickleFragment.parse(text)
     }
 }

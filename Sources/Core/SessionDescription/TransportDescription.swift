@@ -1,4 +1,4 @@
-/// The sections that share one transport. RFC 8843.
+/// The sections that share one transport. RFC 9143.
 struct BundleGroup {
     /// The mids of each group of the offer or answer.
     private let groups: [[Substring]]
@@ -12,48 +12,70 @@ struct BundleGroup {
 
     var exists: Bool { !groups.isEmpty }
 
-    private func group(of media: SDPMedia) -> [Substring]? {
+    private func group(of media: MediaDescription) -> [Substring]? {
         guard let mid = media.mid else { return nil }
         return groups.first { $0.contains(mid.text) }
     }
 
     /// Port 0 disables a section, unless it lives in another one's transport.
-    func isEnabled(_ media: SDPMedia) -> Bool {
+    func isEnabled(_ media: MediaDescription) -> Bool {
         media.port != 0 || (media.attributes.contains("bundle-only") && group(of: media) != nil)
     }
 
     /// A section can go with the first accepted one: it is that, or they are in one group, or there is no group to judge by.
-    func isTogether(_ media: SDPMedia, _ first: SDPMedia?) -> Bool {
+    func isTogether(_ media: MediaDescription, _ first: MediaDescription?) -> Bool {
         guard let first, exists else { return true }
         guard let group = group(of: first) else { return false }
         return group == self.group(of: media)
     }
 
     /// The section whose transport attributes hold for the group: its first mid.
-    func tagged(for media: SDPMedia, in description: SessionDescription) -> SDPMedia {
+    func tagged(for media: MediaDescription, in description: SessionDescription) -> MediaDescription {
         guard let tag = group(of: media)?.first else { return media }
         return description.media.first { $0.mid?.text == tag } ?? media
     }
 }
 
-/// ICE and DTLS attributes that hold for a section: its own, else the bundle's, else the session's. Fingerprints are read by
-/// ``CertificateFingerprints``.
-struct SectionTransport {
-    let credentials: ICECredentials?
-    let setup: DTLSSetup?
-    let candidates: CandidateList
-    let endsCandidates: Bool
+/// Why the transport of a description cannot be used.
+enum TransportError: Error {
+    case noCredentials, noFingerprint, severalCertificates, noDTLSRole
+}
 
-    init(of media: SDPMedia, bundle: BundleGroup, in description: SessionDescription) {
+/// ICE and DTLS of another peer, one transport for all sections: RFC 8839, RFC 8842, RFC 9143.
+public struct TransportDescription: Hashable, Sendable {
+    public let credentials: ICECredentials
+    /// Of the author's certificate.
+    public let fingerprints: CertificateFingerprints
+    /// `passive` is the DTLS server, `active` the client.
+    public let setup: DTLSSetup
+    public let candidates: CandidateList
+    public let endsCandidates: Bool
+    /// It makes no checks of its own, and so is always controlled. RFC 8445 section 2.5, RFC 8839 section 5.3.
+    public let isLite: Bool
+
+    /// Of each attribute a section's own holds, else the bundle's, else the session's.
+    init(
+        of media: MediaDescription, bundle: BundleGroup, in description: SessionDescription
+    ) throws(TransportError) {
         let tagged = bundle.tagged(for: media, in: description)
         let levels = [tagged.attributes, media.attributes, description.attributes]
         func first<Value>(_ read: ([SDPAttribute]) -> Value?) -> Value? { levels.lazy.compactMap(read).first }
-        credentials = first { level in
+        let credentials = first { level in
             guard let fragment = level.firstValue(of: "ice-ufrag"), let password = level.firstValue(of: "ice-pwd")
-            else { return nil }
+            else { return ICECredentials?.none }
             return ICECredentials(usernameFragment: fragment, password: password)
         }
-        setup = first { $0.firstValue(of: "setup").flatMap { DTLSSetup(rawValue: $0) } }
+        guard let credentials else { throw .noCredentials }
+        do throws(FingerprintError) {
+            fingerprints = try CertificateFingerprints(of: description)
+        } catch {
+            throw error == .ambiguous ? .severalCertificates : .noFingerprint
+        }
+        guard let setup = first({ $0.firstValue(of: "setup").flatMap { DTLSSetup(rawValue: $0) } }) else {
+            throw .noDTLSRole
+        }
+        self.credentials = credentials
+        self.setup = setup
         var list = CandidateList()
         list.add(from: description.attributes)
         // The ports of the group's other sections are given up when bundled.
@@ -61,10 +83,11 @@ struct SectionTransport {
         if tagged.mid != media.mid { list.add(from: media.attributes) }
         candidates = list
         endsCandidates = levels.contains { $0.contains("end-of-candidates") }
+        isLite = description.attributes.contains("ice-lite")
     }
 }
 
-extension SDPMedia {
+extension MediaDescription {
     /// A transport profile that DTLS-SRTP peers use; some still write the older names.
     var isRTPOverDTLS: Bool {
         ["UDP/TLS/RTP/SAVPF", "UDP/TLS/RTP/SAVP", "TCP/TLS/RTP/SAVPF", "RTP/SAVPF", "RTP/SAVP"].contains(transport)

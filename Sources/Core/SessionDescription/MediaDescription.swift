@@ -1,5 +1,5 @@
 /// An `m=` line and what belongs to it. RFC 8866 section 5.14.
-public struct SDPMedia: Hashable, Sendable {
+public struct MediaDescription: Hashable, Sendable {
     /// `audio`, `video`, `application`, ...
     public var kind: String
     /// 0 refuses or disables the section, unless it is `bundle-only`.
@@ -29,6 +29,9 @@ public struct SDPMedia: Hashable, Sendable {
 
     public var mid: String? { self["mid"] }
 
+    /// The mid, if it can stand in packets and in an answer: RFC 9143 section 4.
+    var identification: String? { mid.flatMap { $0.text.isVisibleASCII && $0.utf8.count <= 64 ? $0 : nil } }
+
     /// What the section's author wants to do; `sendrecv` if it does not say.
     public var direction: MediaDirection {
         attributes.lazy.compactMap { $0.value == nil ? MediaDirection(rawValue: $0.name) : nil }.first
@@ -36,18 +39,27 @@ public struct SDPMedia: Hashable, Sendable {
     }
 }
 
-/// RFC 8866 section 6.7.
+/// Which way media flows, as the author of a description sees it. RFC 8866 section 6.7.
 public enum MediaDirection: String, Hashable, Sendable {
     case sendAndReceive = "sendrecv"
     case sendOnly = "sendonly"
     case receiveOnly = "recvonly"
     case inactive
 
-    var receives: Bool { self == .receiveOnly || self == .sendAndReceive }
-    var sends: Bool { self == .sendOnly || self == .sendAndReceive }
+    public init(sends: Bool, receives: Bool) {
+        self = sends ? (receives ? .sendAndReceive : .sendOnly) : (receives ? .receiveOnly : .inactive)
+    }
+
+    public var receives: Bool { self == .receiveOnly || self == .sendAndReceive }
+    public var sends: Bool { self == .sendOnly || self == .sendAndReceive }
+
+    /// The direction of an answer by a peer that is able to do this much: RFC 3264 section 6.1.
+    public func answered(by peer: MediaDirection) -> MediaDirection {
+        MediaDirection(sends: receives && peer.sends, receives: sends && peer.receives)
+    }
 }
 
-extension SDPMedia {
+extension MediaDescription {
     /// Reads `video 9 UDP/TLS/RTP/SAVPF 96 97`; nil if it is not that.
     init?(line: Substring) {
         let fields = line.fields()

@@ -1,0 +1,76 @@
+/// Why an answer cannot be used.
+public enum AnswerError: Error, Hashable, Sendable {
+    case notSDP
+    case tooLarge
+    /// Every section was refused, or none has a codec and a direction that suit us.
+    case nothingAccepted
+    case noCredentials
+    /// No SHA-256 fingerprint, or one that cannot be read.
+    case noFingerprint
+    /// Fingerprints of two certificates.
+    case severalCertificates
+    /// Neither `active` nor `passive`.
+    case noDTLSRole
+
+    init(_ error: TransportError) {
+        self =
+            switch error {
+            case .noCredentials: .noCredentials
+            case .noFingerprint: .noFingerprint
+            case .severalCertificates: .severalCertificates
+            case .noDTLSRole: .noDTLSRole
+            }
+    }
+}
+
+/// Another peer's answer, as the offerer reads it: a host's sendonly one by WHEP, an endpoint's recvonly one by WHIP (RFC 9725).
+/// RFC 9429 section 5.8.
+public struct Answer: RemoteDescription, Hashable {
+    public let transport: TransportDescription
+    /// What the broadcast is called; from the other side, for nothing but showing.
+    public let name: String?
+    public let video: [VideoSection]
+    public let audio: [AudioSection]
+
+    /// Reads the answer to an offer with these capabilities.
+    public init(_ text: String, to capabilities: MediaCapabilities) throws(AnswerError) {
+        let answer: SessionDescription
+        do {
+            answer = try SessionDescription.parse(text)
+        } catch .tooLarge {
+            throw .tooLarge
+        } catch {
+            throw .notSDP
+        }
+        let bundle = BundleGroup(of: answer)
+        var video: [VideoSection] = []
+        var audio: [AudioSection] = []
+        var first: MediaDescription?
+        for media in answer.media where media.port != 0 && media.isRTPOverDTLS {
+            guard media.direction.answered(by: capabilities.direction) != .inactive, bundle.isTogether(media, first)
+            else { continue }
+            if media.kind == "video", video.count < capabilities.videoSections,
+                let section = VideoSection(media, in: answer, capabilities)
+            {
+                video.append(section)
+            } else if media.kind == "audio", audio.count < capabilities.audioSections,
+                let section = AudioSection(media, in: answer, capabilities)
+            {
+                audio.append(section)
+            } else {
+                continue
+            }
+            first = first ?? media
+        }
+        guard let first else { throw .nothingAccepted }
+        do throws(TransportError) {
+            transport = try TransportDescription(of: first, bundle: bundle, in: answer)
+        } catch {
+            throw AnswerError(error)
+        }
+        guard transport.setup == .active || transport.setup == .passive else { throw .noDTLSRole }
+        name = answer.name
+        self.video = video
+        self.audio = audio
+    }
+}

@@ -1,0 +1,133 @@
+import MediaCore
+import RTPWire
+
+extension LocalDescription {
+    /// The answer: each section in the direction that both sides agree on, with the offerer's payload types and extension ids; audio for
+    /// which there is no track inactive, everything else refused with port 0; one transport, DTLS server (`setup:passive`).
+    /// RFC 9429 section 5.3, RFC 9143.
+    public func answer(to offer: Offer) -> String {
+        var result = session(version: 2)
+        var bundled: [String] = []
+        for section in offer.sections {
+            var media = MediaDescription(
+                kind: section.kind, port: 9, transport: section.transport, formats: [section.format],
+                connection: "IN IP4 0.0.0.0")
+            let body: Body
+            switch section.role {
+            case .video(let index):
+                guard offer.video.indices.contains(index) else { continue }
+                body = answer(offer.video[index], videoTrack(index), offer.capabilities)
+            case .audio(let index):
+                guard offer.audio.indices.contains(index) else { continue }
+                body = answer(offer.audio[index], audioTrack(index), offer.capabilities)
+            case .refused:
+                media.port = 0
+                media.attributes = refusal(of: section)
+                result.media.append(media)
+                continue
+            }
+            media.formats = body.formats.map { "\($0)" }
+            media.attributes = transportAttributes(section.mid, body.direction)
+            if bundled.isEmpty { media.attributes += candidateAttributes }
+            media.attributes += body.attributes
+            bundled.append(section.mid ?? "0")
+            result.media.append(media)
+        }
+        if offer.isBundled {
+            result.attributes.append(SDPAttribute("group", (["BUNDLE"] + bundled).joined(separator: " ")))
+        }
+        result.attributes.append(SDPAttribute("msid-semantic", " WMS *"))
+        return result.serialised
+    }
+
+    /// What an accepted section says of its codec.
+    private struct Body {
+        var direction: MediaDirection
+        var formats: [UInt8]
+        var attributes: [SDPAttribute]
+    }
+
+    private func answer(
+        _ video: VideoSection, _ track: LocalVideoTrack?, _ capabilities: MediaCapabilities
+    ) -> Body {
+        let direction = agreed(video.direction, hasTrack: track != nil, capabilities)
+        let type = video.payloadType
+        let rtx = direction.sends && track?.rtxSSRC == nil ? nil : video.rtxPayloadType
+        var attributes = video.extensions.attributes
+        attributes.append(SDPAttribute("rtpmap", "\(type) \(video.codec.rawValue)/90000"))
+        attributes += video.feedback.subtracting(.estimatedBitrate).attributes(payloadType: type)
+        // A peer with nothing but REMB is asked for it.
+        if !video.feedback.contains(.transportWide), video.feedback.contains(.estimatedBitrate) {
+            attributes += RTCPFeedback.estimatedBitrate.attributes(payloadType: type)
+        }
+        // Profile and packetization mode are the offerer's: RFC 6184 section 8.2.2.
+        if video.codec != .vp8, let parameters = video.formatParameters {
+            attributes.append(SDPAttribute("fmtp", "\(type) \(parameters)"))
+        }
+        if direction.sends { attributes.append(streamAttribute(.video)) }
+        if let rtx {
+            attributes.append(SDPAttribute("rtpmap", "\(rtx) rtx/90000"))
+            attributes.append(SDPAttribute("fmtp", "\(rtx) apt=\(type)"))
+        }
+        if direction.sends, let track {
+            if rtx != nil, let group = retransmissionGroup(track) { attributes.append(group) }
+            attributes += sourceAttributes([track.ssrc] + (rtx == nil ? [] : [track.rtxSSRC].compactMap { $0 }))
+        }
+        return Body(direction: direction, formats: [type] + [rtx].compactMap { $0 }, attributes: attributes)
+    }
+
+    /// Without a track the section stays in the bundle: Chromium rejects an answer that refuses the section which carries the
+    /// transport.
+    private func answer(
+        _ audio: AudioSection, _ track: LocalAudioTrack?, _ capabilities: MediaCapabilities
+    ) -> Body {
+        let direction = agreed(audio.direction, hasTrack: track != nil, capabilities)
+        let type = audio.payloadType
+        var attributes = audio.extensions.attributes
+        attributes.append(SDPAttribute("rtpmap", "\(type) opus/48000/2"))
+        if audio.hasTransportFeedback { attributes.append(SDPAttribute("rtcp-fb", "\(type) transport-cc")) }
+        attributes.append(opusParameters(type, sends: capabilities.direction.sends, track))
+        if let redundancy = audio.redundantPayloadType {
+            attributes.append(SDPAttribute("rtpmap", "\(redundancy) red/48000/2"))
+            attributes.append(SDPAttribute("fmtp", "\(redundancy) \(type)/\(type)"))
+        }
+        if direction.sends, let track {
+            attributes.append(streamAttribute(track.kind))
+            attributes += sourceAttributes([track.ssrc])
+        }
+        return Body(
+            direction: direction, formats: [type] + [audio.redundantPayloadType].compactMap { $0 },
+            attributes: attributes)
+    }
+
+    private func agreed(
+        _ offered: MediaDirection, hasTrack: Bool, _ capabilities: MediaCapabilities
+    ) -> MediaDirection {
+        offered.answered(
+            by: MediaDirection(
+                sends: capabilities.direction.sends && hasTrack, receives: capabilities.direction.receives))
+    }
+
+    private var dtlsAttributes: [SDPAttribute] {
+        credentials.attributes + [
+            SDPAttribute("ice-options", "trickle"), SDPAttribute("fingerprint", fingerprint.text),
+            SDPAttribute("setup", DTLSSetup.passive.rawValue),
+        ]
+    }
+
+    private func transportAttributes(_ mid: String?, _ direction: MediaDirection) -> [SDPAttribute] {
+        dtlsAttributes + (mid.map { [SDPAttribute("mid", $0)] } ?? [])
+            + [SDPAttribute(direction.rawValue), SDPAttribute("rtcp-mux"), SDPAttribute("rtcp-rsize")]
+    }
+
+    /// A refused section needs no transport (RFC 9429 section 5.3.1), but aiortc throws the whole answer away without one, and
+    /// without a codec that it knows. So the bundle's is repeated, but for the candidates.
+    private func refusal(of section: Offer.Section) -> [SDPAttribute] {
+        var attributes = dtlsAttributes
+        if let mid = section.mid { attributes.append(SDPAttribute("mid", mid)) }
+        attributes.append(SDPAttribute("inactive"))
+        guard section.kind == "audio" || section.kind == "video" else { return attributes }
+        attributes.append(SDPAttribute("rtcp-mux"))
+        return attributes + [section.mapping].compactMap { $0 }
+    }
+}
