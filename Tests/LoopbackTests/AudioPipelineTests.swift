@@ -48,7 +48,8 @@ import Testing
         let tape = Tape()
         let queue = FrameQueue<AudioPipeline.Info>(capacity: 64, bytes: 2_000)
         let pipeline = AudioPipeline(
-            track: 0, kind: .applicationAudio, source: tape, encoder: try OpusFrameEncoder(.systemAudio), packets: queue)
+            track: 0, kind: .applicationAudio, source: tape, encoder: try OpusFrameEncoder(.systemAudio), packets: queue
+        )
         try pipeline.start(packetsReady: {}, ended: { _ in })
         pipeline.setWanted(true)
         #expect(pipeline.normalBitrate == .kilobits(128))
