@@ -1,4 +1,5 @@
 import Foundation
+import LinuxRuntime
 import MediaCore
 import PeerRuntime
 
@@ -16,10 +17,8 @@ func blocking<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) 
 /// Blocks until there is an end, for `seconds` at most.
 func waitForEnd(_ ending: Monitor<EndReason?>, seconds: Double) -> EndReason? {
     guard seconds.isFinite else { return ending.wait { $0 } }
-    var now = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    let start = Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
-    return ending.wait(until: MediaInstant(nanoseconds: start + Int64(max(seconds, 0) * 1e9))) { $0 }
+    let limit = MediaDuration(nanoseconds: Int64(max(seconds, 0) * 1e9))
+    return ending.wait(until: MonotonicClock.now + limit) { $0 }
 }
 
 func seconds(_ duration: Duration) -> Double {

@@ -1,4 +1,5 @@
 import Foundation
+import LinuxRuntime
 import PeerRuntime
 
 /// Writes messages for people to stderr, in whole lines. Below them it redraws the bottom of the screen: a counted

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import LinuxRuntime
 import MediaCore
 import OpusCodec
 import PeerRuntime

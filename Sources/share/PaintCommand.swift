@@ -1,4 +1,5 @@
 import ArgumentParser
+import LinuxRuntime
 import MediaCore
 import PeerRuntime
 import PixelConversion

@@ -1,4 +1,5 @@
 import Foundation
+import LinuxRuntime
 import PeerRuntime
 import Synchronization
 

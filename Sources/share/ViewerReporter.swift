@@ -1,5 +1,6 @@
 import Foundation
 import ImageFile
+import LinuxRuntime
 import MediaCore
 import PeerRuntime
 import PixelConversion

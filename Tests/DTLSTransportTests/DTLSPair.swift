@@ -1,5 +1,5 @@
 import DTLSTransport
-import Glibc
+import LinuxRuntime
 import MediaCore
 
 /// A DTLS client and server in memory, with a simulated network that can lose datagrams.
@@ -66,15 +66,9 @@ final class DTLSPair {
     func expire() async throws {
         let sessions = sessions.values
         guard let last = sessions.compactMap(\.deadline).max() else { return }
-        let left = last - Self.now()
+        let left = last - MonotonicClock.now
         try await Task.sleep(for: .nanoseconds(max(0, left.nanoseconds)), tolerance: .zero)
         for session in sessions { session.handleTimeout(.distantFuture) }
-    }
-
-    private static func now() -> MediaInstant {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return MediaInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
     var isConnected: Bool { keys.count == 2 }

@@ -1,17 +1,19 @@
+import EventLoop
 import ICETransport
+import TestSupport
 
 /// Two agents on one loop that hand each other their candidates.
 final class AgentPair: @unchecked Sendable {
     // SAFETY: touched on the loop, but for what `connected` does before anything runs.
     enum Side: Sendable { case controlling, controlled }
 
-    let loop: NetworkLoop
+    let loop: EventLoop
     var onDatagram: @Sendable (Side, [UInt8]) -> Void = { _, _ in }
     private var agents: [Side: ICEAgent] = [:]
     private var states: [Side: ICEAgent.State] = [:]
     private let bothConnected = Expectation("the connection")
 
-    init(loop: NetworkLoop) { self.loop = loop }
+    init(loop: EventLoop) { self.loop = loop }
 
     func agent(_ side: Side) -> ICEAgent {
         guard let agent = agents[side] else { preconditionFailure("no agent") }
@@ -21,7 +23,7 @@ final class AgentPair: @unchecked Sendable {
     /// Of the controlling side, before `connect`; nothing but loopback if nil.
     var controllingAddresses: [String]?
 
-    static func connected(on loop: NetworkLoop) async throws -> AgentPair {
+    static func connected(on loop: EventLoop) async throws -> AgentPair {
         let pair = AgentPair(loop: loop)
         try await pair.connect()
         return pair
@@ -29,7 +31,7 @@ final class AgentPair: @unchecked Sendable {
 
     func connect() async throws {
         try await loop.run { [self] in try open() }
-        try await bothConnected.wait(on: loop)
+        try await bothConnected.wait()
     }
 
     func open() throws {
@@ -68,7 +70,7 @@ final class AgentPair: @unchecked Sendable {
         for side in [Side.controlling, .controlled] {
             let closed = Expectation("the end")
             loop.perform { [self] in agent(side).close { closed.fulfill() } }
-            try await closed.wait(on: loop)
+            try await closed.wait()
         }
         // The closure may hold the pair.
         try await loop.run { [self] in onDatagram = { _, _ in } }

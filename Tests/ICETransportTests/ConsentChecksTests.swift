@@ -1,6 +1,9 @@
+import EventLoop
 import Glibc
+import LinuxRuntime
 import MediaCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ICETransport
@@ -9,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct ConsentChecksTests {
     /// A pair of which the controlling side has two addresses.
-    private func pair(_ loop: NetworkLoop) async throws -> AgentPair {
+    private func pair(_ loop: EventLoop) async throws -> AgentPair {
         let pair = AgentPair(loop: loop)
         pair.controllingAddresses = ["127.0.0.1", "127.0.0.2"]
         try await pair.connect()
@@ -17,22 +20,22 @@ struct ConsentChecksTests {
     }
 
     @Test func aPeerAnswersChecks() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let pair = try await AgentPair.connected(on: loop)
         for _ in 0..<3 {
             let before = try await loop.run { pair.agent(.controlled).counters.consentAnswers }
             loop.perform { pair.agent(.controlled).checkConsent() }
             try await until(loop) { pair.agent(.controlled).counters.consentAnswers > before }
         }
-        #expect(try await loop.run { pair.agent(.controlled).hasConsent(NetworkLoop.now()) })
+        #expect(try await loop.run { pair.agent(.controlled).hasConsent(MonotonicClock.now) })
         // Without an answer for 30 s it is over.
-        #expect(try await loop.run { !pair.agent(.controlled).hasConsent(NetworkLoop.now() + .seconds(31)) })
+        #expect(try await loop.run { !pair.agent(.controlled).hasConsent(MonotonicClock.now + .seconds(31)) })
         try await pair.close()
-        loop.stop()
+        await loop.stop()
     }
 
     @Test func forgedAnswersAreNone() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let pair = try await AgentPair.connected(on: loop)
         try await loop.run {
             let agent = pair.agent(.controlled)
@@ -45,28 +48,28 @@ struct ConsentChecksTests {
             #expect(agent.counters.consentAnswers == 0)
         }
         try await pair.close()
-        loop.stop()
+        await loop.stop()
     }
 
     @Test func packetsFollowAPeerThatIsHeardFromElsewhereAndAnswers() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let pair = try await pair(loop)
         let other = try await sendFromTheOther(pair, loop)
         try await until(loop) {
-            pair.agent(.controlled).followSource(NetworkLoop.now())
+            pair.agent(.controlled).followSource(MonotonicClock.now)
             return pair.agent(.controlled).selectedPair?.remote == other
         }
         // What is sent arrives there.
         let arrived = Expectation("a datagram")
         pair.onDatagram = { side, _ in if side == .controlling { arrived.fulfill() } }
         loop.perform { pair.send([0x80, 1], from: .controlled) }
-        try await arrived.wait(on: loop)
+        try await arrived.wait()
         try await pair.close()
-        loop.stop()
+        await loop.stop()
     }
 
     @Test func packetsDoNotFollowToWhoDoesNotAnswer() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let pair = try await pair(loop)
         let before = try await loop.run { pair.agent(.controlled).selectedPair?.remote }
         // Anybody may send media to the host's socket, from an address that is not theirs.
@@ -75,16 +78,16 @@ struct ConsentChecksTests {
         let port = try #require(place.flatMap { $0.split(separator: ":").last }.flatMap { UInt16($0) })
         try await until(loop) {
             stranger.send([0x80, 1, 2, 3], to: port)
-            pair.agent(.controlled).followSource(NetworkLoop.now())
+            pair.agent(.controlled).followSource(MonotonicClock.now)
             return stranger.requests() >= 3
         }
         #expect(try await loop.run { pair.agent(.controlled).selectedPair?.remote } == before)
         try await pair.close()
-        loop.stop()
+        await loop.stop()
     }
 
     /// - Returns: the address that it sends from.
-    private func sendFromTheOther(_ pair: AgentPair, _ loop: NetworkLoop) async throws -> String {
+    private func sendFromTheOther(_ pair: AgentPair, _ loop: EventLoop) async throws -> String {
         let found: String? = try await loop.run {
             let agent = pair.agent(.controlling)
             guard let socket = agent.socket,
@@ -100,21 +103,21 @@ struct ConsentChecksTests {
         return repeated
     }
 
-    private static func keepSending(_ pair: AgentPair, _ loop: NetworkLoop) {
+    private static func keepSending(_ pair: AgentPair, _ loop: EventLoop) {
         nonisolated(unsafe) var timer: LoopTimer?
         timer = loop.makeTimer {
             if pair.send([0x80, 9], from: .controlling) {
-                timer?.set(NetworkLoop.now() + .milliseconds(20))
+                timer?.set(MonotonicClock.now + .milliseconds(20))
             } else {
                 timer?.close()
                 timer = nil
             }
         }
-        timer?.set(NetworkLoop.now())
+        timer?.set(MonotonicClock.now)
     }
 
     /// Asks each 20 ms, on the loop.
-    private func until(_ loop: NetworkLoop, _ condition: @escaping @Sendable () -> Bool) async throws {
+    private func until(_ loop: EventLoop, _ condition: @escaping @Sendable () -> Bool) async throws {
         let done = Expectation("the condition")
         loop.perform {
             nonisolated(unsafe) var timer: LoopTimer?
@@ -124,12 +127,12 @@ struct ConsentChecksTests {
                     timer?.close()
                     timer = nil
                 } else {
-                    timer?.set(NetworkLoop.now() + .milliseconds(20))
+                    timer?.set(MonotonicClock.now + .milliseconds(20))
                 }
             }
-            timer?.set(NetworkLoop.now())
+            timer?.set(MonotonicClock.now)
         }
-        try await done.wait(on: loop)
+        try await done.wait()
     }
 }
 

@@ -1,3 +1,4 @@
+import EventLoop
 import Glibc
 import MediaCore
 import SessionDescription
@@ -10,7 +11,7 @@ import Testing
 @Suite struct HostileDatagramTests {
     /// A stranger throws STUN and garbage at both ports of a pair that works: it goes on working, and sees none of it.
     @Test func strangersNeitherEndTheProcessNorReachTheMedia() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let pair = try await AgentPair.connected(on: loop)
         let arrived = Expectation("a datagram after the storm")
         let strange = Mutex(0)
@@ -44,10 +45,10 @@ import Testing
             if round % 50 == 0 { try await loop.run {} }
         }
         loop.perform { pair.send([0x80, 1, 2], from: .controlling) }
-        try await arrived.wait(on: loop)
+        try await arrived.wait()
         #expect(strange.withLock { $0 } == 0)
         try await pair.close()
-        loop.stop()
+        await loop.stop()
     }
 
     /// A STUN message (RFC 8489 section 5) with random attributes, of which the lengths may lie.

@@ -1,4 +1,6 @@
+import EventLoop
 import Glibc
+import LinuxRuntime
 import SessionDescription
 import Synchronization
 import TestSupport
@@ -13,7 +15,7 @@ struct HostileRelayTests {
     /// - Returns: the kinds of the candidates found, and how often the server was asked.
     private func gather(_ answer: @escaping @Sendable ([UInt8]) -> [UInt8]) async throws -> ([String], Int) {
         let server = try FakeRelay(answer)
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let (gathered, closed) = (Expectation("the end of gathering"), Expectation("the end"))
         let kinds = Mutex<[String]>([])
         let agent = Mutex<LoopBound<ICEAgent>?>(nil)
@@ -30,10 +32,10 @@ struct HostileRelayTests {
             agent.withLock { $0 = LoopBound(made) }
             try made.gather()
         }
-        try await gathered.wait(on: loop)
+        try await gathered.wait()
         loop.perform { agent.withLock { $0 }?.value.close { closed.fulfill() } }
-        try await closed.wait(on: loop)
-        loop.stop()
+        try await closed.wait()
+        await loop.stop()
         return (kinds.withLock { $0 }, server.requests)
     }
 
@@ -84,45 +86,26 @@ private final class FakeRelay: Sendable {
         }
         try #require(isBound)
         port = UInt16(bigEndian: address.sin_port)
-        var thread = pthread_t()
-        let body = Unmanaged.passRetained(Body(self, answer))
-        let code = pthread_create(
-            &thread, nil,
-            { raw in
-                if let raw { Unmanaged<Body>.fromOpaque(raw).takeRetainedValue().run() }
-                return nil
-            }, body.toOpaque())
-        try #require(code == 0)
-        pthread_detach(thread)
+        _ = NamedThread("relay") { [weak self] in
+            Self.serve(socket, { self?.count.add(1, ordering: .relaxed) }, answer)
+        }
     }
 
     /// Ends the thread, which closes the socket.
     deinit { shutdown(socket, Int32(SHUT_RDWR)) }
 
-    private final class Body {
-        private weak var server: FakeRelay?
-        private let socket: Int32
-        private let answer: ([UInt8]) -> [UInt8]
-
-        init(_ server: FakeRelay, _ answer: @escaping ([UInt8]) -> [UInt8]) {
-            self.server = server
-            socket = server.socket
-            self.answer = answer
+    private static func serve(_ socket: Int32, _ counted: () -> Void, _ answer: ([UInt8]) -> [UInt8]) {
+        var bytes = [UInt8](repeating: 0, count: 2_048)
+        var from = sockaddr()
+        while true {
+            var length = socklen_t(MemoryLayout<sockaddr>.size)
+            let got = recvfrom(socket, &bytes, bytes.count, 0, &from, &length)
+            guard got > 0 else { break }
+            guard got >= 20 else { continue }
+            counted()
+            let reply = answer(Array(bytes[..<got]))
+            sendto(socket, reply, reply.count, 0, &from, length)
         }
-
-        func run() {
-            var bytes = [UInt8](repeating: 0, count: 2_048)
-            var from = sockaddr()
-            while true {
-                var length = socklen_t(MemoryLayout<sockaddr>.size)
-                let got = recvfrom(socket, &bytes, bytes.count, 0, &from, &length)
-                guard got > 0 else { break }
-                guard got >= 20 else { continue }
-                server?.count.add(1, ordering: .relaxed)
-                let reply = answer(Array(bytes[..<got]))
-                sendto(socket, reply, reply.count, 0, &from, length)
-            }
-            close(socket)
-        }
+        close(socket)
     }
 }

@@ -1,14 +1,16 @@
+import EventLoop
 import Glibc
 import MediaCore
 import SessionDescription
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ICETransport
 
 @Suite struct ICEAgentTests {
     @Test func twoAgentsOnLoopbackExchangeDatagrams() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let pair = try await AgentPair.connected(on: loop)
         let arrived = Expectation("the datagrams")
         pair.onDatagram = { side, datagram in
@@ -19,17 +21,17 @@ import Testing
             }
         }
         loop.perform { pair.send([0x80, 1, 2, 3], from: .controlling) }
-        try await arrived.wait(on: loop)
+        try await arrived.wait()
         let path = try await loop.run { pair.agent(.controlling).selectedPair }
         #expect(path?.isRelayed == false)
         #expect(path?.remote.hasPrefix("127.0.0.1:") == true)
         try await pair.close()
-        loop.stop()
+        await loop.stop()
     }
 
     /// Equal sizes, shorter ends of runs, longer ones after them: all leave as the datagrams they are.
     @Test func aBatchArrivesAsItsPackets() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let pair = try await AgentPair.connected(on: loop)
         let lengths = [1_200, 1_200, 1_200, 700, 20, 20, 1_200, 1, 1_200] + Array(repeating: 900, count: 80) + [30]
         let stride = 1_500
@@ -50,7 +52,7 @@ import Testing
             }
             return pair.agent(.controlling).counters
         }
-        try await arrived.wait(on: loop)
+        try await arrived.wait()
         let packets = received.withLock { $0 }
         #expect(packets.map(\.count) == lengths)
         #expect(packets.enumerated().allSatisfy { $1.count < 2 || $1[1] == UInt8($0) })
@@ -60,12 +62,12 @@ import Testing
         #expect(counters.packetsDropped == 0)
         #expect(counters.sendErrors == 0)
         try await pair.close()
-        loop.stop()
+        await loop.stop()
     }
 
     /// What looks like STUN is left to libnice, which then reads what is behind it, too.
     @Test func mediaArrivesInOrderAroundWhatIsNoMedia() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let pair = try await AgentPair.connected(on: loop)
         let last = UInt8.max
         let arrived = Expectation("the last packet")
@@ -81,17 +83,17 @@ import Testing
             if datagram[1] == last { arrived.fulfill() } else { loop.perform { send(datagram[1] + 1) } }
         }
         loop.perform { send(0) }
-        try await arrived.wait(on: loop)
+        try await arrived.wait()
         #expect(received.withLock { $0 } == Array(0...last))
         let counters = try await loop.run { pair.agent(.controlled).counters }
         #expect((100..<256).contains(counters.packetsReadDirectly))
         #expect(counters.packetsReceived >= 256)
         try await pair.close()
-        loop.stop()
+        await loop.stop()
     }
 
     @Test func theFirstDatagramsWaitForAPair() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let pair = AgentPair(loop: loop)
         let arrived = Expectation("what was sent before there was a pair")
         let received = Mutex<[[UInt8]]>([])
@@ -105,14 +107,14 @@ import Testing
                 #expect(pair.send([22, number], from: .controlled) == (number < ICEAgent.earlyLimit))
             }
         }
-        try await arrived.wait(on: loop)
+        try await arrived.wait()
         #expect(received.withLock { $0 } == (0..<UInt8(ICEAgent.earlyLimit)).map { [22, $0] })
         try await pair.close()
-        loop.stop()
+        await loop.stop()
     }
 
     @Test func sendingAfterTheEndFails() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let pair = try await AgentPair.connected(on: loop)
         try await loop.run {
             #expect(pair.send([0x80], from: .controlled))
@@ -126,11 +128,11 @@ import Testing
             try pair.agent(.controlled).gather()
         }
         try await pair.close()
-        loop.stop()
+        await loop.stop()
     }
 
     @Test func anAgentMayBeClosedFromItsOwnCallback() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let pair = try await AgentPair.connected(on: loop)
         let closed = Expectation("the end")
         let after = Mutex(0)
@@ -139,14 +141,14 @@ import Testing
             pair.agent(side).close { closed.fulfill() }
         }
         loop.perform { for _ in 0..<3 { pair.send([0x80, 1], from: .controlling) } }
-        try await closed.wait(on: loop)
+        try await closed.wait()
         #expect(after.withLock { $0 } == 1)
         try await pair.close()
-        loop.stop()
+        await loop.stop()
     }
 
     @Test func aClosedAgentIsReleased() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         final class Weak: @unchecked Sendable {
             // SAFETY: touched on the loop only.
             weak var agent: ICEAgent?
@@ -161,13 +163,13 @@ import Testing
             try agent.gather()
             agent.close { closed.fulfill() }
         }
-        try await closed.wait(on: loop)
+        try await closed.wait()
         #expect(try await loop.run { observed.agent == nil })
-        loop.stop()
+        await loop.stop()
     }
 
     @Test func candidatesThatAreGatheredCanBeRead() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let gathered = Expectation("the end of gathering")
         let closed = Expectation("the end")
         let candidates = Mutex<[ICECandidate]>([])
@@ -181,26 +183,26 @@ import Testing
             agent.withLock { $0 = LoopBound(made) }
             try made.gather()
         }
-        try await gathered.wait(on: loop)
+        try await gathered.wait()
         let addresses = candidates.withLock { $0.map(\.address) }
         #expect(addresses.contains("127.0.0.1"))
         #expect(Set(addresses).count == addresses.count)
         loop.perform { agent.withLock { $0 }?.value.close { closed.fulfill() } }
-        try await closed.wait(on: loop)
-        loop.stop()
+        try await closed.wait()
+        await loop.stop()
     }
 
     @Test func manyAgentsLeaveNoDescriptors() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         for _ in 0..<3 { try await Self.openAndClose(20, on: loop) }
         // Each agent has sockets of its own; other tests run meanwhile, but open fewer than this.
         let before = Self.openDescriptors()
         for _ in 0..<10 { try await Self.openAndClose(20, on: loop) }
         #expect(Self.openDescriptors() < before + 100)
-        loop.stop()
+        await loop.stop()
     }
 
-    private static func openAndClose(_ count: Int, on loop: NetworkLoop) async throws {
+    private static func openAndClose(_ count: Int, on loop: EventLoop) async throws {
         let closed = Expectation("the end of all")
         let left = Atomic(count)
         try await loop.run {
@@ -215,13 +217,13 @@ import Testing
                 agent.close { if left.subtract(1, ordering: .relaxed).newValue == 0 { closed.fulfill() } }
             }
         }
-        try await closed.wait(on: loop)
+        try await closed.wait()
     }
 
     private static func openDescriptors() -> Int { (0..<4_096).count { fcntl(Int32($0), F_GETFD) >= 0 } }
 
     @Test func hostileCandidatesAreCountedAndLimited() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let pair = try await AgentPair.connected(on: loop)
         let counters = try await loop.run {
             let agent = pair.agent(.controlling)
@@ -243,13 +245,13 @@ import Testing
         let arrived = Expectation("a datagram")
         pair.onDatagram = { _, _ in arrived.fulfill() }
         loop.perform { pair.send([0x80], from: .controlling) }
-        try await arrived.wait(on: loop)
+        try await arrived.wait()
         try await pair.close()
-        loop.stop()
+        await loop.stop()
     }
 
     @Test func aBadConfigurationIsAnError() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         for configuration in [
             ICEAgent.Configuration(isControlling: true, localAddresses: ["localhost"]),
             .init(isControlling: true, stunServers: [.init(address: "stun.example.org")]),
@@ -263,6 +265,6 @@ import Testing
                 }
             }
         }
-        loop.stop()
+        await loop.stop()
     }
 }

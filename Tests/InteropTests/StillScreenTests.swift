@@ -1,5 +1,5 @@
 import BrowserControl
-import Glibc
+import LinuxRuntime
 import MediaCore
 import Signaling
 import TestSource
@@ -112,9 +112,7 @@ private final class DensePage: ScreenSource {
             isDrawn = true
             changed.fill()
         }
-        var now = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &now)
-        return MediaInstant(nanoseconds: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec))
+        return MonotonicClock.now
     }
 
     func damageEverything() { isDrawn = false }

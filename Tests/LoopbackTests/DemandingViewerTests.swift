@@ -1,4 +1,4 @@
-import Glibc
+import LinuxRuntime
 import MediaCore
 import OpusCodec
 import Signaling
@@ -75,9 +75,7 @@ struct DemandingViewerTests {
     }
 
     private static func seconds() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        (MonotonicClock.now - MediaInstant(nanoseconds: 0)).inSeconds
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import LinuxRuntime
 import MediaCore
 import MediaEngine
 import Testing
@@ -9,7 +10,7 @@ import VPXCodec
 /// The video thread with a screen of its own, and viewers who are only wishes.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct EncodingTests {
-    @Test func aSecondEncodingStartsWithAKeyFrameAndShowsTheSameWithFewerBytes() throws {
+    @Test func aSecondEncodingStartsWithAKeyFrameAndShowsTheSameWithFewerBytes() async throws {
         let stage = Stage()
         stage.pipeline.change {
             $0.main.isWanted = true
@@ -28,7 +29,7 @@ struct EncodingTests {
         #expect(stage.state.main.count { $0.isKeyframe } == 1)
         stage.screen.rest()
         #expect(stage.wait { $0.isSharp })
-        stage.pipeline.stop()
+        await stage.pipeline.stop()
         let state = stage.state
         for frames in [state.main, state.low] {
             let decoder = VP8Decoder()
@@ -44,7 +45,7 @@ struct EncodingTests {
         #expect(statistics.frames == state.low.count + state.main.count)
     }
 
-    @Test func aBlockedBaseDoesNotKeepTheOthersWaiting() throws {
+    @Test func aBlockedBaseDoesNotKeepTheOthersWaiting() async throws {
         let stage = Stage()
         let base = Bitrate.kilobits(5_000)
         stage.pipeline.change {
@@ -60,7 +61,7 @@ struct EncodingTests {
         #expect(stage.wait { $0.main.last?.layer == 0 })
         stage.screen.rest()
         #expect(stage.wait { $0.isSharp })
-        stage.pipeline.stop()
+        await stage.pipeline.stop()
         // Who got the base alone sees the same in the end.
         var pictures: [[UInt8]] = []
         for isAll in [true, false] {
@@ -76,7 +77,7 @@ struct EncodingTests {
         #expect(stage.pipeline.statistics.upperLayerFrames >= 8)
     }
 
-    @Test func eachEncodingHasItsOwnKeyFramesAtMostOneASecond() {
+    @Test func eachEncodingHasItsOwnKeyFramesAtMostOneASecond() async {
         let stage = Stage()
         stage.pipeline.change {
             for encoding in EncodingID.allCases {
@@ -92,7 +93,7 @@ struct EncodingTests {
             stage.pipeline.change { $0.low.isKeyframeWanted = true }
             #expect(stage.wait { $0.low.count > frames })
         }
-        stage.pipeline.stop()
+        await stage.pipeline.stop()
         let state = stage.state
         #expect(state.main.count { $0.isKeyframe } == 1)
         let after = state.low.count { $0.isKeyframe } - keyframes
@@ -101,7 +102,7 @@ struct EncodingTests {
         for (one, next) in zip(times, times.dropFirst()) { #expect(next - one > 0.5) }
     }
 
-    @Test func anUnwantedEncodingIsNotMade() {
+    @Test func anUnwantedEncodingIsNotMade() async {
         let stage = Stage()
         stage.pipeline.change {
             $0.main.isWanted = true
@@ -119,7 +120,7 @@ struct EncodingTests {
         stage.pipeline.change { $0.low.isWanted = true }
         #expect(stage.wait { $0.low.count > low })
         #expect(stage.state.low[low].isKeyframe)
-        stage.pipeline.stop()
+        await stage.pipeline.stop()
     }
 }
 
@@ -145,7 +146,7 @@ private final class Stage: Sendable {
     let pipeline: VideoPipeline
     private let frames: FrameQueues
     private let monitor: Monitor<State>
-    private let start = Stage.now()
+    private let start = MonotonicClock.now
 
     init() {
         let frames = FrameQueues()
@@ -155,16 +156,16 @@ private final class Stage: Sendable {
         self.monitor = monitor
         pipeline = VideoPipeline(
             source: screen, encoder: VP8Encoder(), limits: .init(framesPerSecond: 60, contentHint: .text),
-            bitrate: .kilobits(5_000), frames: frames, clock: { Stage.now() })
+            bitrate: .kilobits(5_000), frames: frames, clock: { MonotonicClock.now })
         pipeline.start(framesReady: { Stage.take(frames, monitor, start) }, failed: { _ in })
     }
 
-    deinit { pipeline.stop() }
+    deinit { pipeline.requestStop() }
 
     private static func take(_ frames: FrameQueues, _ monitor: Monitor<State>, _ start: MediaInstant) {
         for encoding in EncodingID.allCases {
             frames[encoding].pop { bytes, info in
-                let now = now()
+                let now = MonotonicClock.now
                 let frame = Frame(
                     bytes: Array(bytes), isKeyframe: info.isKeyframe, layer: info.layer,
                     seconds: (now - start).inSeconds)
@@ -177,26 +178,20 @@ private final class Stage: Sendable {
     }
 
     var state: State { monitor.with { $0 } }
-    var elapsed: Double { (Stage.now() - start).inSeconds }
+    var elapsed: Double { (MonotonicClock.now - start).inSeconds }
 
     /// Waits for 20 s at most.
     func wait(_ condition: @Sendable (State) -> Bool) -> Bool {
-        let deadline = Stage.now() + .seconds(20)
-        while Stage.now() < deadline {
-            let step = Stage.now() + .milliseconds(20)
+        let deadline = MonotonicClock.now + .seconds(20)
+        while MonotonicClock.now < deadline {
+            let step = MonotonicClock.now + .milliseconds(20)
             let isMet = monitor.wait(until: step) { state -> Bool? in
-                state.isSharp = Stage.now() - state.lastFrame > .milliseconds(1_500)
+                state.isSharp = MonotonicClock.now - state.lastFrame > .milliseconds(1_500)
                 return condition(state) ? true : nil
             }
             if isMet == true { return true }
         }
         return false
-    }
-
-    static func now() -> MediaInstant {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return MediaInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 }
 
@@ -214,7 +209,7 @@ private final class Screen: ScreenSource, @unchecked Sendable {
     func rest() { state.change { $0.isResting = true } }
 
     func wait(until deadline: MediaInstant?) throws(SourceFailure) -> ScreenEvent {
-        let next = Stage.now() + .milliseconds(33)
+        let next = MonotonicClock.now + .milliseconds(33)
         let limit = deadline.map { min($0, next) } ?? next
         let seen = seen
         if let woken = state.wait(until: limit, { $0.woken != seen ? $0.woken : nil }) {
@@ -235,7 +230,7 @@ private final class Screen: ScreenSource, @unchecked Sendable {
         }
         number += 1
         shown = Self.luma(canvas.frame)
-        return Stage.now()
+        return MonotonicClock.now
     }
 
     /// Letters of a sort: dark dots on light paper, other ones each time.

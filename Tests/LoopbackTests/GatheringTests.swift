@@ -1,4 +1,6 @@
+import EventLoop
 import ICETransport
+import LinuxRuntime
 import MediaCore
 import OpusCodec
 import SessionDescription
@@ -14,7 +16,7 @@ import VPXCodec
     private let servers = ICEServerResolver.Addresses(stun: [.init(address: "127.0.0.1", port: 9)])
 
     @Test func aViewerThatLeavesWaitsForNoCandidates() async throws {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let identity = try Identity.ephemeral()
         let told = Monitor<[Bool]>([])
         let core = LoopBound(
@@ -37,7 +39,7 @@ import VPXCodec
             watching.close(done)
         }
         #expect(told.with { $0 } == [false])
-        loop.stop()
+        await loop.stop()
     }
 
     @Test func anOfferThatWaitsForCandidatesIsRefusedWhenTheBroadcastEnds() async throws {
@@ -52,7 +54,7 @@ import VPXCodec
             broadcast.end(done)
         }
         #expect(told.with { $0 } == [false])
-        stage.loop.stop()
+        await stage.loop.stop()
     }
 
     /// There is room for one; a session that it has left behind does not keep it out. Another program with the same certificate takes
@@ -96,12 +98,12 @@ import VPXCodec
             #expect(refused.with { $0 } == expected)
             broadcast.end(done)
         }
-        stage.loop.stop()
+        await stage.loop.stop()
     }
 
     /// A broadcast for one viewer, and that viewer's offer.
     private struct Stage {
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let core: LoopBound<Broadcast>
         let offer: String
         let viewer: Viewer
@@ -118,7 +120,7 @@ import VPXCodec
                 video: VideoPipeline(
                     source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(),
                     limits: .init(framesPerSecond: 30), bitrate: .kilobits(1_000), frames: frames,
-                    clock: { NetworkLoop.now() }), audio: [])
+                    clock: { MonotonicClock.now }), audio: [])
             core = LoopBound(
                 loop, making: { Broadcast(loop: loop, settings: settings, pipelines: pipelines) })
             let print = try #require(Fingerprint(sha256: identity.fingerprint))

@@ -1,4 +1,4 @@
-import Glibc
+import LinuxRuntime
 import MediaCore
 import Signaling
 import TestSource
@@ -56,14 +56,8 @@ private final class HesitantScreen: ScreenSource, @unchecked Sendable {
             defer { pause = .zero }
             return pause
         }
-        if time > .zero { _ = pause.wait(until: Self.now() + time) { _ in nil as Void? } }
+        if time > .zero { _ = pause.wait(until: MonotonicClock.now + time) { _ in nil as Void? } }
         return video.read(into: canvas, changed: &changed)
-    }
-
-    private static func now() -> MediaInstant {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return MediaInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
     func damageEverything() { video.damageEverything() }

@@ -1,5 +1,7 @@
+import EventLoop
 import Glibc
 import ICETransport
+import LinuxRuntime
 import MediaCore
 import SessionDescription
 import Signaling
@@ -69,7 +71,7 @@ struct HostileControlTests {
 
 /// ICE, DTLS and SRTP of a viewer, and above them a timer that sends the same RTCP again and again.
 private struct HostileViewer {
-    private let loop: NetworkLoop
+    private let loop: EventLoop
     private let core: LoopBound<Core?>
     let sent: Monitor<Int>
 
@@ -77,7 +79,7 @@ private struct HostileViewer {
         let identity = try Identity.ephemeral()
         let fingerprint = try #require(Fingerprint(sha256: identity.fingerprint))
         let token = try await admissionToken(for: identity, named: "hostile", from: client)
-        let loop = NetworkLoop(name: "hostile")
+        let loop = EventLoop(name: "hostile")
         let sent = Monitor(0)
         let gathered = Monitor(false)
         let own = SecureTransport.Identity(
@@ -98,7 +100,7 @@ private struct HostileViewer {
 
     func close() async {
         await core.finish { core, done in core.map { $0.close(done) } ?? done() }
-        loop.stop()
+        await loop.stop()
     }
 
     /// Confined to the loop.
@@ -110,7 +112,7 @@ private struct HostileViewer {
         private let gathered: Monitor<Bool>
 
         init(
-            _ loop: NetworkLoop, _ identity: SecureTransport.Identity, expected: [UInt8], _ sent: Monitor<Int>,
+            _ loop: EventLoop, _ identity: SecureTransport.Identity, expected: [UInt8], _ sent: Monitor<Int>,
             _ gathered: Monitor<Bool>
         ) throws {
             self.sent = sent
@@ -143,7 +145,7 @@ private struct HostileViewer {
             transport.sendControl(datagram.count)
             transport.flush()
             sent.change { $0 += 1 }
-            timer?.set(NetworkLoop.now() + .milliseconds(10))
+            timer?.set(MonotonicClock.now + .milliseconds(10))
         }
 
         func close(_ done: @escaping () -> Void) {

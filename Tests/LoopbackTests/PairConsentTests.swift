@@ -1,4 +1,6 @@
+import EventLoop
 import Glibc
+import LinuxRuntime
 import MediaCore
 import MediaEngine
 import SessionDescription
@@ -17,7 +19,7 @@ struct PairConsentTests {
     /// A viewer that was let in and does with its sockets what it likes.
     private final class TwoAddresses: ReceivingPeerDelegate, Sendable {
         static let addresses = ["127.0.0.1", "127.0.0.2"]
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         let frames = Monitor(0)
         private let isConnected = Monitor(false)
         private let isGathered = Monitor(false)
@@ -95,7 +97,7 @@ struct PairConsentTests {
 
         func close() async {
             await core?.finish { $0.close($1) }
-            loop.stop()
+            await loop.stop()
             await client.leave()
             await client.close()
         }

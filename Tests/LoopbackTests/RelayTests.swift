@@ -1,3 +1,4 @@
+import LinuxRuntime
 import MediaCore
 import PeerRuntime
 import Signaling

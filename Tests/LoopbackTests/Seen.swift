@@ -1,5 +1,5 @@
-import Glibc
 import ICETransport
+import LinuxRuntime
 import MediaCore
 import OpusCodec
 import PeerRuntime
@@ -25,7 +25,7 @@ final class Seen: VideoSink, AudioSink {
 
     func show(_ frame: I420Frame) {
         let number = pattern.frameNumber(in: frame)
-        let now = NetworkLoop.now()
+        let now = MonotonicClock.now
         monitor.change { state in
             guard let number else { return }
             state.counters.append(number)
@@ -53,10 +53,7 @@ func waiting<Value: Sendable, Result: Sendable>(
 ) async -> Result? {
     await withCheckedContinuation { continuation in
         _ = NamedThread("wait") {
-            var now = timespec()
-            clock_gettime(CLOCK_MONOTONIC, &now)
-            let deadline = MediaInstant(nanoseconds: Int64(now.tv_sec + 20) * 1_000_000_000)
-            continuation.resume(returning: monitor.wait(until: deadline) { body($0) })
+            continuation.resume(returning: monitor.wait(until: MonotonicClock.now + .seconds(20)) { body($0) })
         }
     }
 }

@@ -1,3 +1,4 @@
+import LinuxRuntime
 import MediaCore
 import MediaEngine
 import Testing
@@ -9,7 +10,7 @@ import Testing
 struct VideoPipelineTests {
     /// Somebody asks for a key frame with each frame that there is.
     @Test(arguments: [(isPictureAwaited: false, interval: 1_000), (isPictureAwaited: true, interval: 250)])
-    func aStormOfRequestsMakesOneKeyFrameAnInterval(isPictureAwaited: Bool, interval: Int) throws {
+    func aStormOfRequestsMakesOneKeyFrameAnInterval(isPictureAwaited: Bool, interval: Int) async throws {
         let stage = ClockworkStage { stage, _ in
             stage.pipeline?.change {
                 $0.main.isKeyframeWanted = true
@@ -19,7 +20,7 @@ struct VideoPipelineTests {
         stage.start()
         let end = MediaInstant(nanoseconds: 0) + .seconds(20)
         stage.frames.wait { ($0.last?.made ?? MediaInstant(nanoseconds: 0)) > end ? () : nil }
-        stage.stop()
+        await stage.stop()
         let frames = stage.frames.with { $0 }
         let keyframes = frames.filter { $0.info.isKeyframe }.map(\.made)
         let shortest = try #require(zip(keyframes, keyframes.dropFirst()).map { $1 - $0 }.min())
@@ -29,7 +30,7 @@ struct VideoPipelineTests {
         #expect(frames.count > 5 * keyframes.count)
     }
 
-    @Test func aFrameSaysSinceWhenItsFirstChangeHasWaited() throws {
+    @Test func aFrameSaysSinceWhenItsFirstChangeHasWaited() async throws {
         let stage = ClockworkStage { stage, count in
             if count == 1 { stage.pipeline?.change { $0.main.demand.isBlocked = true } }
         }
@@ -39,21 +40,21 @@ struct VideoPipelineTests {
         while stage.clock.with({ $0 }) < damage + .milliseconds(300) { stage.pipeline?.change { _ in } }
         stage.pipeline?.change { $0.main.demand.isBlocked = false }
         let frame = stage.frames.wait { $0.count > 1 ? $0[1] : nil }
-        stage.stop()
+        await stage.stop()
         let since = try #require(frame.info.changedSince)
         #expect(since >= damage && since - damage < .milliseconds(3), "\((since - damage).inMilliseconds) ms")
         #expect(frame.made - since > .milliseconds(290))
     }
 
     /// On a slow machine a refinement is due as soon as a frame is made. The screen, which changes all the time, goes first.
-    @Test func aChangeGoesBeforeARefinement() throws {
+    @Test func aChangeGoesBeforeARefinement() async throws {
         let clock = ClockworkStage.makeClock()
         let encoder = SlowEncoder(clock)
         let requests = encoder.requests
         let stage = ClockworkStage(clock, encoder) { _, _ in }
         stage.start()
         stage.frames.wait { $0.count > 20 ? () : nil }
-        stage.stop()
+        await stage.stop()
         #expect(requests.with { $0 }.allSatisfy { !$0.isRefinement })
     }
 }
@@ -102,7 +103,7 @@ private final class ClockworkStage: @unchecked Sendable {
         pipeline?.change { $0.main.isWanted = true }
     }
 
-    func stop() { pipeline?.stop() }
+    func stop() async { await pipeline?.stop() }
 
     static func tick(_ clock: Monitor<MediaInstant>) -> MediaInstant {
         clock.with {

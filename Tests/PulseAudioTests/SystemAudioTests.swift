@@ -1,4 +1,5 @@
 import Foundation
+import LinuxRuntime
 import MediaCore
 import TestSupport
 import Testing
@@ -38,11 +39,8 @@ import Testing
         let recording = Recording()
         try capture.start(
             handler: { packet, moment in
-                var time = timespec()
-                clock_gettime(CLOCK_MONOTONIC, &time)
-                let now = MediaInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
                 // The age of the packet is recorded in place of its capture time.
-                recording.add(packet, MediaInstant(nanoseconds: (now - moment).nanoseconds))
+                recording.add(packet, MediaInstant(nanoseconds: (MonotonicClock.now - moment).nanoseconds))
             }, ended: { recording.end($0) })
         defer { capture.stop() }
         // An idle null sink has rendered two seconds ahead, and is late by as much when playback begins.

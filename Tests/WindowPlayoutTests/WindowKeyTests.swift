@@ -1,4 +1,5 @@
 import Foundation
+import LinuxRuntime
 import MediaCore
 import Testing
 import WindowPlayout
@@ -43,11 +44,8 @@ extension VideoWindowTests {
             return false
         }
 
-        private func soon(_ milliseconds: Int64 = 20) -> MediaInstant {
-            var time = timespec()
-            clock_gettime(CLOCK_MONOTONIC, &time)
-            let now = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
-            return MediaInstant(nanoseconds: now + milliseconds * 1_000_000)
+        private func soon(_ milliseconds: Int = 20) -> MediaInstant {
+            MonotonicClock.now + .milliseconds(milliseconds)
         }
 
         private func showRed() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import LinuxRuntime
 import MediaCore
 import PixelConversion
 import Testing
@@ -24,7 +25,7 @@ final class Watcher {
     }
 
     func wait(milliseconds: Int = 5_000) throws -> ScreenEvent {
-        try screen.wait(until: MediaInstant.now + .milliseconds(milliseconds))
+        try screen.wait(until: MonotonicClock.now + .milliseconds(milliseconds))
     }
 
     /// Reads once.

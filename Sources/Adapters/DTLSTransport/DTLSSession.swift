@@ -1,5 +1,5 @@
 internal import COpenSSL
-internal import Glibc
+internal import LinuxRuntime
 public import MediaCore
 
 /// A DTLS 1.2 association that yields SRTP keys (DTLS-SRTP, RFC 5764), on OpenSSL 3.0.
@@ -284,7 +284,8 @@ public final class DTLSSession {
     private func updateDeadline() {
         guard state != .ended else { return }
         let left = cssl_timeout_microseconds(ssl)
-        deadline = left < 0 ? nil : Self.now() + .microseconds(Int(left))
+        // OpenSSL's timer counts from now, so its instant needs a clock here.
+        deadline = left < 0 ? nil : MonotonicClock.now + .microseconds(Int(left))
     }
 
     private func end(with event: Event) {
@@ -295,13 +296,6 @@ public final class DTLSSession {
         send = { _ in }
         self.onEvent = { _ in }
         onEvent(event)
-    }
-
-    /// OpenSSL's timer counts from now, so its instant needs a clock here.
-    private static func now() -> MediaInstant {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return MediaInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
     private static func reason() -> String {

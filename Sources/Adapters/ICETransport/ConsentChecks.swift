@@ -1,4 +1,5 @@
 internal import CNice
+internal import EventLoop
 import SessionDescription
 
 /// Connectivity checks that an agent makes itself, beside libnice's, which tell neither when nor from where they were answered.

@@ -1,5 +1,7 @@
 internal import CNice
+internal import EventLoop
 internal import Glibc
+internal import LinuxRuntime
 public import MediaCore
 import SessionDescription
 
@@ -50,7 +52,7 @@ extension ICEAgent {
 
     /// Another destination was selected; a check that it has answered is the first consent.
     func beginConsent(_ remote: ICECredentials) {
-        let now = NetworkLoop.now()
+        let now = MonotonicClock.now
         if consent.checks == nil {
             consent.checks = ConsentChecks(local: credentials, remote: remote, isControlling: isControlling)
             consent.timer = makeTimer { [weak self] in self?.checkConsent() }
@@ -79,13 +81,13 @@ extension ICEAgent {
         guard isOpen, let socket, socket.isOpen else { return }
         consent.isAnswered = false
         consent.checks?.send(to: socket.remote, through: socket.descriptor, number: consent.number)
-        scheduleCheck(NetworkLoop.now())
+        scheduleCheck(MonotonicClock.now)
     }
 
     func take(answer datagram: UnsafeRawBufferPointer) {
         guard let number = consent.checks?.answered(datagram) else { return }
         countConsentAnswer()
-        let now = NetworkLoop.now()
+        let now = MonotonicClock.now
         if number == consent.number {
             consent.lastAnswer = now
             consent.isAnswered = true
@@ -109,11 +111,11 @@ extension ICEAgent {
         return withUnsafePointer(to: source.address) { body($0) }
     }
 
-    func noteSourceAgain() { consent.source?.seen = NetworkLoop.now() }
+    func noteSourceAgain() { consent.source?.seen = MonotonicClock.now }
 
     /// A datagram lies in a socket that is not from the destination and no STUN.
     func noteSource(_ address: sockaddr_storage, at descriptor: Int32) {
-        let now = NetworkLoop.now()
+        let now = MonotonicClock.now
         if var source = consent.source {
             let isSame =
                 source.descriptor == descriptor

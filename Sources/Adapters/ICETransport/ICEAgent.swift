@@ -1,4 +1,5 @@
 internal import CNice
+public import EventLoop
 internal import Glibc
 public import SessionDescription
 
@@ -18,7 +19,7 @@ public final class ICEAgent {
     public private(set) var selectedPair: SelectedPair?
     public private(set) var counters = Counters()
 
-    private let loop: NetworkLoop
+    private let loop: EventLoop
     private var handlers: Handlers
     private let agent: OpaquePointer
     private let stream: guint
@@ -26,8 +27,9 @@ public final class ICEAgent {
     private var remoteCandidates = 0
     /// Of a direct pair.
     private(set) var socket: SelectedSocket?
-    /// All UDP sockets, once there is a pair; watched by the loop.
+    /// All UDP sockets, once there is a pair; `readers` read them before libnice does, until `close`.
     private(set) var localSockets: [LocalSocket] = []
+    private var readers: [PriorityReader] = []
     let isControlling: Bool
     private var remoteCredentials: ICECredentials?
     /// What the pair's other end still wants, and where else datagrams come from (`ICEAgent+Consent.swift`).
@@ -46,7 +48,7 @@ public final class ICEAgent {
     }
 
     /// - Throws: if libnice refuses the configuration.
-    public init(loop: NetworkLoop, configuration: Configuration, handlers: Handlers) throws(ICEFailure) {
+    public init(loop: EventLoop, configuration: Configuration, handlers: Handlers) throws(ICEFailure) {
         loop.preconditionOnLoop()
         // Not libnice's consent freshness: it sends a request each 4...6 s, gives up for good after 10 s, and then refuses
         // to send over a relay. The same requests without it give up after 50 s; who wants RFC 7675's 30 s counts them
@@ -350,9 +352,9 @@ public final class ICEAgent {
             }, box)
     }
 
-    /// One of the sockets can be read.
+    /// One of the sockets can be read. libnice reads a socket until it is empty, and GLib makes an error object each time it is.
     /// - Returns: false if libnice has to look at it.
-    func receive(_ descriptor: Int32, into room: UnsafeMutableRawBufferPointer) -> Bool {
+    private func receive(_ descriptor: Int32, into room: UnsafeMutableRawBufferPointer) -> Bool {
         let selected = socket?.descriptor == descriptor ? socket : nil
         guard let local = localSockets.first(where: { $0.descriptor == descriptor }) else { return false }
         return withSourceUnderCheck(at: descriptor) { other in
@@ -469,7 +471,7 @@ extension ICEAgent {
         return SelectedSocket(local, to: address)
     }
 
-    /// Lets the loop tell of every UDP socket that there is now, if the pair is direct.
+    /// Reads first from every UDP socket that there is now, if the pair is direct.
     private func watchAll() {
         guard socket != nil else { return watch([]) }
         guard let all = nice_agent_get_sockets(agent, stream, 1) else { return }
@@ -485,9 +487,12 @@ extension ICEAgent {
     }
 
     private func watch(_ sockets: [LocalSocket]) {
-        for socket in localSockets { loop.ignore(socket.descriptor, by: self) }
+        for reader in readers { reader.close() }
         localSockets = sockets
-        for socket in sockets { loop.watch(socket.descriptor, for: self) }
+        readers = sockets.map { socket in
+            let descriptor = socket.descriptor
+            return loop.readFirst(descriptor) { self.receive(descriptor, into: $0) }
+        }
     }
 
     /// Sends go to `address` through `local` from now on.

@@ -1,4 +1,5 @@
 internal import CNice
+internal import EventLoop
 internal import Glibc
 
 /// One UDP socket of an agent. Confined to the loop.

@@ -1,4 +1,5 @@
 internal import CNice
+internal import EventLoop
 internal import Glibc
 
 /// The socket and the destination of a direct pair, and the memory to send batches through it.

@@ -1,5 +1,5 @@
 import CPulse
-import Glibc
+import LinuxRuntime
 import MediaCore
 import Synchronization
 
@@ -330,9 +330,7 @@ final class PulseCapture: @unchecked Sendable {
 
     private func read() {
         guard let stream else { return }
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        var moment = MediaInstant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+        var moment = MonotonicClock.now
         var latency = pa_usec_t(0)
         var isNegative = Int32(0)
         if pa_stream_get_latency(stream, &latency, &isNegative) == 0 {

@@ -1,3 +1,4 @@
+import LinuxRuntime
 public import MediaCore
 
 /// A synthetic video source with a moving `TestPattern`, for tests and for use without a display.
@@ -8,8 +9,8 @@ public final class TestVideoSource: ScreenSource {
     public let pattern: TestPattern
     /// The frame interval; nil for a static frame.
     private let interval: MediaDuration?
-    private let start = MediaInstant.now
-    private let signal = WakeSignal()
+    private let start = MonotonicClock.now
+    private let isWoken = Monitor(false)
     /// The number of the frame on the canvas; nil if the canvas holds nothing of this source.
     private var shown: Int?
 
@@ -30,16 +31,16 @@ public final class TestVideoSource: ScreenSource {
 
     public func wait(until deadline: MediaInstant?) -> ScreenEvent {
         let tick = nextTick
-        if let tick, tick <= .now { return .damaged }
+        if let tick, tick <= MonotonicClock.now { return .damaged }
         let until = tick.map { min($0, deadline ?? $0) } ?? deadline
-        if signal.sleep(until: until) { return .woken }
-        if let tick, tick <= .now { return .damaged }
+        if takeWake(until: until) { return .woken }
+        if let tick, tick <= MonotonicClock.now { return .damaged }
         return .woken
     }
 
     public func read(into canvas: I420Buffer, changed: inout BlockMap) -> MediaInstant {
         precondition(canvas.size == size && changed.size == size, "canvas of \(canvas.size), picture of \(size)")
-        let now = MediaInstant.now
+        let now = MonotonicClock.now
         let frame = interval.map { Int((now - start).nanoseconds / $0.nanoseconds) } ?? 0
         if let shown {
             pattern.drawMoving(frame, old: shown, on: canvas, changed: &changed)
@@ -53,7 +54,15 @@ public final class TestVideoSource: ScreenSource {
 
     public func damageEverything() { shown = nil }
 
-    public func wake() { signal.ring() }
+    public func wake() { isWoken.change { $0 = true } }
+
+    /// Sleeps until `wake` or the deadline; nil sleeps as long as it takes. Calls of `wake` before the sleep are kept; many count as one.
+    private func takeWake(until deadline: MediaInstant?) -> Bool {
+        isWoken.wait(until: deadline ?? .distantFuture) { isWoken in
+            defer { isWoken = false }
+            return isWoken ? () : nil
+        } != nil
+    }
 
     public func resume() { shown = nil }
 

@@ -1,57 +1,50 @@
 import CSDL
-import Glibc
+import LinuxRuntime
 public import MediaCore
 
-/// Plays audio through the sound server or device that SDL chooses.
+/// Plays audio through the sound server or device that SDL chooses. It lives until `close()`.
 ///
 /// The device is open only while there is audio. It is closed after one second of silence, which ends SDL's thread with
 /// its 100 wake-ups a second; the next sample opens it again. Opening is slow, so the thread `audio-out` does it.
 public final class SpeakerOutput: AudioSink, @unchecked Sendable {
-    // SAFETY: all stored properties but the lock and the signal are touched only while `lock` is held; `device` only by the
-    // thread `audio-out` once `init` is over.
-    private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let signal = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    /// Playback starts with two packets, so that one late packet is not audible.
-    private var ring = AudioRingBuffer(prefill: 2 * callbackFrames * AudioFormat.channels)
+    // SAFETY: `device` and `thread` are set in `init`; after that `device` is touched by the thread `audio-out` alone and `thread` by
+    // the first `close()`.
+    private struct State: ~Copyable {
+        /// Playback starts with two packets, so that one late packet is not audible.
+        var ring = AudioRingBuffer(prefill: 2 * callbackFrames * AudioFormat.channels)
+        var isOpen = false
+        /// Whether there is nothing to close, as after a failed `init`.
+        var isClosed = true
+        /// Consecutive callbacks without samples.
+        var silentCallbacks = 0
+
+        var isSilent: Bool { silentCallbacks >= silentCallbacksBeforeClosing }
+    }
+
+    private let state = Monitor(State())
     private var device: SDL_AudioDeviceID = 0
-    private var isOpen = false
-    private var isClosing = false
-    /// Whether there is nothing to close, as after a failed `init`.
-    private var isClosed = true
-    /// Consecutive callbacks without samples.
-    private var silentCallbacks = 0
-    private var thread: OpaquePointer?
+    private var thread: NamedThread?
 
     private static let callbackFrames = AudioFormat.framesPerTenMilliseconds
     private static let silentCallbacksBeforeClosing = 100
 
     /// - Throws: `.noAudioServer` if there is no audio output.
     public init() throws(SourceFailure) {
-        pthread_mutex_init(lock, nil)
-        var attributes = pthread_condattr_t()
-        pthread_condattr_init(&attributes)
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-        pthread_cond_init(signal, &attributes)
-        pthread_condattr_destroy(&attributes)
         guard SDLLibrary.open(UInt32(SDL_INIT_AUDIO)) else { throw Self.noAudioOutput() }
-        guard open() else {
+        guard openDevice() else {
             let failure = Self.noAudioOutput()
             SDLLibrary.close(UInt32(SDL_INIT_AUDIO))
             throw failure
         }
-        thread = SDL_CreateThread(
-            { context in
-                guard let context else { return 0 }
-                Unmanaged<SpeakerOutput>.fromOpaque(context).takeUnretainedValue().runDeviceLoop()
-                return 0
-            }, "audio-out", Unmanaged.passUnretained(self).toOpaque())
-        guard thread != nil else {
-            let failure = Self.noAudioOutput()
-            SDL_CloseAudioDevice(device)
+        state.with { $0.isClosed = false }
+        do throws(NamedThread.Failure) {
+            thread = try NamedThread.start("audio-out") { self.runDeviceLoop() }
+        } catch {
+            state.with { $0.isClosed = true }
+            closeDevice()
             SDLLibrary.close(UInt32(SDL_INIT_AUDIO))
-            throw failure
+            throw SourceFailure(.unsupported, "No thread is left to play sound (error \(error.code)).")
         }
-        isClosed = false
     }
 
     private static func noAudioOutput() -> SourceFailure {
@@ -60,99 +53,72 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
             remedy: "Start PulseAudio or PipeWire, or go on without sound.")
     }
 
-    deinit {
-        close()
-        pthread_cond_destroy(signal)
-        pthread_mutex_destroy(lock)
-        signal.deallocate()
-        lock.deallocate()
-    }
-
     /// Appends interleaved samples. The oldest are dropped when more than 200 ms are queued. Never waits for the
     /// device.
     public func play(_ samples: UnsafeBufferPointer<Int16>) {
-        pthread_mutex_lock(lock)
-        ring.append(samples)
-        let isAsleep = !isOpen
-        pthread_mutex_unlock(lock)
-        if isAsleep { pthread_cond_signal(signal) }
+        let isAsleep = state.with { state in
+            state.ring.append(samples)
+            return !state.isOpen
+        }
+        // The thread of an open device has nothing to do.
+        if isAsleep { state.change { _ in } }
     }
 
     /// The queued audio and two buffers of the device.
     public var latency: MediaDuration {
-        pthread_mutex_lock(lock)
-        let frames = ring.count / AudioFormat.channels + 2 * Self.callbackFrames
-        pthread_mutex_unlock(lock)
+        let frames = state.with { $0.ring.count / AudioFormat.channels } + 2 * Self.callbackFrames
         return MediaDuration(nanoseconds: Int64(frames) * 1_000_000_000 / Int64(AudioFormat.sampleRate))
     }
 
     /// Samples that were dropped because the queue was full.
-    public var droppedSamples: Int {
-        pthread_mutex_lock(lock)
-        defer { pthread_mutex_unlock(lock) }
-        return ring.dropped
-    }
+    public var droppedSamples: Int { state.with { $0.ring.dropped } }
 
     /// Whether the device is open; it is closed during silence.
-    public var isDeviceOpen: Bool {
-        pthread_mutex_lock(lock)
-        defer { pthread_mutex_unlock(lock) }
-        return isOpen
-    }
+    public var isDeviceOpen: Bool { state.with { $0.isOpen } }
 
     /// Stops playback before it returns. A second call does nothing.
     public func close() {
-        pthread_mutex_lock(lock)
-        let isFirst = !isClosed
-        isClosed = true
-        isClosing = true
-        pthread_mutex_unlock(lock)
+        let isFirst = state.change { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
         guard isFirst else { return }
-        pthread_cond_signal(signal)
-        SDL_WaitThread(thread, nil)
+        thread?.join()
         SDLLibrary.close(UInt32(SDL_INIT_AUDIO))
     }
 
-    /// The loop of the thread `audio-out`, which opens and closes the device.
+    /// The loop of the thread `audio-out`, which opens and closes the device. It is open at first.
     private func runDeviceLoop() {
-        pthread_mutex_lock(lock)
-        var isLost = false
-        while !isClosing {
-            if isOpen {
-                if isLost || silentCallbacks >= Self.silentCallbacksBeforeClosing {
-                    isLost = false
-                    closeDevice()
-                } else {
-                    // A removed device makes no more callbacks, so its status is polled once a second while it is open.
-                    waitOneSecond()
-                    isLost = SDL_GetAudioDeviceStatus(device) == SDL_AUDIO_STOPPED
-                }
-            } else if ring.count == 0 {
-                pthread_cond_wait(signal, lock)
+        repeat {
+            if state.with({ $0.isOpen }) || openDevice() {
+                waitForSilence()
+                closeDevice()
             } else {
-                pthread_mutex_unlock(lock)
-                let isSuccess = open()
-                pthread_mutex_lock(lock)
-                if !isSuccess {
-                    // There is no device: the queue is dropped, and later samples try again.
-                    waitOneSecond()
-                    ring.clear()
-                }
+                // There is no device: the queue is dropped, and later samples try again.
+                _ = state.wait(until: MonotonicClock.now + .seconds(1)) { $0.isClosed ? () : nil }
+                state.with { $0.ring.clear() }
             }
+        } while waitForSamples()
+    }
+
+    /// Returns when the device is to be closed.
+    private func waitForSilence() {
+        repeat {
+            let isOver = state.wait(until: MonotonicClock.now + .seconds(1)) { $0.isClosed || $0.isSilent ? true : nil }
+            if isOver == true { return }
+            // A removed device makes no more callbacks, so its status is polled once a second while it is open.
+        } while SDL_GetAudioDeviceStatus(device) != SDL_AUDIO_STOPPED
+    }
+
+    /// - Returns: false if there will be none.
+    private func waitForSamples() -> Bool {
+        state.wait { state in
+            if state.isClosed { return false }
+            return state.ring.count > 0 ? true : nil
         }
-        if isOpen { closeDevice() }
-        pthread_mutex_unlock(lock)
     }
 
-    /// Until the signal or a second has passed; with the lock held.
-    private func waitOneSecond() {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        time.tv_sec += 1
-        pthread_cond_timedwait(signal, lock, &time)
-    }
-
-    private func open() -> Bool {
+    private func openDevice() -> Bool {
         var wanted = SDL_AudioSpec()
         wanted.freq = Int32(AudioFormat.sampleRate)
         wanted.format = SDL_AudioFormat(AUDIO_S16LSB)
@@ -163,34 +129,31 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
             guard let context, let bytes else { return }
             Unmanaged<SpeakerOutput>.fromOpaque(context).takeUnretainedValue().fill(bytes, Int(count))
         }
-        let device = SDL_OpenAudioDevice(nil, 0, &wanted, nil, 0)
+        device = SDL_OpenAudioDevice(nil, 0, &wanted, nil, 0)
         guard device != 0 else { return false }
-        pthread_mutex_lock(lock)
-        self.device = device
-        isOpen = true
-        silentCallbacks = 0
-        pthread_mutex_unlock(lock)
+        state.with { state in
+            state.isOpen = true
+            state.silentCallbacks = 0
+        }
         SDL_PauseAudioDevice(device, 0)
         return true
     }
 
-    /// Called with the lock held. It is released meanwhile, as SDL waits for a running callback.
+    /// Not with the state held, as SDL waits for a running callback.
     private func closeDevice() {
-        isOpen = false
-        pthread_mutex_unlock(lock)
+        state.with { $0.isOpen = false }
         SDL_CloseAudioDevice(device)
-        pthread_mutex_lock(lock)
     }
 
     /// Fills SDL's buffer; called on SDL's audio thread.
     private func fill(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int) {
         let samples = UnsafeMutableRawPointer(bytes).assumingMemoryBound(to: Int16.self)
-        pthread_mutex_lock(lock)
-        let taken = ring.take(UnsafeMutableBufferPointer(start: samples, count: count / 2))
-        (samples + taken).update(repeating: 0, count: count / 2 - taken)
-        silentCallbacks = taken > 0 ? 0 : silentCallbacks + 1
-        let isOver = silentCallbacks == Self.silentCallbacksBeforeClosing
-        pthread_mutex_unlock(lock)
-        if isOver { pthread_cond_signal(signal) }
+        let isOver = state.with { state in
+            let taken = state.ring.take(UnsafeMutableBufferPointer(start: samples, count: count / 2))
+            (samples + taken).update(repeating: 0, count: count / 2 - taken)
+            state.silentCallbacks = taken > 0 ? 0 : state.silentCallbacks + 1
+            return state.silentCallbacks == Self.silentCallbacksBeforeClosing
+        }
+        if isOver { state.change { _ in } }
     }
 }

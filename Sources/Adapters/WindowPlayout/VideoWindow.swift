@@ -1,5 +1,6 @@
 import CSDL
 import Glibc
+import LinuxRuntime
 public import MediaCore
 import Synchronization
 
@@ -10,7 +11,7 @@ import Synchronization
 /// - Isolation: created, run and released on the main thread. `show`, `setStatus`, `setStatistics`, `setTitle`, `stop`
 ///   and `dismiss` from any thread.
 public final class VideoWindow: @unchecked Sendable {
-    // SAFETY: `shadow`, `commands` and `doorbell` are the crossing and guard themselves. Everything else is confined to
+    // SAFETY: `shadow`, `commands` and `wakeup` are the crossing and guard themselves. Everything else is confined to
     // the thread that made the window, which `run` checks.
 
     /// How frames are presented.
@@ -41,7 +42,7 @@ public final class VideoWindow: @unchecked Sendable {
 
     private let shadow = FrameShadow()
     private let commands = Mutex(Commands())
-    private let doorbell: WindowDoorbell
+    private let wakeup: WindowWakeup
     private let owner = pthread_self()
     private let window: OpaquePointer
     private let presenter: WindowPresenter
@@ -53,8 +54,8 @@ public final class VideoWindow: @unchecked Sendable {
     private var isHidden = false
     private var needsEverything = true
     private var isClosedByUser = false
-    /// Whether the doorbell's event was in SDL's queue.
-    private var isRung = false
+    /// Whether a signal's event was in SDL's queue.
+    private var isSignalled = false
     private let onMute: @Sendable (Bool) -> Void
     private let onStatistics: @Sendable (Bool) -> Void
     private var showsStatistics = false
@@ -80,7 +81,7 @@ public final class VideoWindow: @unchecked Sendable {
                 socket = csdl_x11_socket(display)
                 SDLLibrary.surviveDisplayLoss(display)
             }
-            doorbell = try WindowDoorbell(socket: socket)
+            wakeup = try WindowWakeup(socket: socket)
             presenter = try WindowPresenter(window, converter, presentation)
         } catch {
             SDLLibrary.close(UInt32(SDL_INIT_VIDEO))
@@ -125,7 +126,7 @@ public final class VideoWindow: @unchecked Sendable {
             commands.hasChanges = true
             return true
         }
-        if isChanged || hadStatus { doorbell.ring() }
+        if isChanged || hadStatus { wakeup.signal() }
     }
 
     /// Shows a sentence in the centre of the window, over the last frame if there is one; nil removes it.
@@ -178,7 +179,7 @@ public final class VideoWindow: @unchecked Sendable {
             body(&commands)
             commands.hasChanges = true
         }
-        doorbell.ring()
+        wakeup.signal()
     }
 
     /// Handles window events until the user closes the window or `stop` is called.
@@ -190,7 +191,7 @@ public final class VideoWindow: @unchecked Sendable {
         var isTimedOut = false
         while true {
             handleEvents()
-            isRung = false
+            isSignalled = false
             let isStopped = takeCommands()
             if SDLLibrary.isDisplayGone.load(ordering: .acquiring) { throw Self.displayGone }
             if !isHidden { present() }
@@ -200,8 +201,8 @@ public final class VideoWindow: @unchecked Sendable {
             if isClosedByUser { return .closedByUser }
             if isStopped { return .stopped }
             if isTimedOut { return .deadline }
-            if !isRung, !needsEverything || isHidden { doorbell.wait(until: deadline) }
-            if let deadline, WindowDoorbell.now() >= deadline { isTimedOut = true }
+            if !isSignalled, !needsEverything || isHidden { wakeup.wait(until: deadline) }
+            if let deadline, MonotonicClock.now >= deadline { isTimedOut = true }
         }
     }
 
@@ -243,7 +244,7 @@ public final class VideoWindow: @unchecked Sendable {
                 geometry.toggleFullscreen(window)
             case SDL_WINDOWEVENT: handleWindow(event.window)
             case SDL_RENDER_TARGETS_RESET, SDL_RENDER_DEVICE_RESET: needsEverything = true
-            default: if event.type == doorbell.eventType { isRung = true }
+            default: if event.type == wakeup.eventType { isSignalled = true }
             }
         }
     }

@@ -1,5 +1,6 @@
 internal import CXCB
 internal import Glibc
+internal import LinuxRuntime
 public import MediaCore
 
 /// Captures a whole X11 screen. DAMAGE reports the areas that were drawn on; only those are read, through MIT-SHM, and
@@ -10,7 +11,7 @@ public import MediaCore
 /// - Isolation: one thread at a time; `wake` from any thread.
 public final class X11Screen: ScreenSource {
     private let converter: any PixelConverter
-    private let bell: WakeDescriptor
+    private let wakeup: Wakeup
     /// nil after `close`.
     private var connection: X11Connection?
     private let name: String
@@ -43,7 +44,13 @@ public final class X11Screen: ScreenSource {
     /// - Throws: `.noDisplay`, `.unsupported` (pixels are not 24-bit colour in 32 bits), `.notPermitted`.
     public init(display: String?, converter: any PixelConverter) throws(SourceFailure) {
         let connection = try X11Connection(display)
-        bell = try WakeDescriptor()
+        do throws(Wakeup.Failure) {
+            wakeup = try Wakeup()
+        } catch {
+            throw SourceFailure(
+                .unsupported, "no descriptor is left to wait with (errno \(error.code))",
+                remedy: "Raise the limit of open files (ulimit -n).")
+        }
         self.connection = connection
         self.converter = converter
         name = connection.name
@@ -107,24 +114,24 @@ public final class X11Screen: ScreenSource {
                 return .resized(size)
             }
             if isDamaged || isForced || hasCursor && (isPointerMoved || isCursorImageStale) { return .damaged }
-            let now = MediaInstant.now
+            let now = MonotonicClock.now
             if !hasDamage && now >= scans.next {
                 damageAll()
                 return .damaged
             }
-            if bell.consume() { return .woken }
+            if wakeup.consume() { return .woken }
             if let deadline, now >= deadline { return .woken }
             let scan = hasDamage ? nil : scans.next
-            bell.sleep(or: connection.descriptor, until: scan.map { min($0, deadline ?? $0) } ?? deadline)
+            wakeup.wait(or: connection.descriptor, until: scan.map { min($0, deadline ?? $0) } ?? deadline)
         }
     }
 
     public func read(into canvas: I420Buffer, changed: inout BlockMap) throws(SourceFailure) -> MediaInstant {
         let connection = try takeEvents()
-        if hasPendingResize && canvas.size != size { return .now }
+        if hasPendingResize && canvas.size != size { return MonotonicClock.now }
         precondition(canvas.size == size && changed.size == size, "canvas of \(canvas.size), screen of \(size)")
         hasPendingResize = false
-        let instant = MediaInstant.now
+        let instant = MonotonicClock.now
         if hasDamage && isDamaged {
             // Anything drawn from here on is reported again. Anything drawn before is in the pixels requested next.
             xcb_damage_subtract(connection.raw, damageID, 0, 0)
@@ -162,7 +169,7 @@ public final class X11Screen: ScreenSource {
 
     public func damageEverything() { isForced = true }
 
-    public func wake() { bell.ring() }
+    public func wake() { wakeup.signal() }
 
     public func suspend() {
         guard let connection else { return }

@@ -7,21 +7,11 @@
 #include <netinet/udp.h>
 #include <nice/agent.h>
 #include <nice/interfaces.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <stun/stunagent.h>
 #include <stun/usages/ice.h>
 #include <sys/socket.h>
-#include <time.h>
-
-// Declared by glibc for _GNU_SOURCE only, which would change types that the Glibc module defines without it.
-extern int ppoll(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
-extern int pthread_setname_np(pthread_t, const char *);
-
-static inline void cnice_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
@@ -29,98 +19,6 @@ static inline void cnice_name_thread(const char *name) { pthread_setname_np(pthr
 #ifndef SOL_UDP
 #define SOL_UDP 17
 #endif
-
-// A GSource that fires at an instant of CLOCK_MONOTONIC. Re-arming writes one field: no lock, no system call, so it
-// belongs to the thread that iterates the context. `earliest` is where the loop collects the next instant of all.
-typedef struct {
-    GSource base;
-    int64_t deadline;  // nanoseconds, INT64_MAX when unset
-    int64_t *earliest;
-    int64_t *now;  // of this iteration
-} cnice_timer;
-
-static gboolean cnice_timer_prepare(GSource *source, gint *timeout) {
-    cnice_timer *timer = (cnice_timer *)source;
-    *timeout = -1;
-    if (timer->deadline <= *timer->now) return TRUE;
-    if (timer->deadline < *timer->earliest) *timer->earliest = timer->deadline;
-    return FALSE;
-}
-
-static gboolean cnice_timer_check(GSource *source) {
-    cnice_timer *timer = (cnice_timer *)source;
-    return timer->deadline <= *timer->now;
-}
-
-static gboolean cnice_timer_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
-    ((cnice_timer *)source)->deadline = INT64_MAX;
-    if (callback) callback(data);
-    return G_SOURCE_CONTINUE;
-}
-
-static GSourceFuncs cnice_timer_functions = {cnice_timer_prepare, cnice_timer_check, cnice_timer_dispatch,
-                                             NULL, NULL, NULL};
-
-static inline cnice_timer *cnice_timer_new(int64_t *now, int64_t *earliest) {
-    cnice_timer *timer = (cnice_timer *)g_source_new(&cnice_timer_functions, sizeof(cnice_timer));
-    timer->deadline = INT64_MAX;
-    timer->earliest = earliest;
-    timer->now = now;
-    return timer;
-}
-
-// A GSource that fires when its ready time, set by any thread, has come.
-static gboolean cnice_bell_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
-    g_source_set_ready_time(source, -1);
-    if (callback) callback(data);
-    return G_SOURCE_CONTINUE;
-}
-
-static GSourceFuncs cnice_bell_functions = {NULL, NULL, cnice_bell_dispatch, NULL, NULL, NULL};
-
-static inline GSource *cnice_bell_new(void) { return g_source_new(&cnice_bell_functions, sizeof(GSource)); }
-
-static inline int64_t cnice_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-// What g_main_context_iteration does, in two halves, and it waits to the nanosecond for the earliest timer, where GLib
-// would round up to the next millisecond. `descriptors` holds `*capacity` entries and grows with g_realloc.
-// Returns how many are in use.
-static inline gint cnice_wait(GMainContext *context, GPollFD **descriptors, gint *capacity, gint *priority,
-                              int64_t *now, int64_t *earliest) {
-    gint timeout = -1, count;
-    *earliest = INT64_MAX;
-    *now = cnice_now();
-    gboolean ready = g_main_context_prepare(context, priority);
-    while ((count = g_main_context_query(context, *priority, &timeout, *descriptors, *capacity)) > *capacity) {
-        *capacity = count;
-        *descriptors = g_renew(GPollFD, *descriptors, count);
-    }
-    struct timespec wait = {0, 0}, *limit = NULL;
-    if (ready || timeout == 0) {
-        limit = &wait;
-    } else if (timeout > 0 || *earliest != INT64_MAX) {
-        int64_t nanoseconds = timeout > 0 ? (int64_t)timeout * 1000000 : INT64_MAX;
-        if (*earliest != INT64_MAX && *earliest - *now < nanoseconds) nanoseconds = *earliest - *now;
-        if (nanoseconds < 0) nanoseconds = 0;
-        wait.tv_sec = nanoseconds / 1000000000;
-        wait.tv_nsec = nanoseconds % 1000000000;
-        limit = &wait;
-    }
-    // GPollFD is struct pollfd on every Linux. On EINTR the revents are unspecified: clear them.
-    if (ppoll((struct pollfd *)*descriptors, (nfds_t)count, limit, NULL) < 0) {
-        for (gint i = 0; i < count; i++) (*descriptors)[i].revents = 0;
-    }
-    *now = cnice_now();
-    return count;
-}
-static inline void cnice_dispatch(GMainContext *context, GPollFD *descriptors, gint count, gint priority) {
-    g_main_context_check(context, priority, descriptors, count);
-    g_main_context_dispatch(context);
-}
 
 // Properties are variadic in GObject.
 static inline void cnice_set_flag(NiceAgent *agent, const char *name, gboolean value) {

@@ -6,7 +6,6 @@
 #include <SDL_syswm.h>
 #include <SDL_ttf.h>
 #include <X11/Xatom.h>
-#include <sys/eventfd.h>
 
 /// The window's connection to the X server, NULL when SDL drives something else.
 static inline void *csdl_x11_display(SDL_Window *window) {
@@ -38,11 +37,6 @@ static inline int csdl_x11_has_window_manager(void *display) {
     XGetWindowProperty(d, DefaultRootWindow(d), check, 0, 1, False, XA_WINDOW, &type, &format, &count, &rest, &value);
     if (value) XFree(value);
     return count == 1;
-}
-
-/// A counter that poll can wait for; -1 and errno if there is none.
-static inline int csdl_make_event_descriptor(void) {
-    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
 #endif

@@ -47,22 +47,7 @@ static inline void cxcb_select_motion(xcb_connection_t *c, xcb_window_t root, in
     xcb_input_xi_select_events(c, root, 1, &selection.head);
 }
 
-// What Swift's Glibc module leaves out and waiting on a connection needs.
-
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <time.h>
-
-static inline int cxcb_open_bell(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
-
-extern int cxcb_ppoll(struct pollfd *, nfds_t, const struct timespec *, const void *) __asm__("ppoll");
-
-/// Sleeps until one of the two has something to read or the time has passed; NULL: as long as it takes.
-static inline void cxcb_sleep(int a, int b, const struct timespec *time) {
-    struct pollfd descriptors[2] = {{a, POLLIN, 0}, {b, POLLIN, 0}};
-    cxcb_ppoll(descriptors, 2, time, NULL);
-}
-
+// What Swift's Glibc module leaves out.
 extern int cxcb_memfd_create(const char *, unsigned) __asm__("memfd_create");
 
 /// A file in memory, closed on exec (MFD_CLOEXEC is 1).

@@ -1,5 +1,6 @@
 import BrowserControl
 import Foundation
+import LinuxRuntime
 import MediaCore
 import NetworkBed
 import TestSupport

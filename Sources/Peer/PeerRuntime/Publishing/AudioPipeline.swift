@@ -1,3 +1,4 @@
+import LinuxRuntime
 import MediaCore
 
 /// One sound track of a host: takes 10 ms at a time on the source's own thread, makes 20 ms packets of Opus and hands them over.

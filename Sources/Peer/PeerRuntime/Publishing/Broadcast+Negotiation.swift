@@ -1,4 +1,5 @@
 import ICETransport
+import LinuxRuntime
 import MediaCore
 import MediaEngine
 import RTPWire
@@ -74,7 +75,7 @@ extension Broadcast {
     private func makePeer(
         _ offer: Offer, _ viewer: Viewer, _ description: ViewerDescription, _ ssrcs: [UInt32]
     ) throws(OfferRefusal) -> SendingPeer {
-        let allowance = allowances.allowance(for: viewer, now: NetworkLoop.now())
+        let allowance = allowances.allowance(for: viewer, now: MonotonicClock.now)
         do {
             let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.machineAddresses())
             let transport = try SecureTransport(
@@ -89,7 +90,7 @@ extension Broadcast {
             transport.servers = servers.urls
             let sender = MediaSender(
                 parameters(offer, ssrcs, settings.viewerLimit?(description)), seed: UInt64.random(in: .min ... .max),
-                ntpEpoch: WallClock.now(), now: NetworkLoop.now())
+                ntpEpoch: WallClock.now(), now: MonotonicClock.now)
             let peer = SendingPeer(
                 id: SessionID.random(), viewer: viewer, description: description, loop: loop, transport: transport,
                 sender: sender, allowance: allowance, delegate: self)

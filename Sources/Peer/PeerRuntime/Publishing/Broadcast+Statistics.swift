@@ -1,10 +1,11 @@
 import ICETransport
+import LinuxRuntime
 import MediaCore
 import MediaEngine
 
 extension Broadcast {
     func statistics(video: VideoPipelineStatistics) -> HostStatistics {
-        let now = NetworkLoop.now()
+        let now = MonotonicClock.now
         var totals = viewers.past
         for viewer in viewers.all { totals.add(viewer, now: now) }
         var result = HostStatistics(

@@ -1,4 +1,6 @@
+import EventLoop
 import ICETransport
+import LinuxRuntime
 import MediaCore
 import MediaEngine
 import RTPWire
@@ -41,11 +43,11 @@ final class Broadcast {
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
     }
 
-    let loop: NetworkLoop
+    let loop: EventLoop
     let cname: String
     let settings: Settings
     let agents: ICEAgentPool
-    let allowances = ViewerAllowances(now: NetworkLoop.now())
+    let allowances = ViewerAllowances(now: MonotonicClock.now)
     private let pipelines: MediaPipelines
     var viewers = ViewerRoster()
     private(set) var isEnded = false
@@ -56,7 +58,7 @@ final class Broadcast {
     var servers = ICEServerResolver.Addresses()
     weak var delegate: (any BroadcastDelegate)?
 
-    init(loop: NetworkLoop, settings: Settings, pipelines: MediaPipelines) {
+    init(loop: EventLoop, settings: Settings, pipelines: MediaPipelines) {
         self.loop = loop
         self.settings = settings
         self.pipelines = pipelines
@@ -95,7 +97,7 @@ final class Broadcast {
 
     /// Called when the video thread has queued frames.
     func framesArrived() {
-        let now = NetworkLoop.now()
+        let now = MonotonicClock.now
         deliver(.main, now)
         deliver(.low, now)
         updateEncoders()
@@ -112,7 +114,7 @@ final class Broadcast {
 
     /// Called when an audio thread has queued packets.
     func packetsArrived() {
-        let now = NetworkLoop.now()
+        let now = MonotonicClock.now
         while pipelines.packets.pop({ bytes, info in
             for viewer in viewers.all {
                 viewer.sendAudio(bytes, track: info.track, captured: info.captured, now: now)
@@ -124,7 +126,7 @@ final class Broadcast {
 
     /// Runs after each frame, and while viewers have a backlog.
     private func updateEncoders() {
-        let now = NetworkLoop.now()
+        let now = MonotonicClock.now
         var load = EncoderPolicy.Load()
         for viewer in viewers.all where viewer.isReceiving {
             viewer.noteCongestion(now: now)
@@ -180,7 +182,7 @@ final class Broadcast {
 extension Broadcast: SendingPeerDelegate {
     func viewerIsConnected(_ peer: SendingPeer) {
         updateEncoders()
-        updateReferences(NetworkLoop.now())
+        updateReferences(MonotonicClock.now)
         viewerNeedsKeyframe(peer)
         emit(.connected(peer.description, path: peer.path))
     }
@@ -188,7 +190,7 @@ extension Broadcast: SendingPeerDelegate {
     func viewerNeedsKeyframe(_ peer: SendingPeer) {
         let encoding = peer.plan.target
         let isFirst = peer.isOwedKeyframe || peer.lacksPicture
-        guard peer.mayHave(.key, isShared: viewers.isShared(encoding), now: NetworkLoop.now()) else { return }
+        guard peer.mayHave(.key, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
         pipelines.requestKeyframe(encoding, isFirst: isFirst)
     }
 
@@ -196,7 +198,7 @@ extension Broadcast: SendingPeerDelegate {
         // While it changes to another encoding, it gets a key frame of that one.
         let encoding = peer.plan.encoding
         guard encoding == peer.plan.target else { return viewerNeedsKeyframe(peer) }
-        guard peer.mayHave(.recovery, isShared: viewers.isShared(encoding), now: NetworkLoop.now()) else { return }
+        guard peer.mayHave(.recovery, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
         pipelines.requestRecovery(encoding, from: number)
     }
 
@@ -212,7 +214,7 @@ extension Broadcast: SendingPeerDelegate {
     }
 
     func viewerEnded(_ peer: SendingPeer, _ reason: EndReason) {
-        guard viewers.remove(peer, now: NetworkLoop.now()) else { return }
+        guard viewers.remove(peer, now: MonotonicClock.now) else { return }
         updateEncoders()
         delegate?.broadcast(ended: peer.id, viewers: viewers.count)
         emit(.viewerLeft(peer.description, reason: reason, viewers: viewers.count))

@@ -1,4 +1,6 @@
+import EventLoop
 import ICETransport
+import LinuxRuntime
 import MediaCore
 import SessionDescription
 
@@ -7,7 +9,7 @@ import SessionDescription
 final class CandidateReporter {
     typealias Handler = (_ candidates: [ICECandidate], _ isComplete: Bool) -> Void
 
-    private let loop: NetworkLoop
+    private let loop: EventLoop
     private let transport: SecureTransport
     private var wanted: ICECandidate.Kind?
     private var onGathered: Handler?
@@ -20,7 +22,7 @@ final class CandidateReporter {
     /// Candidates that come within this time are reported together.
     private static let batchInterval = MediaDuration.milliseconds(20)
 
-    init(loop: NetworkLoop, transport: SecureTransport) {
+    init(loop: EventLoop, transport: SecureTransport) {
         self.loop = loop
         self.transport = transport
     }
@@ -33,7 +35,7 @@ final class CandidateReporter {
         if transport.hasGathered || hasWanted { return report() }
         let box = WeakBox(self)
         let timer = loop.makeTimer { box.value?.report() }
-        timer.set(NetworkLoop.now() + patience)
+        timer.set(MonotonicClock.now + patience)
         self.patience = timer
     }
 
@@ -56,7 +58,7 @@ final class CandidateReporter {
 
     func foundCandidate() {
         if onGathered != nil, hasWanted { report() }
-        if onLate != nil { lateTimer?.set(NetworkLoop.now() + Self.batchInterval) }
+        if onLate != nil { lateTimer?.set(MonotonicClock.now + Self.batchInterval) }
     }
 
     func finishedGathering() {

@@ -1,4 +1,6 @@
+import EventLoop
 import ICETransport
+import LinuxRuntime
 import Logging
 public import MediaCore
 import MediaEngine
@@ -79,7 +81,7 @@ public final class HostSession: SignalingServerDelegate {
 
     private let configuration: Configuration
     private let identity: Identity
-    private let loop: NetworkLoop
+    private let loop: EventLoop
     private let core: LoopBound<Broadcast>
     private let pipelines: MediaPipelines
     private let emit: @Sendable (BroadcastEvent) -> Void
@@ -110,7 +112,7 @@ public final class HostSession: SignalingServerDelegate {
         servers = ICEServerResolver(configuration.iceServers)
         let descriptors = DescriptorPlan.ofThisProcess
         self.descriptors = descriptors
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         self.loop = loop
         let frames = FrameQueues()
         let packets = FrameQueue<AudioPipeline.Info>(capacity: 32, bytes: 2_048)
@@ -132,7 +134,7 @@ public final class HostSession: SignalingServerDelegate {
             video: VideoPipeline(
                 source: source, encoder: encoder,
                 limits: .init(framesPerSecond: configuration.framesPerSecond, contentHint: configuration.contentHint),
-                bitrate: configuration.maximumBitrate, frames: frames, clock: { NetworkLoop.now() }),
+                bitrate: configuration.maximumBitrate, frames: frames, clock: { MonotonicClock.now }),
             audio: try inputs.enumerated().map { (track, input) throws(CodecFailure) in
                 AudioPipeline(
                     track: track, kind: input.kind, source: input.source, encoder: try input.makeEncoder(),
@@ -146,8 +148,8 @@ public final class HostSession: SignalingServerDelegate {
             loop,
             making: {
                 Bells(
-                    video: loop.makeDoorbell { core.now { $0.framesArrived() } },
-                    audio: loop.makeDoorbell { core.now { $0.packetsArrived() } })
+                    video: loop.makeWakeup { core.now { $0.framesArrived() } },
+                    audio: loop.makeWakeup { core.now { $0.packetsArrived() } })
             })
         core.perform { [weak self] in $0.delegate = self }
     }
@@ -191,14 +193,14 @@ public final class HostSession: SignalingServerDelegate {
 
     private func startPipelines() {
         let (video, audio) = bells.read { ($0.video, $0.audio) }
-        pipelines.video.start(framesReady: { video.ring() }) { [weak self] failure in
+        pipelines.video.start(framesReady: { video.signal() }) { [weak self] failure in
             // On a task of its own: stopping waits for the video thread, which is where failures come from.
             Task { await self?.stop(EndReason(.sourceGone, failure.message, remedy: failure.remedy)) }
         }
         for track in pipelines.audio {
             let name = track.name
             do throws(SourceFailure) {
-                try track.start(packetsReady: { audio.ring() }) { [emit] failure in
+                try track.start(packetsReady: { audio.signal() }) { [emit] failure in
                     emit(.warning("the \(name) has gone: \(failure.message)"))
                 }
                 emit(.sharing(name + ": " + track.summary))
@@ -253,13 +255,14 @@ public final class HostSession: SignalingServerDelegate {
         else { return }
         let server = server.with { $0 }
         await server?.endAll(reason: reason.code == .stopped ? "the host ended the broadcast" : reason.sentence)
-        for track in pipelines.audio { track.stop() }
-        pipelines.video.stop()
+        // Sources wait for threads of their own.
+        await NamedThread("ending") { [pipelines] in for track in pipelines.audio { track.stop() } }.ended()
+        await pipelines.video.stop()
         await core.finish { $0.end($1) }
         await server?.stop()
         await servers.close()
         await bells.ifRunning { $0.close() }
-        loop.stop()
+        await loop.stop()
         emit(.ended(reason))
     }
 
@@ -353,8 +356,8 @@ extension HostSession: BroadcastDelegate {
 
 /// What the media threads ring.
 private struct Bells {
-    var video: Doorbell
-    var audio: Doorbell
+    var video: LoopWakeup
+    var audio: LoopWakeup
 
     func close() {
         video.close()

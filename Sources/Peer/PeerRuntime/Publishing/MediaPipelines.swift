@@ -1,3 +1,5 @@
+import EventLoop
+import LinuxRuntime
 import MediaCore
 import MediaEngine
 

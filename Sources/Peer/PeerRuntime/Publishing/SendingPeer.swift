@@ -1,4 +1,6 @@
+import EventLoop
 import ICETransport
+import LinuxRuntime
 import MediaCore
 import MediaEngine
 import PeerEngine
@@ -37,7 +39,7 @@ final class SendingPeer: SecureTransportDelegate {
     private let allowance: ViewerAllowance
     /// It is connected or back, and the key frame that it begins with was not granted yet.
     private(set) var isOwedKeyframe = false
-    private let loop: NetworkLoop
+    private let loop: EventLoop
     private let transport: SecureTransport
     private let sender: MediaSender
     private let timer: LoopTimer
@@ -53,7 +55,7 @@ final class SendingPeer: SecureTransportDelegate {
     static let connectLimit = MediaDuration.seconds(20)
 
     init(
-        id: SessionID, viewer: Viewer, description: ViewerDescription, loop: NetworkLoop,
+        id: SessionID, viewer: Viewer, description: ViewerDescription, loop: EventLoop,
         transport: SecureTransport, sender: MediaSender, allowance: ViewerAllowance,
         delegate: any SendingPeerDelegate
     ) {
@@ -66,7 +68,7 @@ final class SendingPeer: SecureTransportDelegate {
         self.sender = sender
         self.allowance = allowance
         self.delegate = delegate
-        opened = NetworkLoop.now()
+        opened = MonotonicClock.now
         consent = ConsentFreshness(patience: Self.patience, now: opened)
         let box = WeakBox<SendingPeer>()
         timer = loop.makeTimer { box.value?.pump() }
@@ -84,7 +86,7 @@ final class SendingPeer: SecureTransportDelegate {
     /// It says when it has a picture, and has not yet: its first key frame may have been lost.
     var lacksPicture: Bool {
         guard let connected, sender.hasReferences, !sender.hasAcknowledged else { return false }
-        return NetworkLoop.now() - connected < .seconds(3)
+        return MonotonicClock.now - connected < .seconds(3)
     }
 
     /// Whether a frame that it asks for is made; one that it needs because of what this side left out always is.
@@ -136,7 +138,7 @@ final class SendingPeer: SecureTransportDelegate {
     /// `localCredentials` and `whenGathered`.
     /// - Returns: false if that cannot be done now; all stays as it is.
     func restart() -> Bool {
-        let now = NetworkLoop.now()
+        let now = MonotonicClock.now
         guard !isEnded, restarts.allows(hasProvenPair: transport.hasProvenPair, now: now) else { return false }
         do throws(ICEFailure) {
             try transport.restart()
@@ -249,7 +251,7 @@ final class SendingPeer: SecureTransportDelegate {
     private func pump() {
         guard isConnected, !isEnded else { return }
         while true {
-            let now = NetworkLoop.now()
+            let now = MonotonicClock.now
             let left = sender.framesSent
             let output = sender.poll(now: now, into: transport.slot)
             if sender.framesSent != left, !consent.isInterrupted {
@@ -274,7 +276,7 @@ final class SendingPeer: SecureTransportDelegate {
 
     private func checkLiveness() {
         guard !isEnded else { return }
-        let now = NetworkLoop.now()
+        let now = MonotonicClock.now
         if !isConnected {
             guard now - opened > Self.connectLimit else { return liveness.set(now + .seconds(1)) }
             return end(EndReason(transport.route, other: "the viewer"))
@@ -293,7 +295,7 @@ final class SendingPeer: SecureTransportDelegate {
         liveness.set(now + .milliseconds(250))
     }
 
-    func listening(_ isOpen: Bool) { hungUp = isOpen ? nil : NetworkLoop.now() }
+    func listening(_ isOpen: Bool) { hungUp = isOpen ? nil : MonotonicClock.now }
 
     /// Its event stream was closed when its media ended: an outage is not told of.
     private var hasCrashed: Bool {
@@ -309,7 +311,7 @@ final class SendingPeer: SecureTransportDelegate {
     }
 
     private func noteConsent() {
-        guard let silence = consent.heard(NetworkLoop.now()) else { return }
+        guard let silence = consent.heard(MonotonicClock.now) else { return }
         isOwedKeyframe = true
         delegate?.viewerIsBack(self, after: silence)
     }
@@ -330,7 +332,7 @@ final class SendingPeer: SecureTransportDelegate {
         guard !isEnded else { return transport.close(done) }
         isEnded = true
         if isConnected {
-            sender.end(now: NetworkLoop.now())
+            sender.end(now: MonotonicClock.now)
             drainGoodbye()
         }
         timer.close()
@@ -341,7 +343,7 @@ final class SendingPeer: SecureTransportDelegate {
 
     private func drainGoodbye() {
         for _ in 0..<64 {
-            switch sender.poll(now: NetworkLoop.now(), into: transport.slot) {
+            switch sender.poll(now: MonotonicClock.now, into: transport.slot) {
             case .rtp, .protected: continue
             case .rtcp(let length): transport.sendControl(length)
             case .event: continue
@@ -365,7 +367,7 @@ final class SendingPeer: SecureTransportDelegate {
 
     func transportIsSecure(profile: SRTPProfile) {
         isConnected = true
-        connected = connected ?? NetworkLoop.now()
+        connected = connected ?? MonotonicClock.now
         noteConsent()
         isOwedKeyframe = true
         delegate?.viewerIsConnected(self)
@@ -383,7 +385,7 @@ final class SendingPeer: SecureTransportDelegate {
 
     func transport(receivedControl rtcp: UnsafeRawBufferPointer) {
         heard()
-        sender.handleRTCP(rtcp, now: NetworkLoop.now())
+        sender.handleRTCP(rtcp, now: MonotonicClock.now)
         pump()
     }
 }

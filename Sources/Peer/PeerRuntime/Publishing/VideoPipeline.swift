@@ -1,3 +1,4 @@
+import LinuxRuntime
 public import MediaCore
 import MediaEngine
 
@@ -94,13 +95,13 @@ final class VideoPipeline: @unchecked Sendable {
         thread.with { $0 = NamedThread("video") { self.run() } }
     }
 
-    func stop() {
-        change { $0.isStopped = true }
-        thread.with { thread in
-            defer { thread = nil }
-            return thread
-        }?.join()
+    /// Returns when the thread has ended; blocks none. Twice is fine.
+    func stop() async {
+        requestStop()
+        await thread.with { $0 }?.ended()
     }
+
+    func requestStop() { change { $0.isStopped = true } }
 
     /// Says what is wanted and wakes the thread if that is news to it. From any thread.
     func change(_ body: (inout EncoderControls) -> Void) {

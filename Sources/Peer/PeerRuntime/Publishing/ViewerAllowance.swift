@@ -1,3 +1,4 @@
+import EventLoop
 import MediaCore
 import MediaEngine
 import Signaling

@@ -1,3 +1,4 @@
+import LinuxRuntime
 public import MediaCore
 
 /// Where a viewer's pictures go: a window, a file. Called on the decode thread; the picture is borrowed for the call.
@@ -106,12 +107,12 @@ final class DecodePipeline: @unchecked Sendable {
         }
     }
 
-    /// Waits until the thread has ended; the sink is not called after that. Twice is fine.
-    func close() {
+    /// Twice is fine.
+    /// - Parameter done: called on the decode thread when that ends: the sink is not called any more.
+    func close(_ done: @escaping @Sendable () -> Void = {}) {
         closed.change { $0 = true }
         frames.close()
-        thread?.join()
-        thread = nil
+        if let thread { thread.whenEnded(done) } else { done() }
     }
 
     private func run() {

@@ -1,3 +1,4 @@
+import LinuxRuntime
 import MediaCore
 
 /// One sound track of a viewer: takes packets from the network thread, decodes them on a thread of its own and plays them.
@@ -25,6 +26,7 @@ final class PlayoutPipeline: @unchecked Sendable {
         self.sink = sink
         thread = NamedThread("audio") { [self] in
             while packets.waitAndPop({ play($0, $1) }) {}
+            sink.close()
         }
     }
 
@@ -46,11 +48,10 @@ final class PlayoutPipeline: @unchecked Sendable {
     func setMuted(_ muted: Bool) { isMuted.with { $0 = muted } }
 
     /// Twice is fine.
-    func close() {
+    /// - Parameter done: called on the audio thread when that ends: the sink is closed.
+    func close(_ done: @escaping @Sendable () -> Void) {
         packets.close()
-        thread?.join()
-        thread = nil
-        sink.close()
+        if let thread { thread.whenEnded(done) } else { done() }
     }
 
     private func play(_ bytes: UnsafeRawBufferPointer, _ info: Info) {

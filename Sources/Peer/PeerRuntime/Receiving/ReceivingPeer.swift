@@ -1,4 +1,6 @@
+import EventLoop
 import ICETransport
+import LinuxRuntime
 import MediaCore
 import MediaEngine
 import PeerEngine
@@ -21,7 +23,7 @@ protocol ReceivingPeerDelegate: AnyObject {
 
 /// The viewer's side of a session: its transport and its receiver. Confined to the network loop.
 final class ReceivingPeer: SecureTransportDelegate {
-    private let loop: NetworkLoop
+    private let loop: EventLoop
     let transport: SecureTransport
     private var receiver: MediaReceiver?
     private let timer: LoopTimer
@@ -30,14 +32,14 @@ final class ReceivingPeer: SecureTransportDelegate {
     private var isSecure = false
     private var isEnded = false
     private var started: MediaInstant?
-    private var consent = ConsentFreshness(patience: patience, now: NetworkLoop.now())
+    private var consent = ConsentFreshness(patience: patience, now: MonotonicClock.now)
 
     /// The host sends a sender report at least each second.
     static let patience = MediaDuration.seconds(3)
     /// The silence after which this machine's addresses are looked at.
     static let suspicion = MediaDuration.milliseconds(1_500)
 
-    init(loop: NetworkLoop, transport: SecureTransport, delegate: any ReceivingPeerDelegate) {
+    init(loop: EventLoop, transport: SecureTransport, delegate: any ReceivingPeerDelegate) {
         self.loop = loop
         self.transport = transport
         self.delegate = delegate
@@ -55,7 +57,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     /// The host has answered.
     func begin(_ answer: Answer) {
-        let now = NetworkLoop.now()
+        let now = MonotonicClock.now
         started = now
         receiver = MediaReceiver(
             parameters(answer), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(), now: now)
@@ -89,7 +91,7 @@ final class ReceivingPeer: SecureTransportDelegate {
             hasTransportFeedback: answer.feedback.contains(.transportWide))
     }
 
-    var silence: MediaDuration { consent.silence(NetworkLoop.now()) }
+    var silence: MediaDuration { consent.silence(MonotonicClock.now) }
 
     /// The host has answered a restart.
     func resume(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
@@ -98,14 +100,14 @@ final class ReceivingPeer: SecureTransportDelegate {
     }
 
     func requestKeyframe() {
-        receiver?.requestKeyframe(now: NetworkLoop.now())
+        receiver?.requestKeyframe(now: MonotonicClock.now)
         pump()
     }
 
     private func pump() {
         guard isSecure, !isEnded, let receiver else { return }
         while true {
-            let now = NetworkLoop.now()
+            let now = MonotonicClock.now
             switch receiver.poll(now: now, into: transport.slot) {
             case .rtcp(let length): transport.sendControl(length)
             case .frame(let bytes, let info): delegate?.host(sent: bytes, info)
@@ -122,7 +124,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     private func checkLiveness() {
         guard !isEnded, let started else { return }
-        let now = NetworkLoop.now()
+        let now = MonotonicClock.now
         if !isSecure {
             guard now - started > SendingPeer.connectLimit else { return liveness.set(now + .seconds(1)) }
             return end(EndReason(transport.route, other: "the host"))
@@ -145,7 +147,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     /// An authentic packet came.
     private func heard() {
-        if let silence = consent.heard(NetworkLoop.now()) { delegate?.hostIsBack(self, after: silence) }
+        if let silence = consent.heard(MonotonicClock.now) { delegate?.hostIsBack(self, after: silence) }
     }
 
     /// Frees everything. Twice is fine.
@@ -181,13 +183,13 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     func transport(received rtp: UnsafeRawBufferPointer) {
         heard()
-        receiver?.handleRTP(rtp, now: NetworkLoop.now())
+        receiver?.handleRTP(rtp, now: MonotonicClock.now)
         pump()
     }
 
     func transport(receivedControl rtcp: UnsafeRawBufferPointer) {
         heard()
-        receiver?.handleRTCP(rtcp, now: NetworkLoop.now())
+        receiver?.handleRTCP(rtcp, now: MonotonicClock.now)
         pump()
     }
 }

@@ -1,4 +1,6 @@
+import EventLoop
 import ICETransport
+import LinuxRuntime
 import MediaCore
 import MediaEngine
 import PeerEngine
@@ -13,7 +15,7 @@ final class ViewerSession: ReceivingPeerDelegate {
         var isComplete: Bool
     }
 
-    private let loop: NetworkLoop
+    private let loop: EventLoop
     private let playback: WatchSession.Playback
     private let emit: @Sendable (WatchEvent) -> Void
     private let outcome: Outcome
@@ -41,7 +43,7 @@ final class ViewerSession: ReceivingPeerDelegate {
     private var layer: UInt8?
 
     init(
-        loop: NetworkLoop, playback: WatchSession.Playback, emit: @escaping @Sendable (WatchEvent) -> Void,
+        loop: EventLoop, playback: WatchSession.Playback, emit: @escaping @Sendable (WatchEvent) -> Void,
         outcome: Outcome, interrupted: @escaping @Sendable () -> Void
     ) {
         self.loop = loop
@@ -50,7 +52,7 @@ final class ViewerSession: ReceivingPeerDelegate {
         self.outcome = outcome
         self.interrupted = interrupted
         ntpEpoch = WallClock.now()
-        epoch = NetworkLoop.now()
+        epoch = MonotonicClock.now
     }
 
     // MARK: Setting up
@@ -90,7 +92,7 @@ final class ViewerSession: ReceivingPeerDelegate {
 
     private func makeDecoding() throws(CodecFailure) -> DecodePipeline {
         DecodePipeline(
-            decoder: try playback.decoder(), sink: playback.sink, clock: { NetworkLoop.now() },
+            decoder: try playback.decoder(), sink: playback.sink, clock: { MonotonicClock.now },
             keyframeWanted: { [core = LoopBound(loop, WeakBox(self))] in
                 core.perform { $0.value?.connection?.requestKeyframe() }
             }, firstPicture: { [emit] in emit(.firstPicture($0)) })
@@ -102,7 +104,7 @@ final class ViewerSession: ReceivingPeerDelegate {
         let box = WeakBox(self)
         patience?.close()
         patience = loop.makeTimer { box.value?.finishGathering() }
-        patience?.set(NetworkLoop.now() + .milliseconds(100))
+        patience?.set(MonotonicClock.now + .milliseconds(100))
     }
 
     /// Calls back once: at once if there is nothing to wait for; without credentials at the end of the session.
@@ -160,7 +162,7 @@ final class ViewerSession: ReceivingPeerDelegate {
     // MARK: Coming back
 
     /// How long nothing has come; nil while all is well.
-    var outage: MediaDuration? { lastSign.map { NetworkLoop.now() - $0 } }
+    var outage: MediaDuration? { lastSign.map { MonotonicClock.now - $0 } }
 
     /// What there is to find a way with.
     var route: ConnectivityReport? { connection?.transport.route }
@@ -194,13 +196,13 @@ final class ViewerSession: ReceivingPeerDelegate {
         guard outage < ConsentFreshness.limit else { return outcome.settle(.hostIsSilent) }
         emit(.waiting(outage))
         // On the second, as it is shown in seconds.
-        ticker?.set(NetworkLoop.now() + .milliseconds(1_000 - Int(outage.nanoseconds / 1_000_000 % 1_000)))
+        ticker?.set(MonotonicClock.now + .milliseconds(1_000 - Int(outage.nanoseconds / 1_000_000 % 1_000)))
     }
 
     // MARK: Playing
 
     func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) {
-        let now = NetworkLoop.now()
+        let now = MonotonicClock.now
         layer = max(layer ?? 0, info.layer)
         var arrived = ArrivedFrame(isKeyframe: info.isKeyframe, captured: nil, holdUntil: nil)
         if let captured = info.captured {
@@ -217,7 +219,7 @@ final class ViewerSession: ReceivingPeerDelegate {
             packet ?? UnsafeRawBufferPointer(start: nil, count: 0),
             PlayoutPipeline.Info(isLost: info.isLost, useFEC: info.useFEC, frames: info.frames))
         if let captured = info.captured {
-            let now = NetworkLoop.now()
+            let now = MonotonicClock.now
             lipSync.noteAudio(captured: captured, local: wallClock(now), latency: speaker.latency, now: now)
         }
     }
@@ -264,7 +266,7 @@ final class ViewerSession: ReceivingPeerDelegate {
 
     func hostIsInterrupted(_ connection: ReceivingPeer) {
         guard lastSign == nil else { return }
-        lastSign = NetworkLoop.now() - connection.silence
+        lastSign = MonotonicClock.now - connection.silence
         emit(.interrupted)
         let box = WeakBox(self)
         ticker = loop.makeTimer { box.value?.tick() }
@@ -315,7 +317,7 @@ final class ViewerSession: ReceivingPeerDelegate {
             badPackets: connection?.transport.badPackets ?? 0)
     }
 
-    /// - Parameter done: called on the loop when every socket is closed.
+    /// - Parameter done: called on the loop when every socket is closed and every thread has ended.
     func close(_ done: @escaping () -> Void) {
         guard !isClosed else { return done() }
         isClosed = true
@@ -323,9 +325,17 @@ final class ViewerSession: ReceivingPeerDelegate {
         onMore?.body(nil)
         onMore = nil
         ticker?.close()
-        decoding?.close()
-        for speaker in speakers.values { speaker.close() }
-        closeAll(retired + (connection.map { [$0] } ?? []), with: { $0.close($1) }, then: done)
+        // Threads end in their own time, for which the loop does not wait.
+        var closings: [(@escaping () -> Void) -> Void] = []
+        if let decoding { closings.append { decoding.close(self.onLoop($0)) } }
+        for speaker in speakers.values { closings.append { speaker.close(self.onLoop($0)) } }
+        for connection in retired + (connection.map { [$0] } ?? []) { closings.append { connection.close($0) } }
+        closeAll(closings, with: { $0($1) }, then: done)
+    }
+
+    private func onLoop(_ body: @escaping () -> Void) -> @Sendable () -> Void {
+        let bound = LoopBound(loop, body)
+        return { bound.perform { $0() } }
     }
 }
 

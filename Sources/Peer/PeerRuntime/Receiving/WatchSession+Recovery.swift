@@ -1,4 +1,5 @@
 import ICETransport
+import LinuxRuntime
 import MediaCore
 import PeerEngine
 import SessionDescription

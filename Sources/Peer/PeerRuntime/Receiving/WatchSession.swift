@@ -1,4 +1,6 @@
+import EventLoop
 import ICETransport
+import LinuxRuntime
 public import MediaCore
 import MediaEngine
 import SessionDescription
@@ -33,7 +35,7 @@ public final class WatchSession: Sendable {
     private let ownServers: [ICEServer]
     private let usesOnlyRelays: Bool
     let emit: @Sendable (WatchEvent) -> Void
-    private let loop: NetworkLoop
+    private let loop: EventLoop
     let core: LoopBound<ViewerSession>
     let outcome = Outcome()
     private let interruptions: AsyncStream<Void>
@@ -62,7 +64,7 @@ public final class WatchSession: Sendable {
         ownServers = servers
         self.usesOnlyRelays = usesOnlyRelays
         self.emit = emit
-        let loop = NetworkLoop(name: "net-0")
+        let loop = EventLoop(name: "net-0")
         self.loop = loop
         let outcome = outcome
         let (interruptions, interrupted) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -105,7 +107,7 @@ public final class WatchSession: Sendable {
         await servers.with({ $0 })?.close()
         // TLS waits up to 5 s for the other side's goodbye, and nobody needs to wait for that.
         Task.detached { await client.close() }
-        loop.stop()
+        await loop.stop()
         return reason
     }
 

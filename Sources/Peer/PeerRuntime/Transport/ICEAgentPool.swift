@@ -1,3 +1,4 @@
+import EventLoop
 import ICETransport
 
 /// Bounds the ICE agents of a host, by their number and by the descriptors that they take. An agent that is closing counts until

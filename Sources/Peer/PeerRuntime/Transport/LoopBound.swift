@@ -1,19 +1,20 @@
-import ICETransport
+import EventLoop
+import LinuxRuntime
 
 /// A value that only its network loop touches, held by others.
 // SAFETY: `value` is reached only in bodies that run on the loop.
 struct LoopBound<Value>: @unchecked Sendable {
-    let loop: NetworkLoop
+    let loop: EventLoop
     private let value: Value
 
     /// - Parameter value: not touched from outside the loop any more.
-    init(_ loop: NetworkLoop, _ value: Value) {
+    init(_ loop: EventLoop, _ value: Value) {
         self.loop = loop
         self.value = value
     }
 
     /// Makes the value on the loop, and waits for it. Not from the loop.
-    init(_ loop: NetworkLoop, making make: @escaping @Sendable () -> Value) {
+    init(_ loop: EventLoop, making make: @escaping @Sendable () -> Value) {
         let made = Monitor<Self?>(nil)
         let isAccepted = loop.perform { made.change { $0 = Self(loop, make()) } }
         precondition(isAccepted, "the loop has stopped")

@@ -1,3 +1,5 @@
+import EventLoop
+
 /// Room for the packets of one round of sending: fixed slots, each with room for the SRTP trailer.
 /// Confined to the network loop.
 final class PacketBatch {

@@ -1,5 +1,7 @@
 import DTLSTransport
+import EventLoop
 import ICETransport
+import LinuxRuntime
 import MediaCore
 import RTPWire
 import SRTPTransport
@@ -47,7 +49,7 @@ final class SecureTransport {
     /// Each once, of the last gathering.
     private(set) var localCandidates: [ICECandidate] = []
     private(set) var hasGathered = false
-    private let loop: NetworkLoop
+    private let loop: EventLoop
     private let configuration: ICEAgent.Configuration
     private let owner: WeakBox<SecureTransport>
     /// Carries what is sent.
@@ -98,7 +100,7 @@ final class SecureTransport {
     static let pairGrace = MediaDuration.seconds(4)
 
     init(
-        loop: NetworkLoop, isServer: Bool, identity: Identity, expectedFingerprint: [UInt8],
+        loop: EventLoop, isServer: Bool, identity: Identity, expectedFingerprint: [UInt8],
         ice configuration: ICEAgent.Configuration, limits: Limits = Limits()
     ) throws {
         self.loop = loop
@@ -128,11 +130,11 @@ final class SecureTransport {
 
     /// Reserves before it makes anything.
     private static func makeAgent(
-        _ loop: NetworkLoop, _ configuration: ICEAgent.Configuration, _ limits: Limits,
+        _ loop: EventLoop, _ configuration: ICEAgent.Configuration, _ limits: Limits,
         _ owner: WeakBox<SecureTransport>,
         _ number: Int
     ) throws(ICEFailure) -> ICEAgent {
-        guard limits.allowance?.takeAgent(now: NetworkLoop.now()) ?? true else {
+        guard limits.allowance?.takeAgent(now: MonotonicClock.now) ?? true else {
             throw ICEFailure("this viewer has asked for too many connections in a short time")
         }
         var reservation: ICEAgentPool.Reservation?
@@ -238,7 +240,7 @@ final class SecureTransport {
     private func mayTry(_ candidate: ICECandidate) -> Bool {
         guard case .address(let address) = candidate.addressKind, limits.policy.permits(address) else { return false }
         if provenAddresses.contains(address) { return true }
-        return limits.allowance?.takeCandidate(now: NetworkLoop.now()) ?? true
+        return limits.allowance?.takeCandidate(now: MonotonicClock.now) ?? true
     }
 
     /// Takes the usable ones, and counts the others: names are not looked up.
@@ -292,7 +294,7 @@ final class SecureTransport {
     /// Sends what was committed, unless consent to send to that address is over (RFC 7675 section 5.1).
     func flush() {
         guard batch.count > 0 else { return }
-        guard ice.hasConsent(NetworkLoop.now()) else { return batch.clear() }
+        guard ice.hasConsent(MonotonicClock.now) else { return batch.clear() }
         ice.sendBatch(UnsafeRawPointer(batch.memory), stride: PacketBatch.slotBytes, lengths: batch.committed)
         batch.clear()
     }
@@ -301,7 +303,7 @@ final class SecureTransport {
 
     private func received(_ datagram: UnsafeRawBufferPointer, by agent: Int) {
         guard !isClosed else { return }
-        let now = NetworkLoop.now()
+        let now = MonotonicClock.now
         // A new pair has just answered a check, which is consent (RFC 7675 section 5.1), and the other side may use its former
         // one for some time yet.
         isFromSelectedPair = isNew(ice, now) || agent == sending && ice.isFromSelectedPair
@@ -424,7 +426,7 @@ final class SecureTransport {
                 end(EndReason(.failed, "the keys cannot be used: \(error)"))
                 return
             }
-            lastHeard = NetworkLoop.now()
+            lastHeard = MonotonicClock.now
             delegate?.transportIsSecure(profile: keys.profile)
         case .failed(let failure):
             end(EndReason(failure == .fingerprintMismatch ? .untrusted : .failed, failure.description))
@@ -436,7 +438,7 @@ final class SecureTransport {
     }
 
     private func dtlsTimeout() {
-        dtls.handleTimeout(NetworkLoop.now())
+        dtls.handleTimeout(MonotonicClock.now)
         scheduleDTLS()
     }
 

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxRuntime
 import NIOCore
 
 /// Resolves host names on a thread of their own, because libnice must not resolve names itself.
@@ -9,7 +10,11 @@ public enum ServerLookup {
         if let address = try? SocketAddress(ipAddress: host, port: 1) { return [address.ipAddress ?? host] }
         let found = Promise<[String]>()
         // `getaddrinfo` blocks and cannot be cancelled, so it runs on a thread that ends when the call returns.
-        Thread.detach { found.fulfil(resolve(host)) }
+        do throws(NamedThread.Failure) {
+            _ = try NamedThread.start("lookup") { found.fulfil(resolve(host)) }
+        } catch {
+            return []
+        }
         let deadline = Task {
             if (try? await Task.sleep(for: limit)) != nil { found.fulfil([]) }
         }
@@ -41,30 +46,5 @@ public enum ServerLookup {
         }
         // Addresses with a zone are left out, because a zone is only valid on this machine.
         return [AF_INET, AF_INET6].compactMap { found[$0] }.filter { !$0.contains("%") }
-    }
-}
-
-/// Starts a thread for one blocking call.
-private enum Thread {
-    private final class Body: Sendable {
-        let run: @Sendable () -> Void
-        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-    }
-
-    static func detach(_ body: @escaping @Sendable () -> Void) {
-        var thread = pthread_t()
-        let box = Unmanaged.passRetained(Body(body))
-        let code = pthread_create(
-            &thread, nil,
-            { raw in
-                if let raw { Unmanaged<Body>.fromOpaque(raw).takeRetainedValue().run() }
-                return nil
-            }, box.toOpaque())
-        if code == 0 {
-            pthread_detach(thread)
-        } else {
-            box.release()
-            body()
-        }
     }
 }

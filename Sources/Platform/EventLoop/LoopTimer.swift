@@ -1,16 +1,16 @@
-internal import CNice
+internal import CGLib
 public import MediaCore
 
 /// Calls back on the loop when an instant has come. Confined to its loop. Lives until `close()`.
 public final class LoopTimer {
-    private let loop: NetworkLoop
+    private let loop: EventLoop
     private let fire: () -> Void
-    private var source: UnsafeMutablePointer<cnice_timer>?
+    private var source: UnsafeMutablePointer<cglib_timer>?
 
-    fileprivate init(loop: NetworkLoop, fire: @escaping () -> Void) {
+    fileprivate init(loop: EventLoop, fire: @escaping () -> Void) {
         self.loop = loop
         self.fire = fire
-        guard let source = cnice_timer_new(loop.clock, loop.clock + 1) else { return }
+        guard let source = cglib_timer_new(loop.clock, loop.clock + 1) else { return }
         self.source = source
         source.withMemoryRebound(to: GSource.self, capacity: 1) { source in
             g_source_set_callback(
@@ -45,7 +45,7 @@ public final class LoopTimer {
     }
 }
 
-extension NetworkLoop {
+extension EventLoop {
     /// On the loop only, as all of the timer.
     public func makeTimer(_ fire: @escaping () -> Void) -> LoopTimer {
         preconditionOnLoop()

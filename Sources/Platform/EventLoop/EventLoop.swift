@@ -1,0 +1,151 @@
+internal import CGLib
+internal import LinuxRuntime
+internal import MediaCore
+internal import Synchronization
+
+/// A thread with a GLib main loop of its own. What lives on it is confined to it: sockets, timers, and libraries that need GLib.
+///
+/// Close what lives on it, then `stop()` it: the thread keeps the loop alive until then.
+public final class EventLoop: @unchecked Sendable {
+    // SAFETY: `context`, `clock` and `wakeup` are set once and point to things that lock themselves or are touched on the thread only;
+    // `thread` is written in `init` and read by the first stop; `readers` and `room` are touched on the thread only; what crosses is
+    // in `inbox`.
+
+    /// The GMainContext, for libraries that attach sources of their own to it.
+    public let context: OpaquePointer
+    /// Two numbers that timers share with the loop: now, and the earliest of all deadlines; in nanoseconds.
+    let clock: UnsafeMutablePointer<Int64>
+    private let name: String
+    private let wakeup: UnsafeMutablePointer<GSource>
+    private let inbox = Mutex(Inbox())
+    private nonisolated(unsafe) var thread: NamedThread?
+    /// By descriptor.
+    private nonisolated(unsafe) var readers: [Int32: PriorityReader] = [:]
+    /// Lent to readers, one after the other.
+    private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
+
+    private struct Inbox {
+        var work: [@Sendable () -> Void] = []
+        var spare: [@Sendable () -> Void] = []
+        var isStopping = false
+    }
+
+    /// Starts the thread.
+    /// - Parameter name: of the thread; the kernel keeps the first 15 bytes.
+    public init(name: String) {
+        self.name = name
+        context = g_main_context_new()
+        clock = .allocate(capacity: 2)
+        clock.initialize(repeating: 0, count: 2)
+        wakeup = cglib_wakeup_new()
+        g_source_set_callback(
+            wakeup,
+            { data in
+                if let data { Unmanaged<EventLoop>.fromOpaque(data).takeUnretainedValue().drain() }
+                return 1
+            }, Unmanaged.passUnretained(self).toOpaque(), nil)
+        g_source_attach(wakeup, context)
+        thread = NamedThread(name) { [self] in run() }
+    }
+
+    deinit {
+        g_source_destroy(wakeup)
+        g_source_unref(wakeup)
+        g_main_context_unref(context)
+        clock.deallocate()
+        room.deallocate()
+    }
+
+    /// Runs `body` on the loop, never inline, in the order of the calls. From any thread. Allocates.
+    /// - Returns: false if the loop was stopped before; `body` is then dropped.
+    @discardableResult
+    public func perform(_ body: @escaping @Sendable () -> Void) -> Bool {
+        let wasEmpty: Bool? = inbox.withLock { inbox in
+            if inbox.isStopping { return nil }
+            inbox.work.append(body)
+            return inbox.work.count == 1
+        }
+        guard let wasEmpty else { return false }
+        if wasEmpty { g_source_set_ready_time(wakeup, 0) }
+        return true
+    }
+
+    /// Whether the caller runs on the loop's thread.
+    public var isOnLoop: Bool { g_main_context_is_owner(context) != 0 }
+
+    public func preconditionOnLoop() { precondition(isOnLoop, "only on the thread of the event loop \(name)") }
+
+    /// Runs what was queued before and ends the thread. Returns when it has ended; blocks no thread. Any number of times.
+    public func stop() async {
+        requestStop()
+        await thread?.ended()
+    }
+
+    /// The same for callers that may block: not on the loop, nor on the concurrency pool. A second call does nothing.
+    public func stopAndJoin() {
+        precondition(!isOnLoop, "the event loop \(name) cannot wait for itself")
+        if requestStop() { thread?.join() }
+    }
+
+    /// - Returns: false if that was done before.
+    @discardableResult
+    private func requestStop() -> Bool {
+        let isFirst = inbox.withLock { inbox in
+            defer { inbox.isStopping = true }
+            return !inbox.isStopping
+        }
+        if isFirst { g_source_set_ready_time(wakeup, 0) }
+        return isFirst
+    }
+
+    // MARK: The thread
+
+    private func run() {
+        g_main_context_acquire(context)
+        // What GIO completes (closing an agent of libnice) comes back to the context that is the thread's default.
+        g_main_context_push_thread_default(context)
+        var capacity: gint = 16
+        let list = g_malloc0_n(gsize(capacity), gsize(MemoryLayout<GPollFD>.stride))
+        var descriptors = list?.assumingMemoryBound(to: GPollFD.self)
+        while !inbox.withLock({ $0.isStopping && $0.work.isEmpty }) {
+            var priority: gint = 0
+            clock[0] = MonotonicClock.now.nanoseconds
+            let count = cglib_wait(context, &descriptors, &capacity, &priority, clock, clock + 1)
+            clock[0] = MonotonicClock.now.nanoseconds
+            if !readers.isEmpty, let descriptors { readFirst(descriptors, Int(count)) }
+            cglib_dispatch(context, descriptors, count, priority)
+        }
+        g_free(descriptors)
+        g_main_context_pop_thread_default(context)
+        g_main_context_release(context)
+    }
+
+    private func drain() {
+        var work = inbox.withLock { inbox in
+            var taken: [@Sendable () -> Void] = []
+            swap(&taken, &inbox.spare)
+            swap(&taken, &inbox.work)
+            return taken
+        }
+        for body in work { body() }
+        work.removeAll(keepingCapacity: true)
+        inbox.withLock { swap(&$0.spare, &work) }
+    }
+
+    // MARK: Readers that come first
+
+    func add(_ reader: PriorityReader) { readers[reader.descriptor] = reader }
+
+    /// Does nothing if the descriptor is another reader's by now.
+    func remove(_ reader: PriorityReader) {
+        if readers[reader.descriptor] === reader { readers[reader.descriptor] = nil }
+    }
+
+    /// Asks them, and hides from GLib's sources the descriptors in which nothing is left for those.
+    private func readFirst(_ descriptors: UnsafeMutablePointer<GPollFD>, _ count: Int) {
+        for index in 0..<count where descriptors[index].revents == gushort(G_IO_IN.rawValue) {
+            guard let reader = readers[descriptors[index].fd], reader.read(room) else { continue }
+            descriptors[index].revents = 0
+        }
+    }
+}
