@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct LoopWakeupTests {
-    @Test func signalsWakeTheLoopAndSeesWhatWasWrittenBefore() async throws {
+    @Test func signalsWakeTheLoopWhichSeesWhatWasWrittenBefore() async throws {
         let loop = EventLoop(name: "net-0")
         let written = Atomic(0)
         let seen = Atomic(0)
