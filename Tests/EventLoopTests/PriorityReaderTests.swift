@@ -107,6 +107,7 @@ private final class WatchedPair {
         #expect(taken == [1])
         try await loop.run {
             stage.reader?.close()
+            stage.reader = nil
             stage.pair.close()
         }
         await loop.stop()
@@ -133,6 +134,7 @@ private final class WatchedPair {
         try await loop.run {
             stage.reader?.close()
             stage.reader?.close()
+            stage.reader = nil
             stage.pair.write(8)
         }
         try await stage.pair.seen.some.wait()
