@@ -148,7 +148,9 @@ let package = Package(
         tests("TestSourceTests", ["MediaCore", "TestSource"]),
         tests("VPXCodecTests", ["MediaCore", "RTPWire", "VPXCodec", "TestSupport"]),
         tests("OpusCodecTests", ["MediaCore", "OpusCodec", "TestSupport"]),
-        tests("ICETransportTests", ["ICETransport", "EventLoop", "LinuxRuntime", "MediaCore", "SessionDescription", "TestSupport"]),
+        tests(
+            "ICETransportTests",
+            ["ICETransport", "EventLoop", "LinuxRuntime", "MediaCore", "SessionDescription", "TestSupport"]),
         tests("DTLSTransportTests", ["DTLSTransport", "LinuxRuntime", "MediaCore", "TestSupport", crypto]),
         tests("SRTPTransportTests", ["SRTPTransport", "MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
         tests("WindowPlayoutTests", ["MediaCore", "LinuxRuntime", "WindowPlayout", "TestSupport"]),
