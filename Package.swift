@@ -105,24 +105,25 @@ let package = Package(
         // L3
         // C, as #embed puts files into the executable.
         .target(name: "ViewerPage", path: "Sources/Peer/ViewerPage", exclude: ["Page"]),
+        layer("Peer", "Admission", ["SessionDescription", crypto, x509, asn1]),
         layer(
             "Peer", "Signaling",
             [
-                "LinuxRuntime", "SessionDescription", "ViewerPage", crypto, x509, asn1, logging, hummingbirdCore,
-                hummingbirdTLS,
-                nioSSL, nioCore, nioPosix, nioHTTP1, httpTypes,
+                "LinuxRuntime", "SessionDescription", "Admission", "ViewerPage", crypto, logging, hummingbirdCore,
+                hummingbirdTLS, nioSSL, nioCore, nioPosix, nioHTTP1, httpTypes,
             ]),
         layer(
             "Peer", "PeerRuntime",
             [
                 "MediaCore", "LinuxRuntime", "EventLoop", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine",
-                "ICETransport", "DTLSTransport", "SRTPTransport", "Signaling", crypto,
+                "ICETransport", "DTLSTransport", "SRTPTransport", "Admission", "Signaling", crypto,
             ]),
         // L4
         .executableTarget(
             name: "share",
             dependencies: [
-                "MediaCore", "LinuxRuntime", "Signaling", "PeerRuntime", "VPXCodec", "OpusCodec", "PixelConversion",
+                "MediaCore", "LinuxRuntime", "Admission", "Signaling", "PeerRuntime", "VPXCodec", "OpusCodec",
+                "PixelConversion",
                 "X11Capture",
                 "PulseAudio", "WindowPlayout", "ImageFile", "TestSource", "ProcessMemory", "SessionBus", arguments,
                 logging,
@@ -157,22 +158,25 @@ let package = Package(
         tests("SessionBusTests", ["SessionBus", "CGIO", "TestSupport"]),
         tests("PulseAudioTests", ["PulseAudio", "LinuxRuntime", "MediaCore", "TestSupport"]),
         tests(
-            "SignalingTests", ["SessionDescription", "Signaling", crypto, logging, nioCore, nioPosix, nioHTTP1, nioSSL]),
+            "SignalingTests",
+            ["SessionDescription", "Admission", "Signaling", crypto, logging, nioCore, nioPosix, nioHTTP1, nioSSL]),
         tests(
             "LoopbackTests",
             [
                 "MediaCore", "LinuxRuntime", "EventLoop", "MediaEngine", "SessionDescription", "ICETransport",
-                "Signaling",
+                "Admission", "Signaling",
                 "PeerRuntime", "TestSource", "VPXCodec", "OpusCodec", "TestSupport",
             ]),
         tests(
             "InteropTests",
             [
-                "MediaCore", "LinuxRuntime", "SessionDescription", "Signaling", "PeerRuntime", "TestSource", "VPXCodec",
+                "MediaCore", "LinuxRuntime", "SessionDescription", "Admission", "Signaling", "PeerRuntime",
+                "TestSource", "VPXCodec",
                 "OpusCodec", "share", "BrowserControl", "NetworkBed", "TestSupport", logging,
             ]),
         tests(
-            "CommandTests", ["share", "MediaCore", "ImageFile", "SessionDescription", "Signaling", "TestSupport"]),
+            "CommandTests",
+            ["share", "MediaCore", "ImageFile", "SessionDescription", "Admission", "Signaling", "TestSupport"]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]
 )

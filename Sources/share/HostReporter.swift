@@ -1,3 +1,4 @@
+import Admission
 import Foundation
 import LinuxRuntime
 import MediaCore

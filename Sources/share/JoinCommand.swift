@@ -1,3 +1,4 @@
+import Admission
 import ArgumentParser
 import Foundation
 import ImageFile

@@ -2,6 +2,7 @@ import Foundation
 import Signaling
 import Testing
 
+@testable import Admission
 @testable import share
 
 /// Which key answers which question, with instants as arguments.

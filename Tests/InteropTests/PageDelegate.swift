@@ -1,3 +1,4 @@
+import Admission
 import Logging
 import MediaCore
 import SessionDescription

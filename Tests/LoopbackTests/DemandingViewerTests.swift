@@ -6,6 +6,7 @@ import TestSource
 import Testing
 import VPXCodec
 
+@testable import Admission
 @testable import PeerRuntime
 
 /// A viewer that is never content with what it gets, beside one that is.

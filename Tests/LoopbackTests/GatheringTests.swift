@@ -8,6 +8,7 @@ import TestSource
 import Testing
 import VPXCodec
 
+@testable import Admission
 @testable import PeerRuntime
 @testable import Signaling
 

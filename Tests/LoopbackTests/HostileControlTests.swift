@@ -9,6 +9,7 @@ import TestSource
 import Testing
 import VPXCodec
 
+@testable import Admission
 @testable import PeerRuntime
 
 /// A viewer that was let in sends RTCP that claims much in few bytes, beside one that only watches.

@@ -6,6 +6,7 @@ import TestSource
 import Testing
 import VPXCodec
 
+@testable import Admission
 @testable import PeerRuntime
 
 /// Which addresses a host offers for media, by where it listens.

@@ -9,6 +9,7 @@ import TestSource
 import Testing
 import VPXCodec
 
+@testable import Admission
 @testable import ICETransport
 @testable import PeerRuntime
 

@@ -1,3 +1,4 @@
+import Admission
 import LinuxRuntime
 import MediaCore
 import PeerRuntime

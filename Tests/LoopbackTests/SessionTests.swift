@@ -7,6 +7,7 @@ import TestSource
 import Testing
 import VPXCodec
 
+@testable import Admission
 @testable import PeerRuntime
 
 /// A host and viewers in one process, over real HTTPS, ICE, DTLS, SRTP and threads on loopback.

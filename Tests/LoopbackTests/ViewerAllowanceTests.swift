@@ -3,6 +3,7 @@ import MediaEngine
 import SessionDescription
 import Testing
 
+@testable import Admission
 @testable import PeerRuntime
 @testable import Signaling
 

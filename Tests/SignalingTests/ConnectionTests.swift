@@ -3,6 +3,7 @@ import NIOHTTP1
 import NIOSSL
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 /// Time limits and numbers of connections, below HTTP.

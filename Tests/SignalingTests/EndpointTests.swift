@@ -2,6 +2,7 @@ import NIOCore
 import NIOHTTP1
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 /// The response of each route, one request at a time.

@@ -2,6 +2,7 @@ import SessionDescription
 import Synchronization
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 /// A host without media: answers as the test defines, and records the calls that it receives.

@@ -1,6 +1,7 @@
 import NIOHTTP1
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 /// One viewer or one address tries to take all places.

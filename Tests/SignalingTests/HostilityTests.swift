@@ -6,6 +6,7 @@ import SessionDescription
 import Synchronization
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 /// Server and client over loopback, with a host without media.

@@ -1,6 +1,6 @@
-import NIOCore
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 /// Deadlines and limits of knocks, with instants as arguments.
@@ -17,7 +17,7 @@ import Testing
             id: id, host: host, identity: try browser.identity, nonce: randomBytes(KnockChallenge.nonceLength))
         let ticket = KnockID.random()
         let request = KnockTable.Request(
-            name: "x", kind: "test", address: PeerAddress(ipv4: address), challenge: challenge)
+            name: "x", kind: "test", address: PeerAddress("192.0.2.\(address)"), challenge: challenge)
         let (opening, _) = table.open(request, ticket: ticket, now: start + .seconds(seconds))
         return (ticket, opening, try browser.sign(challenge.signedBytes))
     }
@@ -200,8 +200,4 @@ import Testing
         #expect(try open(BrowserKey(), in: &table).opening == .ended)
         #expect(table.questionCount == 0)
     }
-}
-
-extension PeerAddress {
-    fileprivate init(ipv4: UInt32) { self.init(try? SocketAddress(ipAddress: "192.0.2.\(ipv4)", port: 1)) }
 }

@@ -3,6 +3,7 @@ import Foundation
 import NIOHTTP1
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 /// Attackers who have the link, and also another viewer's fingerprint, certificate, signature or ticket.

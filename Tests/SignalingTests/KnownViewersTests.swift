@@ -5,6 +5,7 @@ import SessionDescription
 import Synchronization
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 /// The file of known viewers.

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 @Suite struct LinkTests {

@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 @Suite struct PeerTextTests {
@@ -51,12 +52,12 @@ import Testing
     }
 
     @Test func addressesAreCountedByNetwork() throws {
-        func address(_ text: String) throws -> PeerAddress { PeerAddress(try SocketAddress(ipAddress: text, port: 1)) }
-        #expect(try address("::ffff:10.0.0.1").key == address("10.0.0.1").key)
-        #expect(try address("::ffff:10.0.0.1").text == "10.0.0.1")
-        #expect(try address("10.0.0.1").key != address("10.0.0.2").key)
-        #expect(try address("2001:db8::1").key == address("2001:db8::ffff").key)
-        #expect(try address("2001:db8::1").key != address("2001:db8:0:1::1").key)
+        func address(_ text: String) -> PeerAddress { PeerAddress(text) }
+        #expect(address("::ffff:10.0.0.1").key == address("10.0.0.1").key)
+        #expect(address("::ffff:10.0.0.1").text == "10.0.0.1")
+        #expect(address("10.0.0.1").key != address("10.0.0.2").key)
+        #expect(address("2001:db8::1").key == address("2001:db8::ffff").key)
+        #expect(address("2001:db8::1").key != address("2001:db8:0:1::1").key)
     }
 
     @Test func eventsSurviveAnyCut() throws {

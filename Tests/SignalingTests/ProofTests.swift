@@ -1,6 +1,7 @@
 import SessionDescription
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 /// The expected values were computed with Python's hmac and hashlib.

@@ -4,6 +4,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 /// Hosts that do not answer, and ports that cannot be used. Each case has its own sentence.

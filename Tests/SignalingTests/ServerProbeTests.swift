@@ -3,6 +3,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 /// Results of checks of STUN and TURN servers that fail.

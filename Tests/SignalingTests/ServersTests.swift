@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 /// How viewers learn of STUN and TURN servers, and of candidates that the host gathers late.

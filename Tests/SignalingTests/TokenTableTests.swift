@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 /// Lifetime of tokens, and which are removed when the table is full, with instants as arguments.

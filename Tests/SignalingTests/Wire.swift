@@ -5,6 +5,7 @@ import NIOHTTP1
 import NIOPosix
 import Testing
 
+@testable import Admission
 @testable import Signaling
 
 /// A client that sends requests which `SignalingClient` never would.

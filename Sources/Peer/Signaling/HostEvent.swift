@@ -1,3 +1,4 @@
+import Admission
 import FoundationEssentials
 
 /// An event that a host sends to its viewers.

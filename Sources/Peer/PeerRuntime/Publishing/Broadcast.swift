@@ -1,3 +1,4 @@
+import Admission
 import EventLoop
 import ICETransport
 import LinuxRuntime

@@ -1,3 +1,4 @@
+import Admission
 import ICETransport
 import LinuxRuntime
 import MediaCore

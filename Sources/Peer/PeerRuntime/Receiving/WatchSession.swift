@@ -1,3 +1,4 @@
+public import Admission
 import EventLoop
 import ICETransport
 import LinuxRuntime

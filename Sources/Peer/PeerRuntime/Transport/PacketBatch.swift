@@ -1,3 +1,4 @@
+import Admission
 import EventLoop
 
 /// Room for the packets of one round of sending: fixed slots, each with room for the SRTP trailer.

@@ -1,3 +1,4 @@
+import Admission
 import DTLSTransport
 import EventLoop
 import ICETransport

@@ -1,3 +1,4 @@
+public import Admission
 import Glibc
 import NIOCore
 import NIOPosix

@@ -1,3 +1,4 @@
+public import Admission
 import FoundationEssentials
 import HTTPTypes
 import NIOCore

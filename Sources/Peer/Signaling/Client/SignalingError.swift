@@ -1,3 +1,5 @@
+import Admission
+
 /// Why a viewer cannot join. `description` is a sentence for people and contains no secret.
 public struct SignalingError: Error, Sendable, CustomStringConvertible {
     public enum Code: Sendable, Equatable {

@@ -1,3 +1,4 @@
+import Admission
 internal import ViewerPage
 
 /// What a browser gets under a link: a page, its script and its style, each from one address, nothing from elsewhere.

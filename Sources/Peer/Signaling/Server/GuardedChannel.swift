@@ -1,3 +1,4 @@
+import Admission
 import HummingbirdCore
 import HummingbirdTLS
 import Logging
@@ -47,7 +48,7 @@ final class ConnectionAdmissionHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let child = unwrapInboundIn(data)
-        let address = PeerAddress(child.remoteAddress).key
+        let address = PeerAddress(child.remoteAddress?.ipAddress ?? "unknown").key
         guard connections.enter(child, address) else {
             child.close(promise: nil)
             return

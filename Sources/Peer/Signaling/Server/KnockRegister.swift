@@ -1,3 +1,5 @@
+import Admission
+
 /// Runs a ``KnockTable``: asks the delegate, holds polls, and schedules the table's deadlines.
 ///
 /// Bounded by ``KnockTable/Limits``.

@@ -1,3 +1,4 @@
+import Admission
 import FoundationEssentials
 import HTTPTypes
 import HummingbirdCore

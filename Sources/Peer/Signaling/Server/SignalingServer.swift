@@ -1,3 +1,4 @@
+public import Admission
 import FoundationEssentials
 import Glibc
 import HummingbirdCore

@@ -1,3 +1,4 @@
+import Admission
 import HTTPTypes
 import HummingbirdCore
 import NIOCore

@@ -1,3 +1,4 @@
+import Admission
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
@@ -7,7 +8,7 @@ extension SignalingService {
     /// response.
     func respond(to request: Request, _ writer: consuming ResponseWriter, on channel: any Channel) async throws {
         count { $0.requests += 1 }
-        let address = PeerAddress(channel.remoteAddress)
+        let address = PeerAddress(channel.remoteAddress?.ipAddress ?? "unknown")
         var reply: RouteResponse
         if let early = refusal(of: request, from: address) {
             reply = early

@@ -1,3 +1,4 @@
+import Admission
 internal import Crypto
 import NIOCore
 

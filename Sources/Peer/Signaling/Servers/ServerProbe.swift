@@ -1,3 +1,4 @@
+import Admission
 import Glibc
 import NIOCore
 import NIOPosix

@@ -10,23 +10,30 @@ import X509
 ///
 /// H and V are the fingerprints of the host and the viewer. The host chooses the nonce after V is fixed, so a signature
 /// is valid for one knock at one host.
-struct KnockChallenge: Sendable {
-    static let nonceLength = 16
+package struct KnockChallenge: Sendable {
+    package static let nonceLength = 16
     static let signatureLength = 64
     /// The largest certificate that is accepted, in bytes of DER. Certificates of `Identity` have about 400.
     static let certificateLimit = 2_048
 
-    let id: BroadcastID
-    let host: [UInt8]
-    let identity: ViewerIdentity
-    let nonce: [UInt8]
+    package let id: BroadcastID
+    package let host: [UInt8]
+    package let identity: ViewerIdentity
+    package let nonce: [UInt8]
 
-    var signedBytes: [UInt8] {
+    package init(id: BroadcastID, host: [UInt8], identity: ViewerIdentity, nonce: [UInt8]) {
+        self.id = id
+        self.host = host
+        self.identity = identity
+        self.nonce = nonce
+    }
+
+    package var signedBytes: [UInt8] {
         Array("share v1 knock".utf8) + Array(id.text.utf8) + host + identity.fingerprint + nonce
     }
 
     /// The words that both host and viewer show.
-    var words: ShortAuthenticationString {
+    package var words: ShortAuthenticationString {
         ShortAuthenticationString(viewer: identity.fingerprint, host: host, nonce: nonce)
     }
 
@@ -50,7 +57,7 @@ struct KnockChallenge: Sendable {
     }
 
     /// Returns whether `bytes` are an uncompressed point of P-256.
-    static func isKey(_ bytes: [UInt8]) -> Bool { publicKey(bytes) != nil }
+    package static func isKey(_ bytes: [UInt8]) -> Bool { publicKey(bytes) != nil }
 
     private static func publicKey(_ bytes: [UInt8]) -> P256.Signing.PublicKey? {
         guard bytes.count == 65 else { return nil }
@@ -60,7 +67,7 @@ struct KnockChallenge: Sendable {
 
 extension Identity {
     /// Signs with the certificate's key: ECDSA P-256 with SHA-256. Returns 64 bytes, r | s (IEEE P1363).
-    func signature(over bytes: [UInt8]) throws(IdentityError) -> [UInt8] {
+    package func signature(over bytes: [UInt8]) throws(IdentityError) -> [UInt8] {
         do {
             let key = try P256.Signing.PrivateKey(derRepresentation: privateKeyDER)
             return [UInt8](try key.signature(for: Data(bytes)).rawRepresentation)

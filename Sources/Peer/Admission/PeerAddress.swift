@@ -1,14 +1,14 @@
 import Glibc
-import NIOCore
 
 /// The remote address of a connection.
-struct PeerAddress: Sendable {
+package struct PeerAddress: Sendable {
     /// Without port. IPv4-mapped IPv6 addresses are written as IPv4.
-    let text: String
-    let key: AddressKey
+    package let text: String
+    package let key: AddressKey
 
-    init(_ address: SocketAddress?) {
-        var text = address?.ipAddress ?? "unknown"
+    /// - Parameter address: numeric, without port and brackets; may have a zone.
+    package init(_ address: String) {
+        var text = address
         if text.hasPrefix("::ffff:"), text.contains(".") { text.removeFirst("::ffff:".count) }
         self.text = text
         if let four = Self.parse(text, AF_INET, as: UInt32.self) {

@@ -1,8 +1,8 @@
 /// base64url without padding (RFC 4648 section 5).
-enum Base64URL {
+package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    static func encode(_ bytes: [UInt8]) -> String {
+    package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count * 4 + 2) / 3)
         var buffer: UInt32 = 0
@@ -21,7 +21,7 @@ enum Base64URL {
 
     /// Returns nil for a character outside the alphabet, an impossible length, or trailing bits that are not zero.
     /// Accepts padding, and `+` and `/` of the standard alphabet.
-    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         var buffer: UInt32 = 0
         var bits = 0
@@ -41,7 +41,7 @@ enum Base64URL {
         return bytes
     }
 
-    static func value(of digit: UInt8) -> UInt32? {
+    package static func value(of digit: UInt8) -> UInt32? {
         switch digit {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit) - 65
         case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(digit) - 71

@@ -5,7 +5,7 @@ public struct BroadcastID: Hashable, Sendable, CustomStringConvertible {
     public let text: String
     public var description: String { text }
 
-    static let length = 13
+    package static let length = 13
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 
     public init(_ value: UInt64) {
@@ -30,7 +30,7 @@ public struct BroadcastID: Hashable, Sendable, CustomStringConvertible {
         self.init(value)
     }
 
-    static func value(of digit: UInt8) -> Int? {
+    package static func value(of digit: UInt8) -> Int? {
         let upper = (97...122).contains(digit) ? digit - 32 : digit
         switch upper {
         case UInt8(ascii: "O"): return 0

@@ -61,7 +61,7 @@ public enum PeerText {
     }
 
     /// Names the program that sent a `User-Agent`.
-    static func kind(userAgent: String?) -> String {
+    package static func kind(userAgent: String?) -> String {
         guard let agent = userAgent, !agent.isEmpty else { return "unknown" }
         if agent.hasPrefix("share/") { return "share" }
         for (token, name) in [

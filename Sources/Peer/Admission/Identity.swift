@@ -92,7 +92,7 @@ public struct IdentityError: Error, CustomStringConvertible {
         self.description = description
     }
 
-    static func damaged(_ path: String, _ why: String) -> IdentityError {
+    package static func damaged(_ path: String, _ why: String) -> IdentityError {
         IdentityError(
             .damaged,
             "the identity in \(path) is damaged: \(why); move it away and start again to get a new one "

@@ -1,22 +1,33 @@
-internal import Crypto
+package import Crypto
 
 /// The tokens of admitted viewers, as a value without a clock.
 ///
 /// A token that is not used and has no session expires after `lifetime`. When an identity, an address or the table is
 /// full, the token that was unused for longest is removed. A token with a session, or whose last session ended less
 /// than `protection` ago, is never removed; a table full of those refuses new tokens.
-struct TokenTable: Sendable {
-    typealias Instant = ContinuousClock.Instant
-    typealias Key = SHA256.Digest
+package struct TokenTable: Sendable {
+    package typealias Instant = ContinuousClock.Instant
+    package typealias Key = SHA256.Digest
 
-    struct Limits: Sendable {
+    package struct Limits: Sendable {
         /// Longer than an outage (30 s) with the rejoin after it, and than the reload of a page.
-        var lifetime: Duration = .seconds(300)
+        package var lifetime: Duration
         /// How long after the end of its last session a token is not removed.
-        var protection: Duration = .seconds(90)
-        var ofIdentity = 32
-        var ofAddress = 128
-        var all = 1_024
+        package var protection: Duration
+        package var ofIdentity: Int
+        package var ofAddress: Int
+        package var all: Int
+
+        package init(
+            lifetime: Duration = .seconds(300), protection: Duration = .seconds(90), ofIdentity: Int = 32,
+            ofAddress: Int = 128, all: Int = 1_024
+        ) {
+            self.lifetime = lifetime
+            self.protection = protection
+            self.ofIdentity = ofIdentity
+            self.ofAddress = ofAddress
+            self.all = all
+        }
     }
 
     private struct Entry {
@@ -31,12 +42,12 @@ struct TokenTable: Sendable {
     private let limits: Limits
     private var entries: [Key: Entry] = [:]
 
-    init(limits: Limits) { self.limits = limits }
+    package init(limits: Limits) { self.limits = limits }
 
-    var count: Int { entries.count }
+    package var count: Int { entries.count }
 
     /// Returns whether `admit` would succeed.
-    func hasRoom(for identity: ViewerIdentity?, from address: AddressKey, now: Instant) -> Bool {
+    package func hasRoom(for identity: ViewerIdentity?, from address: AddressKey, now: Instant) -> Bool {
         var copy = self
         copy.expire(now)
         return copy.makeRoom(for: identity, from: address, now)
@@ -44,7 +55,7 @@ struct TokenTable: Sendable {
 
     /// Adds a token.
     /// - Returns: false if there is no room.
-    mutating func admit(_ key: Key, _ viewer: Viewer, from address: AddressKey, now: Instant) -> Bool {
+    package mutating func admit(_ key: Key, _ viewer: Viewer, from address: AddressKey, now: Instant) -> Bool {
         expire(now)
         guard makeRoom(for: viewer.identity, from: address, now) else { return false }
         entries[key] = Entry(viewer: viewer, address: address, usedAt: now)
@@ -52,7 +63,7 @@ struct TokenTable: Sendable {
     }
 
     /// Returns the viewer of a token, and counts this as a use.
-    mutating func use(_ key: Key, now: Instant) -> Viewer? {
+    package mutating func use(_ key: Key, now: Instant) -> Viewer? {
         guard var entry = entries[key] else { return nil }
         guard !isExpired(entry, now) else {
             entries[key] = nil
@@ -64,14 +75,14 @@ struct TokenTable: Sendable {
     }
 
     /// Counts a session, from its reservation on.
-    mutating func sessionBegan(_ key: Key) { entries[key]?.sessions += 1 }
+    package mutating func sessionBegan(_ key: Key) { entries[key]?.sessions += 1 }
 
     /// Uncounts a session that was never opened. It does not protect the token.
-    mutating func sessionFailed(_ key: Key) {
+    package mutating func sessionFailed(_ key: Key) {
         if let sessions = entries[key]?.sessions, sessions > 0 { entries[key]?.sessions = sessions - 1 }
     }
 
-    mutating func sessionEnded(_ key: Key, now: Instant) {
+    package mutating func sessionEnded(_ key: Key, now: Instant) {
         guard var entry = entries[key], entry.sessions > 0 else { return }
         entry.sessions -= 1
         entry.sessionEnded = now

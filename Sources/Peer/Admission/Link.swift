@@ -12,7 +12,7 @@ public struct Link: Sendable, Hashable {
     /// SHA-256 of the host's certificate, 32 bytes.
     public let fingerprint: [UInt8]
 
-    static let version: UInt8 = 1
+    package static let version: UInt8 = 1
     static let fragmentLength = 66
 
     /// - Precondition: 16 bytes of secret, 32 of fingerprint, a port in 1...65535.

@@ -3,8 +3,8 @@
 /// Only the ticket gives access to a knock. The host is asked only after the identity has signed the challenge. An
 /// identity has one open question at a time, and its newer knock replaces the older one. A refusal applies to the
 /// identity for ``Limits/refusal``.
-struct KnockTable: Sendable {
-    typealias Instant = ContinuousClock.Instant
+package struct KnockTable: Sendable {
+    package typealias Instant = ContinuousClock.Instant
 
     private enum State {
         case unsigned
@@ -51,7 +51,7 @@ struct KnockTable: Sendable {
     private var opened = 0
     private var hasEnded = false
 
-    init(limits: Limits) { self.limits = limits }
+    package init(limits: Limits) { self.limits = limits }
 
     /// Questions that wait for an answer.
     var questionCount: Int { entries.values.count { $0.question != nil } }
@@ -59,7 +59,7 @@ struct KnockTable: Sendable {
     // MARK: Requests of the viewer
 
     /// Adds a knock whose proof was right.
-    mutating func open(_ request: Request, ticket: KnockID, now: Instant) -> (Opening, [Action]) {
+    package mutating func open(_ request: Request, ticket: KnockID, now: Instant) -> (Opening, [Action]) {
         guard !hasEnded else { return (.ended, []) }
         let unsigned = entries.filter { $0.value.isUnsigned }
         guard room(for: request) != .none, unsigned.count < limits.unsigned else { return (.full, []) }
@@ -80,7 +80,7 @@ struct KnockTable: Sendable {
     /// - Parameters:
     ///   - question: a new random identifier for the question.
     ///   - hasRoom: whether this request could get a token.
-    mutating func sign(
+    package mutating func sign(
         _ ticket: KnockID, _ signature: [UInt8], certificate: [UInt8]?, question: KnockID, now: Instant,
         hasRoom: (Request) -> Bool = { _ in true }
     ) -> (Signing, [Action]) {
@@ -110,7 +110,7 @@ struct KnockTable: Sendable {
 
     /// Begins a poll. If it returns `.waiting`, the poll ends with `endPoll` or with an `endPolls` action for its ticket.
     /// - Parameter question: a new random identifier for the question, used if the poll revives an abandoned knock.
-    mutating func beginPoll(_ ticket: KnockID, question: KnockID, now: Instant) -> (PollResult, [Action]) {
+    package mutating func beginPoll(_ ticket: KnockID, question: KnockID, now: Instant) -> (PollResult, [Action]) {
         guard var entry = entries[ticket] else { return (.unknown, []) }
         switch entry.state {
         case .finished(let outcome): return (.outcome(outcome), [])
@@ -129,17 +129,17 @@ struct KnockTable: Sendable {
         return (.waiting, [])
     }
 
-    mutating func endPoll(_ ticket: KnockID, now: Instant) {
+    package mutating func endPoll(_ ticket: KnockID, now: Instant) {
         guard var entry = entries[ticket], entry.polls > 0 else { return }
         entry.polls -= 1
         entry.unpolledSince = now
         entries[ticket] = entry
     }
 
-    func isKnown(_ ticket: KnockID) -> Bool { entries[ticket] != nil }
+    package func isKnown(_ ticket: KnockID) -> Bool { entries[ticket] != nil }
 
     /// Withdraws a knock because its viewer has left.
-    mutating func withdraw(_ ticket: KnockID, now: Instant) -> [Action] {
+    package mutating func withdraw(_ ticket: KnockID, now: Instant) -> [Action] {
         guard let entry = entries[ticket], !entry.isOver else { return [] }
         if entry.isUnsigned {
             entries[ticket] = nil
@@ -151,9 +151,9 @@ struct KnockTable: Sendable {
     // MARK: Answers of the host
 
     /// Returns the request of an open question; nil if the question is not open any more.
-    func request(asked question: KnockID) -> Request? { ticket(of: question).flatMap { entries[$0]?.request } }
+    package func request(asked question: KnockID) -> Request? { ticket(of: question).flatMap { entries[$0]?.request } }
 
-    mutating func answer(_ question: KnockID, _ outcome: Outcome, now: Instant) -> [Action] {
+    package mutating func answer(_ question: KnockID, _ outcome: Outcome, now: Instant) -> [Action] {
         guard let ticket = ticket(of: question), let identity = entries[ticket]?.request.identity else { return [] }
         if case .refused(let reason) = outcome {
             if refusals.count >= limits.refusals, let oldest = refusals.min(by: { $0.value.until < $1.value.until }) {
@@ -165,7 +165,7 @@ struct KnockTable: Sendable {
     }
 
     /// Ends all knocks. Later ones are refused.
-    mutating func end(now: Instant) -> [Action] {
+    package mutating func end(now: Instant) -> [Action] {
         hasEnded = true
         var actions: [Action] = []
         for (ticket, entry) in entries where !entry.isOver {
@@ -177,14 +177,14 @@ struct KnockTable: Sendable {
     // MARK: Time
 
     /// When `advance` has to be called; nil if nothing is scheduled.
-    var nextDeadline: Instant? {
+    package var nextDeadline: Instant? {
         entries.values.map { entry in
             guard entry.question != nil, entry.polls == 0 else { return entry.deadline }
             return min(entry.deadline, entry.unpolledSince + limits.abandoned)
         }.min()
     }
 
-    mutating func advance(now: Instant) -> [Action] {
+    package mutating func advance(now: Instant) -> [Action] {
         var actions: [Action] = []
         for (ticket, entry) in entries {
             switch entry.state {

@@ -1,32 +1,52 @@
 extension KnockTable {
-    struct Limits: Sendable {
+    package struct Limits: Sendable {
         /// Until a knock counts as unanswered.
-        var answer: Duration = Knock.answerTime
+        package var answer: Duration
         /// Until a knock that nobody polls is withdrawn. A poll within `kept` revives it.
-        var abandoned: Duration = .seconds(5)
+        package var abandoned: Duration
         /// Until a knock whose challenge is not signed is removed.
-        var signature: Duration = .seconds(10)
+        package var signature: Duration
         /// How long an outcome can be fetched.
-        var kept: Duration = .seconds(60)
+        package var kept: Duration
         /// How long a refused identity is refused again without a question.
-        var refusal: Duration = .seconds(60)
+        package var refusal: Duration
         /// Questions that are open at a time. When the queue is full, a new question displaces the newest one of the
         /// address with the most questions, if its own address would still have fewer.
-        var questions = 8
+        package var questions: Int
         /// Open questions of one address (IPv6: /64).
-        var questionsOfAddress = 2
+        package var questionsOfAddress: Int
         /// Knocks that are not signed yet. Beyond `unsignedOfAddress`, the address's oldest is removed; beyond
         /// `unsigned`, new ones are refused.
-        var unsignedOfAddress = 32
-        var unsigned = 256
+        package var unsignedOfAddress: Int
+        package var unsigned: Int
         /// Outcomes and refusals that are remembered. Beyond that, the oldest are removed.
-        var outcomes = 512
-        var refusals = 1_024
+        package var outcomes: Int
+        package var refusals: Int
         /// How often one knock may become a question: each poll after a pause asks again.
-        var asks = 8
+        package var asks: Int
+
+        package init(
+            answer: Duration = Knock.answerTime, abandoned: Duration = .seconds(5), signature: Duration = .seconds(10),
+            kept: Duration = .seconds(60), refusal: Duration = .seconds(60), questions: Int = 8,
+            questionsOfAddress: Int = 2, unsignedOfAddress: Int = 32, unsigned: Int = 256, outcomes: Int = 512,
+            refusals: Int = 1_024, asks: Int = 8
+        ) {
+            self.answer = answer
+            self.abandoned = abandoned
+            self.signature = signature
+            self.kept = kept
+            self.refusal = refusal
+            self.questions = questions
+            self.questionsOfAddress = questionsOfAddress
+            self.unsignedOfAddress = unsignedOfAddress
+            self.unsigned = unsigned
+            self.outcomes = outcomes
+            self.refusals = refusals
+            self.asks = asks
+        }
     }
 
-    enum Outcome: Sendable, Equatable {
+    package enum Outcome: Sendable, Equatable {
         case accepted(token: String)
         case refused(String?)
         case unanswered
@@ -40,14 +60,14 @@ extension KnockTable {
         case crowded
     }
 
-    enum Opening: Sendable, Equatable {
+    package enum Opening: Sendable, Equatable {
         /// The challenge waits for its signature.
         case opened
         case full
         case ended
     }
 
-    enum Signing: Sendable, Equatable {
+    package enum Signing: Sendable, Equatable {
         case accepted
         case wrong
         /// The identity was refused before; it may ask again after `seconds`.
@@ -59,14 +79,14 @@ extension KnockTable {
         case unknown
     }
 
-    enum PollResult: Sendable, Equatable {
+    package enum PollResult: Sendable, Equatable {
         case waiting
         case outcome(Outcome)
         case unknown
     }
 
     /// What the caller has to do, in this order.
-    enum Action: Sendable {
+    package enum Action: Sendable {
         case ask(Knock)
         /// The question is not needed any more.
         case withdraw(question: KnockID, because: KnockWithdrawal)
@@ -76,11 +96,18 @@ extension KnockTable {
     }
 
     /// A knock as it was received, with the challenge that it was given.
-    struct Request: Sendable {
-        var name: String
-        var kind: String
-        var address: PeerAddress
-        var challenge: KnockChallenge
-        var identity: ViewerIdentity { challenge.identity }
+    package struct Request: Sendable {
+        package var name: String
+        package var kind: String
+        package var address: PeerAddress
+        package var challenge: KnockChallenge
+        package var identity: ViewerIdentity { challenge.identity }
+
+        package init(name: String, kind: String, address: PeerAddress, challenge: KnockChallenge) {
+            self.name = name
+            self.kind = kind
+            self.address = address
+            self.challenge = challenge
+        }
     }
 }

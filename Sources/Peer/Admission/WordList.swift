@@ -1,11 +1,11 @@
 /// The words that host and viewer compare: 256 short English nouns, no two alike in their first four letters.
 ///
 /// Their order is part of the protocol: both sides turn the same number into the same word.
-enum WordList {
-    static let words: [String] = text.split(whereSeparator: \.isWhitespace).map { String($0) }
+package enum WordList {
+    package static let words: [String] = text.split(whereSeparator: \.isWhitespace).map { String($0) }
 
     /// In one piece, for the page's script.
-    static let text = """
+    package static let text = """
         acorn actor alarm album amber anchor angel ankle apple apron arrow atlas attic autumn badge bagel
         baker bamboo banana banjo barrel basket beach beaver beetle bench berry bicycle biscuit blanket
         bonnet border bottle branch bread breeze brick bridge bronze brush bubble bucket buffalo button

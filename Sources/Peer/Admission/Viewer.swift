@@ -1,0 +1,33 @@
+/// A viewer that was let in.
+public struct Viewer: Sendable {
+    /// The accepted knock; nil for a player with the host's fixed token.
+    public let knock: KnockID?
+    public let name: String
+    public let kind: String
+    public let address: String
+    /// SHA-256 of the only DTLS certificate that may receive media, 32 bytes.
+    public let fingerprint: [UInt8]
+    /// The identity of the accepted knock; nil for a player with the host's fixed token. Sessions replace each other by
+    /// `identity` and not by `fingerprint`, which anybody can claim.
+    public var identity: ViewerIdentity?
+    /// The words of the accepted knock.
+    public var words: ShortAuthenticationString?
+    /// Distinguishes programs that use one certificate. It stays the same when a program joins again; nil if the viewer
+    /// sent none.
+    public var clientInstance: ClientInstanceID?
+
+    package init(
+        knock: KnockID?, name: String, kind: String, address: String, fingerprint: [UInt8],
+        identity: ViewerIdentity? = nil, words: ShortAuthenticationString? = nil,
+        clientInstance: ClientInstanceID? = nil
+    ) {
+        self.knock = knock
+        self.name = name
+        self.kind = kind
+        self.address = address
+        self.fingerprint = fingerprint
+        self.identity = identity
+        self.words = words
+        self.clientInstance = clientInstance
+    }
+}
