@@ -106,26 +106,26 @@ let package = Package(
         // C, as #embed puts files into the executable.
         .target(name: "ViewerPage", path: "Sources/Peer/ViewerPage", exclude: ["Page"]),
         layer("Peer", "Admission", ["SessionDescription", crypto, x509, asn1]),
+        layer("Peer", "ICEServers", ["MediaCore", "LinuxRuntime", crypto, nioSSL, nioCore, nioPosix]),
         layer(
             "Peer", "Signaling",
             [
-                "LinuxRuntime", "SessionDescription", "Admission", "ViewerPage", crypto, logging, hummingbirdCore,
-                hummingbirdTLS, nioSSL, nioCore, nioPosix, nioHTTP1, httpTypes,
+                "MediaCore", "SessionDescription", "Admission", "ICEServers", "ViewerPage", crypto, logging,
+                hummingbirdCore, hummingbirdTLS, nioSSL, nioCore, nioPosix, nioHTTP1, httpTypes,
             ]),
         layer(
             "Peer", "PeerRuntime",
             [
                 "MediaCore", "LinuxRuntime", "EventLoop", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine",
-                "ICETransport", "DTLSTransport", "SRTPTransport", "Admission", "Signaling", crypto,
+                "ICETransport", "DTLSTransport", "SRTPTransport", "Admission", "ICEServers", "Signaling", crypto,
             ]),
         // L4
         .executableTarget(
             name: "share",
             dependencies: [
-                "MediaCore", "LinuxRuntime", "Admission", "Signaling", "PeerRuntime", "VPXCodec", "OpusCodec",
-                "PixelConversion",
-                "X11Capture",
-                "PulseAudio", "WindowPlayout", "ImageFile", "TestSource", "ProcessMemory", "SessionBus", arguments,
+                "MediaCore", "LinuxRuntime", "Admission", "ICEServers", "Signaling", "PeerRuntime", "VPXCodec",
+                "OpusCodec", "PixelConversion", "X11Capture", "PulseAudio", "WindowPlayout", "ImageFile", "TestSource",
+                "ProcessMemory", "SessionBus", arguments,
                 logging,
             ], path: "Sources/share", swiftSettings: settings),
         // Tests
@@ -157,15 +157,19 @@ let package = Package(
         tests("WindowPlayoutTests", ["MediaCore", "LinuxRuntime", "WindowPlayout", "TestSupport"]),
         tests("SessionBusTests", ["SessionBus", "CGIO", "TestSupport"]),
         tests("PulseAudioTests", ["PulseAudio", "LinuxRuntime", "MediaCore", "TestSupport"]),
+        tests("ICEServersTests", ["ICEServers", nioCore, nioPosix]),
         tests(
             "SignalingTests",
-            ["SessionDescription", "Admission", "Signaling", crypto, logging, nioCore, nioPosix, nioHTTP1, nioSSL]),
+            [
+                "MediaCore", "SessionDescription", "Admission", "ICEServers", "Signaling", crypto, logging, nioCore,
+                nioPosix, nioHTTP1, nioSSL,
+            ]),
         tests(
             "LoopbackTests",
             [
                 "MediaCore", "LinuxRuntime", "EventLoop", "MediaEngine", "SessionDescription", "ICETransport",
-                "Admission", "Signaling",
-                "PeerRuntime", "TestSource", "VPXCodec", "OpusCodec", "TestSupport",
+                "Admission", "ICEServers", "Signaling", "PeerRuntime", "TestSource", "VPXCodec", "OpusCodec",
+                "TestSupport",
             ]),
         tests(
             "InteropTests",

@@ -1,6 +1,7 @@
 import Admission
 import ArgumentParser
 import Foundation
+import MediaCore
 import PeerRuntime
 import Signaling
 

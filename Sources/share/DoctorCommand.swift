@@ -1,6 +1,7 @@
 import Admission
 import ArgumentParser
 import Foundation
+import ICEServers
 import MediaCore
 import OpusCodec
 import PeerRuntime

@@ -1,4 +1,5 @@
 import Foundation
+import ICEServers
 import PeerRuntime
 import Signaling
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import ICEServers
 import Signaling
 
 /// Options for STUN and TURN servers, shared by host, join and doctor.

@@ -1,3 +1,4 @@
+import ICEServers
 import Signaling
 import Testing
 

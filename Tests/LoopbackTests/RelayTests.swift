@@ -1,4 +1,5 @@
 import Admission
+import ICEServers
 import LinuxRuntime
 import MediaCore
 import PeerRuntime

@@ -1,4 +1,5 @@
 import Admission
+import ICEServers
 import ICETransport
 import LinuxRuntime
 import MediaCore

@@ -1,3 +1,4 @@
+import ICEServers
 import Testing
 
 @testable import Admission
@@ -97,5 +98,14 @@ struct ServersTests {
             #expect(gone.map(\.subject) == ["name", "tcp"])
             #expect(gone.last?.isGood == false && gone.last?.remedy.isEmpty == false)
         }
+    }
+
+    @Test func aLinkHeaderQuotesWhatItHolds() {
+        let server = ICEServer(urls: ["turn:h", "turns:h"], username: "a\"b\\c\r\nX: y", credential: "se cret")
+        #expect(
+            server.links == [
+                #"<turn:h>; rel="ice-server"; username="a\"b\\cX: y"; credential="se cret"; credential-type="password""#,
+                #"<turns:h>; rel="ice-server"; username="a\"b\\cX: y"; credential="se cret"; credential-type="password""#,
+            ])
     }
 }

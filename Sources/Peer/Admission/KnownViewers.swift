@@ -1,5 +1,6 @@
 public import FoundationEssentials
 import Glibc
+import MediaCore
 import SessionDescription
 
 /// The viewers that are let in without a question, stored as one line each in the file `known-viewers` (mode 0600)

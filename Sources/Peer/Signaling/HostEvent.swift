@@ -1,5 +1,6 @@
 import Admission
 import FoundationEssentials
+import MediaCore
 
 /// An event that a host sends to its viewers.
 public enum HostEvent: Sendable, Equatable {

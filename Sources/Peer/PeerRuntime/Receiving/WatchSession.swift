@@ -1,5 +1,6 @@
 public import Admission
 import EventLoop
+public import ICEServers
 import ICETransport
 import LinuxRuntime
 public import MediaCore

@@ -1,5 +1,5 @@
+public import ICEServers
 import SessionDescription
-public import Signaling
 
 /// What was there to find a way between two peers, for the words that say why there is none.
 public struct ConnectivityReport: Sendable, Equatable {

@@ -1,5 +1,5 @@
+public import ICEServers
 import ICETransport
-public import Signaling
 
 /// The STUN and TURN servers that a session may use: names looked up, and TCP and TLS opened, as libnice cannot well do.
 ///

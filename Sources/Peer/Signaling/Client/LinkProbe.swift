@@ -1,5 +1,6 @@
 public import Admission
 import Glibc
+import ICEServers
 import NIOCore
 import NIOPosix
 

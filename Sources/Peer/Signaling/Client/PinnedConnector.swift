@@ -1,6 +1,7 @@
 import Admission
 internal import Crypto
 import Glibc
+import ICEServers
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -62,7 +63,7 @@ struct PinnedConnector: Sendable {
         let finding = Finding()
         let expected = link.fingerprint
         let context = context
-        let serverName = TLSTrust.serverName(link.host)
+        let serverName = ServerLookup.isAddress(link.host) ? nil : link.host
         let loop = group.next()
         let ready = loop.makePromise(of: Void.self)
         let deadline = loop.scheduleTask(in: TimeAmount(timeout)) { ready.fail(ChannelError.connectTimeout(.zero)) }

@@ -1,6 +1,8 @@
 public import Admission
 import FoundationEssentials
 import HTTPTypes
+public import ICEServers
+import MediaCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import HummingbirdCore
 import HummingbirdTLS
+public import ICEServers
 public import Logging
 import NIOCore
 import NIOPosix

@@ -1,6 +1,8 @@
 import Admission
 import FoundationEssentials
 import HTTPTypes
+import ICEServers
+import MediaCore
 import NIOCore
 import SessionDescription
 

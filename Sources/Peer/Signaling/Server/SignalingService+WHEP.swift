@@ -1,5 +1,7 @@
 import Admission
 import HTTPTypes
+import ICEServers
+import MediaCore
 import SessionDescription
 
 extension SignalingService {

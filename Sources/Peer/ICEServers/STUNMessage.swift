@@ -1,5 +1,6 @@
 import Admission
 internal import Crypto
+import MediaCore
 import NIOCore
 
 /// Encodes and decodes the STUN messages that a check of a server needs (RFC 8489 section 5, RFC 8656 section 18).
@@ -17,9 +18,10 @@ struct STUNMessage {
     var transaction: [UInt8]
     private var attributes: [(type: UInt16, value: [UInt8])] = []
 
-    init(request method: Method, transaction: [UInt8]) {
+    /// - Parameter transaction: 12 bytes; random ones if nil, as RFC 8489 section 5 asks.
+    init(request method: Method, transaction: [UInt8]? = nil) {
         type = method.rawValue
-        self.transaction = transaction
+        self.transaction = transaction ?? (0..<12).map { _ in UInt8.random(in: .min ... .max) }
     }
 
     /// Parses untrusted bytes. Returns nil unless they are exactly one STUN message.

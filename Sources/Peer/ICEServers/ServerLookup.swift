@@ -8,18 +8,24 @@ public enum ServerLookup {
     /// if there is none, or if the lookup takes longer than `limit`.
     public static func addresses(of host: String, limit: Duration = .seconds(3)) async -> [String] {
         if let address = try? SocketAddress(ipAddress: host, port: 1) { return [address.ipAddress ?? host] }
-        let found = Promise<[String]>()
+        let (found, result) = AsyncStream.makeStream(of: [String].self, bufferingPolicy: .bufferingOldest(1))
         // `getaddrinfo` blocks and cannot be cancelled, so it runs on a thread that ends when the call returns.
         do throws(NamedThread.Failure) {
-            _ = try NamedThread.start("lookup") { found.fulfil(resolve(host)) }
+            _ = try NamedThread.start("lookup") { result.yield(resolve(host)) }
         } catch {
             return []
         }
         let deadline = Task {
-            if (try? await Task.sleep(for: limit)) != nil { found.fulfil([]) }
+            if (try? await Task.sleep(for: limit)) != nil { result.yield([]) }
         }
         defer { deadline.cancel() }
-        return await found.value
+        for await addresses in found { return addresses }
+        return []
+    }
+
+    /// Returns whether `host` is an IPv4 or IPv6 address, also one with a zone.
+    public static func isAddress(_ host: String) -> Bool {
+        host.contains(":") || (try? SocketAddress(ipAddress: host, port: 1)) != nil
     }
 
     private static func resolve(_ host: String) -> [String] {

@@ -3,8 +3,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
-@testable import Admission
-@testable import Signaling
+@testable import ICEServers
 
 /// Results of checks of STUN and TURN servers that fail.
 @Suite(.timeLimit(.minutes(1)))
@@ -122,7 +121,7 @@ struct ServerProbeTests {
     }
 
     @Test func cutOffMessagesAreNone() {
-        var message = STUNMessage(request: .allocate, transaction: randomBytes(12))
+        var message = STUNMessage(request: .allocate)
         message[.realm] = Array("realm".utf8)
         message[.nonce] = Array("nonce".utf8)
         let whole = Array(message.encoded().readableBytesView)

@@ -125,7 +125,7 @@ public enum ServerProbe {
         do {
             guard url.kind == .turn else {
                 let answer = try await exchange.ask(
-                    STUNMessage(request: .binding, transaction: randomBytes(12)), channel)
+                    STUNMessage(request: .binding), channel)
                 if let error = answer.error { return .refused(code: error.code, reason: error.reason) }
                 guard answer.isSuccess, let mapped = answer.address(.mappedAddress) else { return .strange }
                 return .answers(mapped: mapped, after: .now - begin)
@@ -160,7 +160,7 @@ public enum ServerProbe {
     private static func request(
         _ method: STUNMessage.Method, _ server: ICEServer, _ challenge: STUNMessage?, lifetime: UInt8?
     ) -> STUNMessage {
-        var request = STUNMessage(request: method, transaction: randomBytes(12))
+        var request = STUNMessage(request: method)
         // The protocol number of UDP (RFC 8656 section 18.7).
         if method == .allocate { request[.requestedTransport] = [17, 0, 0, 0] }
         if let lifetime { request[.lifetime] = [0, 0, 0, lifetime] }

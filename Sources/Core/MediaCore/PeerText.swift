@@ -59,6 +59,7 @@ public enum PeerText {
         }
         return result + "\""
     }
+<<<<<<<< HEAD:Sources/Peer/Admission/PeerText.swift
 
     /// Names the program that sent a `User-Agent`.
     package static func kind(userAgent: String?) -> String {
@@ -78,4 +79,6 @@ public enum PeerText {
         }
         return clean(String(String.UnicodeScalarView(name)), limit: 24, fallback: "unknown")
     }
+========
+>>>>>>>> b53d4e8 (Move STUN and TURN servers out of Signaling, into the target ICEServers):Sources/Core/MediaCore/PeerText.swift
 }

@@ -1,5 +1,4 @@
 import Glibc
-import NIOCore
 import NIOSSL
 
 /// TLS settings of clients of STUN and TURN servers. They trust the system's roots, or those in the file that
@@ -15,7 +14,5 @@ enum TLSTrust {
     }
 
     /// The server name for SNI; nil for an address, also one with a zone.
-    static func serverName(_ host: String) -> String? {
-        host.contains(":") || (try? SocketAddress(ipAddress: host, port: 1)) != nil ? nil : host
-    }
+    static func serverName(_ host: String) -> String? { ServerLookup.isAddress(host) ? nil : host }
 }
