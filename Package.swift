@@ -105,7 +105,7 @@ let package = Package(
         // L3
         // C, as #embed puts files into the executable.
         .target(name: "ViewerPage", path: "Sources/Peer/ViewerPage", exclude: ["Page"]),
-        layer("Peer", "Admission", ["SessionDescription", crypto, x509, asn1]),
+        layer("Peer", "Admission", ["MediaCore", "SessionDescription", crypto, x509, asn1]),
         layer("Peer", "ICEServers", ["MediaCore", "LinuxRuntime", crypto, nioSSL, nioCore, nioPosix]),
         layer(
             "Peer", "Signaling",
@@ -114,16 +114,35 @@ let package = Package(
                 hummingbirdCore, hummingbirdTLS, nioSSL, nioCore, nioPosix, nioHTTP1, httpTypes,
             ]),
         layer(
-            "Peer", "PeerRuntime",
+            "Peer", "Transport",
+            [
+                "MediaCore", "LinuxRuntime", "EventLoop", "RTPWire", "SessionDescription", "ICETransport",
+                "DTLSTransport", "SRTPTransport", "ICEServers",
+            ]),
+        layer(
+            "Peer", "Publishing",
             [
                 "MediaCore", "LinuxRuntime", "EventLoop", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine",
-                "ICETransport", "DTLSTransport", "SRTPTransport", "Admission", "ICEServers", "Signaling", crypto,
+                "ICETransport", "Admission", "Transport",
+            ]),
+        layer(
+            "Peer", "Receiving",
+            [
+                "MediaCore", "LinuxRuntime", "EventLoop", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine",
+                "ICETransport", "Transport",
+            ]),
+        layer(
+            "Peer", "Sessions",
+            [
+                "MediaCore", "LinuxRuntime", "EventLoop", "SessionDescription", "MediaEngine", "PeerEngine",
+                "ICETransport", "Admission", "ICEServers", "Signaling", "Transport", "Publishing", "Receiving", logging,
             ]),
         // L4
         .executableTarget(
             name: "share",
             dependencies: [
-                "MediaCore", "LinuxRuntime", "Admission", "ICEServers", "Signaling", "PeerRuntime", "VPXCodec",
+                "MediaCore", "LinuxRuntime", "Admission", "ICEServers", "Signaling", "Transport", "Publishing",
+                "Receiving", "Sessions", "VPXCodec",
                 "OpusCodec", "PixelConversion", "X11Capture", "PulseAudio", "WindowPlayout", "ImageFile", "TestSource",
                 "ProcessMemory", "SessionBus", arguments,
                 logging,
@@ -168,13 +187,15 @@ let package = Package(
             "LoopbackTests",
             [
                 "MediaCore", "LinuxRuntime", "EventLoop", "MediaEngine", "SessionDescription", "ICETransport",
-                "Admission", "ICEServers", "Signaling", "PeerRuntime", "TestSource", "VPXCodec", "OpusCodec",
+                "Admission", "ICEServers", "Signaling", "Transport", "Publishing", "Receiving", "Sessions",
+                "TestSource", "VPXCodec", "OpusCodec",
                 "TestSupport",
             ]),
         tests(
             "InteropTests",
             [
-                "MediaCore", "LinuxRuntime", "SessionDescription", "Admission", "Signaling", "PeerRuntime",
+                "MediaCore", "LinuxRuntime", "SessionDescription", "Admission", "Signaling", "Transport", "Publishing",
+                "Receiving", "Sessions",
                 "TestSource", "VPXCodec",
                 "OpusCodec", "share", "BrowserControl", "NetworkBed", "TestSupport", logging,
             ]),

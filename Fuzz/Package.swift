@@ -19,7 +19,7 @@ let package = Package(
         .target(name: "RTPWire", dependencies: ["MediaCore"], swiftSettings: settings),
         .target(name: "SessionDescription", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
         .target(name: "MediaEngine", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
-        // The files of Signaling that read a link.
+        // The files of Admission that read a link.
         .target(name: "Links", dependencies: ["SessionDescription"], swiftSettings: settings),
         .target(
             name: "FuzzTargets", dependencies: ["MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "Links"],

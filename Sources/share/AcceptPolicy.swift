@@ -2,7 +2,7 @@ import Admission
 import ArgumentParser
 import Foundation
 import MediaCore
-import PeerRuntime
+import Sessions
 import Signaling
 
 enum AcceptChoice: String, ExpressibleByArgument, CaseIterable {

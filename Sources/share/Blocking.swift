@@ -1,7 +1,7 @@
 import Foundation
 import LinuxRuntime
 import MediaCore
-import PeerRuntime
+import Transport
 
 /// Runs an async call and blocks the calling thread until it returns. Call it from a command's thread, never from the
 /// concurrency pool.

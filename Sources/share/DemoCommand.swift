@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import LinuxRuntime
-import PeerRuntime
+import Sessions
 
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -4,10 +4,11 @@ import Foundation
 import ICEServers
 import MediaCore
 import OpusCodec
-import PeerRuntime
 import PixelConversion
 import PulseAudio
+import Sessions
 import Signaling
+import Transport
 import VPXCodec
 import WindowPlayout
 import X11Capture

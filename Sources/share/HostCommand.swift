@@ -4,11 +4,13 @@ import Foundation
 import LinuxRuntime
 import MediaCore
 import OpusCodec
-import PeerRuntime
 import PixelConversion
+import Publishing
 import PulseAudio
+import Sessions
 import Signaling
 import TestSource
+import Transport
 import VPXCodec
 import X11Capture
 

@@ -2,8 +2,10 @@ import Admission
 import Foundation
 import LinuxRuntime
 import MediaCore
-import PeerRuntime
+import Publishing
+import Sessions
 import Signaling
+import Transport
 
 /// Reports the host's events on stderr and as JSON on stdout.
 enum HostReporter {

@@ -4,10 +4,12 @@ import Foundation
 import ImageFile
 import MediaCore
 import OpusCodec
-import PeerRuntime
 import PixelConversion
 import PulseAudio
+import Receiving
+import Sessions
 import Signaling
+import Transport
 import VPXCodec
 import WindowPlayout
 import X11Capture

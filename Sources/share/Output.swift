@@ -1,7 +1,7 @@
 import Foundation
 import ICEServers
-import PeerRuntime
 import Signaling
+import Transport
 
 /// Writes data for programs to stdout: the link alone, or one JSON object a line.
 struct DataOutput: Sendable {

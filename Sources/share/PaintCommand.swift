@@ -1,8 +1,8 @@
 import ArgumentParser
 import LinuxRuntime
 import MediaCore
-import PeerRuntime
 import PixelConversion
+import Sessions
 import TestSource
 import WindowPlayout
 

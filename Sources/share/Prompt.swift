@@ -1,7 +1,7 @@
 import Admission
 import Foundation
 import LinuxRuntime
-import PeerRuntime
+import Sessions
 import Signaling
 
 /// Asks about knocks in the terminal, one at a time, in their order.

@@ -1,6 +1,6 @@
 import Foundation
 import LinuxRuntime
-import PeerRuntime
+import Sessions
 import Synchronization
 
 /// Handles SIGINT, SIGTERM, SIGHUP, SIGTSTP and SIGCONT on a thread of its own. The second signal that ends exits the

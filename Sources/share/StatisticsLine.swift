@@ -1,5 +1,6 @@
 import MediaCore
-import PeerRuntime
+import Publishing
+import Receiving
 
 /// Formats the lines of `--stats`, one a second on stderr. Rates are averages since the previous line.
 struct StatisticsLine {

@@ -1,4 +1,4 @@
-import PeerRuntime
+import Publishing
 
 /// Formats the host's status: "● LIVE 00:12:31  2 viewers  30 fps  1.4 Mbit/s  limited by the network"
 struct StatusLine {

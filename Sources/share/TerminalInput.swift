@@ -1,6 +1,6 @@
 import Foundation
 import LinuxRuntime
-import PeerRuntime
+import Sessions
 
 /// The input of one read.
 enum KeyPress: Equatable, Sendable {

@@ -2,8 +2,10 @@ import Foundation
 import ImageFile
 import LinuxRuntime
 import MediaCore
-import PeerRuntime
 import PixelConversion
+import Receiving
+import Sessions
+import Transport
 import WindowPlayout
 
 /// Runs a watch session for a command and reports its events in the window, on stderr and as JSON.

@@ -5,7 +5,11 @@ import TestSource
 import Testing
 import VPXCodec
 
-@testable import PeerRuntime
+@testable import Admission
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
 
 extension InteropTests {
     /// Browsers that get two temporal layers, while somebody slower gets the base alone.

@@ -1,3 +1,4 @@
+import Admission
 import BrowserControl
 import Signaling
 import Testing

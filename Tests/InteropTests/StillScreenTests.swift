@@ -6,7 +6,11 @@ import TestSource
 import Testing
 import VPXCodec
 
-@testable import PeerRuntime
+@testable import Admission
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
 
 extension InteropTests {
     /// A screen on which nothing changes, at 1 Mbit/s.

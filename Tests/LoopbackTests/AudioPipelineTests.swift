@@ -3,7 +3,10 @@ import MediaCore
 import OpusCodec
 import Testing
 
-@testable import PeerRuntime
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
 
 @Suite struct AudioPipelineTests {
     /// Gives out audio on request.

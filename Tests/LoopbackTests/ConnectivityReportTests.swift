@@ -2,7 +2,10 @@ import ICEServers
 import Signaling
 import Testing
 
-@testable import PeerRuntime
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
 
 /// What a person reads when there is no way.
 @Suite struct ConnectivityReportTests {

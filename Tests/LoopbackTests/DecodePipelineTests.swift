@@ -2,7 +2,10 @@ import LinuxRuntime
 import MediaCore
 import Testing
 
-@testable import PeerRuntime
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
 
 /// What is given to the decode thread faster than it decodes.
 @Suite(.timeLimit(.minutes(1))) struct DecodePipelineTests {

@@ -7,7 +7,10 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import PeerRuntime
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
 
 /// A viewer that is never content with what it gets, beside one that is.
 @Suite(.serialized, .timeLimit(.minutes(1)))

@@ -5,7 +5,10 @@ import MediaEngine
 import Testing
 import VPXCodec
 
-@testable import PeerRuntime
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
 
 /// The video thread with a screen of its own, and viewers who are only wishes.
 @Suite(.serialized, .timeLimit(.minutes(1)))

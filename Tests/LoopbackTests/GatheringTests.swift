@@ -9,8 +9,11 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import PeerRuntime
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
 @testable import Signaling
+@testable import Transport
 
 /// Sessions that end while candidates are awaited. The STUN server does not answer, so that gathering takes its time.
 @Suite struct GatheringTests {

@@ -5,7 +5,10 @@ import TestSource
 import Testing
 import VPXCodec
 
-@testable import PeerRuntime
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
 
 /// What the host says of changes that waited on its side.
 @Suite(.serialized, .timeLimit(.minutes(1)))

@@ -1,10 +1,13 @@
 import Admission
 import MediaCore
-import PeerRuntime
+import Publishing
+import Receiving
 import SessionDescription
+import Sessions
 import Signaling
 import TestSource
 import Testing
+import Transport
 import VPXCodec
 
 /// A viewer that was let in names places that no packet should go to, and many of them.

@@ -10,7 +10,10 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import PeerRuntime
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
 
 /// A viewer that was let in sends RTCP that claims much in few bytes, beside one that only watches.
 @Suite(.serialized, .timeLimit(.minutes(2)))

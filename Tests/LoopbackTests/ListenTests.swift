@@ -7,7 +7,10 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import PeerRuntime
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
 
 /// Which addresses a host offers for media, by where it listens.
 @Suite(.serialized, .timeLimit(.minutes(1)))

@@ -11,7 +11,10 @@ import VPXCodec
 
 @testable import Admission
 @testable import ICETransport
-@testable import PeerRuntime
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
 
 /// Consent to send is the destination's, not the session's: a viewer with two addresses falls silent at the one that media goes to,
 /// and keeps its session alive from the other.
@@ -24,7 +27,7 @@ struct PairConsentTests {
         let frames = Monitor(0)
         private let isConnected = Monitor(false)
         private let isGathered = Monitor(false)
-        private let connection = Monitor<PeerRuntime.LoopBound<ReceivingPeer>?>(nil)
+        private let connection = Monitor<Transport.LoopBound<ReceivingPeer>?>(nil)
         private let client: SignalingClient
 
         init(_ link: Link) async throws {
@@ -32,7 +35,7 @@ struct PairConsentTests {
             client = try SignalingClient(link: link)
             let token = try await admissionToken(for: identity, named: "two addresses", from: client)
             let (loop, expected) = (loop, link.fingerprint)
-            let core = PeerRuntime.LoopBound(
+            let core = Transport.LoopBound(
                 loop,
                 making: {
                     guard
@@ -65,7 +68,7 @@ struct PairConsentTests {
             await core?.ifRunning { $0.transport.localAddress } ?? nil
         }
 
-        private var core: PeerRuntime.LoopBound<ReceivingPeer>? { connection.with { $0 } }
+        private var core: Transport.LoopBound<ReceivingPeer>? { connection.with { $0 } }
 
         /// - Parameters:
         ///   - address: packets leave from there from now on.

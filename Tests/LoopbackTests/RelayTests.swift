@@ -2,11 +2,14 @@ import Admission
 import ICEServers
 import LinuxRuntime
 import MediaCore
-import PeerRuntime
+import Publishing
+import Receiving
+import Sessions
 import Signaling
 import TestSource
 import TestSupport
 import Testing
+import Transport
 import VPXCodec
 
 /// Sessions over coturn.

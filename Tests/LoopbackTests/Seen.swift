@@ -4,9 +4,12 @@ import ICETransport
 import LinuxRuntime
 import MediaCore
 import OpusCodec
-import PeerRuntime
+import Publishing
+import Receiving
+import Sessions
 import Signaling
 import TestSource
+import Transport
 import VPXCodec
 
 /// What a viewer saw and heard.

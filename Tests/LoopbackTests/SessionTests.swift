@@ -8,7 +8,10 @@ import Testing
 import VPXCodec
 
 @testable import Admission
-@testable import PeerRuntime
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
 
 /// A host and viewers in one process, over real HTTPS, ICE, DTLS, SRTP and threads on loopback.
 @Suite(.serialized, .timeLimit(.minutes(2)))

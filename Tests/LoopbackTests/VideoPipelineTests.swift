@@ -3,7 +3,10 @@ import MediaCore
 import MediaEngine
 import Testing
 
-@testable import PeerRuntime
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
 
 /// The video thread in a time of its own, which goes on by a millisecond each time that somebody asks for it.
 @Suite(.timeLimit(.minutes(1)))

@@ -4,8 +4,11 @@ import SessionDescription
 import Testing
 
 @testable import Admission
-@testable import PeerRuntime
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
 @testable import Signaling
+@testable import Transport
 
 /// What bounds the ICE agents of a host and what viewers may make them do, without agents.
 @Suite struct ViewerAllowanceTests {

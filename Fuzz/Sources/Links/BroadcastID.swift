@@ -1,1 +1,1 @@
-../../../Sources/Peer/Signaling/Admission/BroadcastID.swift
+../../../Sources/Peer/Admission/BroadcastID.swift

@@ -1,1 +1,1 @@
-../../../Sources/Peer/Signaling/Admission/Encoding.swift
+../../../Sources/Peer/Admission/Encoding.swift

@@ -1,1 +1,1 @@
-../../../Sources/Peer/Signaling/Admission/Link.swift
+../../../Sources/Peer/Admission/Link.swift

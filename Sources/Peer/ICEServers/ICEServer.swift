@@ -1,5 +1,3 @@
-import Admission
-
 /// A STUN or TURN server for viewers, with the members of `RTCIceServer`.
 public struct ICEServer: Codable, Sendable, Equatable {
     public var urls: [String]

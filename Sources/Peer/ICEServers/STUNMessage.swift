@@ -1,4 +1,3 @@
-import Admission
 internal import Crypto
 import MediaCore
 import NIOCore

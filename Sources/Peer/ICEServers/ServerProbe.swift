@@ -1,4 +1,3 @@
-import Admission
 import Glibc
 import NIOCore
 import NIOPosix

@@ -1,0 +1,233 @@
+package import Admission
+import ICETransport
+import LinuxRuntime
+import MediaCore
+import MediaEngine
+import RTPWire
+package import SessionDescription
+import Transport
+
+extension Broadcast {
+    /// Answers an offer; calls back on the loop when candidates are known.
+    package func open(
+        offer text: String, viewer: Viewer, words: String,
+        answer done: @escaping @Sendable (Result<OpenedSession, OfferRefusal>) -> Void
+    ) {
+        let (offer, own): (Offer, Fingerprint)
+        do throws(OfferRefusal) {
+            (offer, own) = try accept(text, from: viewer)
+        } catch {
+            return done(.failure(error))
+        }
+        for old in viewers.replaced(by: viewer) {
+            old.close()
+            viewerEnded(old, .replaced)
+        }
+        guard viewers.count < settings.maximumViewers else {
+            return done(.failure(OfferRefusal(.busy, "The host has as many viewers as it can serve.")))
+        }
+        let description = ViewerDescription(
+            name: viewer.name, kind: viewer.kind, address: viewer.address, words: words)
+        let ssrcs = randomSSRCs(4)
+        let peer: SendingPeer
+        do throws(OfferRefusal) {
+            peer = try makePeer(offer, viewer, description, ssrcs)
+        } catch {
+            return done(.failure(error))
+        }
+        viewers.add(peer)
+        emit(.viewerJoined(description, viewers: viewers.count))
+        peer.begin(remote: offer.credentials, candidates: offer.candidates, ended: !offer.isTrickling)
+        // A viewer that has knocked gets later candidates as events; a foreign player does not.
+        let isTold = viewer.knock != nil
+        peer.whenGathered(
+            patience: isTold ? .milliseconds(200) : .seconds(4), wanted: wantedKind
+        ) { [weak self] candidates, isComplete in
+            guard let self, let credentials = peer.localCredentials else {
+                return done(.failure(OfferRefusal(.busy, "The host found no way to receive.")))
+            }
+            let media = media(credentials, own, candidates, endsCandidates: isComplete || !isTold, ssrcs)
+            done(
+                .success(
+                    OpenedSession(id: peer.id, answer: media.answer(to: offer), etag: credentials.usernameFragment)))
+            guard isTold, !isComplete else { return }
+            trickleLate(peer, credentials, mid: offer.video.first?.mid ?? offer.audio.first?.mid)
+        }
+    }
+
+    /// - Returns: the offer, and the fingerprint of this host's certificate.
+    private func accept(
+        _ text: String, from viewer: Viewer
+    ) throws(OfferRefusal) -> (Offer, Fingerprint) {
+        guard !isEnded else { throw OfferRefusal(.notLive, "The broadcast has ended.") }
+        let offer: Offer
+        do throws(OfferError) {
+            offer = try Offer(text, for: .sending)
+        } catch {
+            throw error.refusal
+        }
+        guard offer.fingerprint.bytes == viewer.fingerprint, let own = Fingerprint(sha256: settings.fingerprint) else {
+            throw OfferRefusal(.unprocessable, "The offer's certificate is not the one that was let in.")
+        }
+        return (offer, own)
+    }
+
+    /// Opens a transport for a viewer and starts to gather candidates.
+    private func makePeer(
+        _ offer: Offer, _ viewer: Viewer, _ description: ViewerDescription, _ ssrcs: [UInt32]
+    ) throws(OfferRefusal) -> SendingPeer {
+        let allowance = allowances.allowance(for: viewer, now: MonotonicClock.now)
+        do {
+            let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.machineAddresses())
+            let transport = try SecureTransport(
+                loop: loop, isServer: true, identity: settings.identity, expectedFingerprint: viewer.fingerprint,
+                ice: .init(
+                    isControlling: false, stunServers: servers.stun, turnServers: servers.turn,
+                    localAddresses: settings.localAddresses,
+                    includesLoopback: settings.includesLoopback && isLoopbackOfUse(to: place),
+                    usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP),
+                limits: .init(pool: agents, allowance: allowance, policy: CandidatePolicy(place)))
+            transport.expect(offer.fingerprints.others)
+            transport.servers = servers.urls
+            let sender = MediaSender(
+                parameters(offer, ssrcs, settings.viewerLimit?(description)), seed: UInt64.random(in: .min ... .max),
+                ntpEpoch: WallClock.now(), now: MonotonicClock.now)
+            let peer = SendingPeer(
+                id: SessionID.random(), viewer: viewer, description: description, loop: loop, transport: transport,
+                sender: sender, allowance: allowance, delegate: self)
+            do throws(ICEFailure) {
+                try peer.gather()
+            } catch {
+                peer.close()
+                throw error
+            }
+            return peer
+        } catch {
+            throw OfferRefusal(.busy, "The host cannot open a connection: \(error)")
+        }
+    }
+
+    private func randomSSRCs(_ count: Int) -> [UInt32] {
+        var numbers = Set<UInt32>()
+        while numbers.count < count { numbers.insert(UInt32.random(in: 1...UInt32.max)) }
+        return Array(numbers)
+    }
+
+    private func media(
+        _ credentials: ICECredentials, _ fingerprint: Fingerprint, _ candidates: [ICECandidate], endsCandidates: Bool,
+        _ ssrcs: [UInt32]
+    ) -> LocalDescription {
+        LocalDescription(
+            credentials: credentials, fingerprint: fingerprint, candidates: candidates, endsCandidates: endsCandidates,
+            video: [LocalVideoTrack(ssrc: ssrcs[0], rtxSSRC: ssrcs[1])],
+            audio: settings.audio.enumerated().map {
+                LocalAudioTrack(
+                    ssrc: ssrcs[2 + $0.offset], kind: $0.element.kind,
+                    hasSilenceSuppression: $0.element.hasSilenceSuppression)
+            }, cname: cname, streamID: "share", sessionID: UInt64.random(in: 1...(1 << 62)), name: settings.name)
+    }
+
+    /// Of the candidate that an answer waits for; nil: it waits for no server's.
+    private var wantedKind: ICECandidate.Kind? {
+        if !servers.turn.isEmpty { return .relayed }
+        return servers.stun.isEmpty ? nil : .serverReflexive
+    }
+
+    /// Tells the viewer what was found after the answer with these credentials.
+    func trickleLate(_ connection: SendingPeer, _ credentials: ICECredentials, mid: String?) {
+        connection.trickle { [weak self, id = connection.id] late, isComplete in
+            let fragment = TrickleFragment(
+                credentials: credentials, mid: mid, candidates: CandidateList(late), endsCandidates: isComplete)
+            self?.delegate?.broadcast(foundCandidates: fragment.serialised, of: id)
+        }
+    }
+
+    /// Servers elsewhere cannot be asked from 127.0.0.1, which keeps gathering busy, so with servers it is only for who came that
+    /// way.
+    private func isLoopbackOfUse(to place: CandidatePolicy.Place) -> Bool {
+        place == .loopback || place == .thisMachine && servers.isEmpty
+    }
+
+    /// Takes a trickle fragment in: more candidates, or with other credentials than before a restart of ICE (RFC 9725
+    /// section 4.4).
+    /// - Parameter done: called on the loop; nil for candidates.
+    package func patch(
+        _ text: String, _ id: SessionID, done: @escaping @Sendable (Result<RestartedSession?, OfferRefusal>) -> Void
+    ) {
+        guard let viewer = viewers[id] else {
+            return done(.failure(OfferRefusal(.unknownSession, "There is no such session.")))
+        }
+        let fragment: TrickleFragment
+        do throws(SDPError) {
+            fragment = try TrickleFragment.parse(text)
+        } catch {
+            return done(.failure(OfferRefusal(.malformed, "That is not a trickle fragment.")))
+        }
+        guard !fragment.isEmpty else {
+            return done(.failure(OfferRefusal(.malformed, "The fragment has neither candidates nor credentials.")))
+        }
+        guard !fragment.hasBrokenCredentials else {
+            return done(
+                .failure(OfferRefusal(.malformed, "The fragment has not both ice-ufrag and ice-pwd, well-formed.")))
+        }
+        guard let remote = fragment.credentials, viewer.isRestart(remote) else {
+            viewer.add(fragment.candidates, ended: fragment.endsCandidates)
+            return done(.success(nil))
+        }
+        guard viewer.restart() else {
+            return done(.failure(OfferRefusal(.busy, "The host cannot look for another way now: try again later.")))
+        }
+        viewer.begin(remote: remote, candidates: fragment.candidates, ended: fragment.endsCandidates)
+        let own = viewer.localCredentials
+        // Its event stream is likely dead; so the answer holds what can be had within a second.
+        viewer.whenGathered(patience: .seconds(1), wanted: wantedKind) { [weak self] candidates, isComplete in
+            guard let own else { return done(.failure(OfferRefusal(.busy, "The host found no way to receive."))) }
+            let answer = TrickleFragment(
+                credentials: own, mid: fragment.mid, candidates: CandidateList(candidates), endsCandidates: isComplete)
+            done(.success(RestartedSession(fragment: answer.serialised, etag: own.usernameFragment)))
+            if !isComplete { self?.trickleLate(viewer, own, mid: fragment.mid) }
+        }
+    }
+
+    private func parameters(_ offer: Offer, _ ssrcs: [UInt32], _ limit: Bitrate?) -> SenderParameters {
+        let maximum = min(limit ?? settings.maximumBitrate, settings.maximumBitrate)
+        return SenderParameters(
+            video: offer.video.first.map {
+                VideoStreamParameters(
+                    ssrc: ssrcs[0], payloadType: $0.payloadType, rtxSSRC: $0.rtxPayloadType == nil ? nil : ssrcs[1],
+                    rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
+            },
+            audio: zip(offer.audio, settings.audio.indices).map {
+                AudioStreamParameters(
+                    ssrc: ssrcs[2 + $1], payloadType: $0.payloadType, redundantPayloadType: $0.redundantPayloadType,
+                    mid: $0.mid)
+            },
+            extensions: offer.extensions, cname: cname,
+            startBitrate: min(.kilobits(2_500), maximum), maximumBitrate: maximum,
+            hasTransportFeedback: offer.feedback.contains(.transportWide),
+            hasBitrateEstimate: offer.feedback.contains(.estimatedBitrate),
+            historyCapacity: 2_048)
+    }
+
+}
+
+extension OfferError {
+    package var refusal: OfferRefusal {
+        switch self {
+        case .notSDP: OfferRefusal(.malformed, "The offer is not SDP.")
+        case .tooLarge: OfferRefusal(.malformed, "The offer is too large.")
+        case .noCommonVideoCodec:
+            OfferRefusal(.notAcceptable, "The offer has no VP8, and the broadcast has nothing else.")
+        case .nothingInCommon: OfferRefusal(.notAcceptable, "The offer receives neither VP8 nor Opus.")
+        case .noBundle: OfferRefusal(.unprocessable, "The offer does not bundle its sections.")
+        case .noRTCPMux: OfferRefusal(.unprocessable, "The offer has RTP and RTCP on different ports.")
+        case .noCredentials: OfferRefusal(.unprocessable, "The offer has no ICE credentials.")
+        case .noFingerprint: OfferRefusal(FingerprintError.missing)
+        case .severalCertificates: OfferRefusal(FingerprintError.ambiguous)
+        case .wrongDTLSRole: OfferRefusal(.unprocessable, "The offer wants the host to start DTLS.")
+        case .noDTLSRole: OfferRefusal(.unprocessable, "The offer has no a=setup: it has to say actpass, or active.")
+        case .noMediaIdentification:
+            OfferRefusal(.unprocessable, "The offer bundles its sections, but they have no a=mid.")
+        }
+    }
+}

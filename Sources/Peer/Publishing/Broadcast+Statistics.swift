@@ -1,0 +1,31 @@
+import ICETransport
+import LinuxRuntime
+import MediaCore
+import MediaEngine
+
+extension Broadcast {
+    package func statistics(video: VideoPipelineStatistics) -> HostStatistics {
+        let now = MonotonicClock.now
+        var totals = viewers.past
+        for viewer in viewers.all { totals.add(viewer, now: now) }
+        var result = HostStatistics(
+            viewers: viewers.count, connected: 0, video: video, packetsSent: totals.packets, bytesSent: totals.bytes,
+            retransmissions: totals.retransmissions, estimate: nil, roundTrip: nil, limit: nil,
+            freezes: totals.freezes, freezeTime: totals.freezeTime, keyframeRequests: totals.keyframeRequests,
+            badPackets: totals.badPackets)
+        for viewer in viewers.all where viewer.isConnected {
+            result.connected += 1
+            result.lowViewers += viewer.plan.encoding == .low ? 1 : 0
+            let layer = viewer.layer(isLayered: policy.decision?[viewer.plan.encoding]?.layering != nil)
+            result.layers.append(layer)
+            result.baseViewers += layer == .base || layer == .lowBase ? 1 : 0
+            result.estimate = min(result.estimate ?? viewer.estimate, viewer.estimate)
+            if let time = viewer.roundTripTime { result.roundTrip = max(result.roundTrip ?? time, time) }
+            result.queue = max(result.queue ?? .zero, viewer.backlog)
+            result.fractionLost = max(result.fractionLost, viewer.statistics.fractionLost)
+            result.routes.append(viewer.path)
+            result.limit = result.limit ?? viewer.limit
+        }
+        return result
+    }
+}

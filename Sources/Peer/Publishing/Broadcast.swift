@@ -1,0 +1,248 @@
+package import Admission
+package import EventLoop
+import ICETransport
+import LinuxRuntime
+package import MediaCore
+import MediaEngine
+import RTPWire
+import SessionDescription
+package import Transport
+
+/// What a broadcast tells its session; on the network loop.
+package protocol BroadcastDelegate: AnyObject {
+    func broadcast(emitted event: BroadcastEvent)
+    /// Candidates were found after the answer.
+    /// - Parameter fragment: all of these so far, as a trickle fragment (RFC 8840).
+    func broadcast(foundCandidates fragment: String, of session: SessionID)
+    /// A session is over; `viewers` remain.
+    func broadcast(ended session: SessionID, viewers: Int)
+}
+
+/// Sends one broadcast to its viewers: answers their offers, passes encoded frames and audio packets to each, and steers the
+/// encoders by what they can receive. Confined to the network loop.
+package final class Broadcast {
+    package struct AudioTrack: Sendable {
+        package var kind: MediaTrackKind
+        package var hasSilenceSuppression: Bool
+
+        package init(kind: MediaTrackKind, hasSilenceSuppression: Bool) {
+            self.kind = kind
+            self.hasSilenceSuppression = hasSilenceSuppression
+        }
+    }
+    package struct Settings: Sendable {
+        package var identity: SecureTransport.Identity
+        package var fingerprint: [UInt8]
+        package var maximumBitrate: Bitrate
+        package var audio: [AudioTrack]
+        package var maximumViewers: Int
+        /// Bounds the ICE agents of all viewers.
+        package var agents = ICEAgentPool.Limits()
+        /// Numeric; nil for all of the machine.
+        package var localAddresses: [String]?
+        package var includesLoopback: Bool
+        package var usesUPnP: Bool
+        package var usesOnlyRelays: Bool
+        /// The name that viewers see.
+        package var name: String?
+        /// A limit for one viewer, where it is less than `maximumBitrate`; nil for none.
+        package var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
+
+        package init(
+            identity: SecureTransport.Identity, fingerprint: [UInt8], maximumBitrate: Bitrate, audio: [AudioTrack],
+            maximumViewers: Int, agents: ICEAgentPool.Limits = ICEAgentPool.Limits(), localAddresses: [String]? = nil,
+            includesLoopback: Bool, usesUPnP: Bool, usesOnlyRelays: Bool, name: String? = nil,
+            viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil
+        ) {
+            self.identity = identity
+            self.fingerprint = fingerprint
+            self.maximumBitrate = maximumBitrate
+            self.audio = audio
+            self.maximumViewers = maximumViewers
+            self.agents = agents
+            self.localAddresses = localAddresses
+            self.includesLoopback = includesLoopback
+            self.usesUPnP = usesUPnP
+            self.usesOnlyRelays = usesOnlyRelays
+            self.name = name
+            self.viewerLimit = viewerLimit
+        }
+    }
+
+    package let loop: EventLoop
+    let cname: String
+    package let settings: Settings
+    package let agents: ICEAgentPool
+    let allowances = ViewerAllowances(now: MonotonicClock.now)
+    private let pipelines: MediaPipelines
+    var viewers = ViewerRoster()
+    private(set) var isEnded = false
+    private var congestionTimer: LoopTimer?
+    private(set) var policy: EncoderPolicy
+    private var lastReferences: (main: LongTermReferencePolicy?, low: LongTermReferencePolicy?)
+    /// STUN and TURN servers for sessions that are opened from now on.
+    package var servers = ICEServerResolver.Addresses()
+    package weak var delegate: (any BroadcastDelegate)?
+
+    package init(loop: EventLoop, settings: Settings, pipelines: MediaPipelines) {
+        self.loop = loop
+        self.settings = settings
+        self.pipelines = pipelines
+        agents = ICEAgentPool(settings.agents)
+        policy = EncoderPolicy(maximumBitrate: settings.maximumBitrate, hasAudio: !settings.audio.isEmpty)
+        cname = RandomName.random().text
+        let box = WeakBox(self)
+        congestionTimer = loop.makeTimer { box.value?.updateEncoders() }
+    }
+
+    package func emit(_ event: BroadcastEvent) { delegate?.broadcast(emitted: event) }
+
+    package var viewerCount: Int { viewers.count }
+
+    // MARK: Sessions
+
+    /// The viewer of these sessions has an event stream again, or has closed its last one.
+    package func listening(_ isOpen: Bool, _ ids: [SessionID]) {
+        for id in ids { viewers[id]?.listening(isOpen) }
+    }
+
+    package func close(_ id: SessionID) {
+        guard let viewer = viewers[id] else { return }
+        viewer.close()
+        viewerEnded(viewer, EndReason(.viewerLeft, "the viewer left"))
+    }
+
+    /// - Parameter done: called on the loop when every socket is closed.
+    package func end(_ done: @escaping () -> Void) {
+        isEnded = true
+        congestionTimer?.close()
+        closeAll(viewers.removeAll(), with: { $0.close($1) }, then: done)
+    }
+
+    // MARK: Media
+
+    /// Called when the video thread has queued frames.
+    package func framesArrived() {
+        let now = MonotonicClock.now
+        deliver(.main, now)
+        deliver(.low, now)
+        updateEncoders()
+        updateReferences(now)
+    }
+
+    private func deliver(_ encoding: EncodingID, _ now: MediaInstant) {
+        while pipelines.frames[encoding].pop({ bytes, info in
+            policy.note(frameOf: encoding, bytes: bytes.count, now: now)
+            let base = policy.decision?[encoding]?.layering?.baseBitrate
+            for viewer in viewers.all { viewer.send(bytes, info, base: base, now: now) }
+        }) {}
+    }
+
+    /// Called when an audio thread has queued packets.
+    package func packetsArrived() {
+        let now = MonotonicClock.now
+        while pipelines.packets.pop({ bytes, info in
+            for viewer in viewers.all {
+                viewer.sendAudio(bytes, track: info.track, captured: info.captured, now: now)
+            }
+        }) {}
+    }
+
+    // MARK: The encoders
+
+    /// Runs after each frame, and while viewers have a backlog.
+    private func updateEncoders() {
+        let now = MonotonicClock.now
+        var load = EncoderPolicy.Load()
+        for viewer in viewers.all where viewer.isReceiving {
+            viewer.noteCongestion(now: now)
+            if viewer.takeReturn(now: now) { pipelines.requestKeyframe(viewer.plan.target, isFirst: false) }
+            viewer.contribute(to: &load, now: now)
+        }
+        if let recheck = load.recheck(now: now) { congestionTimer?.set(recheck) }
+        if let decision = policy.decide(load, now: now) { pipelines.apply(decision) }
+        let hasCutOff = cutOffStuck(load, now)
+        if policy.selectionIsDue(viewers: viewers.count, hasCutOff: hasCutOff, now: now) {
+            selectEncodings(fastest: load.fastest, now)
+        }
+    }
+
+    /// Stops sending to viewers for whom the base layer has waited long enough while others have room.
+    private func cutOffStuck(_ load: EncoderPolicy.Load, _ now: MediaInstant) -> Bool {
+        var hasCutOff = false
+        for viewer in viewers.all where viewer.isReceiving && load.isDivided(viewer.plan.encoding) {
+            hasCutOff = viewer.cutOffIfStuck(now: now) || hasCutOff
+        }
+        return hasCutOff
+    }
+
+    /// Assigns viewers to encodings: each changes when a key frame of the other one is there.
+    private func selectEncodings(fastest: Bitrate, _ now: MediaInstant) {
+        let demand = policy.demand(now: now)
+        var hasMoves = false
+        for viewer in viewers.all where viewer.isReceiving {
+            guard viewer.updatePlan(fastest: fastest, demand: demand, now: now) else { continue }
+            hasMoves = true
+            pipelines.requestKeyframe(viewer.plan.target, isFirst: false)
+        }
+        // The encoding that they change to may not have been made so far.
+        if hasMoves { updateEncoders() }
+    }
+
+    /// Runs after each frame.
+    private func updateReferences(_ now: MediaInstant) {
+        updateReferences(of: .main, &lastReferences.main, now)
+        updateReferences(of: .low, &lastReferences.low, now)
+    }
+
+    private func updateReferences(
+        of encoding: EncodingID, _ last: inout LongTermReferencePolicy?, _ now: MediaInstant
+    ) {
+        let references = viewers.referencePolicy(of: encoding, now: now)
+        guard last != references else { return }
+        last = references
+        pipelines.video.set(references, of: encoding)
+    }
+}
+
+extension Broadcast: SendingPeerDelegate {
+    func viewerIsConnected(_ peer: SendingPeer) {
+        updateEncoders()
+        updateReferences(MonotonicClock.now)
+        viewerNeedsKeyframe(peer)
+        emit(.connected(peer.description, path: peer.path))
+    }
+
+    func viewerNeedsKeyframe(_ peer: SendingPeer) {
+        let encoding = peer.plan.target
+        let isFirst = peer.isOwedKeyframe || peer.lacksPicture
+        guard peer.mayHave(.key, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
+        pipelines.requestKeyframe(encoding, isFirst: isFirst)
+    }
+
+    func viewerNeedsRecovery(_ peer: SendingPeer, from number: UInt32) {
+        // While it changes to another encoding, it gets a key frame of that one.
+        let encoding = peer.plan.encoding
+        guard encoding == peer.plan.target else { return viewerNeedsKeyframe(peer) }
+        guard peer.mayHave(.recovery, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
+        pipelines.requestRecovery(encoding, from: number)
+    }
+
+    func viewerIsInterrupted(_ peer: SendingPeer) {
+        updateEncoders()
+        emit(.interrupted(peer.description))
+    }
+
+    func viewerIsBack(_ peer: SendingPeer, after silence: MediaDuration) {
+        updateEncoders()
+        viewerNeedsKeyframe(peer)
+        emit(.resumed(peer.description, path: peer.path, after: silence))
+    }
+
+    func viewerEnded(_ peer: SendingPeer, _ reason: EndReason) {
+        guard viewers.remove(peer, now: MonotonicClock.now) else { return }
+        updateEncoders()
+        delegate?.broadcast(ended: peer.id, viewers: viewers.count)
+        emit(.viewerLeft(peer.description, reason: reason, viewers: viewers.count))
+    }
+}

@@ -1,0 +1,53 @@
+import EventLoop
+package import LinuxRuntime
+import MediaCore
+import MediaEngine
+
+/// The threads that capture and encode for a broadcast, and the queues that they fill for the network loop.
+package struct MediaPipelines: Sendable {
+    package let frames: FrameQueues
+    package let packets: FrameQueue<AudioPipeline.Info>
+    package let video: VideoPipeline
+    /// In the order of their tracks.
+    package let audio: [AudioPipeline]
+
+    package init(
+        frames: FrameQueues, packets: FrameQueue<AudioPipeline.Info>, video: VideoPipeline, audio: [AudioPipeline]
+    ) {
+        self.frames = frames
+        self.packets = packets
+        self.video = video
+        self.audio = audio
+    }
+
+    /// Tells the encoders what the viewers need now. From any thread.
+    func apply(_ decision: EncoderPolicy.Decision) {
+        video.change {
+            for encoding in EncodingID.allCases {
+                $0[encoding].isWanted = decision[encoding] != nil
+                if let target = decision[encoding] { $0[encoding].demand = target }
+            }
+        }
+        let wanted = Bitrate(bitsPerSecond: audio.reduce(0) { $0 + $1.normalBitrate.bitsPerSecond })
+        let share = AudioPipeline.share(of: wanted, within: decision.audioLimits)
+        for track in audio {
+            track.setWanted(decision.hasViewers)
+            track.setExpectedLoss(decision.audioLoss)
+            track.setShare(share)
+        }
+    }
+
+    /// Asks for a key frame. From any thread.
+    /// - Parameter isFirst: for a viewer that has shown nothing yet, which comes sooner than one for repair.
+    func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {
+        video.change {
+            $0[encoding].isKeyframeWanted = true
+            $0[encoding].isPictureAwaited = $0[encoding].isPictureAwaited || isFirst
+        }
+    }
+
+    /// Asks for a frame that refers to the long-term reference of this number alone. From any thread.
+    func requestRecovery(_ encoding: EncodingID, from number: UInt32) {
+        video.change { $0[encoding].wantRecovery(from: number) }
+    }
+}

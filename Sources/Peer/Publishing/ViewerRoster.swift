@@ -1,0 +1,71 @@
+import Admission
+import MediaCore
+import MediaEngine
+
+/// The sessions of a broadcast's viewers by id, and the totals of those that are over.
+struct ViewerRoster {
+    private var peers: [SessionID: SendingPeer] = [:]
+    /// Of the sessions that are over.
+    private(set) var past = ViewerTotals()
+
+    var count: Int { peers.count }
+    var all: some Collection<SendingPeer> { peers.values }
+    subscript(id: SessionID) -> SendingPeer? { peers[id] }
+
+    mutating func add(_ peer: SendingPeer) { peers[peer.id] = peer }
+
+    /// - Returns: false if there is no such session (any more).
+    mutating func remove(_ peer: SendingPeer, now: MediaInstant) -> Bool {
+        guard peers.removeValue(forKey: peer.id) != nil else { return false }
+        past.add(peer, now: now)
+        return true
+    }
+
+    mutating func removeAll() -> [SendingPeer] {
+        defer { peers.removeAll() }
+        return Array(peers.values)
+    }
+
+    /// The sessions whose place a viewer's new session takes.
+    func replaced(by viewer: Viewer) -> [SendingPeer] { peers.values.filter { $0.isReplaced(by: viewer) } }
+
+    /// Whether more than one viewer gets this encoding, or is about to.
+    func isShared(_ encoding: EncodingID) -> Bool {
+        var count = 0
+        for peer in peers.values where peer.isReceiving && peer.uses(encoding) { count += 1 }
+        return count > 1
+    }
+
+    /// What the decoders of the viewers of an encoding can keep. Allocates nothing.
+    func referencePolicy(of encoding: EncodingID, now: MediaInstant) -> LongTermReferencePolicy {
+        var policy = LongTermReferencePolicy(isRecoverable: false, mayStore: true)
+        for peer in peers.values where peer.isConnected && peer.hasReferences && peer.uses(encoding) {
+            policy.isRecoverable = true
+            policy.mayStore = policy.mayStore && !peer.awaitsAcknowledgement(now: now)
+        }
+        return policy
+    }
+}
+
+/// What sessions have counted.
+struct ViewerTotals {
+    var packets = 0
+    var bytes = 0
+    var retransmissions = 0
+    var badPackets = 0
+    var keyframeRequests = 0
+    var freezes = 0
+    var freezeTime = MediaDuration.zero
+
+    mutating func add(_ peer: SendingPeer, now: MediaInstant) {
+        let statistics = peer.statistics
+        let held = peer.heldBack(now: now)
+        packets += statistics.packetsSent
+        bytes += statistics.bytesSent
+        retransmissions += statistics.retransmissions
+        badPackets += peer.badPackets
+        keyframeRequests += statistics.keyframeRequests
+        freezes += held.count
+        freezeTime = freezeTime + held.time
+    }
+}

@@ -1,0 +1,151 @@
+import LinuxRuntime
+public import MediaCore
+
+/// Where a viewer's pictures go: a window, a file. Called on the decode thread; the picture is borrowed for the call.
+public protocol VideoSink: AnyObject, Sendable {
+    func show(_ picture: I420Frame)
+}
+
+struct ArrivedFrame: Sendable {
+    var isKeyframe: Bool
+    /// When the sender captured it, on this machine's media clock; nil while its sender report is missing.
+    var captured: MediaInstant?
+    /// Lip-sync: not to be shown before.
+    var holdUntil: MediaInstant?
+    /// When it was given to the decode thread.
+    fileprivate var arrived = MediaInstant(nanoseconds: 0)
+
+    init(isKeyframe: Bool, captured: MediaInstant?, holdUntil: MediaInstant?) {
+        self.isKeyframe = isKeyframe
+        self.captured = captured
+        self.holdUntil = holdUntil
+    }
+}
+
+/// Counted by the decode thread, read by anyone.
+public struct DecodeStatistics: Sendable {
+    public var frames = 0
+    public var corrupt = 0
+    public var overflows = 0
+    public var decodeNanoseconds: Int64 = 0
+    public var size = PixelSize(width: 0, height: 0)
+    public var firstPicture: MediaInstant?
+    /// The longest time between two pictures, of those shown since the last report; of a screen that moves all the time,
+    /// its longest freeze. Nil if none came.
+    public internal(set) var longestGap: MediaDuration?
+    fileprivate var lastPicture: MediaInstant?
+    /// Capture to shown, of the last 256 frames, in milliseconds; tells the truth only if both clocks agree.
+    public internal(set) var latencies: [Double] = []
+    fileprivate var nextLatency = 0
+
+    fileprivate mutating func note(latency: Double) {
+        if latencies.count < 256 {
+            latencies.append(latency)
+        } else {
+            latencies[nextLatency] = latency
+            nextLatency = (nextLatency + 1) % 256
+        }
+    }
+
+    /// - Parameter share: 0.5 for the median.
+    public func latency(percentile share: Double) -> Double? {
+        guard !latencies.isEmpty else { return nil }
+        let sorted = latencies.sorted()
+        return sorted[min(Int(Double(sorted.count) * share), sorted.count - 1)]
+    }
+}
+
+/// The decode thread of a viewer: takes whole frames, decodes, shows.
+///
+/// Overflow policy of its queue: drop to key frame, also if frames wait for too long. A frame that cannot be decoded asks for a key frame.
+// SAFETY: decoder and sink calls happen on the decode thread alone; the rest is in Monitors.
+final class DecodePipeline: @unchecked Sendable {
+    private let decoder: any VideoDecoder
+    private let sink: any VideoSink
+    private let clock: @Sendable () -> MediaInstant
+    private let keyframeWanted: @Sendable () -> Void
+    private let firstPicture: @Sendable (PixelSize) -> Void
+    /// After a loss that was repaired late, all that came meanwhile is there at once.
+    private let frames = FrameQueue<ArrivedFrame>(capacity: 64, bytes: 8_192)
+    private let counters = Monitor(DecodeStatistics())
+    private let closed = Monitor(false)
+    private var thread: NamedThread?
+    /// Network thread: frames are dropped until the next key frame.
+    private var waitsForKeyframe = false
+    /// Beyond, the decoder is too slow for what comes: a key frame replaces what waits.
+    private static let longestDelay = MediaDuration.milliseconds(500)
+
+    init(
+        decoder: any VideoDecoder, sink: any VideoSink, clock: @escaping @Sendable () -> MediaInstant,
+        keyframeWanted: @escaping @Sendable () -> Void, firstPicture: @escaping @Sendable (PixelSize) -> Void
+    ) {
+        self.decoder = decoder
+        self.sink = sink
+        self.clock = clock
+        self.keyframeWanted = keyframeWanted
+        self.firstPicture = firstPicture
+        thread = NamedThread("decode") { [self] in run() }
+    }
+
+    /// From the network thread.
+    func push(_ bytes: UnsafeRawBufferPointer, _ info: ArrivedFrame) {
+        if info.isKeyframe { waitsForKeyframe = false }
+        var info = info
+        info.arrived = clock()
+        let isLate = !info.isKeyframe && frames.oldest.map { info.arrived - $0.arrived > Self.longestDelay } ?? false
+        guard !waitsForKeyframe, isLate || !frames.push(bytes, info) else { return }
+        if !waitsForKeyframe { counters.with { $0.overflows += 1 } }
+        waitsForKeyframe = true
+        keyframeWanted()
+    }
+
+    /// Begins a new report.
+    func takeStatistics() -> DecodeStatistics {
+        counters.with { counters in
+            defer { counters.longestGap = nil }
+            return counters
+        }
+    }
+
+    /// Twice is fine.
+    /// - Parameter done: called on the decode thread when that ends: the sink is not called any more.
+    package func close(_ done: @escaping @Sendable () -> Void = {}) {
+        closed.change { $0 = true }
+        frames.close()
+        if let thread { thread.whenEnded(done) } else { done() }
+    }
+
+    private func run() {
+        while frames.waitAndPop({ decode($0, $1) }) {}
+    }
+
+    private func decode(_ bytes: UnsafeRawBufferPointer, _ info: ArrivedFrame) {
+        let start = clock()
+        let picture: I420Frame?
+        do throws(CodecFailure) {
+            picture = try decoder.decode(bytes)
+        } catch {
+            counters.with { $0.corrupt += 1 }
+            keyframeWanted()
+            return
+        }
+        guard let picture else { return }
+        if let hold = info.holdUntil, hold > clock() {
+            _ = closed.wait(until: hold) { $0 ? () : nil }
+        }
+        let decoded = clock()
+        sink.show(picture)
+        let now = clock()
+        let isFirst = counters.with { counters in
+            counters.frames += 1
+            counters.decodeNanoseconds += (decoded - start).nanoseconds
+            counters.size = picture.size
+            if let last = counters.lastPicture { counters.longestGap = max(counters.longestGap ?? .zero, now - last) }
+            counters.lastPicture = now
+            if let captured = info.captured { counters.note(latency: (now - captured).inMilliseconds) }
+            defer { if counters.firstPicture == nil { counters.firstPicture = now } }
+            return counters.firstPicture == nil
+        }
+        if isFirst { firstPicture(picture.size) }
+    }
+}

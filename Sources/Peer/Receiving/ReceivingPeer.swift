@@ -1,0 +1,202 @@
+import EventLoop
+import ICETransport
+import LinuxRuntime
+import MediaCore
+import MediaEngine
+import PeerEngine
+import RTPWire
+import SessionDescription
+package import Transport
+
+/// What a viewer's session hears of its connection to the host; on the network loop.
+protocol ReceivingPeerDelegate: AnyObject {
+    func hostIsConnected(_ connection: ReceivingPeer)
+    func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame)
+    func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio)
+    func hostEnded(_ reason: EndReason)
+    func hostFoundCandidate()
+    func hostFinishedGathering()
+    /// Nothing comes from the host any more.
+    func hostIsInterrupted(_ connection: ReceivingPeer)
+    /// It is heard again.
+    func hostIsBack(_ connection: ReceivingPeer, after silence: MediaDuration)
+}
+
+/// The viewer's side of a session: its transport and its receiver. Confined to the network loop.
+final class ReceivingPeer: SecureTransportDelegate {
+    private let loop: EventLoop
+    package let transport: SecureTransport
+    private var receiver: MediaReceiver?
+    private let timer: LoopTimer
+    private let liveness: LoopTimer
+    private weak var delegate: (any ReceivingPeerDelegate)?
+    private var isSecure = false
+    private var isEnded = false
+    private var started: MediaInstant?
+    private var consent = ConsentFreshness(patience: patience, now: MonotonicClock.now)
+
+    /// The host sends a sender report at least each second.
+    package static let patience = MediaDuration.seconds(3)
+    /// The silence after which this machine's addresses are looked at.
+    static let suspicion = MediaDuration.milliseconds(1_500)
+
+    init(loop: EventLoop, transport: SecureTransport, delegate: any ReceivingPeerDelegate) {
+        self.loop = loop
+        self.transport = transport
+        self.delegate = delegate
+        let box = WeakBox<ReceivingPeer>()
+        timer = loop.makeTimer { box.value?.pump() }
+        liveness = loop.makeTimer { box.value?.checkLiveness() }
+        box.value = self
+        transport.delegate = self
+    }
+
+    package var statistics: ReceiverStatistics? { receiver?.statistics }
+    var roundTripTime: MediaDuration? { receiver?.roundTripTime }
+    /// The host's, of the path to here.
+    var estimate: Bitrate? { receiver?.estimate }
+
+    /// The host has answered.
+    package func begin(_ answer: Answer) {
+        let now = MonotonicClock.now
+        started = now
+        receiver = MediaReceiver(
+            parameters(answer), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(), now: now)
+        transport.expect(answer.fingerprints.others)
+        transport.start(remote: answer.credentials)
+        add(answer.candidates, ended: answer.endsCandidates)
+        liveness.set(now + .seconds(1))
+        if isSecure { pump() }
+    }
+
+    /// Candidates that the host found after its answer.
+    package func add(_ candidates: CandidateList, ended: Bool) {
+        transport.add(candidates, ended: ended)
+    }
+
+    private func parameters(_ answer: Answer) -> ReceiverParameters {
+        let cname = String(UInt64.random(in: .min ... .max), radix: 36)
+        return ReceiverParameters(
+            video: answer.video.first.map {
+                VideoStreamParameters(
+                    ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, rtxSSRC: $0.rtxSSRC,
+                    rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
+            },
+            audio: answer.audio.map {
+                AudioStreamParameters(
+                    ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, redundantPayloadType: $0.redundantPayloadType,
+                    mid: $0.mid)
+            },
+            extensions: answer.extensions, cname: cname,
+            localSSRC: UInt32.random(in: 1...UInt32.max),
+            hasTransportFeedback: answer.feedback.contains(.transportWide))
+    }
+
+    package var silence: MediaDuration { consent.silence(MonotonicClock.now) }
+
+    /// The host has answered a restart.
+    package func resume(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
+        transport.start(remote: credentials)
+        add(candidates, ended: ended)
+    }
+
+    func requestKeyframe() {
+        receiver?.requestKeyframe(now: MonotonicClock.now)
+        pump()
+    }
+
+    private func pump() {
+        guard isSecure, !isEnded, let receiver else { return }
+        while true {
+            let now = MonotonicClock.now
+            switch receiver.poll(now: now, into: transport.slot) {
+            case .rtcp(let length): transport.sendControl(length)
+            case .frame(let bytes, let info): delegate?.host(sent: bytes, info)
+            case .audio(let bytes, let info): delegate?.host(sentAudio: bytes, info)
+            case .event(.bye): return end(EndReason(.hostEnded, "the host ended the broadcast"))
+            case .event: break
+            case .wait(let deadline, _):
+                transport.flush()
+                timer.set(deadline == .distantFuture ? nil : deadline)
+                return
+            }
+        }
+    }
+
+    private func checkLiveness() {
+        guard !isEnded, let started else { return }
+        let now = MonotonicClock.now
+        if !isSecure {
+            guard now - started > SecureTransport.connectLimit else { return liveness.set(now + .seconds(1)) }
+            return end(EndReason(transport.route, other: "the host"))
+        }
+        switch consent.check(now, isPathGone: isAddressGone(now)) {
+        case .expired: return end(.hostIsSilent)
+        case .interrupted: delegate?.hostIsInterrupted(self)
+        case nil: break
+        }
+        liveness.set(now + .milliseconds(250))
+    }
+
+    /// Whether the machine has lost the address that media comes to.
+    private func isAddressGone(_ now: MediaInstant) -> Bool {
+        guard !consent.isInterrupted, consent.silence(now) > Self.suspicion, let own = transport.localAddress,
+            own != "127.0.0.1"
+        else { return false }
+        return !ICEAgent.machineAddresses().contains(own)
+    }
+
+    /// An authentic packet came.
+    private func heard() {
+        if let silence = consent.heard(MonotonicClock.now) { delegate?.hostIsBack(self, after: silence) }
+    }
+
+    /// Frees everything. Twice is fine.
+    package func close(_ done: @escaping () -> Void = {}) {
+        guard !isEnded else { return transport.close(done) }
+        isEnded = true
+        timer.close()
+        liveness.close()
+        transport.close(done)
+    }
+
+    private func end(_ reason: EndReason) {
+        guard !isEnded else { return }
+        close()
+        delegate?.hostEnded(reason)
+    }
+
+    // MARK: The transport's news
+
+    func transportFoundCandidate() { delegate?.hostFoundCandidate() }
+    func transportFinishedGathering() { delegate?.hostFinishedGathering() }
+
+    func transportIsSecure(profile: SRTPProfile) {
+        isSecure = true
+        heard()
+        delegate?.hostIsConnected(self)
+        pump()
+    }
+
+    func transportEnded(_ reason: EndReason) { end(reason) }
+
+    func transportHasMoved() { pump() }
+
+    package func transport(received rtp: UnsafeRawBufferPointer) {
+        heard()
+        receiver?.handleRTP(rtp, now: MonotonicClock.now)
+        pump()
+    }
+
+    package func transport(receivedControl rtcp: UnsafeRawBufferPointer) {
+        heard()
+        receiver?.handleRTCP(rtcp, now: MonotonicClock.now)
+        pump()
+    }
+}
+
+extension EndReason {
+    /// For as long as consent lasts.
+    package static let hostIsSilent = EndReason(
+        .connectionLost, "nothing came from the host for 30 s: it or the network between has gone")
+}

@@ -1,0 +1,247 @@
+public import Admission
+import EventLoop
+public import ICEServers
+import ICETransport
+import LinuxRuntime
+import MediaCore
+import MediaEngine
+public import Receiving
+import SessionDescription
+import Signaling
+public import Transport
+
+/// Watches a broadcast: knocks, connects, decodes, plays.
+///
+/// `run` once; it returns when the session is over, with the reason. `leave` from any thread ends it.
+public final class WatchSession: Sendable {
+    let link: Link
+    let identity: Identity
+    private let name: String
+    private let ownServers: [ICEServer]
+    private let usesOnlyRelays: Bool
+    let emit: @Sendable (WatchEvent) -> Void
+    private let loop: EventLoop
+    let core: LoopBound<ViewerSession>
+    let outcome = Outcome()
+    private let interruptions: AsyncStream<Void>
+    /// The knock that waits for its answer.
+    private let ticket = Monitor<KnockTicket?>(nil)
+    private let servers = Monitor<ICEServerResolver?>(nil)
+    /// What let this viewer in.
+    let admission = Monitor<Admission?>(nil)
+
+    struct Admission: Sendable {
+        var token: String
+        var servers: ICEServerResolver.Addresses
+    }
+
+    /// - Parameters:
+    ///   - servers: STUN and TURN servers to use beside those that the host names.
+    ///   - usesOnlyRelays: the host then learns no address of this machine from the media.
+    public init(
+        link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
+        playback: Playback,
+        emit: @escaping @Sendable (WatchEvent) -> Void
+    ) {
+        self.link = link
+        self.identity = identity
+        self.name = name
+        ownServers = servers
+        self.usesOnlyRelays = usesOnlyRelays
+        self.emit = emit
+        let loop = EventLoop(name: "net-0")
+        self.loop = loop
+        let outcome = outcome
+        let (interruptions, interrupted) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.interruptions = interruptions
+        core = LoopBound(
+            loop,
+            making: {
+                ViewerSession(
+                    loop: loop, playback: playback, emit: emit, outcome: outcome, interrupted: { interrupted.yield() })
+            })
+    }
+
+    /// Ends the session; `run` returns soon after.
+    public func leave(_ reason: EndReason = EndReason(.stopped, "you left")) { outcome.settle(reason) }
+
+    public func setMuted(_ muted: Bool) { core.perform { $0.setMuted(muted) } }
+
+    public func statistics() async -> WatchStatistics? { await core.ifRunning { $0.statistics } ?? nil }
+
+    /// From the knock to the end.
+    public func run() async -> EndReason {
+        let client: SignalingClient
+        do throws(SignalingError) {
+            client = try SignalingClient(link: link)
+        } catch {
+            return EndReason(error)
+        }
+        let journey = Task {
+            do throws(EndReason) {
+                try await enter(client)
+            } catch {
+                outcome.settle(error)
+            }
+        }
+        let reason = await explained(await outcome.wait())
+        journey.cancel()
+        await core.finish { $0.close($1) }
+        if let ticket = ticket.with({ $0 }) { await client.withdraw(ticket) }
+        await client.leave()
+        await servers.with({ $0 })?.close()
+        // TLS waits up to 5 s for the other side's goodbye, and nobody needs to wait for that.
+        Task.detached { await client.close() }
+        await loop.stop()
+        return reason
+    }
+
+    /// Who found no way, or lost it, hears what is the matter with the servers that should have helped.
+    private func explained(_ reason: EndReason) async -> EndReason {
+        guard let servers = servers.with({ $0 }) else { return reason }
+        let lost = reason == .hostIsSilent ? await core.ifRunning { $0.route } ?? nil : nil
+        guard var route = reason.code == .noRoute ? reason.route : lost else { return reason }
+        route.servers = await servers.findings().map { .init(url: $0.url, finding: $0.finding) }
+        return lost == nil ? EndReason(route, other: "the host") : reason.explained(by: route)
+    }
+
+    private func enter(_ client: SignalingClient) async throws(EndReason) {
+        let (token, hostServers) = try await knock(client)
+        emit(.accepted)
+        let addresses = await find(ownServers + hostServers)
+        admission.with { $0 = Admission(token: token, servers: addresses) }
+        try await prepare(addresses)
+        let found = try await offer(client, token, patience: nil)
+        guard let credentials = found.credentials else { return }
+        if !found.isComplete { Task { await trickleRest(client, credentials, sent: found.candidates.count) } }
+        async let listening: Void = listen(client)
+        for await _ in interruptions { await recover(client) }
+        await listening
+    }
+
+    /// Opens a transport and starts to gather.
+    func prepare(_ addresses: ICEServerResolver.Addresses) async throws(EndReason) {
+        let own = SecureTransport.Identity(
+            certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER)
+        let expected = link.fingerprint
+        let relaysOnly = usesOnlyRelays
+        let place = CandidatePolicy.place(of: link.host, own: ICEAgent.machineAddresses())
+        if let failure = await core.ifRunning({
+            $0.prepare(
+                own, expected: expected, includesLoopback: place == .loopback, servers: addresses,
+                usesOnlyRelays: relaysOnly,
+                policy: CandidatePolicy(place))
+        }) ?? nil {
+            throw failure
+        }
+    }
+
+    /// Offers what was gathered, checks who answers, and lets the connection begin.
+    func offer(
+        _ client: SignalingClient, _ token: String, patience: Duration?
+    ) async throws(EndReason) -> ViewerSession.Gathered {
+        let found = await core.gathered()
+        guard let credentials = found.credentials, let print = Fingerprint(sha256: identity.fingerprint) else {
+            throw EndReason(.failed, "this machine found no way to receive")
+        }
+        let offer = LocalDescription(
+            credentials: credentials, fingerprint: print, candidates: found.candidates, endsCandidates: found.isComplete
+        ).offer(.receiving)
+        let text: String
+        do throws(SignalingError) {
+            text = try await client.offer(offer, token: token, patience: patience).sdp
+        } catch {
+            throw EndReason(error)
+        }
+        let answer: Answer
+        do {
+            answer = try Answer(text, to: .receiving)
+        } catch {
+            throw EndReason(.failed, "the host's answer cannot be used (\(error))")
+        }
+        guard answer.fingerprint.bytes == link.fingerprint else {
+            throw EndReason(.untrusted, "the answer names another certificate than the link")
+        }
+        if let name = answer.name { emit(.named(PeerText.clean(name, fallback: "share"))) }
+        await core.ifRunning { $0.begin(answer) }
+        return found
+    }
+
+    /// Without servers this takes no time.
+    private func find(_ servers: [ICEServer]) async -> ICEServerResolver.Addresses {
+        let book = ICEServerResolver(servers)
+        self.servers.with { $0 = book }
+        // Who waits for a picture should not wait long for a name.
+        let addresses = await book.addresses(limit: .milliseconds(1_500))
+        for complaint in addresses.complaints { emit(.warning(complaint)) }
+        return addresses
+    }
+
+    private func knock(
+        _ client: SignalingClient
+    ) async throws(EndReason) -> (token: String, servers: [ICEServer]) {
+        do throws(SignalingError) {
+            let ticket = try await queue(client)
+            emit(.knocking(words: ticket.words.description))
+            self.ticket.with { $0 = ticket }
+            let answer = try await client.waitForAnswer(ticket)
+            self.ticket.with { $0 = nil }
+            switch answer {
+            case .accepted(let token, let servers): return (token, servers)
+            case .refused(let reason): throw SignalingError(.refused, reason)
+            case .unanswered: throw SignalingError(.unanswered, "nobody answered within 60 s")
+            }
+        } catch {
+            throw EndReason(error)
+        }
+    }
+
+    /// Knocks; waits for room in the host's queue as long as a knock would wait for its answer.
+    private func queue(_ client: SignalingClient) async throws(SignalingError) -> KnockTicket {
+        let deadline = ContinuousClock.now + .seconds(60)
+        var hasWaited = false
+        while true {
+            do throws(SignalingError) {
+                return try await client.knock(name: name, identity: identity)
+            } catch {
+                guard error.code == .queueFull, ContinuousClock.now < deadline else { throw error }
+                if !hasWaited {
+                    emit(.warning("others are waiting for the host's answer; asking again until there is room"))
+                }
+                hasWaited = true
+                guard (try? await Task.sleep(for: .seconds(3))) != nil else { throw error }
+            }
+        }
+    }
+
+    /// Tells the host what is found after the offer, until nothing more will be.
+    func trickleRest(_ client: SignalingClient, _ credentials: ICECredentials, sent: Int) async {
+        var known = sent
+        while let more = await core.more(than: known) {
+            known += more.candidates.count
+            let fragment = TrickleFragment(
+                credentials: credentials, mid: "0", candidates: CandidateList(more.candidates),
+                endsCandidates: more.isComplete)
+            try? await client.trickle(fragment.serialised)
+            if more.isComplete { return }
+        }
+    }
+
+}
+
+extension EndReason {
+    init(_ error: SignalingError) {
+        let code: Code =
+            switch error.code {
+            case .connectionRefused, .unreachable, .timedOut, .unknownHost, .oldLink: .unreachable
+            case .certificateMismatch, .hostNotProven, .notAShareHost: .untrusted
+            case .wrongSecret: .wrongSecret
+            case .refused: .refused
+            case .unanswered: .unanswered
+            case .gone: .hostEnded
+            case .connectionLost: .connectionLost
+            case .tooMany, .queueFull, .offerRefused: .failed
+            }
+        self.init(code, error.description, remedy: error.remedy)
+    }
+}

@@ -1,0 +1,136 @@
+public import ICEServers
+import SessionDescription
+
+/// What was there to find a way between two peers, for the words that say why there is none.
+public struct ConnectivityReport: Sendable, Equatable {
+    /// An address that could be tried.
+    public struct Place: Sendable, Equatable {
+        /// `host`, `srflx` (what a STUN server saw), `prflx` or `relay` (a TURN server's).
+        public var kind: String
+        public var address: String
+        public var port: Int
+    }
+
+    /// On this side and on the other.
+    public var own: [Place] = []
+    public var other: [Place] = []
+    /// Candidates of the other side that could not be tried: host names, `.local`, malformed ones, too many.
+    public var refused = 0
+    /// ICE found a way, and the handshake over it did not come to its end.
+    public var hasPath = false
+    public var usesOnlyRelays = false
+    /// STUN and TURN servers of this side, and what came of asking them afterwards; nil if they were not asked.
+    public var servers: [Server] = []
+
+    public struct Server: Sendable, Equatable {
+        public var url: String
+        public var finding: ServerFinding?
+
+        package init(url: String, finding: ServerFinding? = nil) {
+            self.url = url
+            self.finding = finding
+        }
+    }
+
+    package func findings(_ good: Bool) -> [(url: String, finding: ServerFinding)] {
+        servers.compactMap { server in server.finding.map { (server.url, $0) } }.filter { $0.1.isGood == good }
+    }
+
+    private var hasTURN: Bool { servers.contains { $0.url.hasPrefix("turn") } }
+
+    /// - Parameter other: "the host" or "the viewer".
+    package func sentence(other name: String) -> String {
+        if hasPath { return "the way to \(name) works, but \(name) did not finish the handshake" }
+        let mine = own.isEmpty ? "your side has no address" : "your side has only \(Self.list(own))"
+        var theirs = other.isEmpty ? "\(name) named none that can be tried" : "\(name) only \(Self.list(other))"
+        if refused > 0 { theirs += " (\(refused) more cannot be used)" }
+        var parts = ["no route: \(mine); \(theirs)"]
+        if own.isEmpty || other.isEmpty {
+            if usesOnlyRelays, own.isEmpty { parts.append("--relay-only lets it use TURN servers alone") }
+        } else {
+            let pairs = pairCount
+            parts.append(
+                pairs == 0
+                    ? "no two of them are of one kind, IPv4 or IPv6"
+                    : "\(pairs == 1 ? "that pair was" : "all \(pairs) pairs were") tried, and nothing came back")
+        }
+        for (url, finding) in findings(false) { parts.append("\(url) \(finding.words)") }
+        if !hasTURN { parts.append("no TURN server is configured") }
+        return parts.joined(separator: "; ")
+    }
+
+    /// What probably blocks, and what to do.
+    package func remedy(other name: String) -> String {
+        let isViewer = name == "the host"
+        let turn =
+            isViewer
+            ? "start the host with --turn turn:USER@SERVER" : "start share host with --turn turn:USER@SERVER"
+        if hasPath { return "Something between lets STUN through but not DTLS: another network or a VPN helps." }
+        if let (url, finding) = findings(false).first(where: { $0.url.hasPrefix("turn") }) ?? findings(false).first {
+            return "\(url): \(finding.remedy)."
+        }
+        if own.isEmpty { return "Connect to a network." }
+        let relays = own.contains { $0.kind == "relay" } || other.contains { $0.kind == "relay" }
+        if hasTURN || relays {
+            return relays
+                ? "A firewall blocks UDP: name the TURN server over TCP too, --turn turn:USER@SERVER?transport=tcp, or turns:."
+                : "The TURN server gave no address in time: see share doctor --turn URL."
+        }
+        if pairCount == 0 { return "Use a TURN server that has both IPv4 and IPv6: \(turn)." }
+        let outside = own.contains { Self.isPublic($0.address) } && other.contains { Self.isPublic($0.address) }
+        return outside
+            ? "A firewall or a strict NAT drops UDP between the two: \(turn)."
+            : "You are probably in different networks, behind NATs: \(turn), or be in one network or VPN."
+    }
+
+    /// Pairs of one address family.
+    private var pairCount: Int {
+        let six = own.count { $0.address.contains(":") }
+        let otherSix = other.count { $0.address.contains(":") }
+        return six * otherSix + (own.count - six) * (other.count - otherSix)
+    }
+
+    private static func list(_ places: [Place]) -> String {
+        let shown = places.prefix(4).map { place in
+            switch place.kind {
+            case "srflx", "prflx": "\(place.address) (seen by others)"
+            case "relay": "\(place.address) (TURN)"
+            default: place.address
+            }
+        }
+        var unique: [String] = []
+        for text in shown where !unique.contains(text) { unique.append(text) }
+        return unique.joined(separator: ", ") + (places.count > 4 ? " and \(places.count - 4) more" : "")
+    }
+
+    /// Neither private (RFC 1918, RFC 6598, RFC 4193) nor of this machine or link.
+    static func isPublic(_ text: String) -> Bool {
+        switch IPAddress(text) {
+        case .v4(let bytes):
+            switch (bytes[0], bytes[1]) {
+            case (10, _), (127, _), (172, 16...31), (192, 168), (169, 254), (100, 64...127): false
+            default: true
+            }
+        case .v6(let bytes): bytes[0] & 0xE0 == 0x20
+        case nil: false
+        }
+    }
+}
+
+extension ConnectivityReport.Place {
+    init(_ candidate: ICECandidate) {
+        self.init(kind: candidate.kind.rawValue, address: candidate.address, port: Int(candidate.port))
+    }
+}
+
+extension EndReason {
+    /// The way was lost, and what servers say when they are asked may be why.
+    package func explained(by route: ConnectivityReport) -> EndReason {
+        let bad = route.findings(false)
+        var reason = self
+        reason.sentence = ([sentence] + bad.map { "\($0.url) \($0.finding.words)" }).joined(separator: "; ")
+        reason.remedy = bad.map { "\($0.url): \($0.finding.remedy)." }.joined(separator: " ")
+        reason.route = route
+        return reason
+    }
+}

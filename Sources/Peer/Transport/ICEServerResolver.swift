@@ -1,0 +1,143 @@
+public import ICEServers
+package import ICETransport
+
+/// The STUN and TURN servers that a session may use: names looked up, and TCP and TLS opened, as libnice cannot well do.
+///
+/// What comes from another peer is not trusted: it is bounded, and what cannot be read is left out.
+public actor ICEServerResolver {
+    /// Servers of a peer at most, and addresses of either kind that are used at most.
+    public static let serverLimit = 16
+    static let addressLimit = 8
+
+    /// For ICE, and why some are not in it.
+    package struct Addresses: Sendable {
+        package var stun: [ICEAgent.Configuration.STUNServer]
+        package var turn: [ICEAgent.Configuration.TURNServer]
+        /// Of all servers, also of those that are of no use.
+        package var urls: [String]
+        /// A sentence each.
+        package var complaints: [String]
+        package var isEmpty: Bool { stun.isEmpty && turn.isEmpty }
+
+        package init(
+            stun: [ICEAgent.Configuration.STUNServer] = [], turn: [ICEAgent.Configuration.TURNServer] = [],
+            urls: [String] = [], complaints: [String] = []
+        ) {
+            self.stun = stun
+            self.turn = turn
+            self.urls = urls
+            self.complaints = complaints
+        }
+    }
+
+    public nonisolated let servers: [ICEServer]
+    private var tunnels: [ServerURL: TURNTunnel] = [:]
+    private var isClosed = false
+
+    public init(_ servers: [ICEServer] = []) { self.servers = Array(servers.prefix(Self.serverLimit)) }
+
+    /// Each server once, in their order.
+    package nonisolated var urls: [(url: ServerURL, server: ICEServer)] {
+        var seen = Set<ServerURL>()
+        return servers.flatMap { server in
+            server.urls.prefix(Self.serverLimit).compactMap { text in
+                guard let url = try? ServerURL(text), seen.insert(url).inserted else { return nil }
+                return (url, server)
+            }
+        }
+    }
+
+    /// Whether there is a TURN server among them.
+    public nonisolated var hasTURN: Bool { urls.contains { $0.url.kind == .turn } }
+
+    /// Looks all names up at once; takes as long as the slowest, `limit` at most, and the opening of loopback ports.
+    package func addresses(limit: Duration = .seconds(3)) async -> Addresses {
+        let urls = urls
+        guard !urls.isEmpty else { return Addresses() }
+        let found = await withTaskGroup(of: (String, [String]).self) { group in
+            for host in Set(urls.map(\.url.host)) {
+                group.addTask { (host, await ServerLookup.addresses(of: host, limit: limit)) }
+            }
+            var found: [String: [String]] = [:]
+            for await (host, addresses) in group { found[host] = addresses }
+            return found
+        }
+        var result = Addresses(urls: urls.map(\.url.text))
+        for (url, server) in urls {
+            let addresses = found[url.host] ?? []
+            if addresses.isEmpty {
+                result.complaints.append("no computer is known as \(url.host), so \(url) is not used")
+            }
+            switch url.kind {
+            case .stun: result.stun += addresses.map { .init(address: $0, port: url.port) }
+            case .turn:
+                // RFC 8489 section 9.2.2 and 14.3: 513 bytes; libnice copies what it is given.
+                guard let name = server.username, let password = server.credential, !name.isEmpty, !password.isEmpty,
+                    name.utf8.count <= 508, password.utf8.count <= 508
+                else {
+                    result.complaints.append("\(url) comes without user name and credential, so it is not used")
+                    continue
+                }
+                for address in addresses {
+                    result.turn += await places(url, address, name, password, &result.complaints)
+                }
+            }
+        }
+        // libnice asks one STUN server, and IPv4 is where the NATs are.
+        result.stun = result.stun.filter { !$0.address.contains(":") } + result.stun.filter { $0.address.contains(":") }
+        result.stun = Array(result.stun.prefix(Self.addressLimit))
+        result.turn = Array(result.turn.prefix(Self.addressLimit))
+        return result
+    }
+
+    /// Asks each server what it is there for: TURN servers for a relay, which is given back. Takes 3 s at most.
+    public nonisolated func findings() async -> [(url: String, finding: ServerFinding)] {
+        await withTaskGroup(of: (Int, String, ServerFinding).self) { group in
+            for (index, (url, server)) in urls.prefix(Self.serverLimit).enumerated() {
+                group.addTask { (index, url.text, await ServerProbe.ask(url, of: server)) }
+            }
+            var found: [(Int, String, ServerFinding)] = []
+            for await one in group { found.append(one) }
+            return found.sorted { $0.0 < $1.0 }.map { ($0.1, $0.2) }
+        }
+    }
+
+    private func places(
+        _ url: ServerURL, _ address: String, _ name: String, _ password: String, _ complaints: inout [String]
+    ) async -> [ICEAgent.Configuration.TURNServer] {
+        func place(_ address: String, _ port: UInt16, _ transport: ICEAgent.Configuration.TURNServer.Transport)
+            -> ICEAgent.Configuration.TURNServer
+        { .init(address: address, port: port, username: name, password: password, transport: transport) }
+        switch url.transport {
+        case .udp: return [place(address, url.port, .udp)]
+        case .tcp, .tls:
+            do {
+                guard let tunnel = try await tunnel(url, address) else { return [] }
+                return [place("127.0.0.1", tunnel.port, .tcp)] + (tunnel.port6.map { [place("::1", $0, .tcp)] } ?? [])
+            } catch {
+                complaints.append("\(url) cannot be used: \(error)")
+                return []
+            }
+        }
+    }
+
+    private func tunnel(_ url: ServerURL, _ address: String) async throws -> TURNTunnel? {
+        // One a server is enough: its first address.
+        guard !isClosed, tunnels[url] == nil else { return tunnels[url] }
+        let tunnel = try await TURNTunnel.open(to: url, address: address)
+        if isClosed || tunnels[url] != nil {
+            await tunnel.close()
+        } else {
+            tunnels[url] = tunnel
+        }
+        return tunnels[url]
+    }
+
+    /// Closes what was opened. Twice is fine.
+    public func close() async {
+        isClosed = true
+        let open = tunnels.values
+        tunnels = [:]
+        for tunnel in open { await tunnel.close() }
+    }
+}

@@ -1,0 +1,53 @@
+package import EventLoop
+import LinuxRuntime
+
+/// A value that only its network loop touches, held by others.
+// SAFETY: `value` is reached only in bodies that run on the loop.
+package struct LoopBound<Value>: @unchecked Sendable {
+    package let loop: EventLoop
+    private let value: Value
+
+    /// - Parameter value: not touched from outside the loop any more.
+    package init(_ loop: EventLoop, _ value: Value) {
+        self.loop = loop
+        self.value = value
+    }
+
+    /// Makes the value on the loop, and waits for it. Not from the loop.
+    package init(_ loop: EventLoop, making make: @escaping @Sendable () -> Value) {
+        let made = Monitor<Self?>(nil)
+        let isAccepted = loop.perform { made.change { $0 = Self(loop, make()) } }
+        precondition(isAccepted, "the loop has stopped")
+        self = made.wait { $0 }
+    }
+
+    /// - Returns: false if the loop has stopped; `body` is then dropped.
+    @discardableResult
+    package func perform(_ body: @escaping @Sendable (Value) -> Void) -> Bool {
+        loop.perform { body(value) }
+    }
+
+    /// From the loop.
+    package func now(_ body: (Value) -> Void) {
+        assert(loop.isOnLoop)
+        body(value)
+    }
+
+    /// Runs a body that ends later, and waits for that. Returns at once if the loop has stopped.
+    package func finish(_ body: @escaping @Sendable (Value, @escaping () -> Void) -> Void) async {
+        await withCheckedContinuation { continuation in
+            if !loop.perform({ body(value) { continuation.resume() } }) { continuation.resume() }
+        }
+    }
+
+    /// Reads what never changes, from anywhere.
+    package func read<Part: Sendable>(_ body: (Value) -> Part) -> Part { body(value) }
+
+    /// - Returns: nil if the loop has stopped.
+    @discardableResult
+    package func ifRunning<Result: Sendable>(_ body: @escaping @Sendable (Value) -> Result) async -> Result? {
+        await withCheckedContinuation { continuation in
+            if !loop.perform({ continuation.resume(returning: body(value)) }) { continuation.resume(returning: nil) }
+        }
+    }
+}

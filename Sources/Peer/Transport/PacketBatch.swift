@@ -1,0 +1,38 @@
+import EventLoop
+
+/// Room for the packets of one round of sending: fixed slots, each with room for the SRTP trailer.
+/// Confined to the network loop.
+final class PacketBatch {
+    static let slotBytes = 1_536
+    package let capacity: Int
+    package let memory: UnsafeMutableRawPointer
+    private(set) var count = 0
+    private let lengths: UnsafeMutableBufferPointer<Int>
+
+    package init(capacity: Int) {
+        self.capacity = capacity
+        memory = .allocate(byteCount: capacity * Self.slotBytes, alignment: 64)
+        lengths = .allocate(capacity: capacity)
+    }
+
+    deinit {
+        memory.deallocate()
+        lengths.deallocate()
+    }
+
+    package var isFull: Bool { count == capacity }
+
+    /// The next free slot, without the room for the trailer.
+    package var slot: UnsafeMutableRawBufferPointer {
+        precondition(!isFull, "the batch is full")
+        return UnsafeMutableRawBufferPointer(start: memory + count * Self.slotBytes, count: Self.slotBytes - 64)
+    }
+
+    func commit(_ length: Int) {
+        lengths[count] = length
+        count += 1
+    }
+
+    var committed: UnsafeBufferPointer<Int> { UnsafeBufferPointer(rebasing: lengths[..<count]) }
+    package func clear() { count = 0 }
+}
