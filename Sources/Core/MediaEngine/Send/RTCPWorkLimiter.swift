@@ -17,9 +17,19 @@ struct RTCPWorkLimiter {
     /// In nanoseconds of refilling, so that rounding loses nothing.
     private var credit = burst * nanosecondsPerUnit
     private var filled: MediaInstant
+    /// The present datagram contained transport-wide feedback already.
+    private var hasFeedback = false
     private static let nanosecondsPerUnit = 1_000_000_000 / rate
 
     init(now: MediaInstant) { filled = now }
+
+    mutating func beginDatagram() { hasFeedback = false }
+
+    /// - Returns: true for the first transport-wide feedback message of a datagram; only that one is used.
+    mutating func takeFeedback() -> Bool {
+        defer { hasFeedback = true }
+        return !hasFeedback
+    }
 
     /// Spends units of work.
     /// - Returns: false if fewer are left; none are then spent.

@@ -12,11 +12,18 @@ struct TailLossProbe {
     private var tries = 0
     private var nextTry = MediaInstant.distantFuture
     private var isConfirmed = true
+    /// The transport-wide number of the last packet's last transmission.
+    private(set) var transport: Int64 = -1
 
     /// A video packet was sent.
-    /// - Parameter isLossy: the path loses packets, so the probes begin after half a round trip, 40 ms at least.
-    mutating func noteSent(_ sequence: Int64, now: MediaInstant, roundTrip: MediaDuration, isLossy: Bool) {
+    /// - Parameters:
+    ///   - transport: its transport-wide number.
+    ///   - isLossy: the path loses packets, so the probes begin after half a round trip, 40 ms at least.
+    mutating func noteSent(
+        _ sequence: Int64, transport: Int64, now: MediaInstant, roundTrip: MediaDuration, isLossy: Bool
+    ) {
         self.sequence = sequence
+        self.transport = transport
         tries = 0
         isConfirmed = false
         nextTry = now + pause(roundTrip, isLossy)
@@ -28,9 +35,12 @@ struct TailLossProbe {
         nextTry = .distantFuture
     }
 
-    /// The receiver reported the last packet as lost.
-    mutating func noteLost(now: MediaInstant) {
-        if !isConfirmed, tries < Self.most { nextTry = min(nextTry, now) }
+    /// The last packet was sent again, with another transport-wide number.
+    mutating func noteSentAgain(transport: Int64) { self.transport = transport }
+
+    /// The receiver reported a packet as lost.
+    mutating func noteLost(transport: Int64, now: MediaInstant) {
+        if transport == self.transport, !isConfirmed, tries < Self.most { nextTry = min(nextTry, now) }
     }
 
     mutating func noteProbeSent(now: MediaInstant, roundTrip: MediaDuration, isLossy: Bool) {

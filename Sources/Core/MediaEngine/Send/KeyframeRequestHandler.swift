@@ -1,0 +1,124 @@
+import MediaCore
+import RTPWire
+
+/// Decides which key frame or recovery frame the encoder is asked for, from the receiver's PLI, FIR and RPSI and from
+/// frames that could not be sent (compare libwebrtc's `rtcp_receiver.cc` and `encoder_rtcp_feedback.cc`).
+struct KeyframeRequestHandler {
+    private var isKeyframeNeeded = false
+    /// The long-term reference that a requested recovery frame is to be predicted from.
+    private var recoveryNeeded: UInt32?
+    /// The long-term reference that an RPSI in the present datagram named; a PLI after it then asks for a recovery
+    /// frame.
+    private var offeredReference: UInt32?
+    private var references = LongTermReferenceTracker()
+    /// Since when retransmissions are preferred to a key frame.
+    private var retransmissionsPreferredSince: MediaInstant?
+    private var lastKeyframe: MediaInstant?
+    private var keyframeLastSequence: Int64 = 0
+    /// A base layer frame was refused, and no key frame has followed yet.
+    private(set) var hasGap = false
+    /// The receiver has acknowledged a frame.
+    private(set) var hasAcknowledged = false
+    /// PLI and FIR of the receiver; and of those, with a long-term reference to recover from.
+    private(set) var requests = 0
+    private(set) var recoveryRequests = 0
+
+    /// The next event for the encoder's side; nil if there is none.
+    mutating func takeEvent() -> SenderEvent? {
+        if isKeyframeNeeded {
+            isKeyframeNeeded = false
+            recoveryNeeded = nil
+            return .keyframeNeeded
+        }
+        guard let number = recoveryNeeded else { return nil }
+        recoveryNeeded = nil
+        return .recoveryNeeded(from: number)
+    }
+
+    // MARK: Frames
+
+    /// The long-term reference that a recovery frame is predicted from, if this receiver was sent it.
+    func source(_ recovery: FrameReferences.Recovery) -> LongTermReferenceTracker.Reference? {
+        references.source(recovery)
+    }
+
+    /// The newest long-term reference is not acknowledged yet.
+    func awaitsAcknowledgement(now: MediaInstant) -> Bool { references.isPending(now: now) }
+
+    /// A key frame is needed for another reason than a request.
+    mutating func needKeyframe() { isKeyframeNeeded = true }
+
+    /// A base layer frame did not fit into the history.
+    mutating func noteRefused() {
+        isKeyframeNeeded = true
+        hasGap = true
+        references.removeAll()
+    }
+
+    /// A frame that the receiver can continue from waits to be sent: a key frame, or a recovery frame.
+    mutating func noteEntry(lastSequence: Int64, now: MediaInstant) {
+        lastKeyframe = now
+        keyframeLastSequence = lastSequence
+        recoveryNeeded = nil
+    }
+
+    mutating func noteKeyframe(_ number: UInt32, pictureID: UInt16, now: MediaInstant) {
+        isKeyframeNeeded = false
+        hasGap = false
+        references.noteKeyframe(number, pictureID: pictureID, now: now)
+    }
+
+    mutating func noteStored(_ number: UInt32, in slot: ReferenceSlot, pictureID: UInt16, now: MediaInstant) {
+        references.noteStored(number, in: slot, pictureID: pictureID, now: now)
+    }
+
+    // MARK: Requests
+
+    mutating func beginDatagram() { offeredReference = nil }
+
+    /// Takes in an RPSI (RFC 4585 section 6.3.3).
+    /// - Returns: false if the frame is no long-term reference.
+    mutating func acknowledge(_ pictureID: UInt16) -> Bool {
+        guard let number = references.acknowledge(pictureID) else { return false }
+        offeredReference = number
+        hasAcknowledged = true
+        return true
+    }
+
+    /// Takes in a PLI. After an RPSI in the same datagram, a recovery frame from that long-term reference will do.
+    mutating func notePictureLoss(_ waiting: Waiting, roundTrip: MediaDuration, now: MediaInstant) {
+        request(from: offeredReference, waiting, roundTrip, now)
+    }
+
+    /// Takes in a FIR: only a key frame will do.
+    mutating func noteFullIntraRequest(_ waiting: Waiting, roundTrip: MediaDuration, now: MediaInstant) {
+        request(from: nil, waiting, roundTrip, now)
+    }
+
+    /// What waits to be sent.
+    struct Waiting {
+        /// The sequence number of the next packet to be sent for the first time.
+        var nextToSend: Int64
+        var hasRetransmissions: Bool
+    }
+
+    /// Ignored while the last key frame may still be on its way.
+    private mutating func request(
+        from number: UInt32?, _ waiting: Waiting, _ roundTrip: MediaDuration, _ now: MediaInstant
+    ) {
+        requests &+= 1
+        if number != nil { recoveryRequests &+= 1 }
+        if let lastKeyframe {
+            let isWaiting = waiting.nextToSend <= keyframeLastSequence
+            if isWaiting || now - lastKeyframe < max(roundTrip, .milliseconds(50)) { return }
+        }
+        // Retransmissions that wait to be sent are cheaper than a key frame. They are preferred for up to 700 ms.
+        if waiting.hasRetransmissions {
+            let since = retransmissionsPreferredSince ?? now
+            retransmissionsPreferredSince = since
+            if now - since < .milliseconds(700) { return }
+        }
+        retransmissionsPreferredSince = nil
+        if let number { recoveryNeeded = number } else { isKeyframeNeeded = true }
+    }
+}

@@ -1,0 +1,117 @@
+import MediaCore
+import RTPWire
+
+extension MediaSender {
+    // MARK: Receiver reports
+
+    func handle(_ blocks: ReportBlocks, _ now: MediaInstant) {
+        guard spend(blocks.count &* RTCPWorkLimiter.block, now) else { return }
+        for block in blocks { handle(block, now) }
+    }
+
+    private func handle(_ block: ReportBlock, _ now: MediaInstant) {
+        let isVideo = block.ssrc == parameters.video?.ssrc
+        guard isVideo || tracks.contains(where: { $0.stream.ssrc == block.ssrc }) else {
+            // Receivers may report on the RTX stream too.
+            if block.ssrc != parameters.video?.rtxSSRC { counters.foreignControl &+= 1 }
+            return
+        }
+        let time = block.roundTripTime(now: rtcp.ntp(at: now))
+        if let time { roundTripTimes.noteReport(time) }
+        guard isVideo else { return }
+        video.noteArrival()
+        counters.jitter = Double(block.jitter) / 90_000
+        counters.packetsLost = max(Int(block.cumulativeLost), 0)
+        if !parameters.hasTransportFeedback {
+            let fraction = Double(block.fractionLost) / 256
+            counters.fractionLost = fraction
+            let packets = video.reportedHighest.map { Int(Int32(bitPattern: block.highestSequence &- $0)) } ?? 0
+            let known = min(max(packets, 0), 10_000)
+            let lost = Int((Double(known) * fraction).rounded())
+            redundancy.loss.note(lost: lost, received: known &- lost)
+            bandwidth.noteReport(
+                fraction: fraction, packets: packets, sample: time, now: now, roundTrip: roundTrip,
+                sending: egress.sending(now: now))
+        }
+        video.noteReported(highest: block.highestSequence)
+    }
+
+    // MARK: Transport-wide feedback
+
+    /// What one feedback message says of the packets that were sent.
+    private struct FeedbackSummary {
+        var received = 0
+        /// Negative for packets that were reported as lost before, and arrived.
+        var lost = 0
+        /// When the newest packet that arrived was sent.
+        var newestSent: MediaInstant?
+        /// No packet was reported as received for the first time.
+        var isStale = true
+    }
+
+    func handle(_ feedback: TransportFeedback, _ now: MediaInstant) {
+        counters.feedbackPackets &+= 1
+        let first = egress.sent.unwrapped(feedback.base)
+        let recent = egress.sent.recent(now: now)
+        // A message that covers more packets than the history holds is forged. Of any other, the part on packets that
+        // were sent is used.
+        let isUsable = workLimiter.takeFeedback() && feedback.statusCount <= egress.sent.capacity
+        let known = isUsable ? (first..<first &+ Int64(feedback.statusCount)).clamped(to: recent) : 0..<0
+        counters.feedbackUnknown &+= feedback.statusCount &- known.count
+        guard !known.isEmpty, spend(RTCPWorkLimiter.feedback &+ known.count, now) else { return }
+        var summary = takeStatuses(feedback, of: known, first: first, now)
+        guard !summary.isStale || summary.lost > 0 else { return }
+        // An outage is not congestion: packets lost before the stall was noticed do not count either.
+        if egress.stall.isStalled { summary.lost = 0 }
+        egress.stall.noteFeedback(now: now)
+        if let newestSent = summary.newestSent { roundTripTimes.noteFeedback(now - newestSent) }
+        if egress.sent.isAcknowledged(video.tail.transport) { video.tail.noteConfirmed() }
+        bandwidth.noteStatuses(lost: summary.lost, received: summary.received)
+        redundancy.loss.note(lost: summary.lost, received: summary.received)
+        bandwidth.finishFeedback(now: now, roundTrip: roundTrip, sending: egress.sending(now: now))
+        counters.fractionLost = bandwidth.loss.fraction
+    }
+
+    /// Takes in the statuses of the packets `known`; the message begins with the packet `first`.
+    private func takeStatuses(
+        _ feedback: TransportFeedback, of known: Range<Int64>, first: Int64, _ now: MediaInstant
+    ) -> FeedbackSummary {
+        var summary = FeedbackSummary()
+        let offset = egress.sent.clockOffset(feedback.referenceTime)
+        var unreported = known.lowerBound == first ? egress.sent.takeUnreported(before: first) : 0
+        var statuses = feedback.makeIterator()
+        statuses.skip(Int(known.lowerBound &- first))
+        for sequence in known {
+            guard let status = statuses.next() else { break }
+            egress.sent.noteReported(sequence)
+            redundancy.loss.note(isLost: status.arrival == nil)
+            switch egress.sent.take(sequence, hasArrived: status.arrival != nil) {
+            case .nothing: continue
+            case .lost(let entry):
+                if !entry.isDuringStall { summary.lost &+= 1 }
+                video.tail.noteLost(transport: sequence, now: now)
+            case .arrivedLate(let entry):
+                if !entry.isDuringStall, !entry.isRetransmitted { summary.lost &-= 1 }
+                summary.received &+= 1
+                summary.isStale = false
+            case .arrived(let entry):
+                summary.received &+= 1
+                summary.isStale = false
+                guard let arrival = status.arrival, !entry.isRetransmitted else { continue }
+                // The receiver's clock may have any epoch.
+                let arrived = MediaInstant(nanoseconds: 0) + (arrival + offset)
+                if unreported > 0 {
+                    bandwidth.noteUnreported(bytes: unreported, arrival: arrived)
+                    unreported = 0
+                }
+                summary.newestSent = max(summary.newestSent ?? entry.sent, entry.sent)
+                // An audio packet does not show that the MID of the video stream arrived, and neither do acknowledged
+                // RTX packets, which belong to another stream.
+                if !entry.isAudio, retransmitter.packets == 0 { video.noteArrival() }
+                bandwidth.noteArrival(
+                    bytes: entry.bytes, sent: entry.sent, arrival: arrived, isAudio: entry.isAudio, now: now)
+            }
+        }
+        return summary
+    }
+}

@@ -1,0 +1,53 @@
+import MediaCore
+import RTPWire
+
+/// The last step before a packet leaves (compare libwebrtc's `rtp_sender_egress.cc`): fills in the header extensions
+/// that depend on the send time, and records the packet for feedback, pacing and bitrates.
+struct PacketEgress {
+    /// The sent packets, in which transport-wide feedback is looked up.
+    var sent = SentPacketHistory(capacity: 8_192, first: 1)
+    var pacer: Pacer
+    var stall: StallDetector
+    /// The bitrate of all RTP packets.
+    private(set) var rate = SentBitrateMeter()
+    private(set) var audioRate = SentBitrateMeter()
+    /// RTP packets of all streams, and their bytes.
+    private(set) var packets = 0
+    private(set) var bytes = 0
+
+    init(pacingRate: Bitrate, now: MediaInstant) {
+        pacer = Pacer(rate: pacingRate, now: now)
+        stall = StallDetector(now: now)
+    }
+
+    /// Fills in the header extensions of the packet in the buffer, and counts it.
+    /// - Returns: the packet's length.
+    mutating func finish(
+        _ length: Int, _ layout: RTPPacketLayout, _ buffer: UnsafeMutableRawBufferPointer, isAudio: Bool = false,
+        now: MediaInstant
+    ) -> Int {
+        let packet = UnsafeMutableRawBufferPointer(rebasing: buffer[0..<length])
+        if layout.hasTransportSequence {
+            let number = sent.note(bytes: length, now: now, isDuringStall: stall.isStalled, isAudio: isAudio)
+            layout.patch(number, in: packet)
+        }
+        if layout.hasAbsSendTime { layout.patch(AbsoluteSendTime(now), in: packet) }
+        if isAudio { audioRate.note(bytes: length, now: now) }
+        count(length, now: now)
+        return length
+    }
+
+    /// Counts a packet that is sent again with the very bytes of its first transmission.
+    mutating func count(_ length: Int, now: MediaInstant) {
+        pacer.note(bytes: length, now: now)
+        rate.note(bytes: length, now: now)
+        packets &+= 1
+        bytes &+= length
+    }
+
+    /// The bitrate sent over the last second.
+    mutating func sending(now: MediaInstant) -> Bitrate { rate.rate(now: now) }
+
+    /// The bitrate of audio sent over the last second.
+    mutating func sendingAudio(now: MediaInstant) -> Bitrate { audioRate.rate(now: now) }
+}

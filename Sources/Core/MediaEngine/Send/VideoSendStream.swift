@@ -1,0 +1,113 @@
+import MediaCore
+import RTPWire
+
+/// The video stream of a sender: packetizes frames, and stores the packets until they are sent and then for
+/// retransmission. Without negotiated video it stays empty.
+struct VideoSendStream {
+    var history: PacketHistory
+    /// nil: no video was negotiated.
+    private(set) var packetizer: VP8Packetizer?
+    var report = SenderReportState()
+    var tail = TailLossProbe()
+    /// nil: the viewer does not need it.
+    private(set) var keepAlive: VideoKeepAlive?
+    /// When the last frame was taken in.
+    private(set) var lastFrame: MediaInstant?
+    /// The number of frames whose last packet was sent.
+    private(set) var framesSent = 0
+    private(set) var skipFrames = 0
+    /// The packet that was sent last, if its protected form is to be stored for retransmission.
+    private var unprotected: Int64?
+    /// The extended highest sequence number received, by the last receiver report.
+    private(set) var reportedHighest: UInt32?
+
+    /// - Parameter first: the first sequence number.
+    init(_ parameters: SenderParameters, first: SequenceNumber, epoch: MediaInstant, random: inout SeededRandom) {
+        history = PacketHistory(
+            capacity: parameters.video == nil ? 1 : parameters.historyCapacity,
+            slotBytes: parameters.maximumPacketSize &+ MediaSender.protectionRoom, first: Int64(first.rawValue))
+        packetizer = parameters.video.map { VP8Packetizer(parameters, $0, epoch: epoch, random: &random) }
+        // Our own viewers negotiate long-term references, and do not ask for key frames while nothing changes.
+        if parameters.video != nil, parameters.extensions[.frameReferences] == nil { keepAlive = VideoKeepAlive() }
+    }
+
+    // MARK: Frames
+
+    /// Packetizes a frame behind those that wait.
+    /// - Returns: nil if the history has no room for it.
+    mutating func append(
+        _ frame: UnsafeRawBufferPointer, isKeyframe: Bool, layer: UInt8, captured: MediaInstant,
+        references: FrameReferencesElement?, now: MediaInstant
+    ) -> VP8Packetizer.Cut? {
+        let cut = packetizer?.append(frame, layer: layer, captured: captured, references: references, to: &history)
+        guard let cut else { return nil }
+        lastFrame = now
+        keepAlive?.note(frame, isKeyframe: isKeyframe, layer: layer)
+        return cut
+    }
+
+    /// Appends the last frame again as a skip frame, if the viewer would otherwise ask for a key frame on a still
+    /// screen.
+    mutating func insertSkipFrame(now: MediaInstant) {
+        guard let frame = keepAlive?.takeDue(now: now), history.isEmpty else { return }
+        // The skip frame is of layer 1, so that no frame refers to it. It shows no change and does not count in the
+        // statistics of frames.
+        let cut = frame.withUnsafeBytes { packetizer?.append($0, layer: 1, captured: now, to: &history) }
+        guard cut != nil else { return }
+        skipFrames &+= 1
+        keepAlive?.noteMade(lastSequence: history.nextToWrite &- 1)
+    }
+
+    // MARK: Packets
+
+    /// Copies the first packet that waits into the buffer, and counts it as sent.
+    /// - Parameters:
+    ///   - transport: its transport-wide number.
+    ///   - keepsProtected: its protected form is to be stored.
+    mutating func takeNext(
+        into buffer: UnsafeMutableRawBufferPointer, transport: Int64, keepsProtected: Bool, now: MediaInstant
+    ) -> PacketHistory.Entry? {
+        guard let (bytes, entry) = history.next else { return nil }
+        buffer.copyMemory(from: bytes)
+        history.noteSent(now: now, transport: transport)
+        if keepsProtected { unprotected = entry.sequence }
+        report.note(payloadBytes: bytes.count &- entry.layout.headerLength)
+        if entry.layout.isMarked {
+            if entry.sequence != keepAlive?.lastSequence { framesSent &+= 1 }
+            if history.isEmpty { keepAlive?.noteIdle(now: now) }
+        }
+        return entry
+    }
+
+    /// Stores the protected form of the packet that was sent last, if it is awaited.
+    mutating func keepProtected(_ bytes: UnsafeRawBufferPointer) {
+        guard let sequence = unprotected else { return }
+        unprotected = nil
+        history.noteProtected(sequence, bytes)
+    }
+
+    /// The packet that was sent last will not be stored in its protected form any more.
+    mutating func forgetUnprotected() { unprotected = nil }
+
+    /// A packet of the stream has arrived, so packets need not carry the MID any more.
+    mutating func noteArrival() { packetizer?.announcesMid = false }
+
+    /// The receiver reported this as the highest sequence number.
+    mutating func noteReported(highest: UInt32) {
+        reportedHighest = highest
+        guard let last = tail.waitsFor else { return }
+        let distance = SequenceNumber(truncating: last).distance(to: SequenceNumber(truncating: Int64(highest)))
+        if distance >= 0 { tail.noteConfirmed() }
+    }
+
+    /// One of the last 64 packets sent that is large enough for a probe (over 400 bytes); the newest if there is none;
+    /// nil if there is no packet to send again.
+    var probePacket: Int64? {
+        guard let newest = history.newestSent else { return nil }
+        for sequence in stride(from: newest, to: newest &- 64, by: -1) {
+            guard let (bytes, _) = history.sent(sequence) else { break }
+            if bytes.count > 400 { return sequence }
+        }
+        return newest
+    }
+}
