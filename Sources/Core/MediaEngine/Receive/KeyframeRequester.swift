@@ -8,6 +8,10 @@ struct KeyframeRequester {
     private var last: MediaInstant?
     private var tries: Int64 = 0
     private(set) var deadline = MediaInstant.distantFuture
+    /// When the last PLI is sent a second time, as it may have been lost.
+    private(set) var repeatDeadline = MediaInstant.distantFuture
+    /// A PLI was sent, and its event has not been returned yet.
+    private var isEventDue = false
 
     mutating func need(now: MediaInstant) {
         guard !isNeeded else { return }
@@ -18,9 +22,24 @@ struct KeyframeRequester {
 
     mutating func noteSent(now: MediaInstant, roundTrip: MediaDuration) {
         last = now
+        repeatDeadline = now + .milliseconds(15)
+        isEventDue = true
         tries += 1
         let pause = max(Self.shortest, roundTrip + .milliseconds(100))
         deadline = now + (tries > 10 ? max(pause, .seconds(1)) : pause)
+    }
+
+    /// Whether the last PLI is to be sent a second time now.
+    mutating func takeRepeat(now: MediaInstant) -> Bool {
+        guard now >= repeatDeadline else { return false }
+        repeatDeadline = .distantFuture
+        return isNeeded
+    }
+
+    /// Whether a PLI was sent since the last call.
+    mutating func takeEvent() -> Bool {
+        defer { isEventDue = false }
+        return isEventDue
     }
 
     /// The start of a key frame has arrived, so the next request is delayed.

@@ -6,17 +6,14 @@ extension MediaReceiver {
     /// - Parameter buffer: gets an RTCP packet; at least 1,200 bytes.
     public func poll(now: MediaInstant, into buffer: UnsafeMutableRawBufferPointer) -> ReceiverOutput {
         precondition(buffer.count >= 1_200, "a buffer of \(buffer.count) bytes")
-        if nextReport == nil { nextReport = now + .milliseconds(100) }
+        reports.begin(now: now)
         if let frame = takeFrame(now) { return frame }
         if let audio = takeAudio(now) { return audio }
-        if pendingBye {
-            pendingBye = false
+        if bye == .received {
+            bye = .reported
             return .event(.bye)
         }
-        if pendingKeyframeEvent {
-            pendingKeyframeEvent = false
-            return .event(.keyframeRequested)
-        }
+        if keyframeRequester.takeEvent() { return .event(.keyframeRequested) }
         guard !hasEnded else { return .wait(until: .distantFuture, .nothing) }
         checkPatience(now)
         var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: buffer[0..<1_200]))
@@ -29,15 +26,12 @@ extension MediaReceiver {
             if writeAcknowledgement(&writer) { return .rtcp(writer.position) }
         }
         if now >= nacks.deadline, writeNack(now, &writer) { return .rtcp(writer.position) }
-        if now >= keyframeRequester.deadline, videoSSRC != 0 {
+        if now >= keyframeRequester.deadline, videoStream.ssrc != 0 {
             writePictureLoss(now, &writer)
             return .rtcp(writer.position)
         }
-        if now >= pictureLossEcho {
-            pictureLossEcho = .distantFuture
-            if keyframeRequester.isNeeded, writeRequest(&writer) { return .rtcp(writer.position) }
-        }
-        if let due = nextReport, now >= due {
+        if keyframeRequester.takeRepeat(now: now), writeRequest(&writer) { return .rtcp(writer.position) }
+        if reports.isDue(now: now) {
             writeReport(now, &writer)
             return .rtcp(writer.position)
         }
@@ -45,14 +39,16 @@ extension MediaReceiver {
     }
 
     private func wait(_ now: MediaInstant) -> ReceiverOutput {
-        var deadline = nextReport ?? .distantFuture
+        var deadline = reports.next ?? .distantFuture
         var reason = ReceiverWakeReason.report
         if feedback.deadline < deadline { (deadline, reason) = (feedback.deadline, .feedback) }
         if nacks.deadline < deadline { (deadline, reason) = (nacks.deadline, .nack) }
-        if videoSSRC != 0, keyframeRequester.deadline < deadline {
+        if videoStream.ssrc != 0, keyframeRequester.deadline < deadline {
             (deadline, reason) = (keyframeRequester.deadline, .keyframe)
         }
-        if pictureLossEcho < deadline { (deadline, reason) = (pictureLossEcho, .keyframe) }
+        if keyframeRequester.repeatDeadline < deadline {
+            (deadline, reason) = (keyframeRequester.repeatDeadline, .keyframe)
+        }
         if patienceDeadline < deadline { (deadline, reason) = (patienceDeadline, .keyframe) }
         for index in tracks.indices {
             if let due = tracks[index].buffer.deadline, due < deadline { (deadline, reason) = (due, .audio) }
@@ -60,22 +56,11 @@ extension MediaReceiver {
         return .wait(until: deadline, reason)
     }
 
-    private func takeAudio(_ now: MediaInstant) -> ReceiverOutput? {
-        for index in tracks.indices {
-            guard let output = tracks[index].buffer.pop(now: now) else { continue }
-            let info = ReceivedAudio(
-                track: index, timestamp: output.timestamp, captured: tracks[index].clock.captured(output.timestamp),
-                isLost: output.isLost, useFEC: output.useFEC, frames: output.frames)
-            return .audio(output.bytes, info)
-        }
-        return nil
-    }
-
     // MARK: Outgoing RTCP
 
     /// Writes a NACK for all packets that are due. False if there are none.
     private func writeNack(_ now: MediaInstant, _ writer: inout ByteWriter) -> Bool {
-        var nack = NackWriter(senderSSRC: parameters.localSSRC, mediaSSRC: videoSSRC)
+        var nack = NackWriter(senderSSRC: parameters.localSSRC, mediaSSRC: videoStream.ssrc)
         var asked = 0
         nacks.takeDue(now: now) { sequence in
             do throws(BufferFull) {
@@ -98,7 +83,7 @@ extension MediaReceiver {
             return false
         }
         let selection = ReferenceSelection(
-            senderSSRC: parameters.localSSRC, mediaSSRC: videoSSRC, payloadType: stream.payloadType,
+            senderSSRC: parameters.localSSRC, mediaSSRC: videoStream.ssrc, payloadType: stream.payloadType,
             pictureID: pictureID)
         return (try? selection.write(into: &writer)) != nil
     }
@@ -106,93 +91,38 @@ extension MediaReceiver {
     /// Requests a key frame by PLI; with an RPSI before it, a recovery frame from that long-term reference will do.
     private func writePictureLoss(_ now: MediaInstant, _ writer: inout ByteWriter) {
         _ = writeRequest(&writer)
-        pictureLossEcho = now + .milliseconds(15)
         keyframeRequester.noteSent(now: now, roundTrip: nacks.roundTrip)
         counters.keyframeRequests &+= 1
-        pendingKeyframeEvent = true
     }
 
     private func writeRequest(_ writer: inout ByteWriter) -> Bool {
         _ = writeAcknowledgement(&writer)
-        let request = PictureLossIndication(senderSSRC: parameters.localSSRC, mediaSSRC: videoSSRC)
+        let request = PictureLossIndication(senderSSRC: parameters.localSSRC, mediaSSRC: videoStream.ssrc)
         return (try? request.write(into: &writer)) != nil
     }
 
     private func writeReport(_ now: MediaInstant, _ writer: inout ByteWriter) {
-        var isFlowing = videoStatistics.hasNews
+        var isFlowing = videoStream.statistics.hasNews
         do throws(BufferFull) {
             var report = try ReceiverReport.write(ssrc: parameters.localSSRC, into: &writer)
-            if let block = videoStatistics.block(ssrc: videoSSRC, now: now) { try report.append(block, into: &writer) }
+            if let block = videoStream.statistics.block(ssrc: videoStream.ssrc, now: now) {
+                try report.append(block, into: &writer)
+            }
             for index in tracks.indices {
-                isFlowing = isFlowing || tracks[index].statistics.hasNews
-                if let block = tracks[index].statistics.block(ssrc: tracks[index].ssrc, now: now) {
+                isFlowing = isFlowing || tracks[index].stream.statistics.hasNews
+                if let block = tracks[index].stream.statistics.block(ssrc: tracks[index].stream.ssrc, now: now) {
                     try report.append(block, into: &writer)
                 }
             }
             try SourceDescription.write(ssrc: parameters.localSSRC, cname: parameters.cname, into: &writer)
             if hasReferences {
-                try ExtendedReport.write(ssrc: parameters.localSSRC, time: ntp(at: now), into: &writer)
+                try ExtendedReport.write(ssrc: parameters.localSSRC, time: reports.ntp(at: now), into: &writer)
             }
         } catch {}
         // Repeated, as the first acknowledgement may have been lost.
         _ = writeAcknowledgement(&writer)
         counters.reports &+= 1
-        nextReport = now + (isFlowing ? .seconds(1) : parameters.idleReportInterval)
+        reports.noteSent(now: now, interval: isFlowing ? .seconds(1) : parameters.idleReportInterval)
     }
 
-    private func ntp(at instant: MediaInstant) -> NTPTimestamp { ntpEpoch.advanced(by: instant - epoch) }
-
-    // MARK: Incoming RTCP
-
-    /// Takes in one RTCP datagram, compound or reduced-size (RFC 5506), after SRTCP unprotection.
-    public func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
-        guard !hasEnded else { return }
-        var packets = RTCPIterator(bytes)
-        var hasMore = true
-        while hasMore {
-            do throws(RTPMalformed) {
-                guard let packet = try packets.next() else { return }
-                handle(packet, now)
-            } catch {
-                counters.drops.malformedControl &+= 1
-                hasMore = error.reason != .truncated && error.reason != .version && error.reason != .rtcpLength
-            }
-        }
-    }
-
-    private func handle(_ packet: RTCPPacket, _ now: MediaInstant) {
-        switch packet {
-        case .senderReport(let report):
-            if report.info.ssrc == videoSSRC, parameters.video != nil {
-                videoStatistics.noteSenderReport(report.info.ntp, now: now)
-                videoClock.note(report.info)
-                return
-            }
-            for index in tracks.indices where tracks[index].ssrc == report.info.ssrc {
-                tracks[index].statistics.noteSenderReport(report.info.ntp, now: now)
-                tracks[index].clock.note(report.info)
-            }
-        case .goodbye(let goodbye):
-            // The session ends with a BYE for the video stream; without video, for an audio stream.
-            let isOurs = goodbye.contains { ssrc in
-                parameters.video != nil ? ssrc == videoSSRC : tracks.contains { $0.ssrc == ssrc }
-            }
-            if isOurs, !hasEnded {
-                hasEnded = true
-                pendingBye = true
-            }
-        case .bitrateEstimate(let estimate):
-            if hasReferences, estimate.contains(videoSSRC) { self.estimate = estimate.bitrate }
-        case .extendedReport(let report):
-            guard hasReferences, let answer = report.answer(for: parameters.localSSRC),
-                let time = answer.roundTripTime(now: ntp(at: now))
-            else { return }
-            reportTime =
-                reportTime.map { MediaDuration(nanoseconds: ($0.nanoseconds &* 3 &+ time.nanoseconds) / 4) } ?? time
-            nacks.reportedRoundTrip = reportTime
-        case .receiverReport, .sourceDescription, .nack, .pictureLoss, .fullIntraRequest, .referenceSelection,
-            .transportFeedback, .other:
-            break
-        }
-    }
 }

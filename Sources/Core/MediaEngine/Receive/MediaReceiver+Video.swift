@@ -9,25 +9,25 @@ extension MediaReceiver {
         _ packet: RTPPacketView, _ values: ReceivedExtensions, isRetransmission: Bool, _ now: MediaInstant
     ) throws(RTPMalformed) {
         counters.videoPackets &+= 1
-        let previous = videoSequence.highest
+        let previous = videoStream.sequence.highest
         let sequence: Int64
         if isRetransmission {
-            guard let number = videoSequence.takeRetransmitted(packet.sequenceNumber) else {
+            guard let number = videoStream.sequence.takeRetransmitted(packet.sequenceNumber) else {
                 return counters.drops.sequenceJump &+= 1
             }
             sequence = number
         } else {
-            switch videoSequence.take(packet.sequenceNumber) {
+            switch videoStream.sequence.take(packet.sequenceNumber) {
             case .jump: return counters.drops.sequenceJump &+= 1
             case .restarted(let number):
                 sequence = number
                 video?.restart()
                 nacks.removeAll()
-                videoStatistics.restart()
+                videoStream.statistics.restart()
                 keyframeRequester.need(now: now)
             case .next(let number): sequence = number
             }
-            videoStatistics.note(sequence, timestamp: packet.timestamp, now: now)
+            videoStream.statistics.note(sequence, timestamp: packet.timestamp, now: now)
             if let previous, sequence < previous { counters.reordered &+= 1 }
         }
         // Whatever its payload, the packet is no longer missing.
@@ -148,8 +148,9 @@ extension MediaReceiver {
             counters.frameBytes &+= frame.bytes.count
             noteFreeze(frame, now)
             let info = ReceivedFrame(
-                isKeyframe: span.isKeyframe, timestamp: frame.timestamp, captured: videoClock.captured(frame.timestamp),
-                firstArrival: frame.firstArrival, lastArrival: frame.lastArrival, layer: frame.layer)
+                isKeyframe: span.isKeyframe, timestamp: frame.timestamp,
+                captured: videoStream.clock.captured(frame.timestamp), firstArrival: frame.firstArrival,
+                lastArrival: frame.lastArrival, layer: frame.layer)
             return .frame(frame.bytes, info)
         }
         if video?.waitsForEntry == true, video?.expected != nil, video?.newestEntry == nil {

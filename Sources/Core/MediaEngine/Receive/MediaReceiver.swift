@@ -7,39 +7,30 @@ public import RTPWire
 /// Call a `handle` function, then `poll` until it returns `.wait`. Confined to one thread. Allocates only in `init`.
 public final class MediaReceiver {
     let parameters: ReceiverParameters
-    let ntpEpoch: NTPTimestamp
-    let epoch: MediaInstant
-    var videoSSRC: UInt32
-    var rtxSSRC: UInt32
     var video: FrameAssembler?
-    var videoSequence = SequenceValidator()
-    var videoStatistics = ReceptionStatistics(clockRate: 90_000)
-    var videoClock = ClockMapping(clockRate: 90_000)
+    var videoStream: ReceiveStream
+    /// 0: not known yet.
+    var rtxSSRC: UInt32
+    var tracks: [Track]
     var nacks = NackGenerator()
     var keyframeRequester = KeyframeRequester()
+    var feedback: TransportFeedbackGenerator
+    var reports: ReceiverReportSchedule
+    /// By XR reports (RFC 3611).
+    var roundTripTimes = RoundTripTimeEstimator()
+    var counters = ReceiverStatistics()
     /// When a frame was last returned.
     var lastFrame: MediaInstant?
-    /// When the last PLI is sent a second time, as it may have been lost.
-    var pictureLossEcho = MediaInstant.distantFuture
-    var tracks: [Track]
-    var feedback: TransportFeedbackGenerator
-    var counters = ReceiverStatistics()
-    var nextReport: MediaInstant?
-    var hasEnded = false
-    var pendingBye = false
-    var pendingKeyframeEvent = false
-    /// The round trip time by XR reports (RFC 3611), smoothed.
-    var reportTime: MediaDuration?
     /// A long-term reference was returned, and is to be acknowledged.
     var isAcknowledgementDue = false
+    var bye = ByeState.none
+    /// Whether the sender's BYE came, and whether `poll` has returned its event.
+    enum ByeState { case none, received, reported }
 
     /// The receiving state of one audio stream.
     struct Track {
-        let stream: AudioStreamParameters
-        var ssrc: UInt32
-        var sequence = SequenceValidator()
-        var statistics = ReceptionStatistics(clockRate: AudioFormat.sampleRate)
-        var clock = ClockMapping(clockRate: AudioFormat.sampleRate)
+        let parameters: AudioStreamParameters
+        var stream: ReceiveStream
         var buffer = AudioJitterBuffer()
     }
 
@@ -48,12 +39,13 @@ public final class MediaReceiver {
     ///   - ntpEpoch: the wall clock at `now`.
     public init(_ parameters: ReceiverParameters, seed: UInt64, ntpEpoch: NTPTimestamp, now: MediaInstant) {
         self.parameters = parameters
-        self.ntpEpoch = ntpEpoch
-        epoch = now
-        videoSSRC = parameters.video?.ssrc ?? 0
+        reports = ReceiverReportSchedule(ntpEpoch: ntpEpoch, now: now)
+        videoStream = ReceiveStream(ssrc: parameters.video?.ssrc ?? 0, clockRate: 90_000)
         rtxSSRC = parameters.video?.rtxSSRC ?? 0
         video = parameters.video == nil ? nil : FrameAssembler(capacity: parameters.packetCapacity)
-        tracks = parameters.audio.map { Track(stream: $0, ssrc: $0.ssrc) }
+        tracks = parameters.audio.map {
+            Track(parameters: $0, stream: ReceiveStream(ssrc: $0.ssrc, clockRate: AudioFormat.sampleRate))
+        }
         feedback = TransportFeedbackGenerator(
             senderSSRC: parameters.localSSRC, mediaSSRC: parameters.video?.ssrc ?? parameters.audio.first?.ssrc ?? 0,
             epoch: now)
@@ -77,12 +69,12 @@ public final class MediaReceiver {
         counters.packets &+= 1
         counters.bytes &+= size
         if parameters.hasTransportFeedback, let number = values.transportSequence { feedback.note(number, now: now) }
-        if let nextReport, nextReport > now + .seconds(1) { self.nextReport = now + .seconds(1) }
+        reports.noteActivity(now: now)
         switch source {
         case .video: try handleVideo(packet, values, isRetransmission: false, now)
         case .rtx:
             guard let stream = parameters.video else { return }
-            let original = try RTX.unwrap(packet, ssrc: videoSSRC, payloadType: stream.payloadType)
+            let original = try RTX.unwrap(packet, ssrc: videoStream.ssrc, payloadType: stream.payloadType)
             guard let original else { return counters.paddingPackets &+= 1 }
             counters.retransmissions &+= 1
             try handleVideo(original, values, isRetransmission: true, now)
@@ -96,10 +88,11 @@ public final class MediaReceiver {
     private func source(of packet: RTPPacketView, _ values: ReceivedExtensions) -> Source? {
         let type = packet.payloadType
         if let stream = parameters.video {
-            if packet.ssrc == videoSSRC, type == stream.payloadType { return .video }
+            if packet.ssrc == videoStream.ssrc, type == stream.payloadType { return .video }
             if packet.ssrc == rtxSSRC, type == stream.rtxPayloadType { return .rtx }
         }
-        for index in tracks.indices where packet.ssrc == tracks[index].ssrc && tracks[index].stream.carries(type) {
+        for index in tracks.indices
+        where packet.ssrc == tracks[index].stream.ssrc && tracks[index].parameters.carries(type) {
             return .audio(index)
         }
         return adopt(packet, values)
@@ -109,8 +102,8 @@ public final class MediaReceiver {
     private func adopt(_ packet: RTPPacketView, _ values: ReceivedExtensions) -> Source? {
         let type = packet.payloadType
         if let stream = parameters.video, values.mid == nil || values.isMid(stream.mid) {
-            if videoSSRC == 0, type == stream.payloadType {
-                videoSSRC = packet.ssrc
+            if videoStream.ssrc == 0, type == stream.payloadType {
+                videoStream.ssrc = packet.ssrc
                 return .video
             }
             if rtxSSRC == 0, type == stream.rtxPayloadType {
@@ -118,39 +111,12 @@ public final class MediaReceiver {
                 return .rtx
             }
         }
-        for index in tracks.indices where tracks[index].ssrc == 0 && tracks[index].stream.carries(type) {
-            guard values.mid == nil || values.isMid(tracks[index].stream.mid) else { continue }
-            tracks[index].ssrc = packet.ssrc
+        for index in tracks.indices where tracks[index].stream.ssrc == 0 && tracks[index].parameters.carries(type) {
+            guard values.mid == nil || values.isMid(tracks[index].parameters.mid) else { continue }
+            tracks[index].stream.ssrc = packet.ssrc
             return .audio(index)
         }
         return nil
-    }
-
-    private func handleAudio(_ packet: RTPPacketView, _ track: Int, _ now: MediaInstant) throws(RTPMalformed) {
-        counters.audioPackets &+= 1
-        let stream = tracks[track].stream
-        let blocks = packet.payloadType == stream.payloadType ? nil : try RedundantPayload(packet.payload)
-        let sequence: Int64
-        switch tracks[track].sequence.take(packet.sequenceNumber) {
-        case .jump: return counters.drops.sequenceJump &+= 1
-        case .restarted(let number):
-            tracks[track].statistics.restart()
-            sequence = number
-        case .next(let number): sequence = number
-        }
-        tracks[track].statistics.note(sequence, timestamp: packet.timestamp, now: now)
-        guard let blocks else {
-            return tracks[track].buffer.insert(sequence, packet.payload, timestamp: packet.timestamp, now: now)
-        }
-        // The primary block first, as the redundant ones are placed relative to it.
-        for block in blocks where block.isPrimary && block.payloadType == stream.payloadType {
-            tracks[track].buffer.insert(sequence, block.bytes, timestamp: packet.timestamp, now: now)
-        }
-        for block in blocks where !block.isPrimary && block.payloadType == stream.payloadType {
-            let timestamp = RTPTimestamp(packet.timestamp.rawValue &- UInt32(truncatingIfNeeded: block.timestampOffset))
-            tracks[track].buffer.insertCopy(
-                block.bytes, timestamp: timestamp, behind: sequence, by: block.timestampOffset, now: now)
-        }
     }
 
     /// To be called when the decoder could not use a frame: no frame is returned until the next key frame, which is
@@ -166,9 +132,11 @@ public final class MediaReceiver {
     /// Long-term references were negotiated.
     public var hasReferences: Bool { parameters.extensions[.frameReferences] != nil }
 
+    var hasEnded: Bool { bye != .none }
+
     /// By XR reports (RFC 3611), if the sender answers them; else from a NACK to the retransmission, which includes its
     /// wait in the sender's pacer. Nil before the first answer.
-    public var roundTripTime: MediaDuration? { reportTime ?? (nacks.hasRoundTrip ? nacks.roundTrip : nil) }
+    public var roundTripTime: MediaDuration? { roundTripTimes.reported ?? (nacks.hasRoundTrip ? nacks.roundTrip : nil) }
 
     /// The sender's bandwidth estimate for the path, by its last report; nil if it sends none.
     public internal(set) var estimate: Bitrate?

@@ -1,0 +1,50 @@
+public import MediaCore
+import RTPWire
+
+extension MediaReceiver {
+    /// Takes in one RTCP datagram, compound or reduced-size (RFC 5506), after SRTCP unprotection.
+    public func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
+        guard !hasEnded else { return }
+        var packets = RTCPIterator(bytes)
+        var hasMore = true
+        while hasMore {
+            do throws(RTPMalformed) {
+                guard let packet = try packets.next() else { return }
+                handle(packet, now)
+            } catch {
+                counters.drops.malformedControl &+= 1
+                hasMore = error.reason != .truncated && error.reason != .version && error.reason != .rtcpLength
+            }
+        }
+    }
+
+    private func handle(_ packet: RTCPPacket, _ now: MediaInstant) {
+        switch packet {
+        case .senderReport(let report):
+            if report.info.ssrc == videoStream.ssrc, parameters.video != nil {
+                videoStream.note(report.info, now: now)
+                return
+            }
+            for index in tracks.indices where tracks[index].stream.ssrc == report.info.ssrc {
+                tracks[index].stream.note(report.info, now: now)
+            }
+        case .goodbye(let goodbye):
+            // The session ends with a BYE for the video stream; without video, for an audio stream.
+            let isOurs = goodbye.contains { ssrc in
+                parameters.video != nil ? ssrc == videoStream.ssrc : tracks.contains { $0.stream.ssrc == ssrc }
+            }
+            if isOurs, !hasEnded { bye = .received }
+        case .bitrateEstimate(let estimate):
+            if hasReferences, estimate.contains(videoStream.ssrc) { self.estimate = estimate.bitrate }
+        case .extendedReport(let report):
+            guard hasReferences, let answer = report.answer(for: parameters.localSSRC),
+                let time = answer.roundTripTime(now: reports.ntp(at: now))
+            else { return }
+            roundTripTimes.noteReport(time)
+            nacks.reportedRoundTrip = roundTripTimes.reported
+        case .receiverReport, .sourceDescription, .nack, .pictureLoss, .fullIntraRequest, .referenceSelection,
+            .transportFeedback, .other:
+            break
+        }
+    }
+}
