@@ -9,8 +9,6 @@ import RTPWire
 struct AudioJitterBuffer {
     private static let capacity = 64
     private static let slotBytes = 1_504
-    /// In milliseconds.
-    private static let longestDelay = 200.0
     /// After this many concealed packets in a row the remaining gap is skipped.
     private static let mostConcealed = 5
 
@@ -32,7 +30,7 @@ struct AudioJitterBuffer {
     private let slab = PacketSlab(capacity: capacity, slotBytes: slotBytes)
     private var slots = [Slot](repeating: Slot(), count: capacity)
     private var timestamps = TimestampUnwrapper()
-    private var lateness = LatenessHistogram()
+    private var delay = PlayoutDelayEstimator()
     /// Sequence number of the next output; nil before the first packet.
     private var next: Int64?
     private var nextTimestamp: Int64 = 0
@@ -40,18 +38,13 @@ struct AudioJitterBuffer {
     private var highest: Int64 = .min
     /// The last sequence number that arrived for each slot, in a packet of its own or in a RED block.
     private var arrived = [Int64](repeating: .min, count: capacity)
-    private var lastCopy: MediaInstant?
     private var waiting = 0
     private var concealed = 0
-    /// Arrival time minus stream time of the fastest packets, in milliseconds: in this period of 5 s, and in the one
-    /// before.
-    private var fastest: Double?
-    private var fastestBefore: Double?
-    private var periodStart = MediaInstant(nanoseconds: 0)
     private(set) var lost = 0
     private(set) var late = 0
     private(set) var restored = 0
-    private(set) var delayMilliseconds = 0.0
+
+    var delayMilliseconds: Double { delay.milliseconds }
 
     // MARK: Input
 
@@ -61,7 +54,7 @@ struct AudioJitterBuffer {
         guard packet.count <= Self.slotBytes, !packet.isEmpty else { return }
         let time = timestamps.unwrap(timestamp)
         // A RED block brought this packet earlier, and was measured then.
-        if arrived[slot(sequence)] != sequence { measure(time, now) }
+        if arrived[slot(sequence)] != sequence { delay.note(time, now: now) }
         arrived[slot(sequence)] = sequence
         guard let first = next, sequence &- first < 1_000, first &- sequence < 1_000 else {
             return restart(sequence, packet, time)
@@ -92,9 +85,8 @@ struct AudioJitterBuffer {
         let index = slot(number)
         guard number >= 0, arrived[index] < number else { return }
         arrived[index] = number
-        lastCopy = now
         let time = timestamps.unwrap(timestamp)
-        measure(time, now)
+        delay.noteCopy(time, now: now)
         // Too late to be played, but its lateness was measured.
         guard number >= first, number &- first < Int64(Self.capacity) else { return }
         restored &+= 1
@@ -150,7 +142,7 @@ struct AudioJitterBuffer {
         guard waiting > 0, let next else { return nil }
         let index = slot(next)
         let time = slots[index].sequence == next ? slots[index].timestamp : missingTime
-        return playTime(time)
+        return delay.playTime(time)
     }
 
     /// The expected timestamp of the missing packet: the end of the last one.
@@ -204,63 +196,5 @@ struct AudioJitterBuffer {
         }
         next = current
         concealed = 0
-    }
-
-    // MARK: Playout delay
-
-    /// Takes in the arrival of one packet.
-    private mutating func measure(_ time: Int64, _ now: MediaInstant) {
-        let way = Double(now.nanoseconds) / 1e6 - Double(time) / 48
-        if let known = fastest, abs(way - known) > 5_000 {
-            // The sender's clock jumped by more than 5 s.
-            fastest = nil
-            fastestBefore = nil
-            lateness = LatenessHistogram()
-        }
-        if fastest == nil { periodStart = now }
-        if now - periodStart > .seconds(5) {
-            periodStart = now
-            fastestBefore = fastest
-            fastest = way
-        }
-        fastest = min(fastest ?? way, way)
-        lateness.note(way - base)
-        // RED restores few packets, but each restored one avoids an audible gap, so the delay then covers 99 % of them.
-        let hasCopies = lastCopy.map { now - $0 < .seconds(10) } ?? false
-        delayMilliseconds = min(lateness.quantile(hasCopies ? 0.99 : 0.97), Self.longestDelay)
-    }
-
-    private var base: Double { min(fastest ?? 0, fastestBefore ?? .infinity) }
-
-    private func playTime(_ time: Int64) -> MediaInstant {
-        let milliseconds = base + Double(time) / 48 + delayMilliseconds
-        // Timestamps that keep jumping must not overflow the instant.
-        return MediaInstant(nanoseconds: Int64(min(max(milliseconds, 0), 9e12) * 1e6))
-    }
-}
-
-/// Histogram of packet lateness in bins of 10 ms, with exponential forgetting (factor 0.996 a packet).
-struct LatenessHistogram {
-    private static let step = 10.0
-    private var weights = [Double](repeating: 0, count: 22)
-    private var sum = 0.0
-
-    mutating func note(_ milliseconds: Double) {
-        let index = min(max(Int(min(milliseconds, 1e6) / Self.step), 0), weights.count - 1)
-        for i in weights.indices { weights[i] *= 0.996 }
-        sum = sum * 0.996 + 1
-        weights[index] += 1
-    }
-
-    /// The delay that this share of the packets meets, in milliseconds: the upper edge of the bin; 0 within the first
-    /// bin.
-    func quantile(_ share: Double) -> Double {
-        guard sum > 0 else { return 0 }
-        var covered = 0.0
-        for (index, weight) in weights.enumerated() {
-            covered += weight
-            if covered >= share * sum { return Double(index) * Self.step + (index == 0 ? 0 : Self.step) }
-        }
-        return Double(weights.count) * Self.step
     }
 }
