@@ -4,60 +4,41 @@ import MediaCore
 import MediaEngine
 import Transport
 
-/// A bucket of tokens that refills with time, by the network loop's clock.
-struct AllowanceBucket {
-    struct Limit: Sendable {
-        var burst: Double
-        var perSecond: Double
-    }
-
-    private let limit: Limit
-    private var level: Double
-    private var last: MediaInstant
-
-    init(_ limit: Limit, now: MediaInstant) {
-        self.limit = limit
-        level = limit.burst
-        last = now
-    }
-
-    package mutating func has(now: MediaInstant) -> Bool {
-        level = min(limit.burst, level + max(0, (now - last).inSeconds) * limit.perSecond)
-        last = now
-        return level >= 1
-    }
-
-    mutating func take() { level -= 1 }
-    mutating func isFull(now: MediaInstant) -> Bool { has(now: now) && level >= limit.burst }
-}
-
 /// What somebody who was let in may make this host do to others: ask its TURN servers for relays, send connectivity checks
 /// to addresses that have proved nothing yet, and make key frames, which other viewers pay for. Confined to the network loop.
 final class ViewerAllowance: TransportAllowance {
     struct Limits: Sendable {
+        /// Of a `TokenBucket`.
+        struct Limit: Sendable {
+            var burst: Double
+            var perSecond: Double
+
+            func bucket(now: MediaInstant) -> TokenBucket { TokenBucket(burst: burst, rate: perSecond, now: now) }
+        }
+
         /// ICE agents: sessions and restarts. Each asks every TURN server once from every address.
-        package var agents: AllowanceBucket.Limit
+        var agents: Limit
         /// Candidates at addresses from which nothing authentic has come.
-        package var candidates: AllowanceBucket.Limit
+        var candidates: Limit
 
         /// Of one viewer: an outage of 30 s, with a restart each 3 s, and eight candidates in each.
-        package static let viewer = Limits(
+        static let viewer = Limits(
             agents: .init(burst: 12, perSecond: 1.0 / 3), candidates: .init(burst: 60, perSecond: 1))
         /// Of one address, behind which there may be many viewers, or many certificates of one.
-        package static let address = Limits(
+        static let address = Limits(
             agents: .init(burst: 64, perSecond: 4), candidates: .init(burst: 320, perSecond: 5))
     }
 
-    private var agents: AllowanceBucket
-    private var candidates: AllowanceBucket
+    private var agents: TokenBucket
+    private var candidates: TokenBucket
     /// Of all its sessions: a viewer that joins again does not begin with nothing owed.
     var keyframes = KeyframeRequestLimiter()
     private let parent: ViewerAllowance?
 
     /// - Parameter parent: has to allow it as well.
     init(_ limits: Limits, parent: ViewerAllowance? = nil, now: MediaInstant) {
-        agents = AllowanceBucket(limits.agents, now: now)
-        candidates = AllowanceBucket(limits.candidates, now: now)
+        agents = limits.agents.bucket(now: now)
+        candidates = limits.candidates.bucket(now: now)
         self.parent = parent
     }
 
@@ -67,16 +48,17 @@ final class ViewerAllowance: TransportAllowance {
     /// Counts a candidate if it may be tried now.
     func takeCandidate(now: MediaInstant) -> Bool { take(\.candidates, now) }
 
-    private func take(_ kind: ReferenceWritableKeyPath<ViewerAllowance, AllowanceBucket>, _ now: MediaInstant)
-        -> Bool
-    {
-        guard self[keyPath: kind].has(now: now), parent?.take(kind, now) ?? true else { return false }
+    private func take(_ kind: ReferenceWritableKeyPath<ViewerAllowance, TokenBucket>, _ now: MediaInstant) -> Bool {
+        self[keyPath: kind].refill(now)
+        guard self[keyPath: kind].has(), parent?.take(kind, now) ?? true else { return false }
         self[keyPath: kind].take()
         return true
     }
 
     func isFull(now: MediaInstant) -> Bool {
-        agents.isFull(now: now) && candidates.isFull(now: now) && keyframes.owesNothing(now: now)
+        agents.refill(now)
+        candidates.refill(now)
+        return agents.isFull() && candidates.isFull() && keyframes.owesNothing(now: now)
     }
 }
 

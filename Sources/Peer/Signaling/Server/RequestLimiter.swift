@@ -1,31 +1,20 @@
 import Admission
+import MediaCore
 
-/// A token bucket: it refills at a constant rate up to its burst.
-struct TokenBucket: Sendable {
-    let burst: Double
-    /// In tokens a second.
-    let rate: Double
-    private var level: Double
-    private var last: ContinuousClock.Instant
-
+/// Signalling's instants are those of `ContinuousClock`, with nanoseconds too.
+extension TokenBucket {
     init(burst: Double, rate: Double, now: ContinuousClock.Instant) {
-        self.burst = burst
-        self.rate = rate
-        level = burst
-        last = now
+        self.init(burst: burst, rate: rate, now: MediaInstant(now))
     }
 
-    mutating func refill(_ now: ContinuousClock.Instant) {
-        guard now > last else { return }
-        level = min(burst, level + rate * ((now - last) / .seconds(1)))
-        last = now
-    }
+    mutating func refill(_ now: ContinuousClock.Instant) { refill(MediaInstant(now)) }
+}
 
-    func isFull() -> Bool { level >= burst }
-    func has(_ tokens: Double = 1) -> Bool { level >= tokens }
-    mutating func take(_ tokens: Double = 1) { level -= tokens }
-    /// Whole seconds until one token is available, at least 1.
-    var wait: Int { max(1, Int(((1 - level) / rate).rounded(.up))) }
+extension MediaInstant {
+    fileprivate init(_ instant: ContinuousClock.Instant) {
+        let (seconds, attoseconds) = (instant - ContinuousClock().systemEpoch).components
+        self.init(nanoseconds: seconds &* 1_000_000_000 &+ attoseconds / 1_000_000_000)
+    }
 }
 
 /// Limits connections, requests, knocks and failures by token buckets, per address and in all. A value without a clock,
