@@ -1,0 +1,75 @@
+import MediaCore
+import Testing
+
+@testable import MediaEngine
+
+@Suite struct KeyframeRequestHandlerTests {
+    private let nothing = KeyframeRequestHandler.Waiting(nextToSend: 100, hasRetransmissions: false)
+    private let roundTrip = MediaDuration.milliseconds(20)
+
+    @Test func pictureLossAsksForOneKeyframe() {
+        var handler = KeyframeRequestHandler()
+        handler.notePictureLoss(nothing, roundTrip: roundTrip, now: .at(0))
+        expect(handler.takeEvent() == .keyframeNeeded)
+        expect(handler.takeEvent() == nil && handler.requests == 1 && handler.recoveryRequests == 0)
+    }
+
+    @Test func requestsAreIgnoredWhileTheKeyframeIsOnItsWay() {
+        var handler = KeyframeRequestHandler()
+        handler.noteEntry(lastSequence: 100, now: .at(0))
+        handler.notePictureLoss(nothing, roundTrip: roundTrip, now: .at(1_000))
+        expect(handler.takeEvent() == nil, "its last packet waits")
+        handler.noteEntry(lastSequence: 99, now: .at(1_000))
+        handler.notePictureLoss(nothing, roundTrip: roundTrip, now: .at(1_049))
+        expect(handler.takeEvent() == nil)
+        handler.notePictureLoss(nothing, roundTrip: roundTrip, now: .at(1_050))
+        expect(handler.takeEvent() == .keyframeNeeded)
+    }
+
+    @Test func retransmissionsArePreferredForSevenHundredMilliseconds() {
+        var handler = KeyframeRequestHandler()
+        let waiting = KeyframeRequestHandler.Waiting(nextToSend: 100, hasRetransmissions: true)
+        handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(0))
+        handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(699))
+        expect(handler.takeEvent() == nil)
+        handler.notePictureLoss(waiting, roundTrip: roundTrip, now: .at(700))
+        expect(handler.takeEvent() == .keyframeNeeded)
+    }
+
+    @Test func acknowledgedReferenceInTheSameDatagramMakesARecoveryFrameDo() {
+        var handler = KeyframeRequestHandler()
+        handler.noteKeyframe(5, pictureID: 77, now: .at(0))
+        handler.beginDatagram()
+        let isKnown = handler.acknowledge(77)
+        handler.notePictureLoss(nothing, roundTrip: roundTrip, now: .at(100))
+        expect(isKnown && handler.hasAcknowledged && handler.recoveryRequests == 1)
+        expect(handler.takeEvent() == .recoveryNeeded(from: 5))
+        handler.beginDatagram()
+        handler.notePictureLoss(nothing, roundTrip: roundTrip, now: .at(200))
+        expect(handler.takeEvent() == .keyframeNeeded)
+    }
+
+    @Test func fullIntraRequestNeedsAKeyframe() {
+        var handler = KeyframeRequestHandler()
+        handler.noteKeyframe(5, pictureID: 77, now: .at(0))
+        expect(handler.acknowledge(77))
+        handler.noteFullIntraRequest(nothing, roundTrip: roundTrip, now: .at(100))
+        expect(handler.takeEvent() == .keyframeNeeded)
+    }
+
+    @Test func unknownReferenceIsNotAcknowledged() {
+        var handler = KeyframeRequestHandler()
+        handler.noteKeyframe(5, pictureID: 77, now: .at(0))
+        expect(!handler.acknowledge(78) && !handler.hasAcknowledged)
+    }
+
+    @Test func refusedFrameLeavesAGapUntilAKeyframe() {
+        var handler = KeyframeRequestHandler()
+        handler.noteKeyframe(5, pictureID: 77, now: .at(0))
+        handler.noteRefused()
+        expect(handler.hasGap && handler.takeEvent() == .keyframeNeeded)
+        expect(!handler.acknowledge(77), "what the encoder stored was not sent")
+        handler.noteKeyframe(6, pictureID: 78, now: .at(100))
+        expect(!handler.hasGap)
+    }
+}
