@@ -55,7 +55,7 @@ public struct ReceivedAudio: Equatable, Sendable {
     public var frames: Int
 }
 
-/// Counters of a `MediaReceiver` since it was made.
+/// Counters of a `MediaReceiver` since it was made. A flat record, as each value is reported by its own name.
 public struct ReceiverStatistics: Equatable, Sendable {
     /// RTP packets and bytes of known streams, without SRTP tags.
     public var packets = 0

@@ -39,7 +39,7 @@ public enum SenderWakeReason: Equatable, Sendable {
     case nothing, pacing, report, probe, tailLoss, keepAlive, ended
 }
 
-/// Counters of a `MediaSender` since it was made.
+/// Counters of a `MediaSender` since it was made. A flat record, as each value is reported by its own name.
 public struct SenderStatistics: Equatable, Sendable {
     /// RTP packets of all streams.
     public var packetsSent = 0
