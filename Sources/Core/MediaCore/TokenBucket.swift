@@ -26,8 +26,11 @@ public struct TokenBucket: Sendable {
         filled = now
     }
 
+    /// Whether all tokens of the burst are there, as of the last `refill`.
     public func isFull() -> Bool { level >= full }
+    /// Whether so many tokens are there, as of the last `refill`.
     public func has(_ tokens: Double = 1) -> Bool { level >= tokens * nanosecondsPerToken }
+    /// Removes tokens, to be called after `has`: without it the level may fall below zero.
     public mutating func take(_ tokens: Double = 1) { level -= tokens * nanosecondsPerToken }
     /// Whole seconds until one token is available, at least 1.
     public var wait: Int { max(1, Int(((nanosecondsPerToken - level) / 1e9).rounded(.up))) }
