@@ -1,0 +1,102 @@
+public import Admission
+import FoundationEssentials
+public import ICEServers
+import NIOCore
+import NIOHTTP1
+import SessionDescription
+
+/// A knock that waits for its answer.
+public struct KnockTicket: Sendable {
+    /// The resource's path. It is secret: whoever has it can collect the answer.
+    let path: String
+    /// The words that the host shows, too.
+    public let words: ShortAuthenticationString
+}
+
+/// The host's decision about a knock.
+public enum KnockAnswer: Sendable, Equatable {
+    case accepted(token: String, iceServers: [ICEServer])
+    case refused(String)
+    case unanswered
+}
+
+extension SignalingClient {
+    /// Knocks and signs the host's challenge with `identity`. The host then asks its user. The token will be valid for
+    /// the identity's certificate only.
+    /// - Throws: `.refused` if the host refused this identity a short while ago.
+    public func knock(name: String, identity: Identity) async throws(SignalingError) -> KnockTicket {
+        guard let viewer = ViewerIdentity(fingerprint: identity.fingerprint) else {
+            throw SignalingError(.offerRefused, "the certificate has no usable fingerprint")
+        }
+        return try await knock(name: name, identity: viewer, certificate: identity.certificateDER) { challenge in
+            try? identity.signature(over: challenge.signedBytes)
+        }
+    }
+
+    /// - Parameter sign: returns 64 bytes r | s, or nil.
+    func knock(
+        name: String, identity: ViewerIdentity, certificate: [UInt8]?, sign: @Sendable (KnockChallenge) -> [UInt8]?
+    ) async throws(SignalingError) -> KnockTicket {
+        fingerprint = identity.fingerprint
+        let request = KnockRequest(
+            name: name, fingerprint: Fingerprint.colons(identity.fingerprint),
+            proof: Base64URL.encode(proof.viewer(fingerprint: identity.fingerprint)),
+            key: identity.key.map { Base64URL.encode($0) })
+        guard let body = try? JSONEncoder().encode(request) else {
+            throw SignalingError(.offerRefused, "the name cannot be sent")
+        }
+        let answer = try await ask(.POST, "/knock", type: "application/json", body: ByteBuffer(bytes: body))
+        if answer.status == 404 { throw .oldLink }
+        guard answer.status == 202 else { throw failure(answer) }
+        guard let path = answer.headers.first(name: "Location"), path.hasPrefix("/\(link.id.text)/knock/"),
+            let document = try? JSONDecoder().decode(
+                ChallengeDocument.self, from: Data(answer.body.readableBytesView)),
+            let nonce = Base64URL.decode(document.nonce), nonce.count == KnockChallenge.nonceLength
+        else { throw .notAShareHost(link, "its answer to a knock makes no sense; it may be of another version") }
+        let challenge = KnockChallenge(id: link.id, host: link.fingerprint, identity: identity, nonce: nonce)
+        guard let signature = sign(challenge),
+            let proof = try? JSONEncoder().encode(
+                SignatureRequest(
+                    signature: Base64URL.encode(signature), certificate: certificate.map { Base64URL.encode($0) }))
+        else { throw SignalingError(.offerRefused, "this machine's key does not sign") }
+        let signed = try await ask(.PUT, path: path, type: "application/json", body: ByteBuffer(bytes: proof))
+        guard signed.status == 204 else { throw failure(signed) }
+        return KnockTicket(path: path, words: challenge.words)
+    }
+
+    /// Polls until the host answers; the host gives up after 60 s.
+    public func waitForAnswer(_ ticket: KnockTicket) async throws(SignalingError) -> KnockAnswer {
+        var losses = 0
+        while true {
+            let answer: HTTPAnswer
+            do {
+                answer = try await ask(.GET, path: ticket.path, timeout: configuration.pollTimeout)
+            } catch {
+                // A poll may be repeated, because the host keeps the knock for some seconds.
+                losses += 1
+                guard error.code == .connectionLost, losses < 3, !Task.isCancelled else { throw error }
+                continue
+            }
+            switch answer.status {
+            case 202: continue
+            case 200:
+                guard
+                    let document = try? JSONDecoder().decode(
+                        AdmissionDocument.self, from: Data(answer.body.readableBytesView))
+                else { throw SignalingError.notAShareHost(link, "its answer makes no sense") }
+                token = document.token
+                return .accepted(token: document.token, iceServers: Array(document.iceServers.prefix(16)))
+            default:
+                let failure = failure(answer)
+                switch failure.code {
+                case .refused: return .refused(failure.description)
+                case .unanswered: return .unanswered
+                default: throw failure
+                }
+            }
+        }
+    }
+
+    /// Withdraws a knock that has not been answered.
+    public func withdraw(_ ticket: KnockTicket) async { _ = try? await ask(.DELETE, path: ticket.path) }
+}
