@@ -105,15 +105,15 @@ private final class IdleConnections {
             guard socket >= 0 else { break }
             sockets.append(socket)
             for (address, port, isOwn) in [(UInt32(0x7F00_0002), 0, true), (0x7F00_0001, port, false)] {
-                var place = sockaddr_in()
-                place.sin_family = sa_family_t(AF_INET)
-                place.sin_port = UInt16(port).bigEndian
-                place.sin_addr.s_addr = address.bigEndian
-                withUnsafePointer(to: &place) {
-                    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
-                        _ = isOwn ? bind(socket, $0, length) : connect(socket, $0, length)
-                    }
+                // A sockaddr_in as bytes: several C modules declare its members, and the compiler may ask for an import of
+                // any of them.
+                var place: [UInt8] = [UInt8(AF_INET), 0, UInt8(port >> 8), UInt8(port & 0xFF)]
+                for shift in [24, 16, 8, 0] { place.append(UInt8(address >> UInt32(shift) & 0xFF)) }
+                place += [UInt8](repeating: 0, count: 8)
+                place.withUnsafeBytes { bytes in
+                    guard let place = bytes.assumingMemoryBound(to: sockaddr.self).baseAddress else { return }
+                    let length = socklen_t(bytes.count)
+                    _ = isOwn ? bind(socket, place, length) : connect(socket, place, length)
                 }
             }
         }
