@@ -104,7 +104,7 @@ extension InteropTests {
                     #expect(try await button(browser) == "Watch again")
                     try await browser.click("watch")
                     try await browser.waitForState("playing")
-                    await stage.server.endAll(reason: "that was all")
+                    await stage.broadcast.end(reason: "that was all")
                     try await browser.waitForState("ended")
                     #expect(try await button(browser) == nil, "the link is dead")
                 }

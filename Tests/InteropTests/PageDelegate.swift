@@ -102,11 +102,13 @@ extension AsyncStream where Element: Sendable {
 struct PageStage: Sendable {
     let delegate: PageDelegate
     let server: SignalingServer
+    let broadcast: BroadcastHandle
     let link: Link
 
     static func with(
         answerFingerprint: [UInt8]? = nil, address: String = "127.0.0.1",
-        configure: (inout SignalingServer.Configuration) -> Void = { _ in },
+        configure: (inout BroadcastConfiguration) -> Void = { _ in },
+        configureServer: (inout SignalingServer.Configuration) -> Void = { _ in },
         decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
         _ body: (PageStage) async throws -> Void
     ) async throws {
@@ -114,15 +116,18 @@ struct PageStage: Sendable {
         let delegate = PageDelegate(
             fingerprint: answerFingerprint ?? identity.fingerprint, address: address, decision: decision)
         var configuration = SignalingServer.Configuration(host: "127.0.0.1")
-        configure(&configuration)
+        configureServer(&configuration)
         let server = SignalingServer(
-            identity: identity, configuration: configuration, delegate: delegate, logger: Logger(label: "interop"))
+            identity: identity, configuration: configuration, logger: Logger(label: "interop"))
+        var settings = BroadcastConfiguration()
+        configure(&settings)
+        let broadcast = try server.add(settings, delegate: delegate)
         let port = try await server.start()
         let link = Link(
-            host: "127.0.0.1", port: port, id: configuration.id, secret: configuration.secret,
+            host: "127.0.0.1", port: port, id: broadcast.id, secret: broadcast.secret,
             fingerprint: identity.fingerprint)
         do {
-            try await body(PageStage(delegate: delegate, server: server, link: link))
+            try await body(PageStage(delegate: delegate, server: server, broadcast: broadcast, link: link))
         } catch {
             await server.stop()
             throw error

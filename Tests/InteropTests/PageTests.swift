@@ -32,7 +32,7 @@ extension InteropTests {
                     #expect(fragment.credentials == offer.credentials)
                     try await browser.waitForState("connecting")
 
-                    await stage.server.endAll(reason: "the host went for lunch")
+                    await stage.broadcast.end(reason: "the host went for lunch")
                     let ended = try await browser.waitForState("ended", within: .seconds(5))
                     #expect(ended.sentence == "The host went for lunch.")
                 }
@@ -163,7 +163,7 @@ extension InteropTests {
         }
 
         @Test func aWrongLinkIsExplained() async throws {
-            try await PageStage.with(configure: { $0.failureDelay = .zero }) { stage in
+            try await PageStage.with(configureServer: { $0.failureDelay = .zero }) { stage in
                 try await Browser.with(.chromium) { browser in
                     let page = String(stage.link.text.prefix { $0 != "#" })
                     let fragment = String(stage.link.text.drop { $0 != "#" }.dropFirst())

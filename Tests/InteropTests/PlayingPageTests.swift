@@ -56,7 +56,7 @@ extension InteropTests {
                         window.host.close();
                     })
                     """)
-                await stage.server.endAll(reason: "the host went for lunch")
+                await stage.broadcast.end(reason: "the host went for lunch")
                 #expect(try await browser.waitForState("ended").sentence == "The host went for lunch.")
             }
         }
@@ -188,8 +188,8 @@ extension InteropTests {
                     let session = try #require(await stage.delegate.opened.next())
                     let candidate = "candidate:7 1 udp 16777215 127.0.0.1 9 typ relay raddr 127.0.0.1 rport 9"
                     let fragment = "a=ice-pwd:passwordpasswordpasswd\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\n"
-                    stage.server.send(candidates: "a=ice-ufrag:else\r\n\(fragment)a=\(candidate)0\r\n", of: session)
-                    stage.server.send(candidates: "a=ice-ufrag:host\r\n\(fragment)a=\(candidate)\r\n", of: session)
+                    stage.broadcast.send(candidates: "a=ice-ufrag:else\r\n\(fragment)a=\(candidate)0\r\n", of: session)
+                    stage.broadcast.send(candidates: "a=ice-ufrag:host\r\n\(fragment)a=\(candidate)\r\n", of: session)
                     let taken = try await browser.evaluate(
                         """
                         new Promise(done => {
@@ -244,7 +244,7 @@ extension InteropTests {
                 })
                 """
             for _ in 0..<20 {
-                stage.server.broadcastEvent(.viewerCount(count))
+                stage.broadcast.send(.viewerCount(count))
                 if try await browser.evaluate(seen) == true { return }
             }
             Issue.record("the page was not told how many watch")

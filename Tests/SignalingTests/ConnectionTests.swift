@@ -48,18 +48,18 @@ import Testing
         var token = ""
         try await Wire.with(stage.link) { wire in token = try await wire.token(randomFingerprint()) }
         let raw = try await RawConnection.open(stage.link)
-        let request = "GET /_/page.js HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n"
+        let request = "GET /\(stage.link.id.text) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n"
         raw.send(request)
         _ = await raw.read(until: "\r\n\r\n")
         try await raw.channel.setOption(.autoRead, value: false).get()
-        raw.send(String(repeating: request, count: 1_000))
+        raw.send(String(repeating: request, count: 6_000))
         return raw
     }
 
     @Test func answersThatAreNotReadAreGivenUp() async throws {
         try await Stage.with(configure: {
             $0.stallTimeout = .milliseconds(200)
-            $0.limits.requestBurst = 2_000
+            $0.limits.requestBurst = 8_000
         }) { stage in
             let raw = try await reader(of: stage)
             try await until { stage.server.statistics.writesTimedOut == 1 }
@@ -70,7 +70,7 @@ import Testing
     @Test func readersThatAreSlowOverallAreGivenUp() async throws {
         try await Stage.with(configure: {
             $0.writeTimeout = .milliseconds(200)
-            $0.limits.requestBurst = 2_000
+            $0.limits.requestBurst = 8_000
         }) { stage in
             let raw = try await reader(of: stage)
             // The peer reads a record now and then, so that `stallTimeout` alone would not end the connection.

@@ -8,7 +8,7 @@ import Testing
 /// The response of each route, one request at a time.
 @Suite(.timeLimit(.minutes(1))) struct EndpointTests {
     private func with(
-        _ refusal: OfferRefusal? = nil, configure: (inout SignalingServer.Configuration) -> Void = { _ in },
+        _ refusal: OfferRefusal? = nil, configure: (inout Stage.Settings) -> Void = { _ in },
         _ body: (Stage, Wire, String) async throws -> Void
     ) async throws {
         try await Stage.with(refusal: refusal, configure: configure) { stage in
@@ -223,12 +223,13 @@ import Testing
             await late.value
             return "v=0"
         }
-        var configuration = SignalingServer.Configuration(host: "127.0.0.1", fixedToken: "let-me-in-please")
+        var configuration = SignalingServer.Configuration(host: "127.0.0.1")
         configuration.answerTimeout = .milliseconds(20)
-        let server = SignalingServer(
-            identity: identity, configuration: configuration, delegate: delegate, logger: quiet)
+        let server = SignalingServer(identity: identity, configuration: configuration, logger: quiet)
+        let broadcast = try server.add(
+            BroadcastConfiguration(fixedToken: "let-me-in-please"), delegate: delegate)
         let link = Link(
-            host: "127.0.0.1", port: try await server.start(), id: configuration.id, secret: configuration.secret,
+            host: "127.0.0.1", port: try await server.start(), id: broadcast.id, secret: broadcast.secret,
             fingerprint: identity.fingerprint)
         try await Wire.with(link) { wire in
             let answer = try await wire.ask(

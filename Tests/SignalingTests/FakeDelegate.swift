@@ -72,13 +72,31 @@ struct Stage {
     let identity: Identity
     let delegate: FakeDelegate
     let server: SignalingServer
+    let broadcast: BroadcastHandle
     let link: Link
+
+    /// The configurations of the server and of its broadcast, whose members it has.
+    @dynamicMemberLookup
+    struct Settings {
+        var server = SignalingServer.Configuration(host: "127.0.0.1")
+        var broadcast = BroadcastConfiguration()
+
+        subscript<Value>(dynamicMember member: WritableKeyPath<SignalingServer.Configuration, Value>) -> Value {
+            get { server[keyPath: member] }
+            set { server[keyPath: member] = newValue }
+        }
+
+        subscript<Value>(dynamicMember member: WritableKeyPath<BroadcastConfiguration, Value>) -> Value {
+            get { broadcast[keyPath: member] }
+            set { broadcast[keyPath: member] = newValue }
+        }
+    }
 
     static func with(
         decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
         answerFingerprint: [UInt8]? = nil, refusal: OfferRefusal? = nil,
         beforeAnswer: @escaping @Sendable () async -> Void = {},
-        configure: (inout SignalingServer.Configuration) -> Void = { _ in },
+        configure: (inout Settings) -> Void = { _ in },
         _ body: (Stage) async throws -> Void
     ) async throws {
         let identity = try Identity.ephemeral()
@@ -88,17 +106,18 @@ struct Stage {
             if let refusal { throw refusal }
             return description(fingerprint)
         }
-        var configuration = SignalingServer.Configuration(host: "127.0.0.1")
-        configuration.failureDelay = .zero
-        configure(&configuration)
-        let server = SignalingServer(
-            identity: identity, configuration: configuration, delegate: delegate, logger: quiet)
+        var settings = Settings()
+        settings.failureDelay = .zero
+        configure(&settings)
+        let server = SignalingServer(identity: identity, configuration: settings.server, logger: quiet)
+        let broadcast = try server.add(settings.broadcast, delegate: delegate)
         let port = try await server.start()
         let link = Link(
-            host: "127.0.0.1", port: port, id: configuration.id, secret: configuration.secret,
+            host: "127.0.0.1", port: port, id: broadcast.id, secret: broadcast.secret,
             fingerprint: identity.fingerprint)
         do {
-            try await body(Stage(identity: identity, delegate: delegate, server: server, link: link))
+            try await body(
+                Stage(identity: identity, delegate: delegate, server: server, broadcast: broadcast, link: link))
         } catch {
             await server.stop()
             throw error

@@ -192,10 +192,10 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 let used = stage.server.statistics.requests
                 let connection = try await wire.connect()
                 for _ in used..<256 {
-                    let answer = try await wire.ask(.GET, "/", [bearer(token)], over: connection)
+                    let answer = try await wire.ask(.GET, "/\(stage.link.id.text)", [bearer(token)], over: connection)
                     #expect(answer.status == 200)
                 }
-                let last = try await wire.ask(.GET, "/", [bearer(token)], over: connection)
+                let last = try await wire.ask(.GET, "/\(stage.link.id.text)", [bearer(token)], over: connection)
                 #expect(last.status == 429 && last.headers.first(name: "Retry-After") != nil)
                 try await connection.closeFuture.get()
             }
@@ -231,13 +231,15 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         ("0123456789abcde", FixedToken.Flaw.tooShort), ("", .tooShort), ("0123456789 abcdef", .unprintable),
         ("0123456789abcdeé", .unprintable), (String(repeating: "x", count: 513), .tooLong),
     ])
-    func fixedTokensThatCannotHoldAreRefusedAtTheStart(token: String, flaw: FixedToken.Flaw) async throws {
+    func fixedTokensThatCannotHoldAreRefusedAtTheStart(token: String, flaw: FixedToken.Flaw) throws {
         #expect(FixedToken.flaw(of: token) == flaw)
         let server = SignalingServer(
-            identity: try Identity.ephemeral(),
-            configuration: SignalingServer.Configuration(host: "127.0.0.1", fixedToken: token),
-            delegate: FakeDelegate { _ throws(OfferRefusal) in "" }, logger: quiet)
-        let error = await #expect(throws: SignalingServerError.self) { _ = try await server.start() }
+            identity: try Identity.ephemeral(), configuration: SignalingServer.Configuration(host: "127.0.0.1"),
+            logger: quiet)
+        let error = #expect(throws: SignalingServerError.self) {
+            _ = try server.add(
+                BroadcastConfiguration(fixedToken: token), delegate: FakeDelegate { _ throws(OfferRefusal) in "" })
+        }
         #expect(error?.code == .token)
     }
 
@@ -316,7 +318,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 #expect(try await head.futureResult.get().status == .ok)
                 try await channel.setOption(.autoRead, value: false).get()
                 let big = HostEvent.other(name: "big", json: "\"" + String(repeating: "x", count: 100_000) + "\"")
-                while stage.server.statistics.eventsDropped == 0 { stage.server.broadcastEvent(big) }
+                while stage.server.statistics.eventsDropped == 0 { stage.broadcast.send(big) }
                 let started = ContinuousClock.now
                 await stage.server.stop()
                 #expect(ContinuousClock.now - started < .seconds(10))
@@ -332,11 +334,12 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         do {
             let identity = try Identity.ephemeral()
             let delegate = FakeDelegate { _ throws(OfferRefusal) in description(identity.fingerprint) }
-            let configuration = SignalingServer.Configuration(host: "127.0.0.1", fixedToken: "let-me-in-if-you-please")
             let server = SignalingServer(
-                identity: identity, configuration: configuration, delegate: delegate, logger: logger)
+                identity: identity, configuration: SignalingServer.Configuration(host: "127.0.0.1"), logger: logger)
+            let broadcast = try server.add(
+                BroadcastConfiguration(fixedToken: "let-me-in-if-you-please"), delegate: delegate)
             link = Link(
-                host: "127.0.0.1", port: try await server.start(), id: configuration.id, secret: configuration.secret,
+                host: "127.0.0.1", port: try await server.start(), id: broadcast.id, secret: broadcast.secret,
                 fingerprint: identity.fingerprint)
             try await Wire.with(link) { wire in
                 let fingerprint = randomFingerprint()

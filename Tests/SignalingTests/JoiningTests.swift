@@ -20,9 +20,9 @@ import Testing
                 #expect(answer.sdp == description(stage.identity.fingerprint))
                 try await client.trickle("a=ice-ufrag:x\r\n")
                 let events = try await client.events()
-                stage.server.broadcastEvent(.viewerCount(3))
+                stage.broadcast.send(.viewerCount(3))
                 var heard: [HostEvent] = []
-                async let ended: Void = stage.server.endAll(reason: "enough")
+                async let ended: Void = stage.broadcast.end(reason: "enough")
                 for try await event in events { heard.append(event) }
                 await ended
                 #expect(heard == [.viewerCount(3), .ended(reason: "enough")])
@@ -68,7 +68,7 @@ import Testing
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
                 _ = try await client.waitForAnswer(ticket)
-                await stage.server.endAll(reason: "over")
+                await stage.broadcast.end(reason: "over")
                 var heard: [HostEvent] = []
                 for try await event in try await client.events() { heard.append(event) }
                 #expect(heard == [.ended(reason: "over")])
@@ -163,7 +163,7 @@ import Testing
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
                 async let answer = code { _ = try await client.waitForAnswer(ticket) }
-                await stage.server.endAll(reason: "over")
+                await stage.broadcast.end(reason: "over")
                 #expect(await answer == .gone)
                 #expect(await stage.delegate.onWithdrawal.value == .ended)
             }

@@ -11,7 +11,7 @@ import Testing
     /// `decision` answers knocks; the other arguments are those of `Stage.with`.
     private func with(
         decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
-        configure: (inout SignalingServer.Configuration) -> Void = { _ in },
+        configure: (inout Stage.Settings) -> Void = { _ in },
         _ body: (Stage, Wire) async throws -> Void
     ) async throws {
         try await Stage.with(decision: decision, configure: configure) { stage in
@@ -250,7 +250,7 @@ import Testing
             let created = try await wire.ask(.POST, path, [sdpType, bearer(token)], body: offer)
             let session = try #require(
                 created.headers.first(name: "Location")?.split(separator: "/").last.flatMap { SessionID($0) })
-            stage.server.forget(session)
+            stage.broadcast.forget(session)
             for _ in 0..<12 { _ = try await wire.token(randomFingerprint()) }
             #expect(try await wire.ask(.POST, path, [sdpType, bearer(token)], body: offer).status == 201)
         }

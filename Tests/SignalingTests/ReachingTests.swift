@@ -86,8 +86,7 @@ import Testing
     @Test func unusablePortsAreExplained() async throws {
         func start(_ host: String, _ port: Int) async throws -> SignalingServerError.Code? {
             let server = SignalingServer(
-                identity: try Identity.ephemeral(), configuration: .init(host: host, port: port),
-                delegate: FakeDelegate { _ throws(OfferRefusal) in "" }, logger: quiet)
+                identity: try Identity.ephemeral(), configuration: .init(host: host, port: port), logger: quiet)
             do {
                 _ = try await server.start()
                 await server.stop()
@@ -110,14 +109,11 @@ import Testing
         // An address that no other test uses, so that none takes the port in between.
         let host = "127.0.0.77"
         let identity = try Identity.ephemeral()
-        let delegate = FakeDelegate { _ throws(OfferRefusal) in "" }
-        let first = SignalingServer(
-            identity: identity, configuration: .init(host: host), delegate: delegate, logger: quiet)
+        let first = SignalingServer(identity: identity, configuration: .init(host: host), logger: quiet)
         let port = try await first.start()
         await first.stop()
         await first.stop()
-        let second = SignalingServer(
-            identity: identity, configuration: .init(host: host, port: port), delegate: delegate, logger: quiet)
+        let second = SignalingServer(identity: identity, configuration: .init(host: host, port: port), logger: quiet)
         #expect(try await second.start() == port)
         await second.stop()
     }

@@ -7,14 +7,20 @@ import Testing
 @Suite struct RequestLimiterTests {
     private let start = ContinuousClock.now
     private func address(_ number: UInt32) -> AddressKey { AddressKey(ipv4: number) }
+    /// A broadcast's bucket of knocks.
+    private var knocks: TokenBucket {
+        let rate = BroadcastConfiguration.KnockRate()
+        return TokenBucket(burst: rate.burst, rate: rate.perSecond, now: start)
+    }
 
     @Test func burstPassesThenTheRateRules() {
         var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        var knocks = knocks
         var passed = 0
-        for _ in 0..<1_000 where limiter.knockDelay(address(1), now: start) == nil { passed += 1 }
+        for _ in 0..<1_000 where limiter.knockDelay(address(1), ofBroadcast: &knocks, now: start) == nil { passed += 1 }
         #expect(passed == 20)
         for millisecond in 0..<10_000
-        where limiter.knockDelay(address(1), now: start + .milliseconds(millisecond)) == nil {
+        where limiter.knockDelay(address(1), ofBroadcast: &knocks, now: start + .milliseconds(millisecond)) == nil {
             passed += 1
         }
         #expect((38...40).contains(passed))
@@ -22,25 +28,52 @@ import Testing
 
     @Test func manyAddressesShareOneLimit() {
         var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        var knocks = knocks
         var passed = 0
-        for number in 0..<1_000 where limiter.knockDelay(address(UInt32(number)), now: start) == nil { passed += 1 }
+        for number in 0..<1_000
+        where limiter.knockDelay(address(UInt32(number)), ofBroadcast: &knocks, now: start) == nil {
+            passed += 1
+        }
         #expect(passed == 60)
+    }
+
+    @Test func knocksAtOneBroadcastLeaveRoomAtAnother() {
+        var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        var (flooded, other) = (knocks, knocks)
+        for number in 0..<1_000 {
+            _ = limiter.knockDelay(address(UInt32(number)), ofBroadcast: &flooded, now: start)
+        }
+        let stranger = limiter.knockDelay(address(2_000), ofBroadcast: &flooded, now: start)
+        let viewer = limiter.knockDelay(address(2_000), ofBroadcast: &other, now: start)
+        #expect(stranger != nil && viewer == nil)
+    }
+
+    @Test func anAddressHasOneLimitForAllBroadcasts() {
+        var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        var passed = 0
+        for _ in 0..<1_000 {
+            var knocks = knocks
+            if limiter.knockDelay(address(1), ofBroadcast: &knocks, now: start) == nil { passed += 1 }
+        }
+        #expect(passed == 20)
     }
 
     @Test func delayTellsWhenItWorksAgain() {
         var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
-        while limiter.knockDelay(address(1), now: start) == nil {}
-        let delay = limiter.knockDelay(address(1), now: start) ?? 0
-        let later = limiter.knockDelay(address(1), now: start + .seconds(delay))
+        var knocks = knocks
+        while limiter.knockDelay(address(1), ofBroadcast: &knocks, now: start) == nil {}
+        let delay = limiter.knockDelay(address(1), ofBroadcast: &knocks, now: start) ?? 0
+        let later = limiter.knockDelay(address(1), ofBroadcast: &knocks, now: start + .seconds(delay))
         #expect(delay > 0 && later == nil)
     }
 
     @Test func wrongProofsOfOneAddressAreAnsweredRarely() {
         var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
+        var knocks = knocks
         let answered = (0..<100).count { _ in limiter.failureDelay(address(1), now: start) == nil }
         #expect(answered == 6)
         let other = limiter.failureDelay(address(2), now: start)
-        let knock = limiter.knockDelay(address(1), now: start)
+        let knock = limiter.knockDelay(address(1), ofBroadcast: &knocks, now: start)
         let later = limiter.failureDelay(address(1), now: start + .seconds(10))
         #expect(other == nil && knock == nil && later == nil)
     }

@@ -48,16 +48,16 @@ struct ServersTests {
                     let session = try await enter(client, stage)
                     _ = try await enter(other, stage)
                     let fragment = "a=ice-ufrag:abcd\r\na=candidate:1 1 udp 1 192.0.2.1 9 typ relay\r\n"
-                    if isEarly { stage.server.send(candidates: fragment, of: session) }
+                    if isEarly { stage.broadcast.send(candidates: fragment, of: session) }
                     let (events, others) = (try await client.events(), try await other.events())
-                    if !isEarly { stage.server.send(candidates: fragment, of: session) }
+                    if !isEarly { stage.broadcast.send(candidates: fragment, of: session) }
                     var heard: [HostEvent] = []
                     for try await event in events {
                         heard.append(event)
                         break
                     }
                     #expect(heard == [.candidates(fragment: fragment)])
-                    stage.server.broadcastEvent(.viewerCount(2))
+                    stage.broadcast.send(.viewerCount(2))
                     for try await event in others {
                         #expect(event == .viewerCount(2))
                         break

@@ -74,6 +74,8 @@ public final class HostSession: SignalingServerDelegate {
     private let emit: @Sendable (BroadcastEvent) -> Void
     private let door: Doorkeeping
     private let server = Monitor<SignalingServer?>(nil)
+    /// The broadcast as the server has it.
+    private let served = Monitor<BroadcastHandle?>(nil)
     private let isStopped = Monitor(false)
     /// Who waits for an answer.
     private let knocking = Monitor<[KnockID: ViewerDescription]>([:])
@@ -144,13 +146,14 @@ public final class HostSession: SignalingServerDelegate {
     /// Opens the server and starts capturing.
     public func start() async throws(EndReason) -> Link {
         let configuration = configuration
-        var settings = SignalingServer.Configuration(
-            host: configuration.listenHost, port: configuration.listenPort, fixedToken: configuration.fixedToken)
-        // Of the viewers, the broadcast takes no more than its limit; sessions that nobody misses yet do not keep out who comes again.
-        settings.sessionCapacity = configuration.maximumViewers * 2
-        settings.iceServers = servers.servers
-        settings.refusalTimeout = .seconds(Self.refusalSeconds)
+        var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
+        settings.broadcastCapacity = 1
         settings.limit(connections: descriptors.connections)
+        var broadcast = BroadcastConfiguration(fixedToken: configuration.fixedToken)
+        // Of the viewers, the broadcast takes no more than its limit; sessions that nobody misses yet do not keep out who comes again.
+        broadcast.sessionCapacity = configuration.maximumViewers * 2
+        broadcast.iceServers = servers.servers
+        broadcast.refusalTimeout = .seconds(Self.refusalSeconds)
         if descriptors.connections < 128 {
             emit(
                 .warning(
@@ -164,17 +167,20 @@ public final class HostSession: SignalingServerDelegate {
                         + "watch with share join or Chromium"))
         }
         await findServers()
-        let server = SignalingServer(identity: identity, configuration: settings, delegate: self, logger: .silent)
+        let server = SignalingServer(identity: identity, configuration: settings, logger: .silent)
+        let served: BroadcastHandle
         let port: Int
         do throws(SignalingServerError) {
+            served = try server.add(broadcast, delegate: self)
             port = try await server.start()
         } catch {
             throw EndReason(.portUnavailable, error.description)
         }
         self.server.with { $0 = server }
+        self.served.with { $0 = served }
         startPipelines()
         return Link(
-            host: configuration.linkHost, port: port, id: settings.id, secret: settings.secret,
+            host: configuration.linkHost, port: port, id: served.id, secret: served.secret,
             fingerprint: identity.fingerprint)
     }
 
@@ -241,7 +247,8 @@ public final class HostSession: SignalingServerDelegate {
             })
         else { return }
         let server = server.with { $0 }
-        await server?.endAll(reason: reason.code == .stopped ? "the host ended the broadcast" : reason.sentence)
+        let sentence = reason.code == .stopped ? "the host ended the broadcast" : reason.sentence
+        await served.with { $0 }?.end(reason: sentence)
         // Sources wait for threads of their own.
         await NamedThread("ending") { [pipelines] in for track in pipelines.audio { track.stop() } }.ended()
         await pipelines.video.stop()
@@ -294,8 +301,8 @@ public final class HostSession: SignalingServerDelegate {
         let opened: OpenedSession = try await ask { broadcast, done in
             broadcast.open(offer: offer, viewer: viewer, words: words, answer: done)
         }
-        if let server = server.with({ $0 }) {
-            server.broadcastEvent(.viewerCount(await core.ifRunning { $0.viewerCount } ?? 0))
+        if let served = served.with({ $0 }) {
+            served.send(.viewerCount(await core.ifRunning { $0.viewerCount } ?? 0))
         }
         return opened
     }
@@ -331,13 +338,13 @@ extension HostSession: BroadcastDelegate {
     }
 
     package func broadcast(foundCandidates fragment: String, of session: SessionID) {
-        server.with { $0 }?.send(candidates: fragment, of: session)
+        served.with { $0 }?.send(candidates: fragment, of: session)
     }
 
     package func broadcast(ended session: SessionID, viewers: Int) {
-        let server = server.with { $0 }
-        server?.forget(session)
-        server?.broadcastEvent(.viewerCount(viewers))
+        let served = served.with { $0 }
+        served?.forget(session)
+        served?.send(.viewerCount(viewers))
     }
 }
 

@@ -1,3 +1,4 @@
+import Admission
 import ICEServers
 
 extension ICEServer {

@@ -18,7 +18,7 @@ extension MediaInstant {
 }
 
 /// Limits connections, requests, knocks and failures by token buckets, per address and in all. A value without a clock,
-/// in bounded memory.
+/// in bounded memory. A server has one for all of its broadcasts.
 struct RequestLimiter: Sendable {
     struct Limits: Sendable {
         var connectionBurst = 128.0
@@ -33,8 +33,6 @@ struct RequestLimiter: Sendable {
         /// Knocks with a correct proof.
         var knockBurst = 20.0
         var knocksPerSecond = 2.0
-        var allKnockBurst = 60.0
-        var allKnocksPerSecond = 20.0
         /// Wrong proofs or tokens of one address.
         var failureBurst = 6.0
         var failuresPerSecond = 0.1
@@ -85,14 +83,12 @@ struct RequestLimiter: Sendable {
     let limits: Limits
     private var addresses: [AddressKey: AddressState] = [:]
     private var connections: TokenBucket
-    private var knocks: TokenBucket
     private(set) var open = 0
     private var nextSweep: ContinuousClock.Instant
 
     init(limits: Limits, now: ContinuousClock.Instant) {
         self.limits = limits
         connections = TokenBucket(burst: limits.allConnectionBurst, rate: limits.allConnectionsPerSecond, now: now)
-        knocks = TokenBucket(burst: limits.allKnockBurst, rate: limits.allKnocksPerSecond, now: now)
         nextSweep = now + .seconds(10)
     }
 
@@ -160,8 +156,14 @@ struct RequestLimiter: Sendable {
         delay(\.requests, address, now)
     }
 
-    /// Takes the token of a knock with a correct proof. Returns nil if the knock may proceed, else the seconds to wait.
-    mutating func knockDelay(_ address: AddressKey, now: ContinuousClock.Instant) -> Int? {
+    /// Takes the token of a knock with a correct proof, from its address's bucket and from that of its broadcast.
+    /// Returns nil if the knock may proceed, else the seconds to wait.
+    ///
+    /// An address has one bucket for all broadcasts. A broadcast has a bucket of its own, so that a flood of knocks at one
+    /// does not keep viewers out of another.
+    mutating func knockDelay(
+        _ address: AddressKey, ofBroadcast knocks: inout TokenBucket, now: ContinuousClock.Instant
+    ) -> Int? {
         var state = state(of: address, now)
         defer { addresses[address] = state }
         state.knocks.refill(now)

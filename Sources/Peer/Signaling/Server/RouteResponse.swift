@@ -43,6 +43,19 @@ struct RouteResponse: Sendable {
         if let retryAfter { headers[.retryAfter] = String(retryAfter) }
     }
 
+    static var notFound: RouteResponse {
+        RouteResponse(problem: .notFound, .notFound, "there is nothing here")
+    }
+
+    static func methodNotAllowed(_ allowed: String) -> RouteResponse {
+        RouteResponse(problem: .method, .methodNotAllowed, "this takes \(allowed)").with(.allow, allowed)
+    }
+
+    /// - Parameter seconds: when the client may try again.
+    static func limited(_ why: String, _ seconds: Int) -> RouteResponse {
+        RouteResponse(problem: .limited, .tooManyRequests, "\(why); try again in \(seconds) s", retryAfter: seconds)
+    }
+
     func with(_ name: HTTPField.Name, _ value: String) -> RouteResponse {
         var copy = self
         copy.headers[name] = value

@@ -1,42 +1,26 @@
 public import Admission
 import FoundationEssentials
-import Glibc
 import HummingbirdCore
 import HummingbirdTLS
-public import ICEServers
 public import Logging
 import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// The host's HTTPS server: serves the viewer's page, knocks, WHEP and events on one event-loop thread.
+/// The HTTPS server of a host or a relay: serves the viewer's page, knocks, WHEP and events on one event-loop thread.
 ///
-/// Call `start` once, `stop` once or more.
+/// Broadcasts come and go while it runs: `add` returns a ``BroadcastHandle`` for each. Call `start` once, `stop` once or
+/// more.
 public actor SignalingServer {
     public struct Configuration: Sendable {
         /// The listening address: a name, or an address without brackets.
         public var host: String
         /// 0 selects a free port.
         public var port: Int
-        public var id: BroadcastID
-        /// The link's secret, 16 bytes.
-        public var secret: [UInt8]
-        /// The token with which players join without a knock; nil unless the user asked for it. See ``FixedToken``.
-        public var fixedToken: String?
-        public var iceServers: [ICEServer] = []
-        /// Knocks that wait for an answer at a time.
-        public var pendingKnocks = 8
-        /// Those from one address (IPv6: /64).
-        public var pendingKnocksPerAddress = 2
-        public var sessionCapacity = 64
-        /// Until a knock counts as unanswered; how long a poll is held; until a knock that nobody polls is withdrawn.
-        public var knockTimeout: Duration = .seconds(60)
+        /// Broadcasts at a time.
+        public var broadcastCapacity = 4_096
+        /// How long the poll of a knock is held.
         public var pollTimeout: Duration = .seconds(20)
-        public var abandonTimeout: Duration = .seconds(5)
-        /// Until a knock whose challenge is not signed is removed.
-        public var signatureTimeout: Duration = .seconds(10)
-        /// How long a refused viewer is refused again without a question.
-        public var refusalTimeout: Duration = .seconds(60)
         /// Time limit for the delegate to answer an offer.
         public var answerTimeout: Duration = .seconds(6)
         /// Time limit for a request's body to arrive.
@@ -53,23 +37,10 @@ public actor SignalingServer {
         public var heartbeat: Duration = .seconds(15)
         var limits = RequestLimiter.Limits()
         var bodyLimit = 65_536
-        var tokenLimits = TokenTable.Limits()
-        var eventStreamCapacity = 256
-        var knockLimits: KnockTable.Limits {
-            KnockTable.Limits(
-                answer: knockTimeout, abandoned: abandonTimeout, signature: signatureTimeout, refusal: refusalTimeout,
-                questions: pendingKnocks, questionsOfAddress: pendingKnocksPerAddress)
-        }
 
-        public init(
-            host: String, port: Int = 0, id: BroadcastID = .random(), secret: [UInt8] = Link.randomSecret(),
-            fixedToken: String? = nil
-        ) {
+        public init(host: String, port: Int = 0) {
             self.host = host
             self.port = port
-            self.id = id
-            self.secret = secret
-            self.fixedToken = fixedToken
         }
 
         /// Limits the number of connections, for a process that may have few file descriptors. One address may have a
@@ -91,10 +62,24 @@ public actor SignalingServer {
     private let configuration: Configuration
     private var state = State.idle
 
-    public init(identity: Identity, configuration: Configuration, delegate: any SignalingServerDelegate, logger: Logger)
-    {
+    public init(identity: Identity, configuration: Configuration, logger: Logger) {
         self.configuration = configuration
-        service = SignalingService(identity: identity, configuration: configuration, delegate: delegate, logger: logger)
+        service = SignalingService(identity: identity, configuration: configuration, logger: logger)
+    }
+
+    /// Serves another broadcast from now on. May be called before `start`, and while the server runs.
+    /// - Parameter delegate: kept until the broadcast is removed or the server stops.
+    /// - Throws: `.token` if the fixed token is unusable, `.broadcastExists`, `.tooManyBroadcasts`, or `.stopped`.
+    public nonisolated func add(
+        _ broadcast: BroadcastConfiguration, delegate: any SignalingServerDelegate
+    ) throws(SignalingServerError) -> BroadcastHandle {
+        if let token = broadcast.fixedToken, let flaw = FixedToken.flaw(of: token) {
+            throw SignalingServerError(.token, "the token cannot be used: it \(flaw)")
+        }
+        let resource = BroadcastResource(
+            broadcast, delegate: delegate, pollTimeout: configuration.pollTimeout, counters: service.counters)
+        try service.broadcasts.add(resource)
+        return BroadcastHandle(resource, in: service.broadcasts)
     }
 
     /// Binds the port and starts serving.
@@ -102,9 +87,6 @@ public actor SignalingServer {
     public func start() async throws(SignalingServerError) -> Int {
         guard case .idle = state else {
             throw SignalingServerError(.alreadyStarted, "the server has been started before")
-        }
-        if let token = configuration.fixedToken, let flaw = FixedToken.flaw(of: token) {
-            throw SignalingServerError(.token, "the token cannot be used: it \(flaw)")
         }
         state = .stopped
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -173,37 +155,18 @@ public actor SignalingServer {
             eventLoopGroup: group, logger: quiet)
     }
 
-    /// Sends an event on every viewer's event stream. Never waits; a stream with 64 unread events is closed.
-    public nonisolated func broadcastEvent(_ event: HostEvent) {
-        let dropped = service.eventStreams.send(event)
-        if dropped > 0 { service.count { $0.eventsDropped += dropped } }
-    }
+    public nonisolated var statistics: SignalingStatistics { service.counters.statistics }
 
-    /// Sends candidates that the host gathered after its answer, all of them so far, on the event streams of the
-    /// session's viewer. Streams that it opens later begin with them.
-    public nonisolated func send(candidates fragment: String, of session: SessionID) {
-        guard let owner = service.admissions.keep(late: fragment, of: session) else { return }
-        let dropped = service.eventStreams.send(.candidates(fragment: fragment), to: owner)
-        if dropped > 0 { service.count { $0.eventsDropped += dropped } }
-    }
-
-    /// Sends the `ended` event with `reason` to every viewer, and waits 1 s at most until it is written. Withdraws all
-    /// knocks; nobody can join any more.
-    public nonisolated func endAll(reason: String) async {
-        await service.knocks.end()
-        await service.eventStreams.end(reason: reason, limit: .seconds(1))
-    }
-
-    /// Removes the resource of a session that the host has ended.
-    public nonisolated func forget(_ session: SessionID) { service.admissions.remove(session) }
-
-    public nonisolated var statistics: SignalingStatistics { service.statistics }
-
-    /// Finishes the requests in progress, for 1 s at most, then closes all connections. Takes 2 s at most.
+    /// Ends all broadcasts and finishes the requests in progress, for 1 s each at most; then closes all connections.
+    /// Broadcasts cannot be added any more.
     public func stop() async {
         guard case .running(let server, let running, let group) = state else { return }
         state = .stopped
-        await endAll(reason: "the host has stopped")
+        await withTaskGroup(of: Void.self) { group in
+            for broadcast in service.broadcasts.close() {
+                group.addTask { await broadcast.end(reason: "the host has stopped") }
+            }
+        }
         let connections = service.connections
         let forced = Task {
             guard (try? await Task.sleep(for: .milliseconds(800))) != nil else { return }
@@ -213,39 +176,6 @@ public actor SignalingServer {
         forced.cancel()
         await running.value
         try? await group.shutdownGracefully()
-    }
-}
-
-/// Why the server does not run. `description` is a sentence for people.
-public struct SignalingServerError: Error, CustomStringConvertible {
-    public enum Code: Sendable {
-        case portInUse, notPermitted, addressNotHere, unknownHost, tls, token, alreadyStarted, other
-    }
-    public let code: Code
-    public let description: String
-
-    init(_ code: Code, _ description: String) {
-        self.code = code
-        self.description = description
-    }
-
-    init(_ error: any Error, host: String, port: Int) {
-        let place = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-        switch (error as? IOError)?.errnoCode {
-        case EADDRINUSE:
-            self.init(
-                .portInUse, "port \(port) is in use on \(host): choose another with --listen, or 0 for any free one")
-        case EACCES, EPERM:
-            self.init(
-                .notPermitted, "not permitted to listen on \(place): ports below 1024 need root; choose a higher one")
-        case EADDRNOTAVAIL:
-            self.init(.addressNotHere, "\(host) is not an address of this machine: see them with: ip address")
-        default:
-            if error is SocketAddressError.UnknownHost {
-                self.init(.unknownHost, "\(host) is not known as an address or name to listen on")
-            } else {
-                self.init(.other, "cannot listen on \(place): \(error)")
-            }
-        }
+        service.broadcasts.removeAll()
     }
 }

@@ -18,7 +18,7 @@ extension SignalingService {
     /// The response for an unknown address: a page for browsers, a problem document for programs.
     func nothing(_ call: RouteRequest, isBroadcast: Bool) -> RouteResponse {
         guard call.method == .get || call.method == .head, call.headers[.accept]?.contains("text/html") == true else {
-            return notFound
+            return .notFound
         }
         return page(.notFound, isBroadcast ? PageFiles.oldLink : PageFiles.nothing)
     }
@@ -32,7 +32,7 @@ extension SignalingService {
         switch call.path.last {
         case "page.js": get(call) { RouteResponse(.ok, type: "text/javascript; charset=utf-8", PageFiles.script) }
         case "page.css": get(call) { RouteResponse(.ok, type: "text/css; charset=utf-8", PageFiles.style) }
-        default: notFound
+        default: .notFound
         }
     }
 }

@@ -37,7 +37,7 @@ extension SignalingService {
     private func refusal(of request: Request, from address: PeerAddress) -> RouteResponse? {
         if let delay = connections.withLimiter({ $0.requestDelay(address.key, now: $1) }) {
             count { $0.requestsLimited += 1 }
-            return limited("too many requests", delay)
+            return .limited("too many requests", delay)
         }
         // RFC 9112 section 3.2. hummingbird moves the first Host field to `authority`, so a second one is left in the
         // headers.
@@ -54,9 +54,11 @@ extension SignalingService {
     }
 
     /// Returns whether the connection may stay open. Clients without a token or a successful knock request get one
-    /// response a connection, so that they do not occupy connections.
+    /// response a connection, so that they do not occupy connections. A token counts on the paths of its broadcast.
     private func mayKeepConnection(_ call: RouteRequest, _ reply: RouteResponse) -> Bool {
-        if let token = call.bearer, admissions.admission(token: token) != nil {
+        if let token = call.bearer, let broadcast = call.broadcast.flatMap({ broadcasts[$0] }),
+            broadcast.admissions.admission(token: token) != nil
+        {
             connections.withLimiter { $0.admitted(call.address.key, now: $1) }
             return true
         }
@@ -103,76 +105,18 @@ extension SignalingService {
         case "favicon.ico" where call.path.count == 1: return icon(call)
         default: break
         }
-        guard let name = call.path.first, let id = BroadcastID(name), id == configuration.id else {
-            return nothing(
-                call, isBroadcast: call.path.count == 1 && call.path.first.flatMap { BroadcastID($0) } != nil)
+        guard let name = call.path.first, let id = call.broadcast, let broadcast = broadcasts[id] else {
+            return nothing(call, isBroadcast: call.path.count == 1 && call.broadcast != nil)
         }
         if name != id.text {
             let rest = call.path.dropFirst().map { "/" + $0 }.joined()
             return RouteResponse(.temporaryRedirect, [.location: "/" + id.text + rest])
         }
-        let item = call.path.dropFirst(2).first
-        switch (call.path.dropFirst().first, call.path.count) {
-        case (nil, _): return page(call)
-        case ("knock", 2): return await onlyPost(call) { await knock(call) }
-        case ("knock", 3): return await knock(call, item)
-        case ("whep", 2): return await whep(call)
-        case ("whep", 3): return await session(call, item)
-        case ("events", 2): return await events(call)
-        case ("messages", 2):
-            return await onlyPost(call) {
-                RouteResponse(problem: .reserved, .notImplemented, "this host takes no messages")
-            }
-        default: return notFound
-        }
-    }
-
-    var notFound: RouteResponse { RouteResponse(problem: .notFound, .notFound, "there is nothing here") }
-
-    func methodNotAllowed(_ allowed: String) -> RouteResponse {
-        RouteResponse(problem: .method, .methodNotAllowed, "this takes \(allowed)").with(.allow, allowed)
+        if call.path.count == 1 { return page(call) }
+        return await BroadcastRoutes(server: self, broadcast: broadcast).respond(to: call)
     }
 
     func get(_ call: RouteRequest, _ reply: () -> RouteResponse) -> RouteResponse {
-        call.method == .get || call.method == .head ? reply() : methodNotAllowed("GET, HEAD")
-    }
-
-    private func onlyPost(_ call: RouteRequest, _ reply: () async -> RouteResponse) async -> RouteResponse {
-        call.method == .post ? await reply() : methodNotAllowed("POST")
-    }
-
-    /// Returns the admission of the request's token, or the response to a request without a valid one.
-    func authorize(_ call: RouteRequest) async -> Result<
-        (key: AdmissionRegister.TokenHash, AdmissionRegister.Admission), Refusal
-    > {
-        guard let token = call.bearer else {
-            return .failure(
-                Refusal(
-                    RouteResponse(
-                        problem: .unauthorized, .unauthorized, "this needs the token that an accepted knock yields"
-                    )
-                    .with(.wwwAuthenticate, "Bearer")))
-        }
-        // A correct token is accepted after any number of wrong ones from this address, as tokens are too long to be
-        // guessed.
-        if let admission = admissions.admission(token: token) { return .success(admission) }
-        count { $0.wrongTokens += 1 }
-        if let delay = connections.withLimiter({ $0.failureDelay(call.address.key, now: $1) }) {
-            return .failure(Refusal(limited("too many wrong tokens came from your address", delay)))
-        }
-        await slowDown()
-        return .failure(
-            Refusal(
-                RouteResponse(problem: .unauthorized, .unauthorized, "the token is not valid here (any more)")
-                    .with(.wwwAuthenticate, "Bearer error=\"invalid_token\"")))
-    }
-
-    struct Refusal: Error {
-        let reply: RouteResponse
-        init(_ reply: RouteResponse) { self.reply = reply }
-    }
-
-    func limited(_ why: String, _ seconds: Int) -> RouteResponse {
-        RouteResponse(problem: .limited, .tooManyRequests, "\(why); try again in \(seconds) s", retryAfter: seconds)
+        call.method == .get || call.method == .head ? reply() : .methodNotAllowed("GET, HEAD")
     }
 }

@@ -4,7 +4,7 @@ import ICEServers
 import MediaCore
 import SessionDescription
 
-extension SignalingService {
+extension BroadcastRoutes {
     /// Handles /ID/whep, the WHEP endpoint.
     func whep(_ call: RouteRequest) async -> RouteResponse {
         let reply: RouteResponse
@@ -19,7 +19,7 @@ extension SignalingService {
                 ])
         case .head: reply = RouteResponse(.ok, [.contentType: "application/sdp"])
         case .get: reply = RouteResponse(.noContent)
-        default: reply = methodNotAllowed("POST, OPTIONS, GET, HEAD")
+        default: reply = .methodNotAllowed("POST, OPTIONS, GET, HEAD")
         }
         return crossOrigin(reply)
     }
@@ -38,24 +38,24 @@ extension SignalingService {
         case .success(let found): (owner, admission) = found
         case .failure(let refusal): return refusal.reply
         }
-        if eventStreams.hasEnded { return hasEnded }
+        if broadcast.eventStreams.hasEnded { return hasEnded }
         guard call.mediaType == "application/sdp" else {
             return RouteResponse(problem: .mediaType, .unsupportedMediaType, "an offer is application/sdp")
                 .with(Header.acceptPost, "application/sdp")
         }
-        count { $0.offers += 1 }
+        server.count { $0.offers += 1 }
         let sdp = call.bodyText
         let fingerprint: [UInt8]
         do throws(OfferRefusal) {
             fingerprint = try certificate(in: sdp)
         } catch {
-            count { $0.malformed += 1 }
+            server.count { $0.malformed += 1 }
             return refusal(error)
         }
         var viewer: Viewer
         if let known = admission.viewer {
             guard known.fingerprint == fingerprint else {
-                count { $0.wrongFingerprints += 1 }
+                server.count { $0.wrongFingerprints += 1 }
                 return RouteResponse(problem: .fingerprint, .forbidden, "this token is for another certificate")
             }
             viewer = known
@@ -70,18 +70,18 @@ extension SignalingService {
             address: call.address.key)
         // The place is reserved in the same step as the check, because other offers arrive while the host answers this
         // one.
-        switch admissions.reserve(place, limits: .init(all: configuration.sessionCapacity)) {
+        switch broadcast.admissions.reserve(place, limits: .init(all: configuration.sessionCapacity)) {
         case .full: return refusal(OfferRefusal(.busy, "there are too many viewers"))
         case .tooManyOfOne:
             return refusal(OfferRefusal(.busy, "there are too many sessions with this token, certificate or address"))
         case .reserved(let reservation, let replaced):
-            if let replaced { await delegate.close(replaced) }
+            if let replaced { await broadcast.delegate.close(replaced) }
             switch await open(sdp, viewer, reservation) {
             case .failure(let reason): return refusal(reason)
             case .success(let session):
-                count { $0.sessions += 1 }
-                if let late = admissions.late(of: session.id) {
-                    _ = eventStreams.send(.candidates(fragment: late), to: owner)
+                server.count { $0.sessions += 1 }
+                if let late = broadcast.admissions.late(of: session.id) {
+                    _ = broadcast.eventStreams.send(.candidates(fragment: late), to: owner)
                 }
                 return created(session, viewer)
             }
@@ -100,18 +100,23 @@ extension SignalingService {
         }
     }
 
-    /// Asks the delegate for an answer, within `answerTimeout`. A session that is opened later is closed. The reservation
-    /// is held until the delegate has answered.
+    /// Asks the delegate for an answer, within `answerTimeout`. A session that is opened later, or after the end of the
+    /// broadcast, is closed. The reservation is held until the delegate has answered.
     private func open(
         _ sdp: String, _ viewer: Viewer, _ reservation: AdmissionRegister.Reservation
     ) async -> Result<OpenedSession, OfferRefusal> {
         let result = Promise<Result<OpenedSession, OfferRefusal>>()
-        let (delegate, admissions) = (delegate, admissions)
+        let (delegate, admissions) = (broadcast.delegate, broadcast.admissions)
+        let eventStreams = broadcast.eventStreams
         Task {
             do throws(OfferRefusal) {
                 let session = try await delegate.open(offer: sdp, viewer: viewer)
                 admissions.add(session, reservation)
-                guard !result.fulfil(.success(session)) else { return }
+                if eventStreams.hasEnded {
+                    result.fulfil(.failure(OfferRefusal(.notLive, "The broadcast has ended.")))
+                } else if result.fulfil(.success(session)) {
+                    return
+                }
                 await delegate.close(session.id)
                 admissions.remove(session.id)
             } catch {
@@ -119,7 +124,7 @@ extension SignalingService {
                 result.fulfil(.failure(error))
             }
         }
-        let limit = configuration.answerTimeout
+        let limit = server.configuration.answerTimeout
         let deadline = Task {
             guard (try? await Task.sleep(for: limit)) != nil else { return }
             result.fulfil(.failure(OfferRefusal(.busy, "the host is too slow to answer")))
@@ -134,7 +139,7 @@ extension SignalingService {
             .with(.location, "\(base)/whep/\(session.id.text)").with(.eTag, "\"\(session.etag)\"")
             .with(Header.acceptPatch, "application/trickle-ice-sdpfrag")
         if viewer.knock != nil {
-            let proof = proof.host(viewer: viewer.fingerprint, host: identity.fingerprint)
+            let proof = broadcast.proof.host(viewer: viewer.fingerprint, host: server.identity.fingerprint)
             reply.headers[Header.shareProof] = Base64URL.encode(proof)
         }
         reply.headers.append(
@@ -148,8 +153,9 @@ extension SignalingService {
         return reply
     }
 
-    private func refusal(_ refusal: OfferRefusal) -> RouteResponse {
-        count { $0.offersRefused += 1 }
+    /// The response to a refused offer or fragment. It is counted.
+    func refusal(_ refusal: OfferRefusal) -> RouteResponse {
+        server.count { $0.offersRefused += 1 }
         switch refusal.code {
         case .malformed: return RouteResponse(problem: .offer, .badRequest, refusal.detail)
         case .notAcceptable: return RouteResponse(problem: .offer, .notAcceptable, refusal.detail)
@@ -157,66 +163,6 @@ extension SignalingService {
         case .notLive: return RouteResponse(problem: .offer, .conflict, refusal.detail, retryAfter: 2)
         case .busy: return RouteResponse(problem: .offer, .serviceUnavailable, refusal.detail, retryAfter: 5)
         case .unknownSession: return RouteResponse(problem: .notFound, .notFound, refusal.detail)
-        }
-    }
-
-    /// Handles /ID/whep/SESSION.
-    func session(_ call: RouteRequest, _ name: Substring?) async -> RouteResponse {
-        if call.method == .options {
-            return crossOrigin(
-                RouteResponse(
-                    .ok,
-                    [
-                        Header.acceptPatch: "application/trickle-ice-sdpfrag",
-                        .allow: "PATCH, DELETE, GET, HEAD, OPTIONS",
-                        .accessControlAllowMethods: "PATCH, DELETE, GET, HEAD, OPTIONS",
-                    ]))
-        }
-        switch await authorize(call) {
-        case .failure(let refusal): return crossOrigin(refusal.reply)
-        case .success(let (owner, _)):
-            // A session of another token is reported as not found.
-            guard let id = name.flatMap({ SessionID($0) }), let session = admissions.session(id), session.owner == owner
-            else {
-                return crossOrigin(RouteResponse(problem: .notFound, .notFound, "there is no such session (any more)"))
-            }
-            return crossOrigin(await act(call, id, session))
-        }
-    }
-
-    private func act(_ call: RouteRequest, _ id: SessionID, _ session: AdmissionRegister.Session) async -> RouteResponse
-    {
-        switch call.method {
-        case .get, .head: return RouteResponse(.noContent)
-        case .delete:
-            admissions.remove(id)
-            await delegate.close(id)
-            return RouteResponse(.ok)
-        case .patch: break
-        default: return methodNotAllowed("PATCH, DELETE, GET, HEAD, OPTIONS")
-        }
-        guard call.mediaType == "application/trickle-ice-sdpfrag" else {
-            return RouteResponse(
-                problem: .mediaType, .unsupportedMediaType, "a PATCH is application/trickle-ice-sdpfrag"
-            )
-            .with(Header.acceptPatch, "application/trickle-ice-sdpfrag")
-        }
-        guard let match = call.headers[.ifMatch] else {
-            return RouteResponse(
-                problem: .precondition, .preconditionRequired, "a PATCH needs If-Match with the session's ETag")
-        }
-        guard EntityTag.isMatch(match, session.etag) else {
-            return RouteResponse(problem: .precondition, .preconditionFailed, "If-Match names another ICE session")
-        }
-        do {
-            guard let restarted = try await delegate.patch(call.bodyText, id) else { return RouteResponse(.noContent) }
-            admissions.rename(id, etag: restarted.etag)
-            count { $0.restarts += 1 }
-            return RouteResponse(.ok, type: "application/trickle-ice-sdpfrag", restarted.fragment)
-                .with(.eTag, "\"\(restarted.etag)\"")
-        } catch {
-            if case .unknownSession = error.code { admissions.remove(id) }
-            return refusal(error)
         }
     }
 }

@@ -44,31 +44,31 @@ struct AdmissionDocument: Codable {
     var iceServers: [ICEServer]
 }
 
-extension SignalingService {
+extension BroadcastRoutes {
     /// Handles POST /ID/knock.
     func knock(_ call: RouteRequest) async -> RouteResponse {
-        if eventStreams.hasEnded { return hasEnded }
+        if broadcast.eventStreams.hasEnded { return hasEnded }
         guard let request = document(KnockRequest.self, of: call),
             let fingerprint = request.certificate, let proof = Base64URL.decode(request.proof)
         else {
-            return malformed("a knock is JSON with name, fingerprint (SHA-256), proof, and a browser's key")
+            return server.malformed("a knock is JSON with name, fingerprint (SHA-256), proof, and a browser's key")
         }
-        guard self.proof.isViewer(proof, fingerprint: fingerprint) else {
+        guard broadcast.proof.isViewer(proof, fingerprint: fingerprint) else {
             return await wrong(call, .wrongProof, "the secret in the link is not right: ask for the link again")
         }
         let key = request.key.map { Base64URL.decode($0) ?? [] }
         guard key.map({ KnockChallenge.isKey($0) }) ?? true,
             let identity = ViewerIdentity(fingerprint: fingerprint, key: key)
-        else { return malformed("a browser's key is a raw uncompressed P-256 point of 65 bytes") }
-        if let delay = connections.withLimiter({ $0.knockDelay(call.address.key, now: $1) }) {
-            count { $0.knocksLimited += 1 }
-            return limited("too many knocks", delay)
+        else { return server.malformed("a browser's key is a raw uncompressed P-256 point of 65 bytes") }
+        if let delay = broadcast.knockDelay(call.address.key, server.connections) {
+            server.count { $0.knocksLimited += 1 }
+            return .limited("too many knocks", delay)
         }
-        count { $0.knocks += 1 }
+        server.count { $0.knocks += 1 }
         let challenge = KnockChallenge(
-            id: configuration.id, host: self.identity.fingerprint, identity: identity,
+            id: configuration.id, host: server.identity.fingerprint, identity: identity,
             nonce: randomBytes(KnockChallenge.nonceLength))
-        let (opening, ticket) = await knocks.open(
+        let (opening, ticket) = await broadcast.knocks.open(
             KnockTable.Request(
                 name: PeerText.clean(request.name ?? "", fallback: "somebody"),
                 kind: PeerText.kind(userAgent: call.headers[.userAgent]), address: call.address, challenge: challenge))
@@ -83,13 +83,13 @@ extension SignalingService {
 
     /// Handles PUT, GET and DELETE /ID/knock/TICKET.
     func knock(_ call: RouteRequest, _ name: Substring?) async -> RouteResponse {
-        guard [.put, .get, .delete].contains(call.method) else { return methodNotAllowed("PUT, GET, DELETE") }
+        guard [.put, .get, .delete].contains(call.method) else { return .methodNotAllowed("PUT, GET, DELETE") }
         // The path is not a valid ticket.
-        guard let ticket = name.flatMap({ KnockID($0) }) else { return notFound }
+        guard let ticket = name.flatMap({ KnockID($0) }) else { return .notFound }
         switch call.method {
         case .get: return await poll(call, ticket)
         case .put: return await sign(call, ticket)
-        default: return await knocks.withdraw(ticket) ? RouteResponse(.noContent) : gone
+        default: return await broadcast.knocks.withdraw(ticket) ? RouteResponse(.noContent) : gone
         }
     }
 
@@ -97,8 +97,11 @@ extension SignalingService {
         guard let request = document(SignatureRequest.self, of: call),
             let signature = Base64URL.decode(request.signature),
             let certificate = request.certificate.map({ Base64URL.decode($0) }) ?? .some(nil)
-        else { return malformed("the answer to a challenge is JSON with signature, and a native viewer's certificate") }
-        switch await knocks.sign(ticket, signature, certificate: certificate) {
+        else {
+            return server.malformed(
+                "the answer to a challenge is JSON with signature, and a native viewer's certificate")
+        }
+        switch await broadcast.knocks.sign(ticket, signature, certificate: certificate) {
         case .accepted: return RouteResponse(.noContent)
         case .wrong:
             return await wrong(
@@ -112,7 +115,7 @@ extension SignalingService {
     }
 
     private func poll(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
-        let knocks = knocks
+        let knocks = broadcast.knocks
         let channel = call.channel
         let look = await knocks.wait(ticket) { waiter in
             channel.closeFuture.whenComplete { _ in Task { await knocks.dropped(ticket, waiter: waiter) } }
@@ -145,7 +148,7 @@ extension SignalingService {
     private var gone: RouteResponse { RouteResponse(problem: .notFound, .gone, "this knock is not known any more") }
 
     private var tooManyKnocks: RouteResponse {
-        count { $0.knocksLimited += 1 }
+        server.count { $0.knocksLimited += 1 }
         return RouteResponse(
             problem: .queueFull, .tooManyRequests,
             "too many people are waiting for an answer, in all or at your address; try again in 5 s", retryAfter: 5)
@@ -170,11 +173,11 @@ extension SignalingService {
 
     /// The response to a wrong proof or signature. It is counted and delayed.
     private func wrong(_ call: RouteRequest, _ problem: Problem, _ what: String) async -> RouteResponse {
-        count { $0.wrongProofs += 1 }
-        if let delay = connections.withLimiter({ $0.failureDelay(call.address.key, now: $1) }) {
-            return limited("too many wrong proofs came from your address", delay)
+        server.count { $0.wrongProofs += 1 }
+        if let delay = server.connections.withLimiter({ $0.failureDelay(call.address.key, now: $1) }) {
+            return .limited("too many wrong proofs came from your address", delay)
         }
-        await slowDown()
+        await server.slowDown()
         return RouteResponse(problem: problem, .forbidden, what)
     }
 }

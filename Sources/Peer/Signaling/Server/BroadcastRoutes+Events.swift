@@ -3,7 +3,7 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 
-extension SignalingService {
+extension BroadcastRoutes {
     private static let eventMethods = "GET, HEAD, POST, OPTIONS"
 
     /// Handles /ID/events. GET opens the stream of server-sent events; POST (WHEP's extension) returns its location.
@@ -22,10 +22,10 @@ extension SignalingService {
             return crossOrigin(RouteResponse(.created, [.location: "/\(configuration.id.text)/events"]))
         case .get: break
         case .head: return crossOrigin(RouteResponse(.ok, [.contentType: "text/event-stream"]))
-        default: return crossOrigin(methodNotAllowed(Self.eventMethods))
+        default: return crossOrigin(.methodNotAllowed(Self.eventMethods))
         }
-        guard eventStreams.hasRoom(for: owner) else {
-            return crossOrigin(limited("too many event streams are open", 5))
+        guard broadcast.eventStreams.hasRoom(for: owner) else {
+            return crossOrigin(.limited("too many event streams are open", 5))
         }
         var reply = RouteResponse(.ok, [.contentType: "text/event-stream"])
         reply.body = stream(owner, call.channel)
@@ -33,9 +33,10 @@ extension SignalingService {
     }
 
     private func stream(_ owner: AdmissionRegister.TokenHash, _ channel: any Channel) -> ResponseBody {
-        let (eventStreams, delegate, admissions) = (eventStreams, delegate, admissions)
-        let beat = TimeAmount(configuration.heartbeat)
-        count { $0.eventStreams += 1 }
+        let (eventStreams, delegate) = (broadcast.eventStreams, broadcast.delegate)
+        let admissions = broadcast.admissions
+        let beat = TimeAmount(server.configuration.heartbeat)
+        server.count { $0.eventStreams += 1 }
         return ResponseBody { writer in
             let stream = eventStreams.open(owner)
             for fragment in admissions.late(of: owner) {

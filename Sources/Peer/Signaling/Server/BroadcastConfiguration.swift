@@ -1,0 +1,48 @@
+import Admission
+public import ICEServers
+
+/// One broadcast as a ``SignalingServer`` serves it: who may join, and how many at a time.
+///
+/// The limits protect the broadcast's user, and hold for each broadcast by itself. Limits of connections, requests and
+/// failures protect the server, and hold for all broadcasts together (``SignalingServer/Configuration``).
+public struct BroadcastConfiguration: Sendable {
+    public var id: BroadcastID
+    /// The link's secret, 16 bytes.
+    public var secret: [UInt8]
+    /// The token with which players join without a knock; nil unless the user asked for it. See ``FixedToken``.
+    public var fixedToken: String?
+    public var iceServers: [ICEServer] = []
+    /// Knocks that wait for an answer at a time.
+    public var pendingKnocks = 8
+    /// Those from one address (IPv6: /64).
+    public var pendingKnocksPerAddress = 2
+    public var sessionCapacity = 64
+    /// Until a knock counts as unanswered; until a knock that nobody polls is withdrawn.
+    public var knockTimeout: Duration = .seconds(60)
+    public var abandonTimeout: Duration = .seconds(5)
+    /// Until a knock whose challenge is not signed is removed.
+    public var signatureTimeout: Duration = .seconds(10)
+    /// How long a refused viewer is refused again without a question.
+    public var refusalTimeout: Duration = .seconds(60)
+    var knockRate = KnockRate()
+    var tokenLimits = TokenTable.Limits()
+    var eventStreamCapacity = 256
+
+    /// The rate of knocks with a correct proof, over all addresses.
+    struct KnockRate: Sendable {
+        var burst = 60.0
+        var perSecond = 20.0
+    }
+
+    var knockLimits: KnockTable.Limits {
+        KnockTable.Limits(
+            answer: knockTimeout, abandoned: abandonTimeout, signature: signatureTimeout, refusal: refusalTimeout,
+            questions: pendingKnocks, questionsOfAddress: pendingKnocksPerAddress)
+    }
+
+    public init(id: BroadcastID = .random(), secret: [UInt8] = Link.randomSecret(), fixedToken: String? = nil) {
+        self.id = id
+        self.secret = secret
+        self.fixedToken = fixedToken
+    }
+}

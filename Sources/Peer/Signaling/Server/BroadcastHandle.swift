@@ -1,0 +1,41 @@
+import Admission
+
+/// A broadcast that was added to a ``SignalingServer``: sends events to its viewers, ends it, and removes it.
+///
+/// Safe from any thread. A handle that is dropped leaves its broadcast at the server.
+public struct BroadcastHandle: Sendable {
+    private let broadcast: BroadcastResource
+    private let table: BroadcastTable
+
+    init(_ broadcast: BroadcastResource, in table: BroadcastTable) {
+        self.broadcast = broadcast
+        self.table = table
+    }
+
+    public var id: BroadcastID { broadcast.configuration.id }
+    /// The link's secret, 16 bytes.
+    public var secret: [UInt8] { broadcast.configuration.secret }
+
+    /// Sends an event on every viewer's event stream. Never waits; a stream with 64 unread events is closed.
+    public func send(_ event: HostEvent) { broadcast.send(event) }
+
+    /// Sends candidates that the host gathered after its answer, all of them so far, on the event streams of the
+    /// session's viewer. Streams that it opens later begin with them.
+    public func send(candidates fragment: String, of session: SessionID) {
+        broadcast.send(candidates: fragment, of: session)
+    }
+
+    /// Removes the resource of a session that the host has ended.
+    public func forget(_ session: SessionID) { broadcast.admissions.remove(session) }
+
+    /// Sends the `ended` event with `reason` to every viewer, and waits 1 s at most until it is written. Withdraws all
+    /// knocks; nobody can join any more, and knocks and offers are answered with 410.
+    public func end(reason: String) async { await broadcast.end(reason: reason) }
+
+    /// Ends the broadcast as `end` does, and then removes it: its identifier is unknown from then on. May be called
+    /// more than once. The delegate closes the sessions itself.
+    public func remove(reason: String) async {
+        await broadcast.end(reason: reason)
+        table.remove(broadcast)
+    }
+}

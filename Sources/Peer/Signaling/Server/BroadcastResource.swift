@@ -1,0 +1,61 @@
+import Admission
+import Synchronization
+
+/// One broadcast of a server: its secret, its delegate, its knocks, admissions and event streams. Safe from any thread.
+///
+/// Broadcasts share nothing but the server's counters: a token, ticket or session of one is unknown to all others.
+final class BroadcastResource: Sendable {
+    let configuration: BroadcastConfiguration
+    let delegate: any SignalingServerDelegate
+    let proof: Proof
+    let admissions: AdmissionRegister
+    let knocks: KnockRegister
+    let eventStreams: EventStreams
+    private let knockBucket: Mutex<TokenBucket>
+    private let counters: SignalingCounters
+
+    /// - Parameter pollTimeout: how long a poll of a knock is held.
+    init(
+        _ configuration: BroadcastConfiguration, delegate: any SignalingServerDelegate, pollTimeout: Duration,
+        counters: SignalingCounters
+    ) {
+        self.configuration = configuration
+        self.delegate = delegate
+        self.counters = counters
+        proof = Proof(id: configuration.id, secret: configuration.secret)
+        admissions = AdmissionRegister(fixedToken: configuration.fixedToken, limits: configuration.tokenLimits)
+        eventStreams = EventStreams(capacity: configuration.eventStreamCapacity)
+        knocks = KnockRegister(
+            delegate: delegate, admissions: admissions, limits: configuration.knockLimits, poll: pollTimeout
+        ) { counters.count($0) }
+        let rate = configuration.knockRate
+        knockBucket = Mutex(TokenBucket(burst: rate.burst, rate: rate.perSecond, now: .now))
+    }
+
+    /// Takes the token of a knock with a correct proof, within the limits of its address and of this broadcast.
+    /// - Returns: nil if the knock may proceed, else the seconds to wait.
+    func knockDelay(_ address: AddressKey, _ connections: ConnectionRegister) -> Int? {
+        connections.withLimiter { limiter, now in
+            knockBucket.withLock { limiter.knockDelay(address, ofBroadcast: &$0, now: now) }
+        }
+    }
+
+    /// Sends an event on every viewer's event stream.
+    func send(_ event: HostEvent) { countDropped(eventStreams.send(event)) }
+
+    /// Sends candidates on the event streams of the session's viewer, and keeps them for streams that it opens later.
+    func send(candidates fragment: String, of session: SessionID) {
+        guard let owner = admissions.keep(late: fragment, of: session) else { return }
+        countDropped(eventStreams.send(.candidates(fragment: fragment), to: owner))
+    }
+
+    private func countDropped(_ streams: Int) {
+        if streams > 0 { counters.count { $0.eventsDropped += streams } }
+    }
+
+    /// Sends `ended` to every viewer, and waits 1 s at most until it is written. Withdraws all knocks.
+    func end(reason: String) async {
+        await knocks.end()
+        await eventStreams.end(reason: reason, limit: .seconds(1))
+    }
+}

@@ -1,0 +1,31 @@
+import Admission
+import HTTPTypes
+import NIOCore
+
+/// One request with its complete body.
+struct RouteRequest: Sendable {
+    let method: HTTPRequest.Method
+    /// The path without its query, split at slashes.
+    let path: [Substring]
+    let headers: HTTPFields
+    let body: ByteBuffer
+    let address: PeerAddress
+    let channel: any Channel
+
+    /// The identifier that the path begins with; nil if it begins with none.
+    var broadcast: BroadcastID? { path.first.flatMap { BroadcastID($0) } }
+
+    var bodyText: String { String(buffer: body) }
+
+    /// The media type without parameters, in lower case.
+    var mediaType: String {
+        let text = headers[.contentType] ?? ""
+        return text.prefix(while: { $0 != ";" }).lowercased().filter { !$0.isWhitespace }
+    }
+
+    var bearer: String? {
+        guard let text = headers[.authorization], text.lowercased().hasPrefix("bearer ") else { return nil }
+        let token = text.dropFirst("bearer ".count).drop(while: { $0 == " " })
+        return token.isEmpty || token.utf8.count > 512 ? nil : String(token)
+    }
+}
