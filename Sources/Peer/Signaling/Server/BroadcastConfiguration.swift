@@ -1,4 +1,4 @@
-import Admission
+public import Admission
 public import ICEServers
 
 /// One broadcast as a ``SignalingServer`` serves it: who may join, and how many at a time.

@@ -1,4 +1,4 @@
-import Admission
+public import Admission
 
 /// A broadcast that was added to a ``SignalingServer``: sends events to its viewers, ends it, and removes it.
 ///

@@ -1,4 +1,5 @@
 import Admission
+import MediaCore
 import Synchronization
 
 /// One broadcast of a server: its secret, its delegate, its knocks, admissions and event streams. Safe from any thread.
