@@ -42,7 +42,7 @@ import Testing
             let (time, requests) = (time, requests)
             pipeline = DecodePipeline(
                 decoder: gate, sink: NoSink(), clock: { time.with { $0 } },
-                keyframeWanted: { requests.change { $0 += 1 } }, firstPicture: { _ in })
+                requestKeyframe: { requests.change { $0 += 1 } }, onFirstFrame: { _ in })
         }
 
         deinit {
@@ -51,8 +51,12 @@ import Testing
         }
 
         func push(_ count: Int, isKeyframe: Bool = false) {
-            let info = ArrivedFrame(isKeyframe: isKeyframe, captured: nil, holdUntil: nil)
-            for _ in 0..<count { [1, 2, 3].withUnsafeBytes { pipeline.push($0, info) } }
+            for _ in 0..<count {
+                [1, 2, 3].withUnsafeBytes { bytes in
+                    pipeline.push(
+                        EncodedVideoFrame(bytes: bytes, codec: .vp8, isKeyframe: isKeyframe), showAt: nil)
+                }
+            }
         }
 
         /// The first frame takes 600 ms, and so many wait behind it, of which the first is being decoded then.

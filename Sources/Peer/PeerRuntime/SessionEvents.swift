@@ -129,7 +129,6 @@ public enum WatchEvent: Sendable {
     /// The host has answered; what the broadcast is called.
     case named(String)
     case connected(path: String)
-    case firstPicture(PixelSize)
     /// Nothing comes from the host; the session tries to get back for 30 s from its last sign.
     case interrupted
     /// Still interrupted, about once a second: for how long.
@@ -140,8 +139,8 @@ public enum WatchEvent: Sendable {
     case warning(String)
 }
 
+/// What a session has received; `PlaybackStatistics` says what became of it.
 public struct WatchStatistics: Sendable {
-    public var decode: DecodeStatistics
     public var packetsReceived: Int
     public var bytesReceived: Int
     public var packetsLost: Int
@@ -163,8 +162,5 @@ public struct WatchStatistics: Sendable {
     public var route: String
     /// The highest temporal layer of the frames since the last report; nil if none came.
     public var layer: Int?
-    public var audioFramesPlayed: Int
-    /// The loudest sample (0...32,768) since the last report.
-    public var audioPeak: Int
     public var badPackets: Int
 }

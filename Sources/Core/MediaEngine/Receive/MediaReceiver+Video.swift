@@ -148,7 +148,9 @@ extension MediaReceiver {
             counters.frameBytes &+= frame.bytes.count
             noteFreeze(frame, now)
             let info = ReceivedFrame(
-                isKeyframe: span.isKeyframe, timestamp: frame.timestamp, captured: videoClock.captured(frame.timestamp),
+                codec: .vp8, isKeyframe: span.isKeyframe,
+                size: span.isKeyframe ? (try? VP8FrameHeader(frame.bytes))?.size : nil, timestamp: frame.timestamp,
+                captured: videoClock.captured(frame.timestamp),
                 firstArrival: frame.firstArrival, lastArrival: frame.lastArrival, layer: frame.layer)
             return .frame(frame.bytes, info)
         }

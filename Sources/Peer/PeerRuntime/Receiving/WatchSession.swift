@@ -6,29 +6,11 @@ import MediaEngine
 import SessionDescription
 public import Signaling
 
-/// Watches a broadcast: knocks, connects, decodes, plays.
+/// Watches a broadcast: knocks, connects, and gives what is received to a sink. A viewer, a recorder and a service differ in their
+/// sink alone.
 ///
 /// `run` once; it returns when the session is over, with the reason. `leave` from any thread ends it.
 public final class WatchSession: Sendable {
-    public struct Playback: Sendable {
-        public var decoder: @Sendable () throws(CodecFailure) -> any VideoDecoder
-        public var sink: any VideoSink
-        public var audioDecoder: @Sendable () throws(CodecFailure) -> any AudioDecoder
-        /// Makes the output for one sound track when its first packet comes; nil: no sound here.
-        public var makeSpeaker: @Sendable () throws(SourceFailure) -> (any AudioSink)?
-
-        public init(
-            decoder: @escaping @Sendable () throws(CodecFailure) -> any VideoDecoder, sink: any VideoSink,
-            audioDecoder: @escaping @Sendable () throws(CodecFailure) -> any AudioDecoder,
-            makeSpeaker: @escaping @Sendable () throws(SourceFailure) -> (any AudioSink)?
-        ) {
-            self.decoder = decoder
-            self.sink = sink
-            self.audioDecoder = audioDecoder
-            self.makeSpeaker = makeSpeaker
-        }
-    }
-
     let link: Link
     let identity: Identity
     private let name: String
@@ -53,10 +35,10 @@ public final class WatchSession: Sendable {
     /// - Parameters:
     ///   - servers: STUN and TURN servers to use beside those that the host names.
     ///   - usesOnlyRelays: the host then learns no address of this machine from the media.
+    ///   - sink: of this session alone, which closes it at its end.
     public init(
         link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
-        playback: Playback,
-        emit: @escaping @Sendable (WatchEvent) -> Void
+        sink: any EncodedMediaSink, emit: @escaping @Sendable (WatchEvent) -> Void
     ) {
         self.link = link
         self.identity = identity
@@ -73,14 +55,12 @@ public final class WatchSession: Sendable {
             loop,
             making: {
                 ViewerSession(
-                    loop: loop, playback: playback, emit: emit, outcome: outcome, interrupted: { interrupted.yield() })
+                    loop: loop, sink: sink, emit: emit, outcome: outcome, interrupted: { interrupted.yield() })
             })
     }
 
     /// Ends the session; `run` returns soon after.
     public func leave(_ reason: EndReason = EndReason(.stopped, "you left")) { outcome.settle(reason) }
-
-    public func setMuted(_ muted: Bool) { core.perform { $0.setMuted(muted) } }
 
     public func statistics() async -> WatchStatistics? { await core.ifRunning { $0.statistics } ?? nil }
 
@@ -154,7 +134,7 @@ public final class WatchSession: Sendable {
     /// Offers what was gathered, checks who answers, and lets the connection begin.
     func offer(
         _ client: SignalingClient, _ token: String, patience: Duration?
-    ) async throws(EndReason) -> ViewerSession.Gathered {
+    ) async throws(EndReason) -> CandidateGathering.Gathered {
         let found = await core.gathered()
         guard let credentials = found.credentials, let print = Fingerprint(sha256: identity.fingerprint) else {
             throw EndReason(.failed, "this machine found no way to receive")
