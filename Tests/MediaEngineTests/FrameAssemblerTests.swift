@@ -10,14 +10,10 @@ import Testing
         key: Bool = false,
         at milliseconds: Int = 0
     ) -> FrameAssembler.Insertion {
-        var data = [UInt8](repeating: UInt8(truncatingIfNeeded: sequence), count: 40)
-        if start {
-            data.replaceSubrange(
-                0..<10, with: [key ? 0x10 : 0x11, 0, 0, 0x9D, 0x01, 0x2A, 0x40, 0, 0x40, 0])
-        }
+        let data = [UInt8](repeating: UInt8(truncatingIfNeeded: sequence), count: 40)
         return data.withUnsafeBytes {
             assembler.insert(
-                sequence, descriptor: VP8PayloadDescriptor(isPartitionStart: start), data: $0, marker: end,
+                sequence, DepacketizedVideo(bytes: $0, isFrameStart: start, isKeyframe: start && key), marker: end,
                 timestamp: RTPTimestamp(frame), now: .at(milliseconds))
         }
     }
@@ -73,7 +69,8 @@ import Testing
         let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
         expect(
             assembler.insert(
-                1, descriptor: nil, data: nothing, marker: false, timestamp: RTPTimestamp(1), now: .at(0))
+                1, DepacketizedVideo(bytes: nothing, isPadding: true), marker: false, timestamp: RTPTimestamp(1),
+                now: .at(0))
                 == .taken)
         expect(assembler.next() == nil)
         expect(assembler.stuckSince == nil)
