@@ -212,8 +212,8 @@ final class VideoSinkFork: VideoSink {
         self.frameStore = frameStore
     }
 
-    func show(_ frame: I420Frame) {
-        window?.show(frame)
+    func show(_ frame: I420Frame, at time: MediaInstant?) {
+        window?.show(frame, at: time)
         frameStore.keep(frame)
     }
 }

@@ -71,7 +71,7 @@ extension InteropTests {
         }
 
         private final class Nothing: VideoSink, AudioSink {
-            func show(_ frame: I420Frame) {}
+            func show(_ frame: I420Frame, at time: MediaInstant?) {}
             func play(_ samples: UnsafeBufferPointer<Int16>) {}
             var latency: MediaDuration { .zero }
             func close() {}

@@ -23,7 +23,7 @@ final class Seen: VideoSink, AudioSink {
 
     var state: State { monitor.with { $0 } }
 
-    func show(_ frame: I420Frame) {
+    func show(_ frame: I420Frame, at time: MediaInstant?) {
         let number = pattern.frameNumber(in: frame)
         let now = MonotonicClock.now
         monitor.change { state in

@@ -1,9 +1,13 @@
 import LinuxRuntime
 public import MediaCore
 
-/// Where decoded frames go: a window, a file. Called on the decode thread; the frame is borrowed for the call.
+/// Where decoded frames go: a window, a file.
 public protocol VideoSink: AnyObject, Sendable {
-    func show(_ frame: I420Frame)
+    /// Takes the next frame. Called on the decode thread, which must not wait here until `time`.
+    /// - Parameters:
+    ///   - frame: borrowed for the call.
+    ///   - time: the frame is not to be shown before (lip-sync); nil: at once.
+    func show(_ frame: I420Frame, at time: MediaInstant?)
 }
 
 /// Counted by the decode thread, read by anyone.
@@ -39,7 +43,7 @@ public struct DecodeStatistics: Sendable {
     }
 }
 
-/// The decode thread of a `PlaybackSink`: takes whole frames, decodes, shows.
+/// The decode thread of a `PlaybackSink`: takes whole frames, decodes, and gives them to a `VideoSink`.
 ///
 /// Overflow policy of its queue: drop to key frame, also if frames wait for too long. A frame that cannot be decoded asks for a key frame.
 // SAFETY: decoder and sink calls happen on the decode thread alone; the rest is in Monitors.
@@ -61,7 +65,6 @@ final class DecodePipeline: @unchecked Sendable {
     /// After a loss that was repaired late, all that came meanwhile is there at once.
     private let frames = FrameQueue<WaitingFrame>(capacity: 64, bytes: 8_192)
     private let counters = Monitor(DecodeStatistics())
-    private let closed = Monitor(false)
     private var thread: NamedThread?
     /// Network thread: frames are dropped until the next key frame.
     private var waitsForKeyframe = false
@@ -103,7 +106,6 @@ final class DecodePipeline: @unchecked Sendable {
     /// Twice is fine.
     /// - Parameter done: called on the decode thread when that ends: the sink is not called any more.
     func close(_ done: @escaping @Sendable () -> Void = {}) {
-        closed.change { $0 = true }
         frames.close()
         if let thread { thread.whenEnded(done) } else { done() }
     }
@@ -123,20 +125,18 @@ final class DecodePipeline: @unchecked Sendable {
             return
         }
         guard let frame else { return }
-        if let hold = info.showAt, hold > clock() {
-            _ = closed.wait(until: hold) { $0 ? () : nil }
-        }
         let decoded = clock()
-        sink.show(frame)
+        sink.show(frame, at: info.showAt)
         let now = clock()
+        let shown = max(now, info.showAt ?? now)
         let isFirst = counters.with { counters in
             counters.frames += 1
             counters.decodeNanoseconds += (decoded - start).nanoseconds
             counters.size = frame.size
-            if let last = counters.lastFrame { counters.longestGap = max(counters.longestGap ?? .zero, now - last) }
-            counters.lastFrame = now
-            if let captured = info.captured { counters.note(latency: (now - captured).inMilliseconds) }
-            defer { if counters.firstFrame == nil { counters.firstFrame = now } }
+            if let last = counters.lastFrame { counters.longestGap = max(counters.longestGap ?? .zero, shown - last) }
+            counters.lastFrame = shown
+            if let captured = info.captured { counters.note(latency: (shown - captured).inMilliseconds) }
+            defer { if counters.firstFrame == nil { counters.firstFrame = shown } }
             return counters.firstFrame == nil
         }
         if isFirst { onFirstFrame(frame.size) }
