@@ -37,6 +37,19 @@ import Testing
         expect(assembler.next() == nil)
     }
 
+    @Test func aFrameIsItsPacketsJoined() throws {
+        var assembler = FrameAssembler(capacity: 16)
+        _ = insert(&assembler, 20, frame: 1, start: true, end: true, key: true)
+        let one = try require(assembler.next())
+        expect(try require(assembler.pop(one)).bytes.elementsEqual([UInt8](repeating: 20, count: 40)))
+        for sequence in Int64(21)...23 {
+            _ = insert(&assembler, sequence, frame: 2, start: sequence == 21, end: sequence == 23)
+        }
+        let three = try require(assembler.next())
+        let joined = (UInt8(21)...23).flatMap { [UInt8](repeating: $0, count: 40) }
+        expect(try require(assembler.pop(three)).bytes.elementsEqual(joined))
+    }
+
     @Test func aKeyFrameOvertakesAGapThatIsNotFilled() throws {
         var assembler = FrameAssembler(capacity: 16)
         _ = insert(&assembler, 0, frame: 1, start: true, end: true, key: true)

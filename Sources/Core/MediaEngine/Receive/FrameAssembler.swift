@@ -230,7 +230,7 @@ struct FrameAssembler {
         entryCount &-= 1
     }
 
-    /// A frame in decoding order. The bytes are valid until the next `pop`.
+    /// A frame in decoding order. The bytes are valid until the next `insert` or `pop`.
     struct Frame {
         var bytes: UnsafeRawBufferPointer
         var timestamp: RTPTimestamp
@@ -242,32 +242,23 @@ struct FrameAssembler {
         var longTermReferenceID: UInt16?
     }
 
-    /// Copies the frame's packets together and moves behind it; earlier packets are dropped.
-    /// - Returns: nil if it exceeds `largestFrame`. The bytes are valid until the next `pop`.
+    /// Takes out the frame and moves behind it; earlier packets are dropped.
+    /// - Returns: nil if it exceeds `largestFrame`. The bytes are valid until the next `insert` or `pop`.
     mutating func pop(_ span: Span) -> Frame? {
-        var length = 0
         let head = slots[Int(span.first & mask)]
         var firstArrival = head.arrival
         var lastArrival = head.arrival
-        var fits = true
         var sequence = span.first
         while sequence <= span.last {
-            let index = Int(sequence & mask)
-            let size = slots[index].length
-            if length &+ size <= frame.count {
-                UnsafeMutableRawBufferPointer(rebasing: frame[length...]).copyMemory(
-                    from: UnsafeRawBufferPointer(rebasing: slab[index][0..<size]))
-                length &+= size
-            } else {
-                fits = false
-            }
-            firstArrival = min(firstArrival, slots[index].arrival)
-            lastArrival = max(lastArrival, slots[index].arrival)
+            let arrival = slots[Int(sequence & mask)].arrival
+            firstArrival = min(firstArrival, arrival)
+            lastArrival = max(lastArrival, arrival)
             sequence &+= 1
         }
         let since = stuckSince
+        let bytes = join(span)
         advance(to: span.last &+ 1)
-        guard fits else {
+        guard let bytes else {
             badFrames &+= 1
             waitsForEntry = true
             return nil
@@ -276,9 +267,29 @@ struct FrameAssembler {
         let longTermReferenceID = references.note(
             pictureID: head.pictureID, isKeyframe: head.isKeyframe, stored: head.references?.stored)
         return Frame(
-            bytes: UnsafeRawBufferPointer(rebasing: frame[0..<length]), timestamp: head.timestamp,
-            firstArrival: firstArrival, lastArrival: lastArrival, layer: head.layer, hadToWaitSince: since,
-            longTermReferenceID: longTermReferenceID)
+            bytes: bytes, timestamp: head.timestamp, firstArrival: firstArrival, lastArrival: lastArrival,
+            layer: head.layer, hadToWaitSince: since, longTermReferenceID: longTermReferenceID)
+    }
+
+    /// Copies the packets of a frame together; the only packet of a frame stays where it lies.
+    /// - Returns: nil if the frame exceeds `largestFrame`.
+    private func join(_ span: Span) -> UnsafeRawBufferPointer? {
+        if span.first == span.last { return bytes(of: span.first) }
+        var length = 0
+        var sequence = span.first
+        while sequence <= span.last {
+            let part = bytes(of: sequence)
+            guard length &+ part.count <= frame.count else { return nil }
+            UnsafeMutableRawBufferPointer(rebasing: frame[length...]).copyMemory(from: part)
+            length &+= part.count
+            sequence &+= 1
+        }
+        return UnsafeRawBufferPointer(rebasing: frame[0..<length])
+    }
+
+    private func bytes(of sequence: Int64) -> UnsafeRawBufferPointer {
+        let index = Int(sequence & mask)
+        return UnsafeRawBufferPointer(rebasing: slab[index][0..<slots[index].length])
     }
 
     private mutating func advance(to next: Int64) {
