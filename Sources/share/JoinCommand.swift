@@ -102,28 +102,28 @@ struct JoinCommand: ParsableCommand {
                     sentence: error.message, remedy: Self.withoutWindow, status: .noDisplay)
             }
         }
-        let sink = VideoSinkFork(window: isMirror ? nil : window, frameStore: reporter.frameStore)
+        let playback = PlaybackSink(
+            decoder: { () throws(CodecFailure) in VP8Decoder() },
+            videoSink: VideoSinkFork(window: isMirror ? nil : window, frameStore: reporter.frameStore),
+            audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },
+            makeSpeaker: { () throws(SourceFailure) in
+                if headless { return SilentSink() }
+                // SDL reopens its audio device after a silence, and some servers then drop the first second, so
+                // PulseAudio is tried first.
+                do throws(SourceFailure) {
+                    return try SystemSpeaker()
+                } catch {
+                    // Without a sound card, ALSA would only print errors.
+                    guard FileManager.default.fileExists(atPath: "/dev/snd") else { throw error }
+                    return try SpeakerOutput()
+                }
+            }, emit: { [window, isMirror] in reporter.report($0, window: window, isMirror: isMirror) })
+        if mute || isMirror { playback.setMuted(true) }
         let session = WatchSession(
             link: link, identity: identity, name: name ?? NSUserName(), servers: servers,
-            usesOnlyRelays: serverOptions.relayOnly,
-            playback: .init(
-                decoder: { () throws(CodecFailure) in VP8Decoder() }, sink: sink,
-                audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },
-                makeSpeaker: { () throws(SourceFailure) in
-                    if headless { return SilentSink() }
-                    // SDL reopens its audio device after a silence, and some servers then drop the first second, so
-                    // PulseAudio is tried first.
-                    do throws(SourceFailure) {
-                        return try SystemSpeaker()
-                    } catch {
-                        // Without a sound card, ALSA would only print errors.
-                        guard FileManager.default.fileExists(atPath: "/dev/snd") else { throw error }
-                        return try SpeakerOutput()
-                    }
-                }),
+            usesOnlyRelays: serverOptions.relayOnly, sink: playback,
             emit: { [window, isMirror] in reporter.report($0, window: window, isMirror: isMirror) })
-        if mute || isMirror { session.setMuted(true) }
-        reporter.start(session, window: window, duration: duration?.seconds)
+        reporter.start(session, playback, window: window, duration: duration?.seconds)
 
         if let window {
             window.setStatus("knocking at \(link.authority) ...")

@@ -43,9 +43,11 @@ struct StatisticsLine {
 
     /// The values of a viewer, one a line.
     /// - Parameter elapsed: seconds since a fixed start.
-    mutating func lines(_ statistics: WatchStatistics, elapsed: Double) -> [String] {
+    mutating func lines(
+        _ statistics: WatchStatistics, _ playback: PlaybackStatistics, elapsed: Double
+    ) -> [String] {
         let now = (
-            statistics.decode.frames, statistics.bytesReceived, statistics.packetsReceived, statistics.packetsLost,
+            playback.decode.frames, statistics.bytesReceived, statistics.packetsReceived, statistics.packetsLost,
             elapsed
         )
         defer { last = now }
@@ -64,7 +66,7 @@ struct StatisticsLine {
         parts += [
             "queue " + Self.milliseconds(statistics.queue?.inMilliseconds),
             "freezes \(statistics.freezes) (\(Self.milliseconds(statistics.freezeTime.inMilliseconds)))",
-            "latency " + Self.milliseconds(statistics.decode.latency(percentile: 0.5)),
+            "latency " + Self.milliseconds(playback.decode.latency(percentile: 0.5)),
             "repaired \(statistics.repaired)", "recovered \(statistics.recoveries)",
             "key frames requested \(statistics.keyframeRequests)",
             "layer \(statistics.layer.map { "\($0)" } ?? "-")", "route \(statistics.route)",

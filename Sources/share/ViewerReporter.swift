@@ -15,6 +15,7 @@ final class ViewerReporter: Sendable {
     private let reportsStatistics: Bool
     private let ending = Monitor<EndReason?>(nil)
     private let session = Monitor<WatchSession?>(nil)
+    private let playback = Monitor<PlaybackSink?>(nil)
     private let result = Monitor<EndReason?>(nil)
     private let hasFrame = Monitor(false)
     private let window = Monitor<VideoWindow?>(nil)
@@ -43,9 +44,11 @@ final class ViewerReporter: Sendable {
         guard isShown else { return }
         // Shows the first values at once; the others follow each second.
         Task.detached { [self] in
-            guard let session = session.with({ $0 }), let statistics = await session.statistics() else { return }
+            guard let session = session.with({ $0 }), let playback = playback.with({ $0 }),
+                let statistics = await session.statistics()
+            else { return }
             var line = StatisticsLine()
-            show(line.lines(statistics, elapsed: 0))
+            show(line.lines(statistics, playback.takeStatistics(), elapsed: 0))
         }
     }
 
@@ -54,10 +57,11 @@ final class ViewerReporter: Sendable {
         window.setStatistics(lines.joined(separator: "\n"))
     }
 
-    func setMuted(_ muted: Bool) { session.with { $0 }?.setMuted(muted) }
+    func setMuted(_ muted: Bool) { playback.with { $0 }?.setMuted(muted) }
 
-    func start(_ session: WatchSession, window: VideoWindow?, duration: Double?) {
+    func start(_ session: WatchSession, _ playback: PlaybackSink, window: VideoWindow?, duration: Double?) {
         self.window.with { $0 = window }
+        self.playback.with { $0 = playback }
         self.session.with { $0 = session }
         if let reason = ending.with({ $0 }) { session.leave(reason) }
         Task.detached { [self] in
@@ -80,9 +84,10 @@ final class ViewerReporter: Sendable {
                 if waitForEnd(result, seconds: next) != nil { return }
                 guard reports || showsStatistics.with({ $0 }), let statistics = blocking({ await session.statistics() })
                 else { continue }
-                if reports { report(statistics) }
+                let played = playback.takeStatistics()
+                if reports { report(statistics, played) }
                 let now = seconds(ContinuousClock.now - begin)
-                let lines = line.lines(statistics, elapsed: now)
+                let lines = line.lines(statistics, played, elapsed: now)
                 show(lines)
                 if reportsStatistics { ErrorOutput.writeLine(StatisticsLine.text(lines)) }
             }
@@ -98,7 +103,21 @@ final class ViewerReporter: Sendable {
     func finish() -> EndReason { result.wait { $0 } }
 
     /// - Parameter isMirror: the window is on the display that is shared, so it shows no frames.
-    func report(_ event: WatchEvent, window: VideoWindow?, isMirror: Bool = false) {
+    func report(_ event: PlaybackEvent, window: VideoWindow?, isMirror: Bool) {
+        switch event {
+        case .firstFrame(let size):
+            output.event("first-picture", ["width": .integer(size.width), "height": .integer(size.height)])
+            window?.setStatus(isMirror ? Self.mirrorWarning : nil)
+            if isMirror {
+                ErrorOutput.writeLine("share: \(Self.mirrorWarning.replacingOccurrences(of: "\n", with: " "))")
+            }
+            hasFrame.change { $0 = true }
+        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        }
+    }
+
+    /// - Parameter isMirror: the window is on the display that is shared, so it shows no frames.
+    func report(_ event: WatchEvent, window: VideoWindow?, isMirror: Bool) {
         switch event {
         case .knocking(let words):
             output.event("knock", ["words": .string(words)])
@@ -111,13 +130,6 @@ final class ViewerReporter: Sendable {
         case .connected(let path):
             output.event("connected", ["path": .string(path)])
             ErrorOutput.writeLine("share: connected (\(path))")
-        case .firstPicture(let size):
-            output.event("first-picture", ["width": .integer(size.width), "height": .integer(size.height)])
-            window?.setStatus(isMirror ? Self.mirrorWarning : nil)
-            if isMirror {
-                ErrorOutput.writeLine("share: \(Self.mirrorWarning.replacingOccurrences(of: "\n", with: " "))")
-            }
-            hasFrame.change { $0 = true }
         case .interrupted:
             output.event("interrupted")
             ErrorOutput.writeLine("share: no packets from the host; reconnecting for 30 s")
@@ -134,20 +146,20 @@ final class ViewerReporter: Sendable {
         }
     }
 
-    private func report(_ statistics: WatchStatistics) {
+    private func report(_ statistics: WatchStatistics, _ playback: PlaybackStatistics) {
         output.event(
             "statistics",
             [
-                "frames": .integer(statistics.decode.frames), "corrupt": .integer(statistics.decode.corrupt),
-                "width": .integer(statistics.decode.size.width), "height": .integer(statistics.decode.size.height),
-                "latencyP50Ms": .init(milliseconds: statistics.decode.latency(percentile: 0.5)),
-                "latencyP95Ms": .init(milliseconds: statistics.decode.latency(percentile: 0.95)),
-                "longestGapMs": .init(milliseconds: statistics.decode.longestGap?.inMilliseconds),
+                "frames": .integer(playback.decode.frames), "corrupt": .integer(playback.decode.corrupt),
+                "width": .integer(playback.decode.size.width), "height": .integer(playback.decode.size.height),
+                "latencyP50Ms": .init(milliseconds: playback.decode.latency(percentile: 0.5)),
+                "latencyP95Ms": .init(milliseconds: playback.decode.latency(percentile: 0.95)),
+                "longestGapMs": .init(milliseconds: playback.decode.longestGap?.inMilliseconds),
                 "receivedPackets": .integer(statistics.packetsReceived),
                 "receivedBytes": .integer(statistics.bytesReceived), "lost": .integer(statistics.packetsLost),
                 "nacks": .integer(statistics.nacks), "keyframeRequests": .integer(statistics.keyframeRequests),
-                "audioFrames": .integer(statistics.audioFramesPlayed),
-                "audioPeak": .integer(statistics.audioPeak),
+                "audioFrames": .integer(playback.audioFramesPlayed),
+                "audioPeak": .integer(playback.audioPeak),
                 "roundTripMs": .init(milliseconds: statistics.roundTrip?.inMilliseconds),
                 "badPackets": .integer(statistics.badPackets), "repaired": .integer(statistics.repaired),
                 "freezes": .integer(statistics.freezes),
@@ -202,8 +214,8 @@ final class VideoSinkFork: VideoSink {
         self.frameStore = frameStore
     }
 
-    func show(_ frame: I420Frame) {
-        window?.show(frame)
+    func show(_ frame: I420Frame, at time: MediaInstant?) {
+        window?.show(frame, at: time)
         frameStore.keep(frame)
     }
 }

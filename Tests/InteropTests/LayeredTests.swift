@@ -27,8 +27,8 @@ extension InteropTests {
             let link = try await host.start()
             let slow = WatchSession(
                 link: link, identity: try .ephemeral(), name: "slow",
-                playback: .init(
-                    decoder: { () throws(CodecFailure) in VP8Decoder() }, sink: Nothing(),
+                sink: PlaybackSink(
+                    decoder: { () throws(CodecFailure) in VP8Decoder() }, videoSink: Nothing(),
                     audioDecoder: { () throws(CodecFailure) in throw CodecFailure(code: 0, message: "no sound") },
                     makeSpeaker: { Nothing() }), emit: { _ in })
             let watching = Task { await slow.run() }
@@ -75,7 +75,7 @@ extension InteropTests {
         }
 
         private final class Nothing: VideoSink, AudioSink {
-            func show(_ picture: I420Frame) {}
+            func show(_ frame: I420Frame, at time: MediaInstant?) {}
             func play(_ samples: UnsafeBufferPointer<Int16>) {}
             var latency: MediaDuration { .zero }
             func close() {}

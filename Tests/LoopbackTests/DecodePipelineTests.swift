@@ -31,8 +31,19 @@ import Testing
         var begun: Int { state.with { $0.begun } }
     }
 
+    /// Shows a grey frame for each.
+    private final class GreyDecoder: VideoDecoder {
+        private let canvas = I420Buffer(PixelSize(width: 16, height: 16))
+        func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? { canvas.frame }
+    }
+
+    private final class TimeSink: VideoSink {
+        let times = Monitor<[MediaInstant?]>([])
+        func show(_ frame: I420Frame, at time: MediaInstant?) { times.change { $0.append(time) } }
+    }
+
     private final class NoSink: VideoSink {
-        func show(_ frame: I420Frame) {}
+        func show(_ frame: I420Frame, at time: MediaInstant?) {}
     }
 
     private final class Stage {
@@ -45,7 +56,7 @@ import Testing
             let (time, requests) = (time, requests)
             pipeline = DecodePipeline(
                 decoder: gate, sink: NoSink(), clock: { time.with { $0 } },
-                keyframeWanted: { requests.change { $0 += 1 } }, firstPicture: { _ in })
+                requestKeyframe: { requests.change { $0 += 1 } }, onFirstFrame: { _ in })
         }
 
         deinit {
@@ -54,8 +65,12 @@ import Testing
         }
 
         func push(_ count: Int, isKeyframe: Bool = false) {
-            let info = ArrivedFrame(isKeyframe: isKeyframe, captured: nil, holdUntil: nil)
-            for _ in 0..<count { [1, 2, 3].withUnsafeBytes { pipeline.push($0, info) } }
+            for _ in 0..<count {
+                [1, 2, 3].withUnsafeBytes { bytes in
+                    pipeline.push(
+                        EncodedVideoFrame(bytes: bytes, codec: .vp8, isKeyframe: isKeyframe), showAt: nil)
+                }
+            }
         }
 
         /// The first frame takes 600 ms, and so many wait behind it, of which the first is being decoded then.
@@ -102,6 +117,25 @@ import Testing
         try #require(stage.requests.with { $0 } == 0)
         stage.gate.open(for: .max)
         stage.gate.waitForBeginning(of: 4)
+    }
+
+    /// Lip-sync holds a frame back on the presenting side.
+    @Test func decodingGoesOnWhileAFrameWaitsForItsTime() {
+        let now = MediaInstant(nanoseconds: 1_000_000_000)
+        let sink = TimeSink()
+        let pipeline = DecodePipeline(
+            decoder: GreyDecoder(), sink: sink, clock: { now }, requestKeyframe: {}, onFirstFrame: { _ in })
+        let later = now + .seconds(3_600)
+        for (isKeyframe, time) in [(true, later), (false, nil), (false, nil)] {
+            [1, 2, 3].withUnsafeBytes { bytes in
+                pipeline.push(
+                    EncodedVideoFrame(bytes: bytes, codec: .vp8, isKeyframe: isKeyframe, captured: now), showAt: time)
+            }
+        }
+        sink.times.wait { $0 == [later, nil, nil] ? () : nil }
+        // The last one may not be counted yet.
+        #expect(pipeline.takeStatistics().latencies.prefix(2) == [3_600_000, 0])
+        pipeline.close()
     }
 
     @Test func aDecoderThatIsFarBehindGetsAKeyFrame() {

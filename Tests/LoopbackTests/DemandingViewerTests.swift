@@ -22,8 +22,8 @@ struct DemandingViewerTests {
         let content = try watcher(link, seen)
         let demanding = WatchSession(
             link: link, identity: try .ephemeral(), name: "demanding",
-            playback: .init(
-                decoder: { () throws(CodecFailure) in HopelessDecoder() }, sink: Seen(),
+            sink: PlaybackSink(
+                decoder: { () throws(CodecFailure) in HopelessDecoder() }, videoSink: Seen(),
                 audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { nil }),
             emit: { _ in })
         let tasks = [content, demanding].map { viewer in Task { await viewer.run() } }

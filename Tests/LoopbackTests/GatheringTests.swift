@@ -27,18 +27,15 @@ import VPXCodec
             loop,
             making: {
                 ViewerSession(
-                    loop: loop,
-                    playback: .init(
-                        decoder: { () throws(CodecFailure) in VP8Decoder() }, sink: Seen(),
-                        audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { nil }),
-                    emit: { _ in }, outcome: Outcome(), interrupted: {})
+                    loop: loop, sink: playback(Seen(), speaker: nil), emit: { _ in }, outcome: Outcome(),
+                    interrupted: {})
             })
         await core.finish { [servers] watching, done in
             let failure = watching.prepare(
                 .init(identity), expected: identity.fingerprint, includesLoopback: true, servers: servers,
                 usesOnlyRelays: false, policy: CandidatePolicy(.loopback))
             #expect(failure == nil)
-            watching.whenGathered { found in told.change { $0.append(found.credentials != nil) } }
+            watching.gathering.whenGathered { found in told.change { $0.append(found.credentials != nil) } }
             #expect(told.with { $0 }.isEmpty)
             watching.close(done)
         }

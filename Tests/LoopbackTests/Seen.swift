@@ -28,7 +28,7 @@ final class Seen: VideoSink, AudioSink {
 
     var state: State { monitor.with { $0 } }
 
-    func show(_ frame: I420Frame) {
+    func show(_ frame: I420Frame, at time: MediaInstant?) {
         let number = pattern.frameNumber(in: frame)
         let now = MonotonicClock.now
         monitor.change { state in
@@ -80,10 +80,14 @@ func watcher(
 ) throws -> WatchSession {
     WatchSession(
         link: link, identity: try identity ?? .ephemeral(), name: "viewer", servers: servers,
-        usesOnlyRelays: relaysOnly,
-        playback: .init(
-            decoder: { () throws(CodecFailure) in VP8Decoder() }, sink: seen,
-            audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { nil }), emit: emit)
+        usesOnlyRelays: relaysOnly, sink: playback(seen, speaker: nil), emit: emit)
+}
+
+/// Decodes and plays to these; without a speaker there is no audio.
+func playback(_ seen: Seen, speaker: Seen?) -> PlaybackSink {
+    PlaybackSink(
+        decoder: { () throws(CodecFailure) in VP8Decoder() }, videoSink: seen,
+        audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { speaker })
 }
 
 /// Knocks, and gives the token of the host that lets it in.

@@ -41,10 +41,7 @@ struct SessionTests {
         _ link: Link, _ seen: Seen, name: String = "viewer", emit: @escaping @Sendable (WatchEvent) -> Void = { _ in }
     ) throws -> WatchSession {
         WatchSession(
-            link: link, identity: try .ephemeral(), name: name,
-            playback: .init(
-                decoder: { () throws(CodecFailure) in VP8Decoder() }, sink: seen,
-                audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { seen }), emit: emit)
+            link: link, identity: try .ephemeral(), name: name, sink: playback(seen, speaker: seen), emit: emit)
     }
 
     @Test func videoAndAudioArriveAndTheHostsEndIsReported() async throws {

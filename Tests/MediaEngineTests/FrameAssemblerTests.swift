@@ -10,14 +10,10 @@ import Testing
         key: Bool = false,
         at milliseconds: Int = 0
     ) -> FrameAssembler.Insertion {
-        var data = [UInt8](repeating: UInt8(truncatingIfNeeded: sequence), count: 40)
-        if start {
-            data.replaceSubrange(
-                0..<10, with: [key ? 0x10 : 0x11, 0, 0, 0x9D, 0x01, 0x2A, 0x40, 0, 0x40, 0])
-        }
+        let data = [UInt8](repeating: UInt8(truncatingIfNeeded: sequence), count: 40)
         return data.withUnsafeBytes {
             assembler.insert(
-                sequence, descriptor: VP8PayloadDescriptor(isPartitionStart: start), data: $0, marker: end,
+                sequence, DepacketizedVideo(bytes: $0, isFrameStart: start, isKeyframe: start && key), marker: end,
                 timestamp: RTPTimestamp(frame), now: .at(milliseconds))
         }
     }
@@ -39,6 +35,19 @@ import Testing
         _ = assembler.pop(next)
         expect(insert(&assembler, base + 2, frame: 2, start: true, end: false) == .tooOld)
         expect(assembler.next() == nil)
+    }
+
+    @Test func aFrameIsItsPacketsJoined() throws {
+        var assembler = FrameAssembler(capacity: 16)
+        _ = insert(&assembler, 20, frame: 1, start: true, end: true, key: true)
+        let one = try require(assembler.next())
+        expect(try require(assembler.pop(one)).bytes.elementsEqual([UInt8](repeating: 20, count: 40)))
+        for sequence in Int64(21)...23 {
+            _ = insert(&assembler, sequence, frame: 2, start: sequence == 21, end: sequence == 23)
+        }
+        let three = try require(assembler.next())
+        let joined = (UInt8(21)...23).flatMap { [UInt8](repeating: $0, count: 40) }
+        expect(try require(assembler.pop(three)).bytes.elementsEqual(joined))
     }
 
     @Test func aKeyFrameOvertakesAGapThatIsNotFilled() throws {
@@ -73,7 +82,8 @@ import Testing
         let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
         expect(
             assembler.insert(
-                1, descriptor: nil, data: nothing, marker: false, timestamp: RTPTimestamp(1), now: .at(0))
+                1, DepacketizedVideo(bytes: nothing, isPadding: true), marker: false, timestamp: RTPTimestamp(1),
+                now: .at(0))
                 == .taken)
         expect(assembler.next() == nil)
         expect(assembler.stuckSince == nil)

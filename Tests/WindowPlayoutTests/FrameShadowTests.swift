@@ -56,6 +56,86 @@ struct FrameShadowTests {
         #expect(pending(shadow) == PixelRect(canvas.size))
     }
 
+    /// The presenter uploads in `withFrame`; a lock held there would trap here.
+    @Test func framesAreTakenWhileTheLastOneIsPresented() {
+        let shadow = FrameShadow()
+        let canvas = I420Buffer(PixelSize(width: 100, height: 50))
+        _ = shadow.update(canvas.frame)
+        let shown = shadow.withFrame { frame, pending -> UInt8 in
+            pending.clear()
+            canvas.y[0] = 99
+            #expect(shadow.update(canvas.frame))
+            return frame.y[0]
+        }
+        #expect(shown == 16)
+        #expect(shadow.withFrame { frame, _ in frame.y[0] } == 99)
+        #expect(pending(shadow) == PixelRect(x: 0, y: 0, width: 16, height: 16))
+    }
+
+    @Test func aFrameOfAnotherSizeReplacesTheLastOne() {
+        let shadow = FrameShadow()
+        let small = I420Buffer(PixelSize(width: 32, height: 32))
+        _ = shadow.update(small.frame)
+        _ = pending(shadow)
+        let large = I420Buffer(PixelSize(width: 64, height: 48))
+        large.y[0] = 77
+        #expect(shadow.update(large.frame))
+        #expect(shadow.withFrame { frame, _ in frame.size } == large.size)
+        #expect(shadow.withFrame { frame, _ in frame.y[0] } == 77)
+        #expect(pending(shadow) == PixelRect(large.size))
+    }
+
+    private func time(_ milliseconds: Int) -> MediaInstant {
+        MediaInstant(nanoseconds: 0) + .milliseconds(milliseconds)
+    }
+
+    /// Frames of one colour each.
+    private func show(_ luma: UInt8, at time: MediaInstant?, _ shadow: FrameShadow) {
+        let canvas = I420Buffer(PixelSize(width: 32, height: 32))
+        canvas.y[0] = luma
+        #expect(shadow.update(canvas.frame, at: time))
+    }
+
+    private func shown(_ shadow: FrameShadow) -> UInt8? { shadow.withFrame { frame, _ in frame.y[0] } }
+
+    @Test func framesArePresentedInOrderAndNotBeforeTheirTime() {
+        let shadow = FrameShadow()
+        show(1, at: nil, shadow)
+        show(2, at: time(100), shadow)
+        show(3, at: time(90), shadow)
+        // Without a time of its own, but behind the others.
+        show(4, at: nil, shadow)
+        show(5, at: time(120), shadow)
+        #expect(shadow.takeDue(time(99)) == time(100))
+        #expect(shown(shadow) == 1)
+        #expect(shadow.takeDue(time(100)) == time(120))
+        #expect(shown(shadow) == 4)
+        #expect(shadow.takeDue(time(121)) == nil)
+        #expect(shown(shadow) == 5)
+        show(6, at: nil, shadow)
+        #expect(shown(shadow) == 6)
+    }
+
+    @Test func aFullQueuePresentsTheOldestFrameEarly() {
+        let shadow = FrameShadow()
+        for number in 0..<PresentationQueue.capacity { show(UInt8(100 + number), at: time(100 + number), shadow) }
+        #expect(shown(shadow) == nil)
+        show(200, at: time(200), shadow)
+        #expect(shown(shadow) == 100)
+        #expect(shadow.takeDue(time(50)) == time(101))
+    }
+
+    @Test func largeFramesFillTheQueueSooner() {
+        var queue = PresentationQueue()
+        let large = PixelSize(width: 3_840, height: 2_160)
+        #expect(!queue.isFull(for: large))
+        let canvas = I420Buffer(large)
+        for number in 0..<5 { queue.append(canvas.frame, at: time(number)) }
+        #expect(queue.isFull(for: large))
+        queue.takeFirst { #expect($0.size == large) }
+        #expect(!queue.isFull(for: large))
+    }
+
     @Test(arguments: 1...40) func rectanglesCoverTheMapOnce(seed: Int) {
         var state = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15
         var map = BlockMap(PixelSize(width: 330, height: 186))

@@ -1,4 +1,5 @@
 import Foundation
+import LinuxRuntime
 import MediaCore
 import Testing
 import WindowPlayout
@@ -143,6 +144,26 @@ import WindowPlayout
             thread.start()
             let end = try window.run()
             #expect(end == .stopped)
+        }
+    }
+
+    @Test func aFrameForLaterIsPresentedByTheSleepingWindowAtItsTime() throws {
+        try withWindow(320, 200) { window, display in
+            let canvas = I420Buffer(PixelSize(width: 320, height: 200))
+            canvas.fill(PixelRect(canvas.size), y: 82, u: 90, v: 240)
+            window.show(canvas.frame)
+            let begin = MonotonicClock.now
+            canvas.fill(PixelRect(canvas.size), y: 235, u: 128, v: 128)
+            window.show(canvas.frame, at: begin + .seconds(1))
+            #expect(MonotonicClock.now - begin < .milliseconds(900), "the decoder waited")
+            var end = try window.run(until: begin + .milliseconds(200))
+            #expect(end == .deadline)
+            var screen = try display.screenshot()
+            #expect(screen.isNear([255, 0, 0], 160, 100))
+            end = try window.run(until: begin + .milliseconds(1_500))
+            #expect(end == .deadline)
+            screen = try display.screenshot()
+            #expect(screen.isNear([255, 255, 255], 160, 100))
         }
     }
 

@@ -93,15 +93,15 @@ extension ICEAgent {
         public var onCandidate: (ICECandidate) -> Void
         public var onGatheringDone: () -> Void
         public var onState: (State) -> Void
-        /// One datagram that is not STUN, or STUN that is not ours; borrowed for the call.
-        public var onDatagram: (UnsafeRawBufferPointer) -> Void
+        /// One datagram that is not STUN, or STUN that is not ours; lent for the call, and may be overwritten.
+        public var onDatagram: (UnsafeMutableRawBufferPointer) -> Void
         /// libnice has let go of everything, once; also of an agent whose `init` has thrown after it had been made.
         public var onClosed: () -> Void
 
         public init(
             onCandidate: @escaping (ICECandidate) -> Void = { _ in }, onGatheringDone: @escaping () -> Void = {},
             onState: @escaping (State) -> Void = { _ in }, onClosed: @escaping () -> Void = {},
-            onDatagram: @escaping (UnsafeRawBufferPointer) -> Void
+            onDatagram: @escaping (UnsafeMutableRawBufferPointer) -> Void
         ) {
             self.onCandidate = onCandidate
             self.onGatheringDone = onGatheringDone

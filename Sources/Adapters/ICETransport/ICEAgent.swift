@@ -347,7 +347,7 @@ public final class ICEAgent {
             { _, _, _, length, bytes, data in
                 if let data, let bytes {
                     Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue()
-                        .receivedByLibnice(UnsafeRawBufferPointer(start: bytes, count: Int(length)))
+                        .receivedByLibnice(UnsafeMutableRawBufferPointer(start: bytes, count: Int(length)))
                 }
             }, box)
     }
@@ -378,13 +378,13 @@ public final class ICEAgent {
         }
     }
 
-    private func receivedByLibnice(_ datagram: UnsafeRawBufferPointer) {
+    private func receivedByLibnice(_ datagram: UnsafeMutableRawBufferPointer) {
         isFromSelectedPair = isRelayed && state != .failed
         received(datagram)
         isFromSelectedPair = false
     }
 
-    private func received(_ datagram: UnsafeRawBufferPointer) {
+    private func received(_ datagram: UnsafeMutableRawBufferPointer) {
         assert(loop.isOnLoop)
         counters.packetsReceived += 1
         counters.bytesReceived += datagram.count

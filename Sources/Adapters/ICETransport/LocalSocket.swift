@@ -5,10 +5,10 @@ internal import Glibc
 /// One UDP socket of an agent. Confined to the loop.
 final class LocalSocket {
     enum Event {
-        /// From the pair's other end, and no STUN; borrowed for the call.
-        case media(UnsafeRawBufferPointer)
-        /// RTP or RTCP from the other source that was asked for; borrowed for the call.
-        case otherMedia(UnsafeRawBufferPointer)
+        /// From the pair's other end, and no STUN; lent for the call, at the start of the room.
+        case media(UnsafeMutableRawBufferPointer)
+        /// RTP or RTCP from the other source that was asked for; lent for the call, at the start of the room.
+        case otherMedia(UnsafeMutableRawBufferPointer)
         /// It has the transaction of a check of our own; borrowed for the call.
         case answer(UnsafeRawBufferPointer)
         /// No STUN, from elsewhere; libnice reads it.
@@ -56,12 +56,12 @@ final class LocalSocket {
             var length = 0
             let kind = cnice_receive(
                 descriptor, remote, other, checks?.pending, &peer, room.baseAddress, room.count, &length)
-            let datagram = UnsafeRawBufferPointer(rebasing: room[..<length])
+            let datagram = UnsafeMutableRawBufferPointer(rebasing: room[..<length])
             switch kind {
             case CNICE_NOTHING: return true
             case CNICE_MEDIA: if !body(.media(datagram)) { return true }
             case CNICE_OTHER_MEDIA: if !body(.otherMedia(datagram)) { return true }
-            case CNICE_ANSWER: if !body(.answer(datagram)) { return true }
+            case CNICE_ANSWER: if !body(.answer(UnsafeRawBufferPointer(datagram))) { return true }
             case CNICE_OTHER:
                 _ = body(.other(peer))
                 return false

@@ -115,10 +115,12 @@ public final class VideoWindow: @unchecked Sendable {
         SDLLibrary.close(UInt32(SDL_INIT_VIDEO))
     }
 
-    /// Copies a frame, which is presented as soon as possible, and removes the status.
-    /// - Isolation: any one thread at a time. Allocates only when the frame size changes.
-    public func show(_ frame: I420Frame) {
-        let isChanged = shadow.update(frame)
+    /// Copies a frame and removes the status. The frame is presented after those before it.
+    /// - Parameter time: when to present it; nil or a time that is over: as soon as possible. At most 64 MiB of frames wait.
+    /// - Isolation: any one thread at a time. Allocates only when the frame size changes, and when frames have to wait.
+    public func show(_ frame: I420Frame, at time: MediaInstant? = nil) {
+        let isLater = time.map { $0 > MonotonicClock.now } ?? false
+        let isChanged = shadow.update(frame, at: isLater ? time : nil)
         let hadStatus = commands.withLock { commands in
             guard commands.status != nil else { return false }
             commands.status = nil
@@ -194,6 +196,7 @@ public final class VideoWindow: @unchecked Sendable {
             isSignalled = false
             let isStopped = takeCommands()
             if SDLLibrary.isDisplayGone.load(ordering: .acquiring) { throw Self.displayGone }
+            let nextFrame = shadow.takeDue(MonotonicClock.now)
             if !isHidden { present() }
             // Presenting may have read events from the connection, which `poll` would not report any more.
             handleEvents()
@@ -201,7 +204,9 @@ public final class VideoWindow: @unchecked Sendable {
             if isClosedByUser { return .closedByUser }
             if isStopped { return .stopped }
             if isTimedOut { return .deadline }
-            if !isSignalled, !needsEverything || isHidden { wakeup.wait(until: deadline) }
+            if !isSignalled, !needsEverything || isHidden {
+                wakeup.wait(until: nextFrame.map { min($0, deadline ?? $0) } ?? deadline)
+            }
             if let deadline, MonotonicClock.now >= deadline { isTimedOut = true }
         }
     }

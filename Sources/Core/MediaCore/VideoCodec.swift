@@ -1,3 +1,17 @@
+/// A video codec with an RTP payload format. The raw value is its name in SDP (`rtpmap`).
+public enum VideoCodec: String, CaseIterable, Hashable, Sendable {
+    /// RFC 7741.
+    case vp8 = "VP8"
+    /// RFC 9628.
+    case vp9 = "VP9"
+    /// RFC 6184.
+    case h264 = "H264"
+    /// RFC 7798.
+    case h265 = "H265"
+    /// The RTP payload format of the Alliance for Open Media.
+    case av1 = "AV1"
+}
+
 /// How to encode one frame.
 public struct VideoEncodeRequest: Equatable, Sendable {
     /// The average bitrate for the encoder.

@@ -1,16 +1,6 @@
-/// A video codec with an RTP payload format.
-public enum VideoCodec: String, CaseIterable, Hashable, Sendable {
-    /// RFC 7741.
-    case vp8 = "VP8"
-    /// RFC 9628.
-    case vp9 = "VP9"
-    /// RFC 6184.
-    case h264 = "H264"
-    /// RFC 7798.
-    case h265 = "H265"
-    /// The RTP payload format of the Alliance for Open Media.
-    case av1 = "AV1"
+public import MediaCore
 
+extension VideoCodec {
     /// By the name in an `rtpmap` line, in either case.
     init?(encoding: Substring) {
         guard let codec = Self.allCases.first(where: { encoding.equalsIgnoringCase($0.rawValue) }) else { return nil }

@@ -1,3 +1,5 @@
+import MediaCore
+
 /// The RTCP feedback that a section's author takes or gives. RFC 4585, RFC 5104.
 public struct RTCPFeedback: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8

@@ -1,25 +1,13 @@
 import LinuxRuntime
 public import MediaCore
 
-/// Where a viewer's pictures go: a window, a file. Called on the decode thread; the picture is borrowed for the call.
+/// Where decoded frames go: a window, a file.
 public protocol VideoSink: AnyObject, Sendable {
-    func show(_ picture: I420Frame)
-}
-
-struct ArrivedFrame: Sendable {
-    var isKeyframe: Bool
-    /// When the sender captured it, on this machine's media clock; nil while its sender report is missing.
-    var captured: MediaInstant?
-    /// Lip-sync: not to be shown before.
-    var holdUntil: MediaInstant?
-    /// When it was given to the decode thread.
-    fileprivate var arrived = MediaInstant(nanoseconds: 0)
-
-    init(isKeyframe: Bool, captured: MediaInstant?, holdUntil: MediaInstant?) {
-        self.isKeyframe = isKeyframe
-        self.captured = captured
-        self.holdUntil = holdUntil
-    }
+    /// Takes the next frame. Called on the decode thread, which must not wait here until `time`.
+    /// - Parameters:
+    ///   - frame: borrowed for the call.
+    ///   - time: the frame is not to be shown before (lip-sync); nil: at once.
+    func show(_ frame: I420Frame, at time: MediaInstant?)
 }
 
 /// Counted by the decode thread, read by anyone.
@@ -29,11 +17,11 @@ public struct DecodeStatistics: Sendable {
     public var overflows = 0
     public var decodeNanoseconds: Int64 = 0
     public var size = PixelSize(width: 0, height: 0)
-    public var firstPicture: MediaInstant?
-    /// The longest time between two pictures, of those shown since the last report; of a screen that moves all the time,
+    public var firstFrame: MediaInstant?
+    /// The longest time between two frames, of those shown since the last report; of a screen that moves all the time,
     /// its longest freeze. Nil if none came.
     public internal(set) var longestGap: MediaDuration?
-    fileprivate var lastPicture: MediaInstant?
+    fileprivate var lastFrame: MediaInstant?
     /// Capture to shown, of the last 256 frames, in milliseconds; tells the truth only if both clocks agree.
     public internal(set) var latencies: [Double] = []
     fileprivate var nextLatency = 0
@@ -55,20 +43,28 @@ public struct DecodeStatistics: Sendable {
     }
 }
 
-/// The decode thread of a viewer: takes whole frames, decodes, shows.
+/// The decode thread of a `PlaybackSink`: takes whole frames, decodes, and gives them to a `VideoSink`.
 ///
 /// Overflow policy of its queue: drop to key frame, also if frames wait for too long. A frame that cannot be decoded asks for a key frame.
 // SAFETY: decoder and sink calls happen on the decode thread alone; the rest is in Monitors.
 final class DecodePipeline: @unchecked Sendable {
+    private struct WaitingFrame: Sendable {
+        /// When it was given to the decode thread.
+        var arrived: MediaInstant
+        /// On this machine's media clock; nil while the sender report is missing.
+        var captured: MediaInstant?
+        /// Lip-sync: not to be shown before.
+        var showAt: MediaInstant?
+    }
+
     private let decoder: any VideoDecoder
     private let sink: any VideoSink
     private let clock: @Sendable () -> MediaInstant
-    private let keyframeWanted: @Sendable () -> Void
-    private let firstPicture: @Sendable (PixelSize) -> Void
+    private let requestKeyframe: @Sendable () -> Void
+    private let onFirstFrame: @Sendable (PixelSize) -> Void
     /// After a loss that was repaired late, all that came meanwhile is there at once.
-    private let frames = FrameQueue<ArrivedFrame>(capacity: 64, bytes: 8_192)
+    private let frames = FrameQueue<WaitingFrame>(capacity: 64, bytes: 8_192)
     private let counters = Monitor(DecodeStatistics())
-    private let closed = Monitor(false)
     private var thread: NamedThread?
     /// Network thread: frames are dropped until the next key frame.
     private var waitsForKeyframe = false
@@ -77,26 +73,26 @@ final class DecodePipeline: @unchecked Sendable {
 
     init(
         decoder: any VideoDecoder, sink: any VideoSink, clock: @escaping @Sendable () -> MediaInstant,
-        keyframeWanted: @escaping @Sendable () -> Void, firstPicture: @escaping @Sendable (PixelSize) -> Void
+        requestKeyframe: @escaping @Sendable () -> Void, onFirstFrame: @escaping @Sendable (PixelSize) -> Void
     ) {
         self.decoder = decoder
         self.sink = sink
         self.clock = clock
-        self.keyframeWanted = keyframeWanted
-        self.firstPicture = firstPicture
+        self.requestKeyframe = requestKeyframe
+        self.onFirstFrame = onFirstFrame
         thread = NamedThread("decode") { [self] in run() }
     }
 
     /// From the network thread.
-    func push(_ bytes: UnsafeRawBufferPointer, _ info: ArrivedFrame) {
-        if info.isKeyframe { waitsForKeyframe = false }
-        var info = info
-        info.arrived = clock()
-        let isLate = !info.isKeyframe && frames.oldest.map { info.arrived - $0.arrived > Self.longestDelay } ?? false
-        guard !waitsForKeyframe, isLate || !frames.push(bytes, info) else { return }
+    /// - Parameter time: the frame is not to be shown before; nil: as soon as it is decoded.
+    func push(_ frame: EncodedVideoFrame, showAt time: MediaInstant?) {
+        if frame.isKeyframe { waitsForKeyframe = false }
+        let info = WaitingFrame(arrived: clock(), captured: frame.captured, showAt: time)
+        let isLate = !frame.isKeyframe && frames.oldest.map { info.arrived - $0.arrived > Self.longestDelay } ?? false
+        guard !waitsForKeyframe, isLate || !frames.push(frame.bytes, info) else { return }
         if !waitsForKeyframe { counters.with { $0.overflows += 1 } }
         waitsForKeyframe = true
-        keyframeWanted()
+        requestKeyframe()
     }
 
     /// Begins a new report.
@@ -110,7 +106,6 @@ final class DecodePipeline: @unchecked Sendable {
     /// Twice is fine.
     /// - Parameter done: called on the decode thread when that ends: the sink is not called any more.
     package func close(_ done: @escaping @Sendable () -> Void = {}) {
-        closed.change { $0 = true }
         frames.close()
         if let thread { thread.whenEnded(done) } else { done() }
     }
@@ -119,33 +114,31 @@ final class DecodePipeline: @unchecked Sendable {
         while frames.waitAndPop({ decode($0, $1) }) {}
     }
 
-    private func decode(_ bytes: UnsafeRawBufferPointer, _ info: ArrivedFrame) {
+    private func decode(_ bytes: UnsafeRawBufferPointer, _ info: WaitingFrame) {
         let start = clock()
-        let picture: I420Frame?
+        let frame: I420Frame?
         do throws(CodecFailure) {
-            picture = try decoder.decode(bytes)
+            frame = try decoder.decode(bytes)
         } catch {
             counters.with { $0.corrupt += 1 }
-            keyframeWanted()
+            requestKeyframe()
             return
         }
-        guard let picture else { return }
-        if let hold = info.holdUntil, hold > clock() {
-            _ = closed.wait(until: hold) { $0 ? () : nil }
-        }
+        guard let frame else { return }
         let decoded = clock()
-        sink.show(picture)
+        sink.show(frame, at: info.showAt)
         let now = clock()
+        let shown = max(now, info.showAt ?? now)
         let isFirst = counters.with { counters in
             counters.frames += 1
             counters.decodeNanoseconds += (decoded - start).nanoseconds
-            counters.size = picture.size
-            if let last = counters.lastPicture { counters.longestGap = max(counters.longestGap ?? .zero, now - last) }
-            counters.lastPicture = now
-            if let captured = info.captured { counters.note(latency: (now - captured).inMilliseconds) }
-            defer { if counters.firstPicture == nil { counters.firstPicture = now } }
-            return counters.firstPicture == nil
+            counters.size = frame.size
+            if let last = counters.lastFrame { counters.longestGap = max(counters.longestGap ?? .zero, shown - last) }
+            counters.lastFrame = shown
+            if let captured = info.captured { counters.note(latency: (shown - captured).inMilliseconds) }
+            defer { if counters.firstFrame == nil { counters.firstFrame = shown } }
+            return counters.firstFrame == nil
         }
-        if isFirst { firstPicture(picture.size) }
+        if isFirst { onFirstFrame(frame.size) }
     }
 }

@@ -1,16 +1,16 @@
 import LinuxRuntime
 import MediaCore
 
-/// One sound track of a viewer: takes packets from the network thread, decodes them on a thread of its own and plays them.
+/// One audio track of a `PlaybackSink`: takes packets from the network thread, decodes them on a thread of its own and plays them.
 ///
 /// Overflow policy: refuse; the gap is concealed.
 // SAFETY: decoder and buffer belong to the audio thread alone.
 final class PlayoutPipeline: @unchecked Sendable {
-    package struct Info: Sendable {
-        /// The packet is missing: conceal it, or take the redundancy out of the one that follows.
-        var isLost: Bool
-        var useFEC: Bool
-        package var frames: Int
+    private struct Info: Sendable {
+        /// The bytes are the packet, or the one after a lost one, or there are none.
+        enum Content { case packet, packetAfterLost, nothing }
+        var content: Content
+        var frames: Int
     }
 
     private let decoder: any AudioDecoder
@@ -44,8 +44,18 @@ final class PlayoutPipeline: @unchecked Sendable {
         }
     }
 
-    func push(_ bytes: UnsafeRawBufferPointer, _ info: Info) { _ = packets.push(bytes, info) }
-    package func setMuted(_ muted: Bool) { isMuted.with { $0 = muted } }
+    /// From the network thread.
+    func push(_ packet: EncodedAudioPacket) {
+        switch packet.payload {
+        case .packet(let bytes): _ = packets.push(bytes, Info(content: .packet, frames: packet.frames))
+        case .lostBefore(let next): _ = packets.push(next, Info(content: .packetAfterLost, frames: packet.frames))
+        case .lost:
+            _ = packets.push(
+                UnsafeRawBufferPointer(start: nil, count: 0), Info(content: .nothing, frames: packet.frames))
+        }
+    }
+
+    func setMuted(_ muted: Bool) { isMuted.with { $0 = muted } }
 
     /// Twice is fine.
     /// - Parameter done: called on the audio thread when that ends: the sink is closed.
@@ -55,9 +65,10 @@ final class PlayoutPipeline: @unchecked Sendable {
     }
 
     private func play(_ bytes: UnsafeRawBufferPointer, _ info: Info) {
-        let packet = info.isLost && !info.useFEC ? nil : bytes
         guard
-            let count = try? decoder.decode(packet, useFEC: info.useFEC, frames: info.frames, into: samples), count > 0
+            let count = try? decoder.decode(
+                info.content == .nothing ? nil : bytes, useFEC: info.content == .packetAfterLost, frames: info.frames,
+                into: samples), count > 0
         else { return }
         let end = count * AudioFormat.channels
         var peak = 0

@@ -1,64 +1,49 @@
-package import EventLoop
+import EventLoop
 import ICETransport
 import LinuxRuntime
-package import MediaCore
-package import MediaEngine
-import PeerEngine
+import MediaCore
 import RTPWire
-package import SessionDescription
-package import Transport
+import SessionDescription
 
-/// The viewer's state on the network loop.
-package final class ViewerSession: ReceivingPeerDelegate {
-    package struct Gathered: Sendable {
-        package var credentials: ICECredentials?
-        package var candidates: [ICECandidate]
-        package var isComplete: Bool
-    }
-
-    private let loop: EventLoop
-    private let playback: Playback
-    private let emit: @Sendable (WatchEvent) -> Void
-    private let outcome: Outcome
-    private let interrupted: @Sendable () -> Void
-    private var connection: ReceivingPeer?
+/// The viewer's state on the network loop: the connection to the host, through ICE restarts and replacements. What is received goes
+/// to an `EncodedMediaSink`, which stays the same for the whole session.
+package final class ViewerSession {
+    package let loop: EventLoop
+    package let sink: any EncodedMediaSink
+    package let emit: @Sendable (WatchEvent) -> Void
+    package let outcome: Outcome
+    /// Called when an interruption begins.
+    package let interrupted: @Sendable () -> Void
+    let gathering: CandidateGathering
+    private(set) var connection: ReceivingPeer?
     /// Replaced, and not closed yet.
     private var retired: [ReceivingPeer] = []
-    private var decoding: DecodePipeline?
-    private var speakers: [Int: PlayoutPipeline] = [:]
-    private var silentTracks: Set<Int> = []
-    private var isMuted = false
-    private var isClosed = false
-    private var candidates: [ICECandidate] { connection?.transport.localCandidates ?? [] }
-    private var hasGathered: Bool { connection?.transport.hasGathered ?? false }
-    private var onGathered: (() -> Void)?
-    private var onMore: (known: Int, body: (More?) -> Void)?
+    private(set) var isClosed = false
     private var hostCredentials: ICECredentials?
-    private var patience: LoopTimer?
-    private let ntpEpoch: NTPTimestamp
-    private let epoch: MediaInstant
-    private var lipSync = LipSync()
+    /// One instant on the wall clock and on the media clock.
+    let epoch = (wall: WallClock.now(), media: MonotonicClock.now)
     /// The last sign of the host before an interruption; nil while there is none.
-    private var lastSign: MediaInstant?
-    private var ticker: LoopTimer?
-    private var layer: UInt8?
+    var lastSign: MediaInstant?
+    /// Reports the length of an interruption each second.
+    var outageTimer: LoopTimer?
+    /// The highest temporal layer since the last report; nil if no frame came.
+    var layer: UInt8?
 
-    package init(
-        loop: EventLoop, playback: Playback, emit: @escaping @Sendable (WatchEvent) -> Void,
+    init(
+        loop: EventLoop, sink: any EncodedMediaSink, emit: @escaping @Sendable (WatchEvent) -> Void,
         outcome: Outcome, interrupted: @escaping @Sendable () -> Void
     ) {
         self.loop = loop
-        self.playback = playback
+        self.sink = sink
         self.emit = emit
         self.outcome = outcome
         self.interrupted = interrupted
-        ntpEpoch = WallClock.now()
-        epoch = MonotonicClock.now
+        gathering = CandidateGathering(loop: loop)
     }
 
     // MARK: Setting up
 
-    /// Opens a transport and starts to gather. Again, it replaces the connection: what was decoded stays.
+    /// Opens a transport and starts to gather. Called again, it replaces the connection; the sink stays.
     /// - Returns: why it cannot be done; nil if all is well.
     package func prepare(
         _ identity: SecureTransport.Identity, expected: [UInt8], includesLoopback: Bool,
@@ -75,9 +60,7 @@ package final class ViewerSession: ReceivingPeerDelegate {
             transport.servers = servers.urls
             if let connection { retire(connection) }
             connection = ReceivingPeer(loop: loop, transport: transport, delegate: self)
-            lipSync = LipSync()
-            if decoding == nil { decoding = try makeDecoding() }
-            beginGathering()
+            gathering.begin(transport)
             try transport.gather()
             return nil
         } catch {
@@ -91,73 +74,27 @@ package final class ViewerSession: ReceivingPeerDelegate {
         connection.close { box.value?.retired.removeAll { $0 === connection } }
     }
 
-    private func makeDecoding() throws(CodecFailure) -> DecodePipeline {
-        DecodePipeline(
-            decoder: try playback.decoder(), sink: playback.sink, clock: { MonotonicClock.now },
-            keyframeWanted: { [core = LoopBound(loop, WeakBox(self))] in
-                core.perform { $0.value?.connection?.requestKeyframe() }
-            }, firstPicture: { [emit] in emit(.firstPicture($0)) })
-    }
-
-    private func beginGathering() {
-        onMore?.body(nil)
-        onMore = nil
-        let box = WeakBox(self)
-        patience?.close()
-        patience = loop.makeTimer { box.value?.finishGathering() }
-        patience?.set(MonotonicClock.now + .milliseconds(100))
-    }
-
-    /// Calls back once: at once if there is nothing to wait for; without credentials at the end of the session.
-    func whenGathered(_ body: @escaping (Gathered) -> Void) {
-        let report = { [weak self] in
-            guard let self, !isClosed else {
-                return body(Gathered(credentials: nil, candidates: [], isComplete: false))
-            }
-            body(
-                Gathered(
-                    credentials: connection?.transport.localCredentials, candidates: candidates, isComplete: hasGathered
-                ))
+    /// The host has answered: the sink is started, and the connection begins.
+    package func begin(_ answer: Answer) {
+        guard !isClosed else { return }
+        do throws(MediaSinkFailure) {
+            try sink.start(
+                EncodedMediaFormat(video: answer.video.first?.codec, audio: answer.audio.map(\.kind)),
+                requestKeyframe: { [core = LoopBound(loop, WeakBox(self))] in
+                    core.perform { $0.value?.connection?.requestKeyframe() }
+                })
+        } catch {
+            let reason = EndReason(.failed, "cannot prepare to receive: \(error.message)", remedy: error.remedy)
+            return outcome.settle(reason)
         }
-        if hasGathered || patience == nil { return report() }
-        onGathered = report
+        hostCredentials = answer.credentials
+        connection?.begin(answer)
     }
 
-    /// Calls back once, when there are more than `known` candidates or there will be no more; nil at the end of the session.
-    func whenMore(than known: Int, _ body: @escaping (More?) -> Void) {
-        onMore?.body(nil)
-        onMore = isClosed ? nil : (known, body)
-        if isClosed { body(nil) } else { tellMore() }
-    }
-
-    package struct More: Sendable {
-        package var candidates: [ICECandidate]
-        package var isComplete: Bool
-    }
-
-    private func tellMore() {
-        guard let (known, body) = onMore, hasGathered || candidates.count > known else { return }
-        onMore = nil
-        body(More(candidates: Array(candidates.dropFirst(known)), isComplete: hasGathered))
-    }
-
-    /// What the host found after its answer. A fragment of another ICE session is none of ours.
+    /// What the host found after its answer. Fragments of another ICE session are ignored.
     package func add(_ fragment: TrickleFragment) {
         guard let credentials = fragment.credentials, credentials == hostCredentials else { return }
         connection?.add(fragment.candidates, ended: fragment.endsCandidates)
-    }
-
-    private func finishGathering() {
-        patience?.close()
-        patience = nil
-        let body = onGathered
-        onGathered = nil
-        body?()
-    }
-
-    package func begin(_ answer: Answer) {
-        hostCredentials = answer.credentials
-        connection?.begin(answer)
     }
 
     // MARK: Coming back
@@ -171,13 +108,13 @@ package final class ViewerSession: ReceivingPeerDelegate {
     /// Nothing came for a second or more.
     package var isSilent: Bool { outage != nil || (connection?.silence ?? .seconds(2)) > .seconds(1) }
 
-    /// Begins an ICE restart; then ask for `whenGathered`.
+    /// Begins an ICE restart; then ask for `gathering.whenGathered`.
     /// - Returns: false if this machine has no address.
     package func restart() -> Bool {
         guard !isClosed, let connection else { return false }
         do throws(ICEFailure) {
             try connection.transport.restart()
-            beginGathering()
+            gathering.begin(connection.transport)
             try connection.transport.gather()
             return true
         } catch {
@@ -192,144 +129,16 @@ package final class ViewerSession: ReceivingPeerDelegate {
 
     package func dropUnansweredRestart() { connection?.transport.dropUnansweredRestart() }
 
-    private func tick() {
-        guard let outage, !isClosed else { return }
-        guard outage < ConsentFreshness.limit else { return outcome.settle(.hostIsSilent) }
-        emit(.waiting(outage))
-        // On the second, as it is shown in seconds.
-        ticker?.set(MonotonicClock.now + .milliseconds(1_000 - Int(outage.nanoseconds / 1_000_000 % 1_000)))
-    }
+    // MARK: Ending
 
-    // MARK: Playing
-
-    package func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) {
-        let now = MonotonicClock.now
-        layer = max(layer ?? 0, info.layer)
-        var arrived = ArrivedFrame(isKeyframe: info.isKeyframe, captured: nil, holdUntil: nil)
-        if let captured = info.captured {
-            arrived.captured = epoch + ntpEpoch.duration(to: captured)
-            let hold = lipSync.hold(captured: captured, local: wallClock(now), now: now)
-            if hold > .zero { arrived.holdUntil = now + hold }
-        }
-        decoding?.push(frame, arrived)
-    }
-
-    package func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {
-        guard let speaker = speaker(info.track) else { return }
-        speaker.push(
-            packet ?? UnsafeRawBufferPointer(start: nil, count: 0),
-            PlayoutPipeline.Info(isLost: info.isLost, useFEC: info.useFEC, frames: info.frames))
-        if let captured = info.captured {
-            let now = MonotonicClock.now
-            lipSync.noteAudio(captured: captured, local: wallClock(now), latency: speaker.latency, now: now)
-        }
-    }
-
-    private func wallClock(_ now: MediaInstant) -> NTPTimestamp { ntpEpoch.advanced(by: now - epoch) }
-
-    private func speaker(_ track: Int) -> PlayoutPipeline? {
-        if let speaker = speakers[track] { return speaker }
-        // Who does not want sound opens no device.
-        guard !isMuted, !silentTracks.contains(track) else { return nil }
-        do {
-            guard let sink = try playback.makeSpeaker() else {
-                silentTracks.insert(track)
-                return nil
-            }
-            let speaker = PlayoutPipeline(decoder: try playback.audioDecoder(), sink: sink)
-            speaker.setMuted(isMuted)
-            speakers[track] = speaker
-            return speaker
-        } catch let failure as SourceFailure {
-            silentTracks.insert(track)
-            emit(.warning("no sound: \(failure.message) \(failure.remedy)"))
-        } catch {
-            silentTracks.insert(track)
-            emit(.warning("no sound: \(error)"))
-        }
-        return nil
-    }
-
-    package func setMuted(_ muted: Bool) {
-        isMuted = muted
-        for speaker in speakers.values { speaker.setMuted(muted) }
-    }
-
-    // MARK: News
-
-    func hostIsConnected(_ connection: ReceivingPeer) {
-        if let outage {
-            hostIsBack(connection, after: outage)
-        } else {
-            emit(.connected(path: connection.transport.path))
-        }
-    }
-
-    func hostIsInterrupted(_ connection: ReceivingPeer) {
-        guard lastSign == nil else { return }
-        lastSign = MonotonicClock.now - connection.silence
-        emit(.interrupted)
-        let box = WeakBox(self)
-        ticker = loop.makeTimer { box.value?.tick() }
-        tick()
-        interrupted()
-    }
-
-    func hostIsBack(_ connection: ReceivingPeer, after silence: MediaDuration) {
-        guard lastSign != nil else { return }
-        lastSign = nil
-        ticker?.close()
-        ticker = nil
-        emit(.resumed(path: connection.transport.path, after: silence))
-    }
-
-    package func hostEnded(_ reason: EndReason) {
-        // Of a session that was to replace the lost one: the next attempt may do better.
-        guard lastSign == nil || reason.code != .noRoute else { return }
-        outcome.settle(reason)
-    }
-
-    func hostFoundCandidate() { tellMore() }
-
-    func hostFinishedGathering() {
-        finishGathering()
-        tellMore()
-    }
-
-    private func takeLayer() -> Int? {
-        defer { layer = nil }
-        return layer.map { Int($0) }
-    }
-
-    package var statistics: WatchStatistics? {
-        guard let decoding else { return nil }
-        let received = connection?.statistics
-        return WatchStatistics(
-            decode: decoding.takeStatistics(), packetsReceived: received?.packets ?? 0,
-            bytesReceived: received?.bytes ?? 0,
-            packetsLost: received?.lost ?? 0, nacks: received?.nacks ?? 0,
-            keyframeRequests: received?.keyframeRequests ?? 0, roundTrip: connection?.roundTripTime,
-            estimate: connection?.estimate, recoveries: received?.recoveries ?? 0, queue: received?.audioDelay,
-            repaired: received?.repaired ?? 0, freezes: received?.freezes ?? 0,
-            freezeTime: received?.freezeTime ?? .zero, route: connection?.transport.path ?? "no path",
-            layer: takeLayer(),
-            audioFramesPlayed: speakers.values.reduce(0) { $0 + $1.framesPlayed },
-            audioPeak: speakers.values.reduce(0) { max($0, $1.takePeak()) },
-            badPackets: connection?.transport.badPackets ?? 0)
-    }
-
-    /// - Parameter done: called on the loop when every socket is closed and every thread has ended.
+    /// - Parameter done: called on the loop when every socket and the sink are closed.
     package func close(_ done: @escaping () -> Void) {
         guard !isClosed else { return done() }
         isClosed = true
-        finishGathering()
-        onMore?.body(nil)
-        onMore = nil
-        ticker?.close()
-        // Threads end in their own time, for which the loop does not wait.
-        var closings: [(@escaping () -> Void) -> Void] = []
-        if let decoding { closings.append { decoding.close(self.onLoop($0)) } }
-        for speaker in speakers.values { closings.append { speaker.close(self.onLoop($0)) } }
+        gathering.close()
+        outageTimer?.close()
+        // The sink's threads end in their own time, for which the loop does not wait.
+        var closings: [(@escaping () -> Void) -> Void] = [{ self.sink.close(self.onLoop($0)) }]
         for connection in retired + (connection.map { [$0] } ?? []) { closings.append { connection.close($0) } }
         closeAll(closings, with: { $0($1) }, then: done)
     }
@@ -337,21 +146,5 @@ package final class ViewerSession: ReceivingPeerDelegate {
     private func onLoop(_ body: @escaping () -> Void) -> @Sendable () -> Void {
         let bound = LoopBound(loop, body)
         return { bound.perform { $0() } }
-    }
-}
-
-extension LoopBound<ViewerSession> {
-    package func more(than known: Int) async -> ViewerSession.More? {
-        await withCheckedContinuation { continuation in
-            let isRunning = perform { $0.whenMore(than: known) { continuation.resume(returning: $0) } }
-            if !isRunning { continuation.resume(returning: nil) }
-        }
-    }
-
-    package func gathered() async -> ViewerSession.Gathered {
-        await withCheckedContinuation { continuation in
-            let isRunning = perform { $0.whenGathered { continuation.resume(returning: $0) } }
-            if !isRunning { continuation.resume(returning: .init(credentials: nil, candidates: [], isComplete: false)) }
-        }
     }
 }

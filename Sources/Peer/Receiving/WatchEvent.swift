@@ -7,7 +7,6 @@ public enum WatchEvent: Sendable {
     /// The host has answered; what the broadcast is called.
     case named(String)
     case connected(path: String)
-    case firstPicture(PixelSize)
     /// Nothing comes from the host; the session tries to get back for 30 s from its last sign.
     case interrupted
     /// Still interrupted, about once a second: for how long.

@@ -1,7 +1,7 @@
 public import MediaCore
 
+/// What a session has received; `PlaybackStatistics` says what became of it.
 public struct WatchStatistics: Sendable {
-    public var decode: DecodeStatistics
     public var packetsReceived: Int
     public var bytesReceived: Int
     public var packetsLost: Int
@@ -23,8 +23,5 @@ public struct WatchStatistics: Sendable {
     public var route: String
     /// The highest temporal layer of the frames since the last report; nil if none came.
     public var layer: Int?
-    public var audioFramesPlayed: Int
-    /// The loudest sample (0...32,768) since the last report.
-    public var audioPeak: Int
     public var badPackets: Int
 }

@@ -10,7 +10,8 @@ import SessionDescription
 import Signaling
 public import Transport
 
-/// Watches a broadcast: knocks, connects, decodes, plays.
+/// Watches a broadcast: knocks, connects, and gives what is received to a sink. A viewer, a recorder and a service differ in their
+/// sink alone.
 ///
 /// `run` once; it returns when the session is over, with the reason. `leave` from any thread ends it.
 public final class WatchSession: Sendable {
@@ -38,10 +39,10 @@ public final class WatchSession: Sendable {
     /// - Parameters:
     ///   - servers: STUN and TURN servers to use beside those that the host names.
     ///   - usesOnlyRelays: the host then learns no address of this machine from the media.
+    ///   - sink: of this session alone, which closes it at its end.
     public init(
         link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
-        playback: Playback,
-        emit: @escaping @Sendable (WatchEvent) -> Void
+        sink: any EncodedMediaSink, emit: @escaping @Sendable (WatchEvent) -> Void
     ) {
         self.link = link
         self.identity = identity
@@ -58,14 +59,12 @@ public final class WatchSession: Sendable {
             loop,
             making: {
                 ViewerSession(
-                    loop: loop, playback: playback, emit: emit, outcome: outcome, interrupted: { interrupted.yield() })
+                    loop: loop, sink: sink, emit: emit, outcome: outcome, interrupted: { interrupted.yield() })
             })
     }
 
     /// Ends the session; `run` returns soon after.
     public func leave(_ reason: EndReason = EndReason(.stopped, "you left")) { outcome.settle(reason) }
-
-    public func setMuted(_ muted: Bool) { core.perform { $0.setMuted(muted) } }
 
     public func statistics() async -> WatchStatistics? { await core.ifRunning { $0.statistics } ?? nil }
 
@@ -139,7 +138,7 @@ public final class WatchSession: Sendable {
     /// Offers what was gathered, checks who answers, and lets the connection begin.
     func offer(
         _ client: SignalingClient, _ token: String, patience: Duration?
-    ) async throws(EndReason) -> ViewerSession.Gathered {
+    ) async throws(EndReason) -> CandidateGathering.Gathered {
         let found = await core.gathered()
         guard let credentials = found.credentials, let print = Fingerprint(sha256: identity.fingerprint) else {
             throw EndReason(.failed, "this machine found no way to receive")
@@ -226,7 +225,6 @@ public final class WatchSession: Sendable {
             if more.isComplete { return }
         }
     }
-
 }
 
 extension EndReason {

@@ -72,6 +72,7 @@ package final class SecureTransport {
     private var srtp: SRTPSession?
     private let dtlsTimer: LoopTimer
     private let batch = PacketBatch(capacity: 32)
+    /// For packets that are not aligned where they lie.
     private let scratch = UnsafeMutableRawPointer.allocate(byteCount: PacketBatch.slotBytes, alignment: 64)
     private let isClient: Bool
     private var hasPath = false
@@ -318,16 +319,16 @@ package final class SecureTransport {
 
     // MARK: Receiving
 
-    private func received(_ datagram: UnsafeRawBufferPointer, by agent: Int) {
+    private func received(_ datagram: UnsafeMutableRawBufferPointer, by agent: Int) {
         guard !isClosed else { return }
         let now = MonotonicClock.now
         // A new pair has just answered a check, which is consent (RFC 7675 section 5.1), and the other side may use its former
         // one for some time yet.
         isFromSelectedPair = isNew(ice, now) || agent == sending && ice.isFromSelectedPair
         defer { isFromSelectedPair = false }
-        switch PacketKind(of: datagram) {
+        switch PacketKind(of: UnsafeRawBufferPointer(datagram)) {
         case .dtls:
-            dtls.handle(datagram)
+            dtls.handle(UnsafeRawBufferPointer(datagram))
             scheduleDTLS()
         case .rtp: unprotect(datagram, isControl: false, by: agent, now)
         case .rtcp: unprotect(datagram, isControl: true, by: agent, now)
@@ -369,25 +370,29 @@ package final class SecureTransport {
     }
 
     private func unprotect(
-        _ datagram: UnsafeRawBufferPointer, isControl: Bool, by agent: Int, _ now: MediaInstant
+        _ datagram: UnsafeMutableRawBufferPointer, isControl: Bool, by agent: Int, _ now: MediaInstant
     ) {
-        guard let srtp, let base = datagram.baseAddress, datagram.count <= PacketBatch.slotBytes else {
+        guard let srtp, var base = datagram.baseAddress, datagram.count <= PacketBatch.slotBytes else {
             badPackets += 1
             return
         }
-        scratch.copyMemory(from: base, byteCount: datagram.count)
+        // libsrtp2 reads whole words. The loop's own buffer is aligned, libnice's need not be.
+        if UInt(bitPattern: base) % 4 != 0 {
+            scratch.copyMemory(from: base, byteCount: datagram.count)
+            base = scratch
+        }
         let length: Int
         do throws(SRTPFailure) {
             length =
                 isControl
-                ? try srtp.unprotectRTCP(scratch, length: datagram.count)
-                : try srtp.unprotectRTP(scratch, length: datagram.count)
+                ? try srtp.unprotectRTCP(base, length: datagram.count)
+                : try srtp.unprotectRTP(base, length: datagram.count)
         } catch {
             badPackets += 1
             return
         }
         heard(by: agent, now)
-        let packet = UnsafeRawBufferPointer(start: scratch, count: length)
+        let packet = UnsafeRawBufferPointer(start: base, count: length)
         if isControl { delegate?.transport(receivedControl: packet) } else { delegate?.transport(received: packet) }
     }
 

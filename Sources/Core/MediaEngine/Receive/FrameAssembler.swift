@@ -1,7 +1,7 @@
 import MediaCore
 import RTPWire
 
-/// Reorders video packets and finds frames that are complete and decodable: a frame that follows the last one, a key
+/// Reorders video packets of any codec and finds frames that are complete and decodable: a frame that follows the last one, a key
 /// frame, or a recovery frame, which is predicted from a long-term reference alone. Decoding can enter the stream at
 /// the last two ("entries"), whatever is missing before.
 ///
@@ -52,11 +52,7 @@ struct FrameAssembler {
     /// Starts of the entries that were not returned yet, ascending, each with how far its packets have arrived.
     private var entries = [(start: Int64, scanned: Int64)](repeating: (0, 0), count: mostEntries)
     private var entryCount = 0
-    /// PictureIDs of the decoder's long-term references.
-    private var golden: UInt16?
-    private var alternate: UInt16?
-    /// PictureID of the newer one; nil if there is none.
-    private(set) var newestLongTermReference: UInt16?
+    private var references = DecoderReferences()
     private(set) var highest: Int64 = .min
     private(set) var badFrames = 0
     /// When the first packet arrived that is newer than the last frame; nil if there is none.
@@ -76,13 +72,19 @@ struct FrameAssembler {
     /// When its first packet arrived.
     var newestEntryArrival: MediaInstant? { newestEntry.map { slots[Int($0 & mask)].arrival } }
 
+    /// PictureID of the decoder's newer long-term reference; nil if it has none.
+    var newestLongTermReference: UInt16? { references.newest }
+
     // MARK: Input
 
+    /// - Parameters:
+    ///   - marker: of the RTP header: the packet is the last of its frame.
+    ///   - references: of the frame's first packet.
     mutating func insert(
-        _ sequence: Int64, descriptor: VP8PayloadDescriptor?, data: UnsafeRawBufferPointer, marker: Bool,
-        timestamp: RTPTimestamp, references: FrameReferencesElement? = nil, now: MediaInstant
+        _ sequence: Int64, _ video: DepacketizedVideo, marker: Bool, timestamp: RTPTimestamp,
+        references element: FrameReferencesElement? = nil, now: MediaInstant
     ) -> Insertion {
-        guard data.count <= Self.slotBytes else { return .tooLong }
+        guard video.bytes.count <= Self.slotBytes else { return .tooLong }
         let base = expected ?? sequence
         if expected == nil {
             expected = base
@@ -92,16 +94,14 @@ struct FrameAssembler {
         guard sequence &- base < Int64(slots.count) else { return .overflow }
         let index = Int(sequence & mask)
         if slots[index].sequence == sequence { return .duplicate }
-        let isStart = descriptor?.isFrameStart ?? false
-        let isKeyframe = isStart && ((try? VP8FrameHeader(data))?.isKeyframe ?? false)
         slots[index] = Slot(
-            sequence: sequence, length: data.count, timestamp: timestamp, arrival: now, isFrameStart: isStart,
-            isFrameEnd: marker, isKeyframe: isKeyframe, isPadding: descriptor == nil,
-            layer: descriptor?.temporalLayer ?? 0, pictureID: descriptor?.pictureID,
-            references: isStart ? references : nil)
-        slab[index].copyMemory(from: data)
+            sequence: sequence, length: video.bytes.count, timestamp: timestamp, arrival: now,
+            isFrameStart: video.isFrameStart, isFrameEnd: marker, isKeyframe: video.isKeyframe,
+            isPadding: video.isPadding, layer: video.layer, pictureID: video.pictureID,
+            references: video.isFrameStart ? element : nil)
+        slab[index].copyMemory(from: video.bytes)
         highest = max(highest, sequence)
-        if isKeyframe || isStart && holds(references?.source) { noteEntry(sequence) }
+        if video.isKeyframe || video.isFrameStart && references.holds(element?.source) { noteEntry(sequence) }
         if stuckSince == nil { stuckSince = now }
         return .taken
     }
@@ -120,24 +120,13 @@ struct FrameAssembler {
         entryCount &+= 1
     }
 
-    private func holds(_ source: FrameReferencesElement.Source?) -> Bool {
-        guard let source, let pictureID = source.slot == .golden ? golden : alternate else { return false }
-        return pictureID == source.pictureID
-    }
-
     /// Gives up the present frame: decoding goes on at an entry.
     mutating func waitForEntry() { waitsForEntry = true }
 
     /// The decoder has lost its long-term references: decoding goes on at a key frame.
     mutating func waitForKeyframe() {
         waitsForEntry = true
-        forgetLongTermReferences()
-    }
-
-    private mutating func forgetLongTermReferences() {
-        golden = nil
-        alternate = nil
-        newestLongTermReference = nil
+        references = DecoderReferences()
     }
 
     /// Makes room for a packet that is too far ahead: gives up the frame that is waited for, and packets more than half
@@ -160,7 +149,7 @@ struct FrameAssembler {
         expected = nil
         waitsForEntry = true
         entryCount = 0
-        forgetLongTermReferences()
+        references = DecoderReferences()
         highest = .min
         stuckSince = nil
     }
@@ -194,7 +183,7 @@ struct FrameAssembler {
             let start = entries[index].start
             let head = slots[Int(start & mask)]
             // The reference may have been overwritten since the first packet arrived.
-            guard head.isKeyframe || holds(head.references?.source) else {
+            guard head.isKeyframe || references.holds(head.references?.source) else {
                 removeEntry(at: index)
                 index &-= 1
                 continue
@@ -241,7 +230,7 @@ struct FrameAssembler {
         entryCount &-= 1
     }
 
-    /// A frame in decoding order. The bytes are valid until the next `pop`.
+    /// A frame in decoding order. The bytes are valid until the next `insert` or `pop`.
     struct Frame {
         var bytes: UnsafeRawBufferPointer
         var timestamp: RTPTimestamp
@@ -253,55 +242,54 @@ struct FrameAssembler {
         var longTermReferenceID: UInt16?
     }
 
-    /// Copies the frame's packets together and moves behind it; earlier packets are dropped.
-    /// - Returns: nil if it exceeds `largestFrame`. The bytes are valid until the next `pop`.
+    /// Takes out the frame and moves behind it; earlier packets are dropped.
+    /// - Returns: nil if it exceeds `largestFrame`. The bytes are valid until the next `insert` or `pop`.
     mutating func pop(_ span: Span) -> Frame? {
-        var length = 0
         let head = slots[Int(span.first & mask)]
         var firstArrival = head.arrival
         var lastArrival = head.arrival
-        var fits = true
         var sequence = span.first
         while sequence <= span.last {
-            let index = Int(sequence & mask)
-            let size = slots[index].length
-            if length &+ size <= frame.count {
-                UnsafeMutableRawBufferPointer(rebasing: frame[length...]).copyMemory(
-                    from: UnsafeRawBufferPointer(rebasing: slab[index][0..<size]))
-                length &+= size
-            } else {
-                fits = false
-            }
-            firstArrival = min(firstArrival, slots[index].arrival)
-            lastArrival = max(lastArrival, slots[index].arrival)
+            let arrival = slots[Int(sequence & mask)].arrival
+            firstArrival = min(firstArrival, arrival)
+            lastArrival = max(lastArrival, arrival)
             sequence &+= 1
         }
         let since = stuckSince
+        let bytes = join(span)
         advance(to: span.last &+ 1)
-        guard fits else {
+        guard let bytes else {
             badFrames &+= 1
             waitsForEntry = true
             return nil
         }
         if span.isEntry { waitsForEntry = false }
-        let longTermReferenceID = noteLongTermReference(head)
+        let longTermReferenceID = references.note(
+            pictureID: head.pictureID, isKeyframe: head.isKeyframe, stored: head.references?.stored)
         return Frame(
-            bytes: UnsafeRawBufferPointer(rebasing: frame[0..<length]), timestamp: head.timestamp,
-            firstArrival: firstArrival, lastArrival: lastArrival, layer: head.layer, hadToWaitSince: since,
-            longTermReferenceID: longTermReferenceID)
+            bytes: bytes, timestamp: head.timestamp, firstArrival: firstArrival, lastArrival: lastArrival,
+            layer: head.layer, hadToWaitSince: since, longTermReferenceID: longTermReferenceID)
     }
 
-    /// Tracks the long-term references of the decoder, which gets this frame next.
-    /// - Returns: the PictureID if the frame is stored as one.
-    private mutating func noteLongTermReference(_ head: Slot) -> UInt16? {
-        guard let pictureID = head.pictureID, head.isKeyframe || head.references?.stored != nil else {
-            if head.isKeyframe { forgetLongTermReferences() }
-            return nil
+    /// Copies the packets of a frame together; the only packet of a frame stays where it lies.
+    /// - Returns: nil if the frame exceeds `largestFrame`.
+    private func join(_ span: Span) -> UnsafeRawBufferPointer? {
+        if span.first == span.last { return bytes(of: span.first) }
+        var length = 0
+        var sequence = span.first
+        while sequence <= span.last {
+            let part = bytes(of: sequence)
+            guard length &+ part.count <= frame.count else { return nil }
+            UnsafeMutableRawBufferPointer(rebasing: frame[length...]).copyMemory(from: part)
+            length &+= part.count
+            sequence &+= 1
         }
-        if head.isKeyframe || head.references?.stored == .golden { golden = pictureID }
-        if head.isKeyframe || head.references?.stored == .alternate { alternate = pictureID }
-        newestLongTermReference = pictureID
-        return pictureID
+        return UnsafeRawBufferPointer(rebasing: frame[0..<length])
+    }
+
+    private func bytes(of sequence: Int64) -> UnsafeRawBufferPointer {
+        let index = Int(sequence & mask)
+        return UnsafeRawBufferPointer(rebasing: slab[index][0..<slots[index].length])
     }
 
     private mutating func advance(to next: Int64) {

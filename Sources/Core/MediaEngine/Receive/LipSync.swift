@@ -1,5 +1,4 @@
 public import MediaCore
-public import RTPWire
 
 /// Decides how long to delay video frames, so that audio does not lag audibly behind them.
 ///
@@ -8,8 +7,8 @@ public struct LipSync: Equatable, Sendable {
     private static let tolerance = MediaDuration.milliseconds(100)
     private static let longestHold = MediaDuration.milliseconds(400)
 
-    /// Delay from capture to playout, between the sender's wall clock and the local one. It includes their offset, so
-    /// only the difference to that of video is meaningful.
+    /// Delay from capture to playout. It includes the offset between the sender's clock and the local one, so only the
+    /// difference to that of video is meaningful.
     private var audioDelay: MediaDuration?
     private var lastAudio: MediaInstant?
 
@@ -17,13 +16,10 @@ public struct LipSync: Equatable, Sendable {
 
     /// Takes in an audio packet that was given to the player.
     /// - Parameters:
-    ///   - captured: on the sender's wall clock.
-    ///   - local: the local wall clock now; any epoch, but the same as for video.
+    ///   - captured: by the sender's clock, whose offset is the same for video.
     ///   - latency: until a sample given now is heard.
-    public mutating func noteAudio(
-        captured: NTPTimestamp, local: NTPTimestamp, latency: MediaDuration, now: MediaInstant
-    ) {
-        let delay = captured.duration(to: local) + latency
+    public mutating func noteAudio(captured: MediaInstant, latency: MediaDuration, now: MediaInstant) {
+        let delay = now - captured + latency
         audioDelay =
             audioDelay.map { MediaDuration(nanoseconds: ($0.nanoseconds &* 15 &+ delay.nanoseconds) / 16) } ?? delay
         lastAudio = now
@@ -31,9 +27,9 @@ public struct LipSync: Equatable, Sendable {
 
     /// How long a frame that could be shown now is to be delayed.
     /// - Returns: 0 unless audio is played and lags by more than 100 ms; at most 400 ms.
-    public func hold(captured: NTPTimestamp, local: NTPTimestamp, now: MediaInstant) -> MediaDuration {
+    public func hold(captured: MediaInstant, now: MediaInstant) -> MediaDuration {
         guard let audioDelay, let lastAudio, now - lastAudio < .seconds(1) else { return .zero }
-        let lag = audioDelay - captured.duration(to: local)
+        let lag = audioDelay - (now - captured)
         guard lag > Self.tolerance else { return .zero }
         return min(lag - Self.tolerance, Self.longestHold)
     }

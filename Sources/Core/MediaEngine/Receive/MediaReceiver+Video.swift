@@ -34,25 +34,20 @@ extension MediaReceiver {
         if nacks.remove(sequence, isRetransmission: isRetransmission, now: now) != nil {
             if isRetransmission { counters.repaired &+= 1 } else { counters.lost &-= 1 }
         }
-        if packet.payload.isEmpty {
-            insert(sequence, nil, packet.payload, packet, nil, now)
-        } else {
-            let (descriptor, data) = try VP8PayloadDescriptor.parse(packet.payload)
-            insert(sequence, descriptor, data, packet, values.frameReferences, now)
-        }
+        let part = try VP8Depacketizer.depacketize(packet.payload)
+        insert(sequence, part, packet, values.frameReferences, now)
         noteGap(previous, sequence, now)
         noteEntries(now)
     }
 
     private func insert(
-        _ sequence: Int64, _ descriptor: VP8PayloadDescriptor?, _ data: UnsafeRawBufferPointer, _ packet: RTPPacketView,
-        _ references: FrameReferencesElement?, _ now: MediaInstant
+        _ sequence: Int64, _ part: DepacketizedVideo, _ packet: RTPPacketView, _ references: FrameReferencesElement?,
+        _ now: MediaInstant
     ) {
         guard video != nil else { return }
         for _ in 0..<2 {
             switch video?.insert(
-                sequence, descriptor: descriptor, data: data, marker: packet.marker, timestamp: packet.timestamp,
-                references: references, now: now)
+                sequence, part, marker: packet.marker, timestamp: packet.timestamp, references: references, now: now)
             {
             case .taken, nil: return
             case .duplicate: return counters.drops.duplicate &+= 1
@@ -148,9 +143,10 @@ extension MediaReceiver {
             counters.frameBytes &+= frame.bytes.count
             noteFreeze(frame, now)
             let info = ReceivedFrame(
-                isKeyframe: span.isKeyframe, timestamp: frame.timestamp,
-                captured: videoStream.clock.captured(frame.timestamp), firstArrival: frame.firstArrival,
-                lastArrival: frame.lastArrival, layer: frame.layer)
+                codec: VP8Depacketizer.codec, isKeyframe: span.isKeyframe,
+                size: span.isKeyframe ? VP8Depacketizer.size(of: frame.bytes) : nil, timestamp: frame.timestamp,
+                captured: videoStream.clock.captured(frame.timestamp),
+                firstArrival: frame.firstArrival, lastArrival: frame.lastArrival, layer: frame.layer)
             return .frame(frame.bytes, info)
         }
         if video?.waitsForEntry == true, video?.expected != nil, video?.newestEntry == nil {

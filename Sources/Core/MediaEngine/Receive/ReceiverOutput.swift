@@ -29,7 +29,10 @@ public enum ReceiverWakeReason: Equatable, Sendable {
 
 /// Describes a video frame of `ReceiverOutput.frame`.
 public struct ReceivedFrame: Equatable, Sendable {
+    public var codec: VideoCodec
     public var isKeyframe: Bool
+    /// In pixels; nil unless it is a key frame.
+    public var size: PixelSize?
     public var timestamp: RTPTimestamp
     /// When the sender captured it, on the sender's wall clock; nil before its first sender report.
     public var captured: NTPTimestamp?

@@ -1,0 +1,47 @@
+/// What a session receives, by its description.
+public struct EncodedMediaFormat: Equatable, Sendable {
+    /// Nil without video.
+    public var video: VideoCodec?
+    /// What each track of Opus audio carries, in the order of `EncodedAudioPacket.track`; nil if the description does not say.
+    public var audio: [MediaTrackKind?]
+
+    public init(video: VideoCodec?, audio: [MediaTrackKind?]) {
+        self.video = video
+        self.audio = audio
+    }
+}
+
+/// Why a sink cannot take media. `message` is a phrase for people; `remedy` says what to do about it.
+public struct MediaSinkFailure: Error, Equatable, Sendable {
+    public var message: String
+    public var remedy: String
+
+    public init(_ message: String, remedy: String = "") {
+        self.message = message
+        self.remedy = remedy
+    }
+}
+
+/// Takes what a session receives, still encoded: a viewer plays it, a recorder writes it, a service passes it on.
+///
+/// - Isolation: all calls are made on the session's network thread, and must not block it.
+public protocol EncodedMediaSink: AnyObject, Sendable {
+    /// Called before any media. Called again when another session replaces a lost one: RTP timestamps start anew then, and video
+    /// goes on with a key frame.
+    /// - Parameter requestKeyframe: to be called, from any thread, when video cannot go on without a key frame. No frame comes
+    ///   before that key frame.
+    /// - Throws: when the sink cannot take the format; the session then ends with that reason.
+    func start(
+        _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable () -> Void
+    ) throws(MediaSinkFailure)
+
+    /// Takes a frame; frames come in decoding order.
+    func receive(_ frame: EncodedVideoFrame)
+
+    /// Takes a packet; the packets of a track come in order and when they are due, lost ones in their place.
+    func receive(_ packet: EncodedAudioPacket)
+
+    /// Ends the sink; no other call follows. May be called twice, and without `start`.
+    /// - Parameter done: called on any thread when all threads, files and devices are released.
+    func close(_ done: @escaping @Sendable () -> Void)
+}

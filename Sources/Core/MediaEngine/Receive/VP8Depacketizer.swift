@@ -1,0 +1,36 @@
+import MediaCore
+import RTPWire
+
+/// What one RTP packet says of its video frame, whatever the codec.
+struct DepacketizedVideo {
+    /// The packet's part of the frame; empty for padding. Borrowed from the packet.
+    var bytes: UnsafeRawBufferPointer
+    /// The packet is the first of its frame.
+    var isFrameStart = false
+    /// Known from the first packet alone; false in the others.
+    var isKeyframe = false
+    /// The packet has no payload: it only closes a gap in the sequence.
+    var isPadding = false
+    /// Temporal layer; 0 is the base.
+    var layer: UInt8 = 0
+    var pictureID: UInt16?
+}
+
+/// Takes VP8 out of RTP packets: RFC 7741. The last packet of a frame has the RTP marker (section 4.1), which is not its business.
+enum VP8Depacketizer {
+    static let codec = VideoCodec.vp8
+
+    /// - Parameter payload: of the RTP packet, without padding.
+    /// - Throws: `.vp8Descriptor` if the payload ends before the VP8 data.
+    static func depacketize(_ payload: UnsafeRawBufferPointer) throws(RTPMalformed) -> DepacketizedVideo {
+        guard !payload.isEmpty else { return DepacketizedVideo(bytes: payload, isPadding: true) }
+        let (descriptor, data) = try VP8PayloadDescriptor.parse(payload)
+        return DepacketizedVideo(
+            bytes: data, isFrameStart: descriptor.isFrameStart,
+            isKeyframe: descriptor.isFrameStart && ((try? VP8FrameHeader(data))?.isKeyframe ?? false),
+            layer: descriptor.temporalLayer ?? 0, pictureID: descriptor.pictureID)
+    }
+
+    /// The size in pixels that a whole key frame gives; nil for other frames and malformed ones.
+    static func size(of frame: UnsafeRawBufferPointer) -> PixelSize? { (try? VP8FrameHeader(frame))?.size }
+}

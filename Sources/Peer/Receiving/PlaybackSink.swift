@@ -1,0 +1,156 @@
+import LinuxRuntime
+public import MediaCore
+import MediaEngine
+
+/// What happens while a `PlaybackSink` plays.
+public enum PlaybackEvent: Sendable {
+    /// The first frame was decoded; its size in pixels.
+    case firstFrame(PixelSize)
+    /// A track cannot be played; the others go on.
+    case warning(String)
+}
+
+/// Counted since the sink was made, unless it says otherwise.
+public struct PlaybackStatistics: Sendable {
+    public var decode = DecodeStatistics()
+    /// Frames (of two samples) of all tracks.
+    public var audioFramesPlayed = 0
+    /// The loudest sample (0...32,768) since the last report.
+    public var audioPeak = 0
+}
+
+/// Decodes and plays what a session receives: video to a `VideoSink`, each audio track to an `AudioSink` of its own.
+///
+/// Video is delayed for audio that lags (`LipSync`), and for nothing else.
+/// - Isolation: as `EncodedMediaSink` says; `setMuted` and `takeStatistics` from any thread.
+public final class PlaybackSink: EncodedMediaSink {
+    private struct State {
+        var video: DecodePipeline?
+        var audio: [Int: PlayoutPipeline] = [:]
+        /// Tracks without an output.
+        var silentTracks: Set<Int> = []
+        var isMuted = false
+        var lipSync = LipSync()
+    }
+
+    private let decoder: @Sendable () throws(CodecFailure) -> any VideoDecoder
+    private let videoSink: any VideoSink
+    private let audioDecoder: @Sendable () throws(CodecFailure) -> any AudioDecoder
+    private let makeSpeaker: @Sendable () throws(SourceFailure) -> (any AudioSink)?
+    private let emit: @Sendable (PlaybackEvent) -> Void
+    /// Pipelines are added and removed on the network thread alone.
+    private let state = Monitor(State())
+
+    /// - Parameters:
+    ///   - decoder: makes the decoder of the video track.
+    ///   - videoSink: gets the decoded frames, on the thread `decode`.
+    ///   - audioDecoder: makes the decoder of an audio track.
+    ///   - makeSpeaker: makes the output of an audio track when its first packet comes; nil: the track is not played.
+    ///   - emit: called on any thread.
+    public init(
+        decoder: @escaping @Sendable () throws(CodecFailure) -> any VideoDecoder, videoSink: any VideoSink,
+        audioDecoder: @escaping @Sendable () throws(CodecFailure) -> any AudioDecoder,
+        makeSpeaker: @escaping @Sendable () throws(SourceFailure) -> (any AudioSink)?,
+        emit: @escaping @Sendable (PlaybackEvent) -> Void = { _ in }
+    ) {
+        self.decoder = decoder
+        self.videoSink = videoSink
+        self.audioDecoder = audioDecoder
+        self.makeSpeaker = makeSpeaker
+        self.emit = emit
+    }
+
+    public func start(
+        _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable () -> Void
+    ) throws(MediaSinkFailure) {
+        state.with { $0.lipSync = LipSync() }
+        guard format.video != nil, state.with({ $0.video == nil }) else { return }
+        let video: DecodePipeline
+        do throws(CodecFailure) {
+            video = DecodePipeline(
+                decoder: try decoder(), sink: videoSink, clock: { MonotonicClock.now },
+                requestKeyframe: requestKeyframe, onFirstFrame: { [emit] in emit(.firstFrame($0)) })
+        } catch {
+            throw MediaSinkFailure("there is no video decoder: \(error.message) (\(error.code))")
+        }
+        state.with { $0.video = video }
+    }
+
+    public func receive(_ frame: EncodedVideoFrame) {
+        let now = MonotonicClock.now
+        let (video, hold) = state.with { state in
+            (state.video, frame.captured.map { state.lipSync.hold(captured: $0, now: now) } ?? .zero)
+        }
+        video?.push(frame, showAt: hold > .zero ? now + hold : nil)
+    }
+
+    public func receive(_ packet: EncodedAudioPacket) {
+        guard let audio = playout(of: packet.track) else { return }
+        audio.push(packet)
+        guard let captured = packet.captured else { return }
+        let latency = audio.latency
+        let now = MonotonicClock.now
+        state.with { $0.lipSync.noteAudio(captured: captured, latency: latency, now: now) }
+    }
+
+    private func playout(of track: Int) -> PlayoutPipeline? {
+        let (known, isWanted) = state.with { state in
+            // While muted, no device is opened.
+            (state.audio[track], !state.isMuted && !state.silentTracks.contains(track))
+        }
+        if known != nil || !isWanted { return known }
+        let made = makePlayout()
+        state.with { state in
+            state.audio[track] = made
+            if made == nil { state.silentTracks.insert(track) }
+            made?.setMuted(state.isMuted)
+        }
+        return made
+    }
+
+    /// - Returns: nil if the track is not played.
+    private func makePlayout() -> PlayoutPipeline? {
+        do {
+            guard let speaker = try makeSpeaker() else { return nil }
+            return PlayoutPipeline(decoder: try audioDecoder(), sink: speaker)
+        } catch let failure as SourceFailure {
+            emit(.warning("no sound: \(failure.message) \(failure.remedy)"))
+        } catch {
+            emit(.warning("no sound: \(error)"))
+        }
+        return nil
+    }
+
+    public func setMuted(_ isMuted: Bool) {
+        state.with { state in
+            state.isMuted = isMuted
+            for audio in state.audio.values { audio.setMuted(isMuted) }
+        }
+    }
+
+    /// Begins a new report.
+    public func takeStatistics() -> PlaybackStatistics {
+        let (video, audio) = state.with { ($0.video, $0.audio) }
+        var statistics = PlaybackStatistics()
+        if let video { statistics.decode = video.takeStatistics() }
+        for playout in audio.values {
+            statistics.audioFramesPlayed += playout.framesPlayed
+            statistics.audioPeak = max(statistics.audioPeak, playout.takePeak())
+        }
+        return statistics
+    }
+
+    public func close(_ done: @escaping @Sendable () -> Void) {
+        let (video, audio) = state.with { ($0.video, $0.audio) }
+        let open = Monitor(audio.count + 1)
+        let closed: @Sendable () -> Void = {
+            let isLast = open.with { count in
+                count -= 1
+                return count == 0
+            }
+            if isLast { done() }
+        }
+        for playout in audio.values { playout.close(closed) }
+        if let video { video.close(closed) } else { closed() }
+    }
+}

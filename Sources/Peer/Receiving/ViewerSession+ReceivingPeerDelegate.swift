@@ -1,0 +1,97 @@
+import EventLoop
+import LinuxRuntime
+import MediaCore
+import MediaEngine
+import PeerEngine
+import RTPWire
+
+/// What the connection to the host reports: media for the sink, events and figures for who runs the session.
+extension ViewerSession: ReceivingPeerDelegate {
+    // MARK: Media
+
+    package func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) {
+        layer = max(layer ?? 0, info.layer)
+        sink.receive(
+            EncodedVideoFrame(
+                bytes: frame, codec: info.codec, isKeyframe: info.isKeyframe, size: info.size, layer: info.layer,
+                rtpTimestamp: info.timestamp.rawValue, captured: info.captured.map(mediaInstant)))
+    }
+
+    package func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {
+        let payload: EncodedAudioPacket.Payload =
+            switch packet {
+            case let packet? where !info.isLost: .packet(packet)
+            case let next? where info.useFEC: .lostBefore(next)
+            default: .lost
+            }
+        sink.receive(
+            EncodedAudioPacket(
+                track: info.track, payload: payload, frames: info.frames, rtpTimestamp: info.timestamp.rawValue,
+                captured: info.captured.map(mediaInstant)))
+    }
+
+    /// A time on the host's wall clock, as if it agreed with this machine's.
+    private func mediaInstant(_ time: NTPTimestamp) -> MediaInstant { epoch.media + epoch.wall.duration(to: time) }
+
+    // MARK: Events
+
+    func hostIsConnected(_ connection: ReceivingPeer) {
+        if let outage {
+            hostIsBack(connection, after: outage)
+        } else {
+            emit(.connected(path: connection.transport.path))
+        }
+    }
+
+    func hostIsInterrupted(_ connection: ReceivingPeer) {
+        guard lastSign == nil else { return }
+        lastSign = MonotonicClock.now - connection.silence
+        emit(.interrupted)
+        let box = WeakBox(self)
+        outageTimer = loop.makeTimer { box.value?.reportOutage() }
+        reportOutage()
+        interrupted()
+    }
+
+    private func reportOutage() {
+        guard let outage, !isClosed else { return }
+        guard outage < ConsentFreshness.limit else { return outcome.settle(.hostIsSilent) }
+        emit(.waiting(outage))
+        // On the second, as it is shown in seconds.
+        outageTimer?.set(MonotonicClock.now + .milliseconds(1_000 - Int(outage.nanoseconds / 1_000_000 % 1_000)))
+    }
+
+    func hostIsBack(_ connection: ReceivingPeer, after silence: MediaDuration) {
+        guard lastSign != nil else { return }
+        lastSign = nil
+        outageTimer?.close()
+        outageTimer = nil
+        emit(.resumed(path: connection.transport.path, after: silence))
+    }
+
+    package func hostEnded(_ reason: EndReason) {
+        // Of a session that was to replace the lost one: the next attempt may do better.
+        guard lastSign == nil || reason.code != .noRoute else { return }
+        outcome.settle(reason)
+    }
+
+    func hostFoundCandidate() { gathering.foundCandidate() }
+    func hostFinishedGathering() { gathering.finishedGathering() }
+
+    // MARK: Figures
+
+    /// Begins a new report. Nil before there is a connection.
+    package var statistics: WatchStatistics? {
+        guard let connection else { return nil }
+        let received = connection.statistics
+        defer { layer = nil }
+        return WatchStatistics(
+            packetsReceived: received?.packets ?? 0, bytesReceived: received?.bytes ?? 0,
+            packetsLost: received?.lost ?? 0, nacks: received?.nacks ?? 0,
+            keyframeRequests: received?.keyframeRequests ?? 0, roundTrip: connection.roundTripTime,
+            estimate: connection.estimate, recoveries: received?.recoveries ?? 0, queue: received?.audioDelay,
+            repaired: received?.repaired ?? 0, freezes: received?.freezes ?? 0,
+            freezeTime: received?.freezeTime ?? .zero, route: connection.transport.path, layer: layer.map { Int($0) },
+            badPackets: connection.transport.badPackets)
+    }
+}

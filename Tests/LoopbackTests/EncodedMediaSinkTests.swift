@@ -1,0 +1,76 @@
+import LinuxRuntime
+import MediaCore
+import OpusCodec
+import Signaling
+import TestSource
+import Testing
+import VPXCodec
+
+@testable import PeerRuntime
+
+/// A session that differs from a viewer's in its sink alone.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct EncodedMediaSinkTests {
+    private func host() async throws -> (HostSession, Link) {
+        let tone = AudioInput(kind: .applicationAudio, source: TestTone(), hasSilenceSuppression: false) {
+            () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
+        }
+        let session = try HostSession(
+            configuration: .init(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
+                maximumBitrate: .kilobits(8_000), contentHint: nil),
+            identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(),
+            audio: [tone], door: { _ in .accepted }, emit: { _ in })
+        return (session, try await session.start())
+    }
+
+    @Test func aSinkWithoutADecoderGetsFramesAndPacketsAsTheyWereEncoded() async throws {
+        let (host, link) = try await host()
+        let sink = RecordingSink()
+        let session = WatchSession(
+            link: link, identity: try .ephemeral(), name: "recorder", sink: sink, emit: { _ in })
+        let watching = Task { await session.run() }
+        // One sender report at least has come by then.
+        let recorded = try #require(
+            await waiting(sink.state) { state in
+                state.frames.count >= 40 && state.packets.count >= 60 && state.frames.last?.captured != nil
+                    ? (frames: state.frames, packets: state.packets, formats: state.formats) : nil
+            })
+        #expect(recorded.formats == [EncodedMediaFormat(video: .vp8, audio: [.applicationAudio])])
+        let first = try #require(recorded.frames.first)
+        #expect(first.isKeyframe && first.size == TestVideoSource.defaultSize)
+        for frame in recorded.frames {
+            #expect(frame.length > 0 && frame.codec == .vp8 && (frame.size != nil) == frame.isKeyframe)
+            // Both clocks are this machine's.
+            if let captured = frame.captured { #expect(abs((frame.arrival - captured).inSeconds) < 5) }
+        }
+        let times = recorded.frames.map(\.rtpTimestamp)
+        #expect(zip(times, times.dropFirst()).allSatisfy { Int32(bitPattern: $1 &- $0) > 0 })
+        for (packet, next) in zip(recorded.packets, recorded.packets.dropFirst()) {
+            #expect(packet.track == 0 && packet.length > 0)
+            #expect(Int32(bitPattern: next.rtpTimestamp &- packet.rtpTimestamp) >= Int32(packet.frames))
+        }
+
+        let keyframes = sink.state.with { $0.frames.count { $0.isKeyframe } }
+        sink.state.with { $0.requestKeyframe }?()
+        let hasKeyframe = await waiting(sink.state) { state in
+            state.frames.count { $0.isKeyframe } > keyframes ? true : nil
+        }
+        #expect(hasKeyframe == true)
+        #expect(try #require(await session.statistics()).packetsReceived > 0)
+        session.leave()
+        #expect(await watching.value.code == .stopped)
+        #expect(sink.state.with { $0.closings } == 1)
+        await host.stop(EndReason(.stopped, "done"))
+    }
+
+    @Test func aSinkThatRefusesEndsTheSessionWithItsReason() async throws {
+        let (host, link) = try await host()
+        let reason = await WatchSession(
+            link: link, identity: try .ephemeral(), name: "recorder", sink: RefusingSink(), emit: { _ in }
+        ).run()
+        #expect(reason.code == .failed)
+        #expect(reason.sentence.contains("the disk is full") && reason.remedy == "Make room.")
+        await host.stop(EndReason(.stopped, "done"))
+    }
+}
