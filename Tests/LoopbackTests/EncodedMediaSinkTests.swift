@@ -6,7 +6,11 @@ import TestSource
 import Testing
 import VPXCodec
 
-@testable import PeerRuntime
+@testable import Admission
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
 
 /// A session that differs from a viewer's in its sink alone.
 @Suite(.serialized, .timeLimit(.minutes(1)))

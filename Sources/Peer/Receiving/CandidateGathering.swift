@@ -1,7 +1,8 @@
 import EventLoop
 import LinuxRuntime
 import MediaCore
-import SessionDescription
+package import SessionDescription
+package import Transport
 
 /// Waits for this side's candidates: for 100 ms before the offer, and then for more of them (trickle ICE, RFC 8838).
 /// Confined to the network loop.
@@ -15,7 +16,7 @@ package final class CandidateGathering {
     }
 
     /// Candidates that were found later.
-    struct More: Sendable {
+    package struct More: Sendable {
         package var candidates: [ICECandidate]
         package var isComplete: Bool
     }
@@ -35,7 +36,7 @@ package final class CandidateGathering {
     init(loop: EventLoop) { self.loop = loop }
 
     /// The transport is about to gather, for the first time or for a restart.
-    package func begin(_ transport: SecureTransport) {
+    func begin(_ transport: SecureTransport) {
         self.transport = transport
         finishMore(nil)
         timer?.close()
@@ -77,7 +78,7 @@ package final class CandidateGathering {
     }
 
     /// Twice is fine.
-    package func close() {
+    func close() {
         isClosed = true
         finish()
         finishMore(nil)

@@ -1,5 +1,6 @@
 import LinuxRuntime
 public import MediaCore
+import Transport
 
 /// Where decoded frames go: a window, a file.
 public protocol VideoSink: AnyObject, Sendable {

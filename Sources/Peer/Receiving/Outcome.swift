@@ -1,7 +1,10 @@
 import LinuxRuntime
+package import Transport
 
 /// One reason, settled once.
 package final class Outcome: Sendable {
+    package init() {}
+
     private struct State {
         var reason: EndReason?
         var waiting: [CheckedContinuation<EndReason, Never>] = []

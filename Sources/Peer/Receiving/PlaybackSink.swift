@@ -1,6 +1,7 @@
 import LinuxRuntime
 public import MediaCore
 import MediaEngine
+import Transport
 
 /// What happens while a `PlaybackSink` plays.
 public enum PlaybackEvent: Sendable {

@@ -1,9 +1,10 @@
 import EventLoop
 import LinuxRuntime
 import MediaCore
-import MediaEngine
+package import MediaEngine
 import PeerEngine
 import RTPWire
+package import Transport
 
 /// What the connection to the host reports: media for the sink, events and figures for who runs the session.
 extension ViewerSession: ReceivingPeerDelegate {

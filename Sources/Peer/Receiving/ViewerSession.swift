@@ -1,9 +1,10 @@
-import EventLoop
+package import EventLoop
 import ICETransport
 import LinuxRuntime
-import MediaCore
+package import MediaCore
 import RTPWire
-import SessionDescription
+package import SessionDescription
+package import Transport
 
 /// The viewer's state on the network loop: the connection to the host, through ICE restarts and replacements. What is received goes
 /// to an `EncodedMediaSink`, which stays the same for the whole session.
@@ -29,7 +30,7 @@ package final class ViewerSession {
     /// The highest temporal layer since the last report; nil if no frame came.
     var layer: UInt8?
 
-    init(
+    package init(
         loop: EventLoop, sink: any EncodedMediaSink, emit: @escaping @Sendable (WatchEvent) -> Void,
         outcome: Outcome, interrupted: @escaping @Sendable () -> Void
     ) {

@@ -3,7 +3,7 @@ import EventLoop
 public import ICEServers
 import ICETransport
 import LinuxRuntime
-import MediaCore
+public import MediaCore
 import MediaEngine
 public import Receiving
 import SessionDescription
