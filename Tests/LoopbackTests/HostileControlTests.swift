@@ -91,7 +91,7 @@ private struct HostileViewer {
         let core = LoopBound(loop, making: { try? Core(loop, own, expected: link.fingerprint, sent, gathered) })
         #expect(await waiting(gathered) { $0 ? true : nil } ?? false)
         let found = await core.ifRunning { core in
-            core.map { ($0.transport.localCredentials, $0.transport.localCandidates) }
+            core.map { ($0.path.localCredentials, $0.path.localCandidates) }
         }
         let (credentials, candidates) = try #require(found ?? nil)
         let offer = LocalDescription(
@@ -108,7 +108,8 @@ private struct HostileViewer {
     }
 
     /// Confined to the loop.
-    private final class Core: SecureTransportDelegate {
+    private final class Core: SecureTransportDelegate, LocalCandidateDelegate {
+        let path: ICEPath
         let transport: SecureTransport
         private var timer: LoopTimer?
         private var datagram: [UInt8] = []
@@ -121,13 +122,16 @@ private struct HostileViewer {
         ) throws {
             self.sent = sent
             self.gathered = gathered
+            path = try ICEPath(
+                loop: loop,
+                configuration: .init(isControlling: true, stunServers: [], turnServers: [], includesLoopback: true))
             transport = try SecureTransport(
-                loop: loop, isServer: false, identity: identity, expectedFingerprint: expected,
-                ice: .init(isControlling: true, stunServers: [], turnServers: [], includesLoopback: true))
+                loop: loop, isServer: false, identity: identity, expectedFingerprint: expected, path: path)
             transport.delegate = self
+            path.candidateDelegate = self
             let box = WeakBox(self)
             timer = loop.makeTimer { box.value?.send() }
-            try transport.gather()
+            try path.gather()
         }
 
         func begin(_ answer: Answer) {
@@ -140,8 +144,8 @@ private struct HostileViewer {
             message += [0, 7, 0, 0]
             datagram = Array(repeating: message, count: 1_200 / message.count).flatMap { $0 }
             transport.expect(answer.fingerprints.others)
-            transport.start(remote: answer.credentials)
-            transport.add(answer.candidates, ended: answer.endsCandidates)
+            path.start(remote: answer.credentials)
+            path.add(answer.candidates, ended: answer.endsCandidates)
         }
 
         private func send() {
@@ -157,8 +161,8 @@ private struct HostileViewer {
             transport.close(done)
         }
 
-        func transportFoundCandidate() {}
-        func transportFinishedGathering() { gathered.change { $0 = true } }
+        func foundCandidate() {}
+        func finishedGathering() { gathered.change { $0 = true } }
         func transportIsSecure(profile: SRTPProfile) { send() }
         func transportHasMoved() {}
         func transportEnded(_ reason: EndReason) { timer?.close() }

@@ -21,7 +21,7 @@ import VPXCodec
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct PairConsentTests {
     /// A viewer that was let in and does with its sockets what it likes.
-    private final class TwoAddresses: ReceivingPeerDelegate, Sendable {
+    private final class TwoAddresses: ReceivingPeerDelegate, LocalCandidateDelegate, Sendable {
         static let addresses = ["127.0.0.1", "127.0.0.2"]
         let loop = EventLoop(name: "net-0")
         let frames = Monitor(0)
@@ -39,19 +39,21 @@ struct PairConsentTests {
                 loop,
                 making: {
                     guard
+                        let path = try? ICEPath(
+                            loop: loop, configuration: .init(isControlling: true, localAddresses: Self.addresses)),
                         let transport = try? SecureTransport(
                             loop: loop, isServer: false,
                             identity: .init(
                                 certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER),
-                            expectedFingerprint: expected,
-                            ice: .init(isControlling: true, localAddresses: Self.addresses))
+                            expectedFingerprint: expected, path: path)
                     else { preconditionFailure("no transport") }
-                    return ReceivingPeer(loop: loop, transport: transport, delegate: self)
+                    path.candidateDelegate = self
+                    return ReceivingPeer(loop: loop, path: path, transport: transport, delegate: self)
                 })
             connection.change { $0 = core }
-            await core.ifRunning { try? $0.transport.gather() }
+            await core.ifRunning { try? $0.path.gather() }
             _ = await waiting(isGathered) { $0 ? true : nil }
-            let found = await core.ifRunning { ($0.transport.localCredentials, $0.transport.localCandidates) }
+            let found = await core.ifRunning { ($0.path.localCredentials, $0.path.localCandidates) }
             guard let (credentials, candidates) = found, let print = Fingerprint(sha256: identity.fingerprint)
             else { throw SignalingError(.gone, "no credentials") }
             let offer = LocalDescription(
@@ -65,7 +67,7 @@ struct PairConsentTests {
 
         /// What the host sends to: this side's address of the pair in use.
         func address() async -> String? {
-            await core?.ifRunning { $0.transport.localAddress } ?? nil
+            await core?.ifRunning { $0.path.localAddress } ?? nil
         }
 
         private var core: Transport.LoopBound<ReceivingPeer>? { connection.with { $0 } }
@@ -75,7 +77,7 @@ struct PairConsentTests {
         ///   - deaf: addresses at which nothing arrives any more.
         func send(from address: String, deaf: [String]) async {
             await core?.ifRunning { connection in
-                let agent = connection.transport.ice
+                let agent = connection.path.agents.current
                 guard let remote = agent.socket?.remote.pointee else { return }
                 for socket in agent.localSockets {
                     let own = socket.endpoint.prefix { $0 != ":" }
@@ -110,8 +112,8 @@ struct PairConsentTests {
         func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) { frames.change { $0 += 1 } }
         func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {}
         func hostEnded(_ reason: EndReason) {}
-        func hostFoundCandidate() {}
-        func hostFinishedGathering() { isGathered.change { $0 = true } }
+        func foundCandidate() {}
+        func finishedGathering() { isGathered.change { $0 = true } }
         func hostIsInterrupted(_ connection: ReceivingPeer) {}
         func hostIsBack(_ connection: ReceivingPeer, after silence: MediaDuration) {}
     }

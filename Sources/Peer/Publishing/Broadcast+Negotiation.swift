@@ -79,22 +79,25 @@ extension Broadcast {
         let allowance = allowances.allowance(for: viewer, now: MonotonicClock.now)
         do {
             let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.machineAddresses())
-            let transport = try SecureTransport(
-                loop: loop, isServer: true, identity: settings.identity, expectedFingerprint: viewer.fingerprint,
-                ice: .init(
+            let path = try ICEPath(
+                loop: loop,
+                configuration: .init(
                     isControlling: false, stunServers: servers.stun, turnServers: servers.turn,
                     localAddresses: settings.localAddresses,
                     includesLoopback: settings.includesLoopback && isLoopbackOfUse(to: place),
                     usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP),
                 limits: .init(pool: agents, allowance: allowance, policy: CandidatePolicy(place)))
+            path.servers = servers.urls
+            let transport = try SecureTransport(
+                loop: loop, isServer: true, identity: settings.identity, expectedFingerprint: viewer.fingerprint,
+                path: path)
             transport.expect(offer.fingerprints.others)
-            transport.servers = servers.urls
             let sender = MediaSender(
                 parameters(offer, ssrcs, settings.viewerLimit?(description)), seed: UInt64.random(in: .min ... .max),
                 ntpEpoch: WallClock.now(), now: MonotonicClock.now)
             let peer = SendingPeer(
-                id: SessionID.random(), viewer: viewer, description: description, loop: loop, transport: transport,
-                sender: sender, allowance: allowance, delegate: self)
+                id: SessionID.random(), viewer: viewer, description: description, loop: loop, path: path,
+                transport: transport, sender: sender, allowance: allowance, delegate: self)
             do throws(ICEFailure) {
                 try peer.gather()
             } catch {

@@ -210,7 +210,7 @@ extension Broadcast: SendingPeerDelegate {
         updateEncoders()
         updateReferences(MonotonicClock.now)
         viewerNeedsKeyframe(peer)
-        emit(.connected(peer.description, path: peer.path))
+        emit(.connected(peer.description, path: peer.pathSummary))
     }
 
     func viewerNeedsKeyframe(_ peer: SendingPeer) {
@@ -236,7 +236,7 @@ extension Broadcast: SendingPeerDelegate {
     func viewerIsBack(_ peer: SendingPeer, after silence: MediaDuration) {
         updateEncoders()
         viewerNeedsKeyframe(peer)
-        emit(.resumed(peer.description, path: peer.path, after: silence))
+        emit(.resumed(peer.description, path: peer.pathSummary, after: silence))
     }
 
     func viewerEnded(_ peer: SendingPeer, _ reason: EndReason) {

@@ -41,6 +41,7 @@ final class SendingPeer: SecureTransportDelegate {
     /// It is connected or back, and the key frame that it begins with was not granted yet.
     private(set) var isOwedKeyframe = false
     private let loop: EventLoop
+    private let path: ICEPath
     private let transport: SecureTransport
     private let sender: MediaSender
     private let timer: LoopTimer
@@ -55,15 +56,16 @@ final class SendingPeer: SecureTransportDelegate {
 
     init(
         id: SessionID, viewer: Viewer, description: ViewerDescription, loop: EventLoop,
-        transport: SecureTransport, sender: MediaSender, allowance: ViewerAllowance,
+        path: ICEPath, transport: SecureTransport, sender: MediaSender, allowance: ViewerAllowance,
         delegate: any SendingPeerDelegate
     ) {
         self.id = id
         self.viewer = viewer
         self.description = description
         self.loop = loop
+        self.path = path
         self.transport = transport
-        candidates = CandidateReporter(loop: loop, transport: transport)
+        candidates = CandidateReporter(loop: loop, path: path)
         self.sender = sender
         self.allowance = allowance
         self.delegate = delegate
@@ -101,8 +103,8 @@ final class SendingPeer: SecureTransportDelegate {
     }
 
     private var connected: MediaInstant?
-    var badPackets: Int { transport.badPackets }
-    var path: String { transport.path }
+    var badPackets: Int { transport.badPackets + path.unusableCandidates }
+    var pathSummary: String { path.summary }
     private var isCongested: Bool { isReceiving && sender.backlog > .milliseconds(20) }
     var backlog: MediaDuration { sender.backlog }
     package var limit: String? { sender.limit.words }
@@ -110,9 +112,9 @@ final class SendingPeer: SecureTransportDelegate {
     // MARK: Setting up
 
     /// nil when it is closed.
-    var localCredentials: ICECredentials? { isEnded ? nil : transport.localCredentials }
+    var localCredentials: ICECredentials? { isEnded ? nil : path.localCredentials }
 
-    package func gather() throws(ICEFailure) { try transport.gather() }
+    package func gather() throws(ICEFailure) { try path.gather() }
 
     /// See ``CandidateReporter/whenGathered(patience:wanted:_:)``.
     func whenGathered(
@@ -126,7 +128,7 @@ final class SendingPeer: SecureTransportDelegate {
 
     package func begin(remote: ICECredentials, candidates: CandidateList, ended: Bool) {
         self.remote = remote
-        transport.start(remote: remote)
+        path.start(remote: remote)
         add(candidates, ended: ended)
     }
 
@@ -138,16 +140,16 @@ final class SendingPeer: SecureTransportDelegate {
     /// - Returns: false if that cannot be done now; all stays as it is.
     package func restart() -> Bool {
         let now = MonotonicClock.now
-        guard !isEnded, restarts.allows(hasProvenPair: transport.hasProvenPair, now: now) else { return false }
+        guard !isEnded, restarts.allows(hasProvenPair: path.hasProvenPair, now: now) else { return false }
         do throws(ICEFailure) {
-            try transport.restart()
+            try path.restart()
         } catch {
             return false
         }
         restarts.noteRestart(now: now)
         candidates.reset()
         do throws(ICEFailure) {
-            try transport.gather()
+            try path.gather()
             return true
         } catch {
             return false
@@ -155,7 +157,7 @@ final class SendingPeer: SecureTransportDelegate {
     }
 
     package func add(_ candidates: CandidateList, ended: Bool) {
-        transport.add(candidates, ended: ended)
+        path.add(candidates, ended: ended)
     }
 
     // MARK: Sending
@@ -278,7 +280,7 @@ final class SendingPeer: SecureTransportDelegate {
         let now = MonotonicClock.now
         if !isConnected {
             guard now - opened > SecureTransport.connectLimit else { return liveness.set(now + .seconds(1)) }
-            return end(EndReason(transport.route, other: "the viewer"))
+            return end(EndReason(path.report, other: "the viewer"))
         }
         switch consent.check(now) {
         case .expired: return end(EndReason(.connectionLost, "nothing came from the viewer for 30 s"))
@@ -359,10 +361,6 @@ final class SendingPeer: SecureTransportDelegate {
     }
 
     // MARK: The transport's news
-
-    func transportFoundCandidate() { candidates.foundCandidate() }
-
-    func transportFinishedGathering() { candidates.finishedGathering() }
 
     func transportIsSecure(profile: SRTPProfile) {
         isConnected = true

@@ -6,7 +6,7 @@ package import Transport
 
 /// Waits for this side's candidates: for 100 ms before the offer, and then for more of them (trickle ICE, RFC 8838).
 /// Confined to the network loop.
-package final class CandidateGathering {
+package final class CandidateGathering: LocalCandidateDelegate {
     /// What an offer or an ICE restart says of this side.
     package struct Gathered: Sendable {
         /// Nil at the end of the session.
@@ -24,20 +24,21 @@ package final class CandidateGathering {
     private static let longestWait = MediaDuration.milliseconds(100)
 
     private let loop: EventLoop
-    private var transport: SecureTransport?
+    private var path: ICEPath?
     private var timer: LoopTimer?
     private var onGathered: (() -> Void)?
     private var onMore: (known: Int, body: (More?) -> Void)?
     private var isClosed = false
 
-    private var candidates: [ICECandidate] { transport?.localCandidates ?? [] }
-    private var hasGathered: Bool { transport?.hasGathered ?? false }
+    private var candidates: [ICECandidate] { path?.localCandidates ?? [] }
+    private var hasGathered: Bool { path?.hasGathered ?? false }
 
     init(loop: EventLoop) { self.loop = loop }
 
-    /// The transport is about to gather, for the first time or for a restart.
-    func begin(_ transport: SecureTransport) {
-        self.transport = transport
+    /// The path is about to gather, for the first time or for a restart.
+    func begin(_ path: ICEPath) {
+        self.path = path
+        path.candidateDelegate = self
         finishMore(nil)
         timer?.close()
         let box = WeakBox(self)
@@ -53,7 +54,7 @@ package final class CandidateGathering {
             }
             body(
                 Gathered(
-                    credentials: transport?.localCredentials, candidates: candidates, isComplete: hasGathered))
+                    credentials: path?.localCredentials, candidates: candidates, isComplete: hasGathered))
         }
         if hasGathered || timer == nil { return report() }
         onGathered = report
@@ -67,12 +68,12 @@ package final class CandidateGathering {
         foundCandidate()
     }
 
-    func foundCandidate() {
+    package func foundCandidate() {
         guard let known = onMore?.known, hasGathered || candidates.count > known else { return }
         finishMore(More(candidates: Array(candidates.dropFirst(known)), isComplete: hasGathered))
     }
 
-    func finishedGathering() {
+    package func finishedGathering() {
         finish()
         foundCandidate()
     }
@@ -82,7 +83,7 @@ package final class CandidateGathering {
         isClosed = true
         finish()
         finishMore(nil)
-        transport = nil
+        path = nil
     }
 
     private func finish() {

@@ -14,8 +14,6 @@ protocol ReceivingPeerDelegate: AnyObject {
     func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame)
     func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio)
     func hostEnded(_ reason: EndReason)
-    func hostFoundCandidate()
-    func hostFinishedGathering()
     /// Nothing comes from the host any more.
     func hostIsInterrupted(_ connection: ReceivingPeer)
     /// It is heard again.
@@ -25,6 +23,7 @@ protocol ReceivingPeerDelegate: AnyObject {
 /// The viewer's side of a session: its transport and its receiver. Confined to the network loop.
 final class ReceivingPeer: SecureTransportDelegate {
     private let loop: EventLoop
+    package let path: ICEPath
     package let transport: SecureTransport
     private var receiver: MediaReceiver?
     private let timer: LoopTimer
@@ -40,8 +39,9 @@ final class ReceivingPeer: SecureTransportDelegate {
     /// The silence after which this machine's addresses are looked at.
     static let suspicion = MediaDuration.milliseconds(1_500)
 
-    init(loop: EventLoop, transport: SecureTransport, delegate: any ReceivingPeerDelegate) {
+    init(loop: EventLoop, path: ICEPath, transport: SecureTransport, delegate: any ReceivingPeerDelegate) {
         self.loop = loop
+        self.path = path
         self.transport = transport
         self.delegate = delegate
         let box = WeakBox<ReceivingPeer>()
@@ -55,6 +55,7 @@ final class ReceivingPeer: SecureTransportDelegate {
     var roundTripTime: MediaDuration? { receiver?.roundTripTime }
     /// The host's, of the path to here.
     var estimate: Bitrate? { receiver?.estimate }
+    var badPackets: Int { transport.badPackets + path.unusableCandidates }
 
     /// The host has answered.
     package func begin(_ answer: Answer) {
@@ -63,7 +64,7 @@ final class ReceivingPeer: SecureTransportDelegate {
         receiver = MediaReceiver(
             parameters(answer), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(), now: now)
         transport.expect(answer.fingerprints.others)
-        transport.start(remote: answer.credentials)
+        path.start(remote: answer.credentials)
         add(answer.candidates, ended: answer.endsCandidates)
         liveness.set(now + .seconds(1))
         if isSecure { pump() }
@@ -71,7 +72,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     /// Candidates that the host found after its answer.
     package func add(_ candidates: CandidateList, ended: Bool) {
-        transport.add(candidates, ended: ended)
+        path.add(candidates, ended: ended)
     }
 
     private func parameters(_ answer: Answer) -> ReceiverParameters {
@@ -96,7 +97,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     /// The host has answered a restart.
     package func resume(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
-        transport.start(remote: credentials)
+        path.start(remote: credentials)
         add(candidates, ended: ended)
     }
 
@@ -128,7 +129,7 @@ final class ReceivingPeer: SecureTransportDelegate {
         let now = MonotonicClock.now
         if !isSecure {
             guard now - started > SecureTransport.connectLimit else { return liveness.set(now + .seconds(1)) }
-            return end(EndReason(transport.route, other: "the host"))
+            return end(EndReason(path.report, other: "the host"))
         }
         switch consent.check(now, isPathGone: isAddressGone(now)) {
         case .expired: return end(.hostIsSilent)
@@ -140,7 +141,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     /// Whether the machine has lost the address that media comes to.
     private func isAddressGone(_ now: MediaInstant) -> Bool {
-        guard !consent.isInterrupted, consent.silence(now) > Self.suspicion, let own = transport.localAddress,
+        guard !consent.isInterrupted, consent.silence(now) > Self.suspicion, let own = path.localAddress,
             own != "127.0.0.1"
         else { return false }
         return !ICEAgent.machineAddresses().contains(own)
@@ -167,9 +168,6 @@ final class ReceivingPeer: SecureTransportDelegate {
     }
 
     // MARK: The transport's news
-
-    func transportFoundCandidate() { delegate?.hostFoundCandidate() }
-    func transportFinishedGathering() { delegate?.hostFinishedGathering() }
 
     func transportIsSecure(profile: SRTPProfile) {
         isSecure = true

@@ -40,7 +40,7 @@ extension ViewerSession: ReceivingPeerDelegate {
         if let outage {
             hostIsBack(connection, after: outage)
         } else {
-            emit(.connected(path: connection.transport.path))
+            emit(.connected(path: connection.path.summary))
         }
     }
 
@@ -67,7 +67,7 @@ extension ViewerSession: ReceivingPeerDelegate {
         lastSign = nil
         outageTimer?.close()
         outageTimer = nil
-        emit(.resumed(path: connection.transport.path, after: silence))
+        emit(.resumed(path: connection.path.summary, after: silence))
     }
 
     package func hostEnded(_ reason: EndReason) {
@@ -75,9 +75,6 @@ extension ViewerSession: ReceivingPeerDelegate {
         guard lastSign == nil || reason.code != .noRoute else { return }
         outcome.settle(reason)
     }
-
-    func hostFoundCandidate() { gathering.foundCandidate() }
-    func hostFinishedGathering() { gathering.finishedGathering() }
 
     // MARK: Figures
 
@@ -92,7 +89,7 @@ extension ViewerSession: ReceivingPeerDelegate {
             keyframeRequests: received?.keyframeRequests ?? 0, roundTrip: connection.roundTripTime,
             estimate: connection.estimate, recoveries: received?.recoveries ?? 0, queue: received?.audioDelay,
             repaired: received?.repaired ?? 0, freezes: received?.freezes ?? 0,
-            freezeTime: received?.freezeTime ?? .zero, route: connection.transport.path, layer: layer.map { Int($0) },
-            badPackets: connection.transport.badPackets)
+            freezeTime: received?.freezeTime ?? .zero, route: connection.path.summary, layer: layer.map { Int($0) },
+            badPackets: connection.badPackets)
     }
 }

@@ -52,17 +52,19 @@ package final class ViewerSession {
         usesOnlyRelays: Bool, policy: CandidatePolicy
     ) -> EndReason? {
         do {
-            let transport = try SecureTransport(
-                loop: loop, isServer: false, identity: identity, expectedFingerprint: expected,
-                ice: .init(
+            let path = try ICEPath(
+                loop: loop,
+                configuration: .init(
                     isControlling: true, stunServers: servers.stun, turnServers: servers.turn,
                     includesLoopback: includesLoopback, usesOnlyRelays: usesOnlyRelays),
                 limits: .init(policy: policy))
-            transport.servers = servers.urls
+            path.servers = servers.urls
+            let transport = try SecureTransport(
+                loop: loop, isServer: false, identity: identity, expectedFingerprint: expected, path: path)
             if let connection { retire(connection) }
-            connection = ReceivingPeer(loop: loop, transport: transport, delegate: self)
-            gathering.begin(transport)
-            try transport.gather()
+            connection = ReceivingPeer(loop: loop, path: path, transport: transport, delegate: self)
+            gathering.begin(path)
+            try path.gather()
             return nil
         } catch {
             return EndReason(.failed, "cannot prepare to receive: \(error)")
@@ -104,7 +106,7 @@ package final class ViewerSession {
     package var outage: MediaDuration? { lastSign.map { MonotonicClock.now - $0 } }
 
     /// What there is to find a way with.
-    package var route: ConnectivityReport? { connection?.transport.route }
+    package var route: ConnectivityReport? { connection?.path.report }
 
     /// Nothing came for a second or more.
     package var isSilent: Bool { outage != nil || (connection?.silence ?? .seconds(2)) > .seconds(1) }
@@ -114,9 +116,9 @@ package final class ViewerSession {
     package func restart() -> Bool {
         guard !isClosed, let connection else { return false }
         do throws(ICEFailure) {
-            try connection.transport.restart()
-            gathering.begin(connection.transport)
-            try connection.transport.gather()
+            try connection.path.restart()
+            gathering.begin(connection.path)
+            try connection.path.gather()
             return true
         } catch {
             return false
@@ -128,7 +130,7 @@ package final class ViewerSession {
         connection?.resume(credentials, candidates, ended: ended)
     }
 
-    package func dropUnansweredRestart() { connection?.transport.dropUnansweredRestart() }
+    package func dropUnansweredRestart() { connection?.path.dropUnansweredRestart() }
 
     // MARK: Ending
 

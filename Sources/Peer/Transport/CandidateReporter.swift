@@ -4,13 +4,13 @@ import LinuxRuntime
 package import MediaCore
 package import SessionDescription
 
-/// Hands a transport's local candidates to signalling: first those that an answer waits for, then later ones (trickle ICE,
+/// Hands a path's local candidates to signalling: first those that an answer waits for, then later ones (trickle ICE,
 /// RFC 8838). Confined to the network loop.
-package final class CandidateReporter {
+package final class CandidateReporter: LocalCandidateDelegate {
     package typealias Handler = (_ candidates: [ICECandidate], _ isComplete: Bool) -> Void
 
     private let loop: EventLoop
-    private let transport: SecureTransport
+    private let path: ICEPath
     private var wanted: ICECandidate.Kind?
     private var onGathered: Handler?
     private var patience: LoopTimer?
@@ -22,9 +22,10 @@ package final class CandidateReporter {
     /// Candidates that come within this time are reported together.
     private static let batchInterval = MediaDuration.milliseconds(20)
 
-    package init(loop: EventLoop, transport: SecureTransport) {
+    package init(loop: EventLoop, path: ICEPath) {
         self.loop = loop
-        self.transport = transport
+        self.path = path
+        path.candidateDelegate = self
     }
 
     /// Calls back once, with the candidates and whether they are all: at once if gathering is over, else when a candidate of the
@@ -32,7 +33,7 @@ package final class CandidateReporter {
     package func whenGathered(patience: MediaDuration, wanted: ICECandidate.Kind?, _ body: @escaping Handler) {
         self.wanted = wanted
         onGathered = body
-        if transport.hasGathered || hasWanted { return report() }
+        if path.hasGathered || hasWanted { return report() }
         let box = WeakBox(self)
         let timer = loop.makeTimer { box.value?.report() }
         timer.set(MonotonicClock.now + patience)
@@ -45,7 +46,7 @@ package final class CandidateReporter {
         let box = WeakBox(self)
         lateTimer?.close()
         lateTimer = loop.makeTimer { box.value?.reportLate() }
-        if transport.hasGathered || transport.localCandidates.count > answered { reportLate() }
+        if path.hasGathered || path.localCandidates.count > answered { reportLate() }
     }
 
     /// Gives whoever waits the candidates that were found, and ends trickling: for a restart and at the end.
@@ -67,7 +68,7 @@ package final class CandidateReporter {
     }
 
     private var hasWanted: Bool {
-        wanted.map { kind in transport.localCandidates.contains { $0.kind == kind } } ?? false
+        wanted.map { kind in path.localCandidates.contains { $0.kind == kind } } ?? false
     }
 
     private func report() {
@@ -75,14 +76,14 @@ package final class CandidateReporter {
         patience = nil
         guard let body = onGathered else { return }
         onGathered = nil
-        answered = transport.localCandidates.count
-        body(transport.localCandidates, transport.hasGathered)
+        answered = path.localCandidates.count
+        body(path.localCandidates, path.hasGathered)
     }
 
     private func reportLate() {
         guard let onLate else { return }
-        let isComplete = transport.hasGathered
-        onLate(Array(transport.localCandidates.dropFirst(answered)), isComplete)
+        let isComplete = path.hasGathered
+        onLate(Array(path.localCandidates.dropFirst(answered)), isComplete)
         if isComplete { self.onLate = nil }
     }
 }

@@ -1,0 +1,62 @@
+import EventLoop
+import ICETransport
+import LinuxRuntime
+
+extension ICEPath {
+    /// What may be made and tried for the other side.
+    package struct Limits {
+        /// nil: agents are not counted beyond this session.
+        package var pool: ICEAgentPool?
+        package var allowance: (any TransportAllowance)?
+        package var policy: CandidatePolicy
+
+        package init(
+            pool: ICEAgentPool? = nil, allowance: (any TransportAllowance)? = nil,
+            policy: CandidatePolicy = CandidatePolicy(.loopback)
+        ) {
+            self.pool = pool
+            self.allowance = allowance
+            self.policy = policy
+        }
+    }
+}
+
+/// Makes the ICE agents of one path within its limits. Confined to the network loop.
+struct ICEAgentFactory {
+    let loop: EventLoop
+    let configuration: ICEAgent.Configuration
+    let limits: ICEPath.Limits
+    /// Hears of all agents.
+    let owner = WeakBox<ICEPath>()
+
+    /// Reserves before it makes anything.
+    /// - Parameter checkInterval: milliseconds between connectivity checks; nil for that of the configuration.
+    func makeAgent(number: Int, checkInterval: Int? = nil) throws(ICEFailure) -> ICEAgent {
+        var configuration = configuration
+        if let checkInterval { configuration.checkInterval = checkInterval }
+        guard limits.allowance?.takeAgent(now: MonotonicClock.now) ?? true else {
+            throw ICEFailure("this viewer has asked for too many connections in a short time")
+        }
+        var reservation: ICEAgentPool.Reservation?
+        if let pool = limits.pool {
+            let cost = configuration.descriptors(machineAddresses: ICEAgent.machineAddresses().count)
+            guard let room = pool.reserve(descriptors: cost) else {
+                throw ICEFailure("there is no room for another connection")
+            }
+            reservation = room
+        }
+        do throws(ICEFailure) {
+            return try ICEAgent(
+                loop: loop, configuration: configuration,
+                handlers: .init(
+                    onCandidate: { [owner] in owner.value?.found($0, by: number) },
+                    onGatheringDone: { [owner] in owner.value?.gathered(by: number) },
+                    onState: { [owner] in owner.value?.changed(to: $0, by: number) },
+                    onClosed: { [reservation] in reservation?.release() },
+                    onDatagram: { [owner] in owner.value?.received($0, by: number) }))
+        } catch {
+            reservation?.release()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,101 @@
+package import ICETransport
+import LinuxRuntime
+package import SessionDescription
+
+/// Hears of a path's local candidates; on the network loop.
+package protocol LocalCandidateDelegate: AnyObject {
+    /// One more is in `localCandidates`.
+    func foundCandidate()
+    func finishedGathering()
+}
+
+/// This side's candidates, each once, of the last gathering.
+struct LocalCandidates {
+    var all: [ICECandidate] = []
+    var isComplete = false
+}
+
+/// The other side's candidates since the last restart, and how many were refused since the beginning.
+struct RemoteCandidates {
+    private(set) var all: [ICECandidate] = []
+    /// Those that are not usable, and names.
+    private(set) var refused = 0
+    /// Of these, those that could be read, but must not be tried.
+    private(set) var unusable = 0
+
+    func contains(_ candidate: ICECandidate) -> Bool {
+        all.contains { $0.address == candidate.address && $0.port == candidate.port }
+    }
+
+    mutating func add(_ candidate: ICECandidate) {
+        if all.count < ICEAgent.remoteCandidateLimit { all.append(candidate) }
+    }
+
+    mutating func countUnusable() {
+        unusable += 1
+        refused += 1
+    }
+
+    mutating func countRefused(_ count: Int) { refused += count }
+
+    mutating func clear() { all = [] }
+}
+
+extension ICEPath {
+    /// Each once, of the last gathering.
+    package var localCandidates: [ICECandidate] { local.all }
+    package var hasGathered: Bool { local.isComplete }
+    /// Candidates of the other side that were not what they should be.
+    package var unusableCandidates: Int { remote.unusable }
+
+    /// Starts to look for candidates; the delegate hears of them, of some before this returns.
+    package func gather() throws(ICEFailure) {
+        local.all = []
+        try agents.newest.gather()
+    }
+
+    func found(_ candidate: ICECandidate, by number: Int) {
+        guard number == agents.newestNumber, !local.all.contains(candidate) else { return }
+        local.all.append(candidate)
+        candidateDelegate?.foundCandidate()
+    }
+
+    func gathered(by number: Int) {
+        guard number == agents.newestNumber else { return }
+        local.isComplete = true
+        candidateDelegate?.finishedGathering()
+    }
+
+    /// Takes the usable ones, and counts the others: names are not looked up.
+    package func add(_ candidates: CandidateList, ended: Bool) {
+        for candidate in candidates.usable { add(candidate) }
+        remote.countRefused(candidates.named.count + candidates.dropped)
+        if ended { agents.newest.remoteCandidatesEnded() }
+    }
+
+    private func add(_ candidate: ICECandidate) {
+        if remote.contains(candidate) { return }
+        do throws(CandidateRefusal) {
+            guard mayTry(candidate) else { throw .unusableAddress }
+            try agents.newest.addRemote(candidate)
+            remote.add(candidate)
+        } catch {
+            remote.countUnusable()
+        }
+    }
+
+    /// Whether checks may go there. What was heard from an address allows more of its ports.
+    private func mayTry(_ candidate: ICECandidate) -> Bool {
+        guard case .address(let address) = candidate.addressKind, limits.policy.permits(address) else { return false }
+        if provenAddresses.contains(address) { return true }
+        return limits.allowance?.takeCandidate(now: MonotonicClock.now) ?? true
+    }
+
+    /// What there was to try, for the words that say why no pair works.
+    package var report: ConnectivityReport {
+        ConnectivityReport(
+            own: local.all.map { .init($0) }, other: remote.all.map { .init($0) },
+            refused: remote.refused, hasPath: hasPath, usesOnlyRelays: configuration.usesOnlyRelays,
+            servers: servers.map { .init(url: $0, finding: nil) })
+    }
+}
