@@ -37,13 +37,13 @@ extension Broadcast {
         }
         viewers.add(peer)
         emit(.viewerJoined(description, viewers: viewers.count))
-        peer.begin(remote: offer.credentials, candidates: offer.candidates, ended: !offer.isTrickling)
+        peer.negotiation.begin(remote: offer.credentials, candidates: offer.candidates, ended: !offer.isTrickling)
         // A viewer that has knocked gets later candidates as events; a foreign player does not.
         let isTold = viewer.knock != nil
-        peer.whenGathered(
+        peer.negotiation.whenGathered(
             patience: isTold ? .milliseconds(200) : .seconds(4), wanted: wantedKind
         ) { [weak self] candidates, isComplete in
-            guard let self, let credentials = peer.localCredentials else {
+            guard let self, let credentials = peer.negotiation.localCredentials else {
                 return done(.failure(OfferRefusal(.busy, "The host found no way to receive.")))
             }
             let media = media(credentials, own, candidates, endsCandidates: isComplete || !isTold, ssrcs)
@@ -99,7 +99,7 @@ extension Broadcast {
                 id: SessionID.random(), viewer: viewer, description: description, loop: loop, path: path,
                 transport: transport, sender: sender, allowance: allowance, delegate: self)
             do throws(ICEFailure) {
-                try peer.gather()
+                try peer.negotiation.gather()
             } catch {
                 peer.close()
                 throw error
@@ -138,7 +138,7 @@ extension Broadcast {
 
     /// Tells the viewer what was found after the answer with these credentials.
     func trickleLate(_ connection: SendingPeer, _ credentials: ICECredentials, mid: String?) {
-        connection.trickle { [weak self, id = connection.id] late, isComplete in
+        connection.negotiation.trickle { [weak self, id = connection.id] late, isComplete in
             let fragment = TrickleFragment(
                 credentials: credentials, mid: mid, candidates: CandidateList(late), endsCandidates: isComplete)
             self?.delegate?.broadcast(foundCandidates: fragment.serialised, of: id)
@@ -173,17 +173,18 @@ extension Broadcast {
             return done(
                 .failure(OfferRefusal(.malformed, "The fragment has not both ice-ufrag and ice-pwd, well-formed.")))
         }
-        guard let remote = fragment.credentials, viewer.isRestart(remote) else {
-            viewer.add(fragment.candidates, ended: fragment.endsCandidates)
+        guard let remote = fragment.credentials, viewer.negotiation.isRestart(remote) else {
+            viewer.negotiation.add(fragment.candidates, ended: fragment.endsCandidates)
             return done(.success(nil))
         }
-        guard viewer.restart() else {
+        guard viewer.negotiation.restart() else {
             return done(.failure(OfferRefusal(.busy, "The host cannot look for another way now: try again later.")))
         }
-        viewer.begin(remote: remote, candidates: fragment.candidates, ended: fragment.endsCandidates)
-        let own = viewer.localCredentials
+        viewer.negotiation.begin(remote: remote, candidates: fragment.candidates, ended: fragment.endsCandidates)
+        let own = viewer.negotiation.localCredentials
         // Its event stream is likely dead; so the answer holds what can be had within a second.
-        viewer.whenGathered(patience: .seconds(1), wanted: wantedKind) { [weak self] candidates, isComplete in
+        viewer.negotiation.whenGathered(patience: .seconds(1), wanted: wantedKind) {
+            [weak self] candidates, isComplete in
             guard let own else { return done(.failure(OfferRefusal(.busy, "The host found no way to receive."))) }
             let answer = TrickleFragment(
                 credentials: own, mid: fragment.mid, candidates: CandidateList(candidates), endsCandidates: isComplete)

@@ -15,8 +15,8 @@ extension Broadcast {
             badPackets: totals.badPackets)
         for viewer in viewers.all where viewer.isConnected {
             result.connected += 1
-            result.lowViewers += viewer.plan.encoding == .low ? 1 : 0
-            let layer = viewer.layer(isLayered: policy.decision?[viewer.plan.encoding]?.layering != nil)
+            result.lowViewers += viewer.frames.plan.encoding == .low ? 1 : 0
+            let layer = viewer.layer(isLayered: policy.decision?[viewer.frames.plan.encoding]?.layering != nil)
             result.layers.append(layer)
             result.baseViewers += layer == .base || layer == .lowBase ? 1 : 0
             result.estimate = min(result.estimate ?? viewer.estimate, viewer.estimate)

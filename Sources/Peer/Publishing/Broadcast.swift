@@ -156,7 +156,7 @@ package final class Broadcast {
         var load = EncoderPolicy.Load()
         for viewer in viewers.all where viewer.isReceiving {
             viewer.noteCongestion(now: now)
-            if viewer.takeReturn(now: now) { pipelines.requestKeyframe(viewer.plan.target, isFirst: false) }
+            if viewer.takeReturn(now: now) { pipelines.requestKeyframe(viewer.frames.plan.target, isFirst: false) }
             viewer.contribute(to: &load, now: now)
         }
         if let recheck = load.recheck(now: now) { congestionTimer?.set(recheck) }
@@ -170,7 +170,7 @@ package final class Broadcast {
     /// Stops sending to viewers for whom the base layer has waited long enough while others have room.
     private func cutOffStuck(_ load: EncoderPolicy.Load, _ now: MediaInstant) -> Bool {
         var hasCutOff = false
-        for viewer in viewers.all where viewer.isReceiving && load.isDivided(viewer.plan.encoding) {
+        for viewer in viewers.all where viewer.isReceiving && load.isDivided(viewer.frames.plan.encoding) {
             hasCutOff = viewer.cutOffIfStuck(now: now) || hasCutOff
         }
         return hasCutOff
@@ -183,7 +183,7 @@ package final class Broadcast {
         for viewer in viewers.all where viewer.isReceiving {
             guard viewer.updatePlan(fastest: fastest, demand: demand, now: now) else { continue }
             hasMoves = true
-            pipelines.requestKeyframe(viewer.plan.target, isFirst: false)
+            pipelines.requestKeyframe(viewer.frames.plan.target, isFirst: false)
         }
         // The encoding that they change to may not have been made so far.
         if hasMoves { updateEncoders() }
@@ -214,7 +214,7 @@ extension Broadcast: SendingPeerDelegate {
     }
 
     func viewerNeedsKeyframe(_ peer: SendingPeer) {
-        let encoding = peer.plan.target
+        let encoding = peer.frames.plan.target
         let isFirst = peer.isOwedKeyframe || peer.lacksPicture
         guard peer.mayHave(.key, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
         pipelines.requestKeyframe(encoding, isFirst: isFirst)
@@ -222,8 +222,8 @@ extension Broadcast: SendingPeerDelegate {
 
     func viewerNeedsRecovery(_ peer: SendingPeer, from number: UInt32) {
         // While it changes to another encoding, it gets a key frame of that one.
-        let encoding = peer.plan.encoding
-        guard encoding == peer.plan.target else { return viewerNeedsKeyframe(peer) }
+        let encoding = peer.frames.plan.encoding
+        guard encoding == peer.frames.plan.target else { return viewerNeedsKeyframe(peer) }
         guard peer.mayHave(.recovery, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
         pipelines.requestRecovery(encoding, from: number)
     }

@@ -5,8 +5,6 @@ import LinuxRuntime
 import MediaCore
 import MediaEngine
 import PeerEngine
-import RTPWire
-import SessionDescription
 import Transport
 
 /// What a broadcast hears of one of its viewers; on the network loop.
@@ -26,30 +24,18 @@ final class SendingPeer: SecureTransportDelegate {
     package let id: SessionID
     private let viewer: Viewer
     package let description: ViewerDescription
-    private(set) var isConnected = false
-    /// Connected, and not silent.
-    var isReceiving: Bool { isConnected && !consent.isInterrupted }
-    private var consent: ConsentFreshness
-    private var remote: ICECredentials?
-    private var restarts = ICERestartLimiter()
-    /// When its last event stream was closed by itself.
-    private var hungUp: MediaInstant?
-    private var gate = FrameDropper()
-    private var holds = FreezeMeter()
-    private(set) var plan = EncodingSelector()
+    let negotiation: ICENegotiation
+    let transport: SecureTransport
+    let sender: MediaSender
     private let allowance: ViewerAllowance
+    private(set) var liveness: ViewerLiveness
+    var frames = FrameSelection()
     /// It is connected or back, and the key frame that it begins with was not granted yet.
     private(set) var isOwedKeyframe = false
-    private let loop: EventLoop
-    private let path: ICEPath
-    private let transport: SecureTransport
-    private let sender: MediaSender
-    private let timer: LoopTimer
-    private weak var delegate: (any SendingPeerDelegate)?
-    private var isEnded = false
-    private let candidates: CandidateReporter
-    private let opened: MediaInstant
-    private let liveness: LoopTimer
+    let timer: LoopTimer
+    private let livenessTimer: LoopTimer
+    private(set) weak var delegate: (any SendingPeerDelegate)?
+    private(set) var isEnded = false
 
     /// The other side sends a receiver report at least each second, even while the picture rests.
     package static let patience = MediaDuration.seconds(4)
@@ -62,23 +48,24 @@ final class SendingPeer: SecureTransportDelegate {
         self.id = id
         self.viewer = viewer
         self.description = description
-        self.loop = loop
-        self.path = path
         self.transport = transport
-        candidates = CandidateReporter(loop: loop, path: path)
+        negotiation = ICENegotiation(loop: loop, path: path)
         self.sender = sender
         self.allowance = allowance
         self.delegate = delegate
-        opened = MonotonicClock.now
-        consent = ConsentFreshness(patience: Self.patience, now: opened)
+        let now = MonotonicClock.now
+        liveness = ViewerLiveness(patience: Self.patience, now: now)
         let box = WeakBox<SendingPeer>()
         timer = loop.makeTimer { box.value?.pump() }
-        liveness = loop.makeTimer { box.value?.checkLiveness() }
+        livenessTimer = loop.makeTimer { box.value?.checkLiveness() }
         box.value = self
         transport.delegate = self
-        liveness.set(opened + .seconds(1))
+        livenessTimer.set(now + .seconds(1))
     }
 
+    var isConnected: Bool { liveness.isConnected }
+    /// Connected, and not silent.
+    var isReceiving: Bool { liveness.isReceiving }
     package var statistics: SenderStatistics { sender.statistics }
     var estimate: Bitrate { sender.estimate }
     var roundTripTime: MediaDuration? { sender.roundTripTime }
@@ -86,7 +73,7 @@ final class SendingPeer: SecureTransportDelegate {
     func awaitsAcknowledgement(now: MediaInstant) -> Bool { sender.awaitsAcknowledgement(now: now) }
     /// It says when it has a picture, and has not yet: its first key frame may have been lost.
     var lacksPicture: Bool {
-        guard let connected, sender.hasReferences, !sender.hasAcknowledged else { return false }
+        guard let connected = liveness.connected, sender.hasReferences, !sender.hasAcknowledged else { return false }
         return MonotonicClock.now - connected < .seconds(3)
     }
 
@@ -102,207 +89,31 @@ final class SendingPeer: SecureTransportDelegate {
         return true
     }
 
-    private var connected: MediaInstant?
-    var badPackets: Int { transport.badPackets + path.unusableCandidates }
-    var pathSummary: String { path.summary }
-    private var isCongested: Bool { isReceiving && sender.backlog > .milliseconds(20) }
+    var badPackets: Int { transport.badPackets + negotiation.path.unusableCandidates }
+    var pathSummary: String { negotiation.path.summary }
     var backlog: MediaDuration { sender.backlog }
     package var limit: String? { sender.limit.words }
 
-    // MARK: Setting up
-
-    /// nil when it is closed.
-    var localCredentials: ICECredentials? { isEnded ? nil : path.localCredentials }
-
-    package func gather() throws(ICEFailure) { try path.gather() }
-
-    /// See ``CandidateReporter/whenGathered(patience:wanted:_:)``.
-    func whenGathered(
-        patience: MediaDuration, wanted: ICECandidate.Kind?, _ body: @escaping ([ICECandidate], Bool) -> Void
-    ) {
-        candidates.whenGathered(patience: patience, wanted: wanted, body)
-    }
-
-    /// See ``CandidateReporter/trickle(_:)``.
-    package func trickle(_ body: @escaping ([ICECandidate], Bool) -> Void) { candidates.trickle(body) }
-
-    package func begin(remote: ICECredentials, candidates: CandidateList, ended: Bool) {
-        self.remote = remote
-        path.start(remote: remote)
-        add(candidates, ended: ended)
-    }
-
-    /// Whether a fragment with these credentials asks for a restart: they are not the current ones.
-    func isRestart(_ credentials: ICECredentials) -> Bool { credentials != remote }
-
-    /// Looks for a new way to the viewer (RFC 8445 section 2.4); the old one serves as long as it can. Then ask for
-    /// `localCredentials` and `whenGathered`.
-    /// - Returns: false if that cannot be done now; all stays as it is.
-    package func restart() -> Bool {
-        let now = MonotonicClock.now
-        guard !isEnded, restarts.allows(hasProvenPair: path.hasProvenPair, now: now) else { return false }
-        do throws(ICEFailure) {
-            try path.restart()
-        } catch {
-            return false
-        }
-        restarts.noteRestart(now: now)
-        candidates.reset()
-        do throws(ICEFailure) {
-            try path.gather()
-            return true
-        } catch {
-            return false
-        }
-    }
-
-    package func add(_ candidates: CandidateList, ended: Bool) {
-        path.add(candidates, ended: ended)
-    }
-
-    // MARK: Sending
-
-    /// - Parameter base: what frames of the base layer may take; nil if there is one layer only.
-    package func send(_ frame: UnsafeRawBufferPointer, _ info: FrameInfo, base: Bitrate?, now: MediaInstant) {
-        guard isConnected, !isEnded else { return }
-        guard isReceiving else { return noteHold(info, isTaken: false) }
-        // It can use no other frame of another encoding than a key frame.
-        let isOwn = info.isKeyframe ? plan.noteKeyframe(of: info.encoding) : info.encoding == plan.encoding
-        guard isOwn else { return }
-        noteCongestion(now: now)
-        // Browsers never recover from a stream that begins in the middle.
-        let isAdmitted = gate.admits(
-            isKeyframe: info.isKeyframe, layer: info.layer, bytes: frame.count, rate: sender.videoEstimate(now: now),
-            base: base, now: now)
-        noteHold(info, isTaken: isAdmitted)
-        guard isAdmitted else { return }
-        sender.handleFrame(
-            frame, isKeyframe: info.isKeyframe, layer: info.layer, captured: info.captured, now: now,
-            references: info.references)
-        pump()
-    }
-
-    private func noteHold(_ info: FrameInfo, isTaken: Bool) {
-        guard let change = info.changedSince else { return }
-        holds.note(change: change, isTaken: isTaken)
-    }
-
-    /// Times for which a change of the picture waited here before it was sent to this viewer, and how long.
-    func heldBack(now: MediaInstant) -> (count: Int, time: MediaDuration) { holds.figures(now: now) }
-
-    // MARK: Beside others
-
-    /// What it gets of an encoding that is made in two temporal layers or not.
-    func layer(isLayered: Bool) -> ViewerLayer {
-        guard isReceiving, !gate.isCutOff else { return .none }
-        let hasAll = !isLayered || gate.layer > 0
-        return plan.encoding == .main ? hasAll ? .all : .base : hasAll ? .low : .lowBase
-    }
-    /// It gets no frames until what waits for it has left.
-    var isCutOff: Bool { isReceiving && gate.isCutOff }
-
-    func noteCongestion(now: MediaInstant) { gate.note(isCongested: isCongested, now: now) }
-
-    /// True once when it has been cut off and may have a key frame now.
-    func takeReturn(now: MediaInstant) -> Bool { gate.takeReturn(now: now) }
-
-    /// Whether it gets this encoding, or is about to.
-    func uses(_ encoding: EncodingID) -> Bool { plan.encoding == encoding || plan.target == encoding }
-
-    /// Adds what it can receive to its encoding's load, and to that of the one that it changes to.
-    func contribute(to load: inout EncoderPolicy.Load, now: MediaInstant) {
-        let rate = sender.videoEstimate(now: now)
-        load.add(video: rate, audio: sender.audioEstimate)
-        let counted = gate.isCutOff ? nil : rate
-        if uses(.main) { contribute(counted, to: &load.main, isThere: plan.encoding == .main) }
-        if uses(.low) { contribute(counted, to: &load.low, isThere: plan.encoding == .low) }
-        let statistics = sender.statistics
-        if !statistics.isAudioRedundant { load.loss = max(load.loss, statistics.fractionLost) }
-        load.isDraining = load.isDraining || isCutOff
-    }
-
-    private func contribute(_ rate: Bitrate?, to load: inout EncodingLoad, isThere: Bool) {
-        load.add(
-            rate: rate, isWaiting: !isThere || !gate.isFollowing, congestedSince: isThere ? gate.congestedSince : nil)
-    }
-
-    /// Cuts it off if the base has waited for it long enough.
-    func cutOffIfStuck(now: MediaInstant) -> Bool {
-        guard gate.isFollowing, let since = gate.congestedSince, now - since > FrameDropper.patience else {
-            return false
-        }
-        gate.cutOff(now: now)
-        return true
-    }
-
-    /// - Returns: true if it is to go to another encoding now.
-    func updatePlan(fastest: Bitrate, demand: Bitrate, now: MediaInstant) -> Bool {
-        plan.update(
-            rate: sender.videoEstimate(now: now), fastest: fastest, demand: demand, isCutOff: gate.isCutOff, now: now)
-    }
-
-    // MARK: Sound
-
-    func sendAudio(_ packet: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
-        guard isReceiving, !isEnded else { return }
-        sender.handleAudio(packet, track: track, captured: captured, now: now)
-        pump()
-    }
-
-    private func pump() {
-        guard isConnected, !isEnded else { return }
-        while true {
-            let now = MonotonicClock.now
-            let left = sender.framesSent
-            let output = sender.poll(now: now, into: transport.slot)
-            if sender.framesSent != left, !consent.isInterrupted {
-                holds.noteFrameSent(hasMore: sender.hasFramesWaiting, now: now)
-            }
-            switch output {
-            // To somebody who is silent goes no media: what waits is dropped, and a key frame follows when they are back.
-            case .rtp(let length):
-                if !consent.isInterrupted, let packet = transport.sendMedia(length) { sender.keepProtected(packet) }
-            case .protected(let length): if !consent.isInterrupted { transport.sendProtected(length) }
-            case .rtcp(let length): transport.sendControl(length)
-            case .event(.keyframeNeeded): delegate?.viewerNeedsKeyframe(self)
-            case .event(.recoveryNeeded(let number)): delegate?.viewerNeedsRecovery(self, from: number)
-            case .event(.estimateChanged): break
-            case .wait(let deadline, _):
-                transport.flush()
-                timer.set(deadline == .distantFuture ? nil : deadline)
-                return
-            }
-        }
-    }
+    // MARK: Liveness
 
     private func checkLiveness() {
         guard !isEnded else { return }
         let now = MonotonicClock.now
-        if !isConnected {
-            guard now - opened > SecureTransport.connectLimit else { return liveness.set(now + .seconds(1)) }
-            return end(EndReason(path.report, other: "the viewer"))
-        }
-        switch consent.check(now) {
+        switch liveness.check(now, connectLimit: SecureTransport.connectLimit) {
+        case .notConnected: return end(EndReason(negotiation.path.report, other: "the viewer"))
         case .expired: return end(EndReason(.connectionLost, "nothing came from the viewer for 30 s"))
+        case .crashed:
+            return end(
+                EndReason(.connectionLost, "the viewer has gone: it hung up, and nothing comes from it any more"))
         case .interrupted:
-            gate.reset()
-            if hasCrashed {
-                return end(
-                    EndReason(.connectionLost, "the viewer has gone: it hung up, and nothing comes from it any more"))
-            }
+            frames.gate.reset()
             delegate?.viewerIsInterrupted(self)
         case nil: if isReceiving, isOwedKeyframe { delegate?.viewerNeedsKeyframe(self) }
         }
-        liveness.set(now + .milliseconds(250))
+        livenessTimer.set(now + (isConnected ? .milliseconds(250) : .seconds(1)))
     }
 
-    package func listening(_ isOpen: Bool) { hungUp = isOpen ? nil : MonotonicClock.now }
-
-    /// Its event stream was closed when its media ended: an outage is not told of.
-    private var hasCrashed: Bool {
-        guard let hungUp else { return false }
-        return hungUp - consent.lastHeard < .milliseconds(1_500) && consent.lastHeard - hungUp < .milliseconds(1_500)
-    }
+    package func listening(_ isOpen: Bool) { liveness.listening(isOpen, now: MonotonicClock.now) }
 
     /// An authentic packet came. Only the address that media goes to gives consent to it: another one of the same viewer does not
     /// keep media flowing to one that has fallen silent.
@@ -312,7 +123,7 @@ final class SendingPeer: SecureTransportDelegate {
     }
 
     private func noteConsent() {
-        guard let silence = consent.heard(MonotonicClock.now) else { return }
+        guard let silence = liveness.heard(MonotonicClock.now) else { return }
         isOwedKeyframe = true
         delegate?.viewerIsBack(self, after: silence)
     }
@@ -337,21 +148,9 @@ final class SendingPeer: SecureTransportDelegate {
             drainGoodbye()
         }
         timer.close()
-        liveness.close()
-        candidates.reset()
+        livenessTimer.close()
+        negotiation.close()
         transport.close(done)
-    }
-
-    private func drainGoodbye() {
-        for _ in 0..<64 {
-            switch sender.poll(now: MonotonicClock.now, into: transport.slot) {
-            case .rtp, .protected: continue
-            case .rtcp(let length): transport.sendControl(length)
-            case .event: continue
-            case .wait: return transport.flush()
-            }
-        }
-        transport.flush()
     }
 
     private func end(_ reason: EndReason) {
@@ -363,8 +162,7 @@ final class SendingPeer: SecureTransportDelegate {
     // MARK: The transport's news
 
     func transportIsSecure(profile: SRTPProfile) {
-        isConnected = true
-        connected = connected ?? MonotonicClock.now
+        liveness.connect(now: MonotonicClock.now)
         noteConsent()
         isOwedKeyframe = true
         delegate?.viewerIsConnected(self)

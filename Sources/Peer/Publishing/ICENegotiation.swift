@@ -1,0 +1,77 @@
+import EventLoop
+import ICETransport
+import LinuxRuntime
+import MediaCore
+import PeerEngine
+import SessionDescription
+import Transport
+
+/// What a viewer's offer and its fragments do with the path to it: credentials, candidates and restarts. Confined to the
+/// network loop.
+final class ICENegotiation {
+    let path: ICEPath
+    private let candidates: CandidateReporter
+    private var remote: ICECredentials?
+    private var restarts = ICERestartLimiter()
+    private var isClosed = false
+
+    init(loop: EventLoop, path: ICEPath) {
+        self.path = path
+        candidates = CandidateReporter(loop: loop, path: path)
+    }
+
+    /// nil when it is closed.
+    var localCredentials: ICECredentials? { isClosed ? nil : path.localCredentials }
+
+    func gather() throws(ICEFailure) { try path.gather() }
+
+    /// See ``CandidateReporter/whenGathered(patience:wanted:_:)``.
+    func whenGathered(
+        patience: MediaDuration, wanted: ICECandidate.Kind?, _ body: @escaping ([ICECandidate], Bool) -> Void
+    ) {
+        candidates.whenGathered(patience: patience, wanted: wanted, body)
+    }
+
+    /// See ``CandidateReporter/trickle(_:)``.
+    func trickle(_ body: @escaping ([ICECandidate], Bool) -> Void) { candidates.trickle(body) }
+
+    func begin(remote: ICECredentials, candidates: CandidateList, ended: Bool) {
+        self.remote = remote
+        path.start(remote: remote)
+        add(candidates, ended: ended)
+    }
+
+    /// Whether a fragment with these credentials asks for a restart: they are not the current ones.
+    func isRestart(_ credentials: ICECredentials) -> Bool { credentials != remote }
+
+    /// Looks for a new way to the viewer (RFC 8445 section 2.4); the old one serves as long as it can. Then ask for
+    /// `localCredentials` and `whenGathered`.
+    /// - Returns: false if that cannot be done now; all stays as it is.
+    func restart() -> Bool {
+        let now = MonotonicClock.now
+        guard !isClosed, restarts.allows(hasProvenPair: path.hasProvenPair, now: now) else { return false }
+        do throws(ICEFailure) {
+            try path.restart()
+        } catch {
+            return false
+        }
+        restarts.noteRestart(now: now)
+        candidates.reset()
+        do throws(ICEFailure) {
+            try path.gather()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    func add(_ candidates: CandidateList, ended: Bool) {
+        path.add(candidates, ended: ended)
+    }
+
+    /// Reports no more candidates. The path is closed by its transport.
+    func close() {
+        isClosed = true
+        candidates.reset()
+    }
+}

@@ -1,0 +1,78 @@
+import EventLoop
+import LinuxRuntime
+import MediaCore
+import MediaEngine
+import Transport
+
+/// Media to one viewer.
+extension SendingPeer {
+    /// - Parameter base: what frames of the base layer may take; nil if there is one layer only.
+    func send(_ frame: UnsafeRawBufferPointer, _ info: FrameInfo, base: Bitrate?, now: MediaInstant) {
+        guard isConnected, !isEnded else { return }
+        guard isReceiving else { return noteHold(info, isTaken: false) }
+        // It can use no other frame of another encoding than a key frame.
+        let isOwn =
+            info.isKeyframe ? frames.plan.noteKeyframe(of: info.encoding) : info.encoding == frames.plan.encoding
+        guard isOwn else { return }
+        noteCongestion(now: now)
+        // Browsers never recover from a stream that begins in the middle.
+        let isAdmitted = frames.gate.admits(
+            isKeyframe: info.isKeyframe, layer: info.layer, bytes: frame.count, rate: sender.videoEstimate(now: now),
+            base: base, now: now)
+        noteHold(info, isTaken: isAdmitted)
+        guard isAdmitted else { return }
+        sender.handleFrame(
+            frame, isKeyframe: info.isKeyframe, layer: info.layer, captured: info.captured, now: now,
+            references: info.references)
+        pump()
+    }
+
+    private func noteHold(_ info: FrameInfo, isTaken: Bool) {
+        guard let change = info.changedSince else { return }
+        frames.holds.note(change: change, isTaken: isTaken)
+    }
+
+    func sendAudio(_ packet: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
+        guard isReceiving, !isEnded else { return }
+        sender.handleAudio(packet, track: track, captured: captured, now: now)
+        pump()
+    }
+
+    func pump() {
+        guard isConnected, !isEnded else { return }
+        while true {
+            let now = MonotonicClock.now
+            let left = sender.framesSent
+            let output = sender.poll(now: now, into: transport.slot)
+            if sender.framesSent != left, !liveness.isInterrupted {
+                frames.holds.noteFrameSent(hasMore: sender.hasFramesWaiting, now: now)
+            }
+            switch output {
+            // To somebody who is silent goes no media: what waits is dropped, and a key frame follows when they are back.
+            case .rtp(let length):
+                if !liveness.isInterrupted, let packet = transport.sendMedia(length) { sender.keepProtected(packet) }
+            case .protected(let length): if !liveness.isInterrupted { transport.sendProtected(length) }
+            case .rtcp(let length): transport.sendControl(length)
+            case .event(.keyframeNeeded): delegate?.viewerNeedsKeyframe(self)
+            case .event(.recoveryNeeded(let number)): delegate?.viewerNeedsRecovery(self, from: number)
+            case .event(.estimateChanged): break
+            case .wait(let deadline, _):
+                transport.flush()
+                timer.set(deadline == .distantFuture ? nil : deadline)
+                return
+            }
+        }
+    }
+
+    func drainGoodbye() {
+        for _ in 0..<64 {
+            switch sender.poll(now: MonotonicClock.now, into: transport.slot) {
+            case .rtp, .protected: continue
+            case .rtcp(let length): transport.sendControl(length)
+            case .event: continue
+            case .wait: return transport.flush()
+            }
+        }
+        transport.flush()
+    }
+}
