@@ -1,0 +1,139 @@
+import LinuxRuntime
+import MediaCore
+import MediaEngine
+
+/// The loop of the video thread: waits for damage, reads it into the canvas and has it encoded. Damage starts a frame, never a
+/// timer; while the encoder works, damage gathers and makes the next frame. Confined to the video thread.
+final class CaptureLoop {
+    private let source: any ScreenSource
+    let framesPerSecond: Int
+    private let clock: @Sendable () -> MediaInstant
+    let controls: Monitor<EncoderControls>
+    private let counters: Monitor<VideoPipelineStatistics>
+    let stage: EncodingStage
+    private(set) var canvas: I420Buffer
+    private let main: VideoEncoding
+    private var low: VideoEncoding?
+    /// What one reading found, while it is for two encodings.
+    private var fresh = BlockMap(PixelSize(width: 0, height: 0))
+    private(set) var needsRead = true
+    /// The first damage that was not read yet.
+    private var damagedSince: MediaInstant?
+    private(set) var captured = MediaInstant(nanoseconds: 0)
+    private(set) var lastChange = MediaInstant(nanoseconds: 0)
+
+    init(
+        source: any ScreenSource, encoder: any VideoEncoder, framesPerSecond: Int, stage: EncodingStage,
+        controls: Monitor<EncoderControls>, counters: Monitor<VideoPipelineStatistics>,
+        clock: @escaping @Sendable () -> MediaInstant
+    ) {
+        self.source = source
+        self.framesPerSecond = framesPerSecond
+        self.stage = stage
+        self.controls = controls
+        self.counters = counters
+        self.clock = clock
+        canvas = I420Buffer(source.size)
+        main = VideoEncoding(.main, encoder, source.size)
+    }
+
+    /// Returns when the source or an encoder has failed, or the controls say so.
+    func run() {
+        do throws(SourceFailure) {
+            var isSuspended = false
+            while true {
+                let control = controls.with { $0 }
+                if control.isStopped { break }
+                if !control.hasViewers {
+                    if !isSuspended { source.suspend() }
+                    isSuspended = true
+                    controls.wait { $0.isStopped || $0.hasViewers ? () : nil }
+                    continue
+                }
+                if isSuspended {
+                    source.resume()
+                    isSuspended = false
+                    needsRead = true
+                }
+                try step(control)
+            }
+        } catch {
+            stage.failed(error)
+        }
+        source.close()
+    }
+
+    private func step(_ control: EncoderControls) throws(SourceFailure) {
+        var now = clock()
+        if control.low.isWanted, low == nil {
+            low = VideoEncoding(.low, main.encoder.makeAnother(), canvas.size)
+        } else if !control.low.isWanted {
+            low = nil
+        }
+        let due = earlier(nextWork(main, control.main), low.flatMap { nextWork($0, control.low) })
+        guard let due else { return try sleep(until: .distantFuture, control) }
+        if due > now { return try sleep(until: due, control) }
+        if !hasNews(main, control.main), !(low.map { hasNews($0, control.low) } ?? false) {
+            // A change goes before what refines the picture, which is due as soon as a slow encoding has ended.
+            try sleep(until: now, control)
+            if needsRead { return }
+        }
+
+        if source.size != canvas.size { adoptSize() }
+        if needsRead {
+            let hasNews = try read()
+            needsRead = false
+            if source.size != canvas.size { return adoptSize() }
+            if hasNews { lastChange = captured }
+            let after = clock()
+            let spent = after - now
+            counters.with { $0.readNanoseconds += spent.nanoseconds }
+            now = after
+        }
+        work(main, control.main, now)
+        if let low { work(low, control.low, clock()) }
+    }
+
+    /// Brings the canvas up to date.
+    /// - Returns: whether anything is different.
+    private func read() throws(SourceFailure) -> Bool {
+        let damage = damagedSince ?? clock()
+        damagedSince = nil
+        guard let low else {
+            captured = try source.read(into: canvas, changed: &main.changed)
+            guard !main.changed.isEmpty else { return false }
+            main.note(changeAt: damage)
+            return true
+        }
+        if fresh.size != canvas.size { fresh = BlockMap(canvas.size) }
+        fresh.clear()
+        captured = try source.read(into: canvas, changed: &fresh)
+        guard !fresh.isEmpty else { return false }
+        main.note(fresh, since: damage)
+        low.note(fresh, since: damage)
+        return true
+    }
+
+    private func sleep(until deadline: MediaInstant, _ control: EncoderControls) throws(SourceFailure) {
+        if needsRead {
+            // Damage is known and may not be read yet: more of it is no news.
+            _ = controls.wait(until: deadline) { $0.generation != control.generation ? () : nil }
+            return
+        }
+        switch try source.wait(until: deadline == .distantFuture ? nil : deadline) {
+        case .damaged:
+            needsRead = true
+            damagedSince = damagedSince ?? clock()
+        case .resized: adoptSize()
+        case .woken: break
+        }
+    }
+
+    private func adoptSize() {
+        canvas = I420Buffer(source.size)
+        main.restart(source.size)
+        low?.restart(source.size)
+        source.damageEverything()
+        needsRead = true
+    }
+}

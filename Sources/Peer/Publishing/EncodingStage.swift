@@ -1,0 +1,117 @@
+import LinuxRuntime
+import MediaCore
+import MediaEngine
+
+/// Encodes the canvas for one encoding and queues the frame for the network thread. Confined to the video thread.
+final class EncodingStage {
+    /// One frame that is due.
+    struct Work {
+        var isKeyframe = false
+        /// It only sharpens what is shown.
+        var isRefinement = false
+        /// The long-term reference to go on from.
+        var recoversFrom: UInt32?
+        var captured: MediaInstant
+    }
+
+    private let frames: FrameQueues
+    private let controls: Monitor<EncoderControls>
+    private let counters: Monitor<VideoPipelineStatistics>
+    /// nil: chosen by what the screen does.
+    private let contentHint: ContentHint?
+    private let clock: @Sendable () -> MediaInstant
+    var framesReady: () -> Void = {}
+    var failed: (SourceFailure) -> Void = { _ in }
+
+    /// Between two frames that are kept as long-term references.
+    private static let storingInterval = MediaDuration.milliseconds(400)
+
+    init(
+        frames: FrameQueues, controls: Monitor<EncoderControls>, counters: Monitor<VideoPipelineStatistics>,
+        contentHint: ContentHint?, clock: @escaping @Sendable () -> MediaInstant
+    ) {
+        self.frames = frames
+        self.controls = controls
+        self.counters = counters
+        self.contentHint = contentHint
+        self.clock = clock
+    }
+
+    func encode(
+        _ canvas: I420Buffer, _ lane: VideoEncoding, _ control: EncoderControl, _ work: Work, _ now: MediaInstant
+    ) {
+        if !work.isRefinement {
+            lane.activity.note(blocks: lane.changed.count, of: lane.changed.blocks.count, at: now)
+        }
+        lane.encoder.contentHint = contentHint ?? lane.activity.contentHint
+        lane.lastFrame = now
+        let isRest = lane.encoder.isBehind
+        let frame: EncodedFrame?
+        do throws(CodecFailure) {
+            frame = try lane.encoder.encode(canvas, changed: lane.changed, at: now, request(lane, control, work, now))
+        } catch {
+            counters.with { $0.skipped += 1 }
+            failed(SourceFailure(.unsupported, "the encoder gave up: \(error.message)"))
+            controls.with { $0.isStopped = true }
+            return
+        }
+        let spent = clock() - now
+        guard let frame else {
+            counters.with { $0.skipped += 1 }
+            return
+        }
+        note(frame, lane, now)
+        let size = canvas.size
+        counters.with {
+            $0.note(frame, of: lane.id, isRefinement: work.isRefinement && !isRest, spent: spent, size: size)
+        }
+        queue(frame, lane, work.captured)
+    }
+
+    private func request(
+        _ lane: VideoEncoding, _ control: EncoderControl, _ work: Work, _ now: MediaInstant
+    ) -> VideoEncodeRequest {
+        // A new scene may take a quarter of a second of the line; what is missing is refined afterwards.
+        let budget = max(control.demand.bitrate.bitsPerSecond / 8 / 4, 6_000)
+        var request = VideoEncodeRequest(
+            bitrate: control.demand.bitrate, isKeyframeRequested: work.isKeyframe, isRefinement: work.isRefinement,
+            byteBudget: budget, layering: control.demand.layering)
+        request.isRecoverable = control.keeping.isRecoverable
+        request.isStored = control.keeping.mayStore && now - lane.lastStored >= Self.storingInterval
+        request.recoversFrom = work.recoversFrom
+        return request
+    }
+
+    /// The encoder has made a frame: what was wanted of it is done.
+    private func note(_ frame: EncodedFrame, _ lane: VideoEncoding, _ now: MediaInstant) {
+        lane.hasChanges = false
+        lane.changed.clear()
+        if frame.isKeyframe {
+            lane.lastKeyframe = now
+            controls.with {
+                $0[lane.id].isKeyframeWanted = false
+                $0[lane.id].isPictureAwaited = false
+                $0[lane.id].noteRecovery()
+            }
+        }
+        if frame.references.recovered != nil {
+            lane.lastRecovery = now
+            controls.with { $0[lane.id].noteRecovery() }
+        }
+        if frame.isKeyframe || frame.references.stored != nil { lane.lastStored = now }
+    }
+
+    private func queue(_ frame: EncodedFrame, _ lane: VideoEncoding, _ captured: MediaInstant) {
+        let info = FrameInfo(
+            isKeyframe: frame.isKeyframe, encoding: lane.id, layer: frame.layer, captured: captured,
+            changedSince: lane.changedSince, references: frame.references)
+        if frames[lane.id].push(frame.bytes, info) {
+            if !lane.encoder.isBehind { lane.changedSince = nil }
+            framesReady()
+        } else {
+            counters.with { $0.skipped += 1 }
+            // The next frame would refer to one that nobody got.
+            if frame.layer == 0 { controls.with { $0[lane.id].isKeyframeWanted = true } }
+        }
+    }
+}
