@@ -1,0 +1,54 @@
+import Admission
+import LinuxRuntime
+import Publishing
+import Signaling
+
+/// Asks the owner about knocks and reports what becomes of them. From any thread.
+final class KnockHandler: Sendable {
+    private let door: HostSession.Doorkeeping
+    private let emit: @Sendable (BroadcastEvent) -> Void
+    /// Who waits for an answer.
+    private let knocking = Monitor<[KnockID: ViewerDescription]>([:])
+
+    /// How long a refusal holds.
+    static let refusalSeconds = 60
+
+    init(door: @escaping HostSession.Doorkeeping, emit: @escaping @Sendable (BroadcastEvent) -> Void) {
+        self.door = door
+        self.emit = emit
+    }
+
+    func decide(_ knock: Knock) async -> KnockDecision {
+        let who = ViewerDescription(knock)
+        knocking.with { $0[knock.id] = who }
+        emit(.knock(who))
+        let decision = await door(knock)
+        switch decision {
+        case .accepted: emit(.accepted(who, isRemembered: false))
+        case .remembered: emit(.accepted(who, isRemembered: true))
+        case .refused(let reason):
+            emit(.refused(who, reason: "\(reason ?? "refused"); they can ask again in \(Self.refusalSeconds) s"))
+        case .unanswered where Task.isCancelled: break
+        case .unanswered: emit(.refused(who, reason: "nobody answered"))
+        }
+        knocking.with { $0[knock.id] = decision == .unanswered ? who : nil }
+        return decision
+    }
+
+    func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) {
+        guard let who = knocking.with({ $0.removeValue(forKey: knock) }) else { return }
+        switch reason {
+        case .unanswered: emit(.refused(who, reason: "nobody answered"))
+        case .left: emit(.refused(who, reason: "they left before they were answered"))
+        case .replaced: emit(.refused(who, reason: "they asked again"))
+        case .displaced: emit(.refused(who, reason: "too many ask, most of them from the same address"))
+        case .ended: emit(.refused(who, reason: "the broadcast ended"))
+        }
+    }
+}
+
+extension ViewerDescription {
+    init(_ knock: Knock) {
+        self.init(name: knock.name, kind: knock.kind, address: knock.address, words: knock.words.description)
+    }
+}

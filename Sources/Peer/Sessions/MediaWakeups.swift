@@ -1,0 +1,12 @@
+import EventLoop
+
+/// With which the media threads wake the network loop.
+struct MediaWakeups {
+    var video: LoopWakeup
+    var audio: LoopWakeup
+
+    func close() {
+        video.close()
+        audio.close()
+    }
+}
