@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// - Isolation: `start` and `stop` from any other thread; the rest runs on that thread.
 final class PulseCapture: @unchecked Sendable {
-    // SAFETY: `summaryText` guards itself. Every other stored property is touched on the thread `audio`, or with the main
-    // loop's lock held, which keeps that thread out.
+    // SAFETY: `summaryText` guards itself. Every other stored property is touched on the thread `audio`, or with the
+    // main loop's lock held, which keeps that thread out.
 
     typealias Handler = @Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void
 

@@ -116,7 +116,8 @@ public final class VideoWindow: @unchecked Sendable {
     }
 
     /// Copies a frame and removes the status. The frame is presented after those before it.
-    /// - Parameter time: when to present it; nil or a time that is over: as soon as possible. At most 64 MiB of frames wait.
+    /// - Parameter time: when to present it; nil or a time that is over: as soon as possible. At most 64 MiB of frames
+    ///   wait.
     /// - Isolation: any one thread at a time. Allocates only when the frame size changes, and when frames have to wait.
     public func show(_ frame: I420Frame, at time: MediaInstant? = nil) {
         let isLater = time.map { $0 > MonotonicClock.now } ?? false

@@ -2,8 +2,8 @@ import LinuxRuntime
 import MediaCore
 import MediaEngine
 
-/// The loop of the video thread: waits for damage, reads it into the canvas and has it encoded. Damage starts a frame, never a
-/// timer; while the encoder works, damage gathers and makes the next frame. Confined to the video thread.
+/// The loop of the video thread: waits for damage, reads it into the canvas and has it encoded. Damage starts a frame,
+/// never a timer; while the encoder works, damage gathers and makes the next frame. Confined to the video thread.
 final class CaptureLoop {
     private let source: any ScreenSource
     let framesPerSecond: Int

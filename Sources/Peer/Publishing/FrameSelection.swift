@@ -2,7 +2,7 @@ import MediaEngine
 
 /// Which frames one viewer gets: of which encoding and layer, and what it waits for.
 struct FrameSelection {
-    var gate = FrameDropper()
+    var gate = TemporalLayerFilter()
     var plan = EncodingSelector()
     var holds = FreezeMeter()
 }

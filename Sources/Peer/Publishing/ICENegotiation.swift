@@ -6,8 +6,8 @@ import PeerEngine
 import SessionDescription
 import Transport
 
-/// What a viewer's offer and its fragments do with the path to it: credentials, candidates and restarts. Confined to the
-/// network loop.
+/// What a viewer's offer and its fragments do with the path to it: credentials, candidates and restarts. Confined to
+/// the network loop.
 final class ICENegotiation {
     let path: ICEPath
     private let candidates: CandidateReporter

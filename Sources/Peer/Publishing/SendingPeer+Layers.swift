@@ -48,7 +48,8 @@ extension SendingPeer {
 
     /// Cuts it off if the base has waited for it long enough.
     func cutOffIfStuck(now: MediaInstant) -> Bool {
-        guard frames.gate.isFollowing, let since = frames.gate.congestedSince, now - since > FrameDropper.patience
+        guard frames.gate.isFollowing, let since = frames.gate.congestedSince,
+            now - since > TemporalLayerFilter.patience
         else {
             return false
         }

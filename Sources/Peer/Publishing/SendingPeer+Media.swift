@@ -48,7 +48,8 @@ extension SendingPeer {
                 frames.holds.noteFrameSent(hasMore: sender.hasFramesWaiting, now: now)
             }
             switch output {
-            // To somebody who is silent goes no media: what waits is dropped, and a key frame follows when they are back.
+            // To somebody who is silent goes no media: what waits is dropped, and a key frame follows when they are
+            // back.
             case .rtp(let length):
                 if !liveness.isInterrupted, let packet = transport.sendMedia(length) { sender.keepProtected(packet) }
             case .protected(let length): if !liveness.isInterrupted { transport.sendProtected(length) }

@@ -115,8 +115,8 @@ final class SendingPeer: SecureTransportDelegate {
 
     package func listening(_ isOpen: Bool) { liveness.listening(isOpen, now: MonotonicClock.now) }
 
-    /// An authentic packet came. Only the address that media goes to gives consent to it: another one of the same viewer does not
-    /// keep media flowing to one that has fallen silent.
+    /// An authentic packet came. Only the address that media goes to gives consent to it: another one of the same
+    /// viewer does not keep media flowing to one that has fallen silent.
     private func heard() {
         guard transport.isFromSelectedPair else { return }
         noteConsent()
@@ -130,8 +130,9 @@ final class SendingPeer: SecureTransportDelegate {
 
     // MARK: Ending
 
-    /// The newcomer is this viewer, who comes again instead of coming back: the same proven identity, or, with the fixed token, which
-    /// proves none, the same certificate. Two programs of one person have one identity, but each says its own visit.
+    /// The newcomer is this viewer, who comes again instead of coming back: the same proven identity, or, with the
+    /// fixed token, which proves none, the same certificate. Two programs of one person have one identity, but each
+    /// says its own visit.
     func isReplaced(by newcomer: Viewer) -> Bool {
         guard newcomer.identity == viewer.identity, newcomer.fingerprint == viewer.fingerprint,
             newcomer.clientInstance == viewer.clientInstance
@@ -171,8 +172,9 @@ final class SendingPeer: SecureTransportDelegate {
 
     func transportEnded(_ reason: EndReason) { end(reason) }
 
-    /// After seconds of loss. A peer of ours says at once what it can go on from; browsers wait for 3 s before they ask.
-    func transportHasMoved() {
+    /// After seconds of loss. A peer of ours says at once what it can go on from; browsers wait for 3 s before they
+    /// ask.
+    func transportSelectedNewPair() {
         if !sender.hasReferences { delegate?.viewerNeedsKeyframe(self) }
     }
 

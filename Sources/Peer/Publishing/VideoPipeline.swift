@@ -2,10 +2,11 @@ import LinuxRuntime
 package import MediaCore
 import MediaEngine
 
-/// The video thread of a host: waits for damage, reads, encodes, hands over (``CaptureLoop``). A frame never waits behind
-/// another. One encoding feeds all viewers; a second one is made of the same canvas while some are much slower than others.
-// SAFETY: the capture loop is used by the video thread alone (handed over in `start`); everything that others touch is in a
-// Monitor. `source.wake` may be called from any thread.
+/// The video thread of a host: waits for damage, reads, encodes, hands over (``CaptureLoop``). A frame never waits
+/// behind another. One encoding feeds all viewers; a second one is made of the same canvas while some are much slower
+/// than others.
+// SAFETY: the capture loop is used by the video thread alone (handed over in `start`); everything that others touch is
+// in a Monitor. `source.wake` may be called from any thread.
 package final class VideoPipeline: @unchecked Sendable {
     package struct Limits: Sendable {
         package var framesPerSecond: Int

@@ -90,7 +90,7 @@ final class ReceivingPeer: SecureTransportDelegate {
             },
             extensions: answer.extensions, cname: cname,
             localSSRC: UInt32.random(in: 1...UInt32.max),
-            hasTransportFeedback: answer.feedback.contains(.transportWide))
+            usesTransportFeedback: answer.feedback.contains(.transportWide))
     }
 
     package var silence: MediaDuration { consent.silence(MonotonicClock.now) }
@@ -144,7 +144,7 @@ final class ReceivingPeer: SecureTransportDelegate {
         guard !consent.isInterrupted, consent.silence(now) > Self.suspicion, let own = path.localAddress,
             own != "127.0.0.1"
         else { return false }
-        return !ICEAgent.machineAddresses().contains(own)
+        return !ICEAgent.localInterfaceAddresses().contains(own)
     }
 
     /// An authentic packet came.
@@ -178,7 +178,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     func transportEnded(_ reason: EndReason) { end(reason) }
 
-    func transportHasMoved() { pump() }
+    func transportSelectedNewPair() { pump() }
 
     package func transport(received rtp: UnsafeRawBufferPointer) {
         heard()

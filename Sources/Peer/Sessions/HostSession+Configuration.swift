@@ -28,8 +28,8 @@ extension HostSession {
         /// Sends through TURN servers alone, so that viewers do not learn an address of this machine.
         public var usesOnlyRelays = false
 
-        /// A numeric address to listen at holds for media too. Not one of loopback: Firefox and GStreamer never use loopback for
-        /// media, so a viewer that came that way is offered this machine's other addresses as well.
+        /// A numeric address to listen at holds for media too. Not one of loopback: Firefox and GStreamer never use
+        /// loopback for media, so a viewer that came that way is offered this machine's other addresses as well.
         var mediaAddresses: [String]? {
             guard let address = IPAddress(listenHost), address.isUnicast, !address.isLoopback else { return nil }
             return [listenHost]

@@ -15,7 +15,7 @@ public import Transport
 ///
 /// `start` once, then events come until `.ended`; `stop` frees everything and may be called twice.
 public final class HostSession: Sendable {
-    public typealias Doorkeeping = @Sendable (Knock) async -> KnockDecision
+    public typealias KnockHandler = @Sendable (Knock) async -> KnockDecision
 
     private let configuration: Configuration
     private let identity: Identity
@@ -38,7 +38,7 @@ public final class HostSession: Sendable {
     ///   - emit: called from any thread.
     public init(
         configuration: Configuration, identity: Identity, source: sending any ScreenSource,
-        encoder: sending any VideoEncoder, audio inputs: [AudioInput], door: @escaping Doorkeeping,
+        encoder: sending any VideoEncoder, audio inputs: [AudioInput], door: @escaping KnockHandler,
         emit: @escaping @Sendable (BroadcastEvent) -> Void
     ) throws(CodecFailure) {
         self.configuration = configuration
@@ -86,7 +86,8 @@ public final class HostSession: Sendable {
         settings.broadcastCapacity = 1
         settings.limit(connections: descriptors.connections)
         var broadcast = BroadcastConfiguration(fixedToken: configuration.fixedToken)
-        // Of the viewers, the broadcast takes no more than its limit; sessions that nobody misses yet do not keep out who comes again.
+        // Of the viewers, the broadcast takes no more than its limit; sessions that nobody misses yet do not keep out
+        // who comes again.
         broadcast.sessionCapacity = configuration.maximumViewers * 2
         broadcast.iceServers = servers.servers
         broadcast.refusalTimeout = .seconds(KnockHandler.refusalSeconds)
@@ -120,7 +121,7 @@ public final class HostSession: Sendable {
                     "this process may open \(FileDescriptors.limit) files only, which limits viewers and connections: "
                         + "raise the hard limit (ulimit -Hn)"))
         }
-        if ICEAgent.machineAddresses().isEmpty {
+        if ICEAgent.localInterfaceAddresses().isEmpty {
             emit(
                 .warning(
                     "this machine has no address but loopback, which Firefox and GStreamer do not use for media: "

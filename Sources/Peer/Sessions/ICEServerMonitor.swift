@@ -3,7 +3,8 @@ import LinuxRuntime
 import Publishing
 import Transport
 
-/// Looks up the STUN and TURN servers of a host, and warns of those that do not do what they are there for. From any thread.
+/// Looks up the STUN and TURN servers of a host, and warns of those that do not do what they are there for. From any
+/// thread.
 final class ICEServerMonitor: Sendable {
     private let resolver: ICEServerResolver
     private let emit: @Sendable (BroadcastEvent) -> Void

@@ -5,7 +5,7 @@ import Signaling
 
 /// Asks the owner about knocks and reports what becomes of them. From any thread.
 final class KnockHandler: Sendable {
-    private let door: HostSession.Doorkeeping
+    private let door: HostSession.KnockHandler
     private let emit: @Sendable (BroadcastEvent) -> Void
     /// Who waits for an answer.
     private let knocking = Monitor<[KnockID: ViewerDescription]>([:])
@@ -13,7 +13,7 @@ final class KnockHandler: Sendable {
     /// How long a refusal holds.
     static let refusalSeconds = 60
 
-    init(door: @escaping HostSession.Doorkeeping, emit: @escaping @Sendable (BroadcastEvent) -> Void) {
+    init(door: @escaping HostSession.KnockHandler, emit: @escaping @Sendable (BroadcastEvent) -> Void) {
         self.door = door
         self.emit = emit
     }

@@ -28,8 +28,8 @@ package final class CandidateReporter: LocalCandidateDelegate {
         path.candidateDelegate = self
     }
 
-    /// Calls back once, with the candidates and whether they are all: at once if gathering is over, else when a candidate of the
-    /// wanted kind has come or `patience` is over.
+    /// Calls back once, with the candidates and whether they are all: at once if gathering is over, else when a
+    /// candidate of the wanted kind has come or `patience` is over.
     package func whenGathered(patience: MediaDuration, wanted: ICECandidate.Kind?, _ body: @escaping Handler) {
         self.wanted = wanted
         onGathered = body
@@ -40,7 +40,8 @@ package final class CandidateReporter: LocalCandidateDelegate {
         self.patience = timer
     }
 
-    /// After `whenGathered`: calls back with all candidates that came later, each time that there are more, and at the end.
+    /// After `whenGathered`: calls back with all candidates that came later, each time that there are more, and at the
+    /// end.
     package func trickle(_ body: @escaping Handler) {
         onLate = body
         let box = WeakBox(self)

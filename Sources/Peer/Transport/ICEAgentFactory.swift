@@ -39,7 +39,7 @@ struct ICEAgentFactory {
         }
         var reservation: ICEAgentPool.Reservation?
         if let pool = limits.pool {
-            let cost = configuration.descriptors(machineAddresses: ICEAgent.machineAddresses().count)
+            let cost = configuration.descriptors(localInterfaceAddresses: ICEAgent.localInterfaceAddresses().count)
             guard let room = pool.reserve(descriptors: cost) else {
                 throw ICEFailure("there is no room for another connection")
             }

@@ -1,7 +1,7 @@
 import ICETransport
 
-/// The ICE agents of one path: the one in use, that of a restart, the one from before it, and those that are closing. They are
-/// numbered from 0 in the order in which they were made. Confined to the network loop.
+/// The ICE agents of one path: the one in use, that of a restart, the one from before it, and those that are closing.
+/// They are numbered from 0 in the order in which they were made. Confined to the network loop.
 final class ICEAgentSet {
     /// Carries what is sent.
     private(set) var current: ICEAgent
@@ -13,7 +13,8 @@ final class ICEAgentSet {
     private(set) var newestNumber = 0
     private(set) var currentNumber = 0
 
-    /// Agents of one path, with those that are closing: in use, of a restart, from before it, and some that are closing.
+    /// Agents of one path, with those that are closing: in use, of a restart, from before it, and some that are
+    /// closing.
     static let limit = 6
 
     init(_ first: ICEAgent) { current = first }

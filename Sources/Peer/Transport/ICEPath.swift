@@ -6,9 +6,9 @@ package import SessionDescription
 
 /// The path that ICE finds (RFC 8445), with restarts. Confined to the network loop.
 ///
-/// An ICE restart is made by a new agent, as libnice binds its sockets to the addresses that the machine had when an agent
-/// was made. The old one serves until the new one has its pair, and is heard until something authentic came through the
-/// new one.
+/// An ICE restart is made by a new agent, as libnice binds its sockets to the addresses that the machine had when an
+/// agent was made. The old one serves until the new one has its pair, and is heard until something authentic came
+/// through the new one.
 package final class ICEPath: PacketPath {
     package weak var delegate: (any PacketPathDelegate)?
     /// Hears of local candidates.
@@ -31,8 +31,8 @@ package final class ICEPath: PacketPath {
     let agents: ICEAgentSet
     private let factory: ICEAgentFactory
 
-    /// The silence of a pair after which packets follow the address that the other side is heard from. Both sides send at least
-    /// one a second.
+    /// The silence of a pair after which packets follow the address that the other side is heard from. Both sides send
+    /// at least one a second.
     static let followAfter = MediaDuration.seconds(2)
     /// The time after its selection in which a pair need not be heard from itself.
     static let pairGrace = MediaDuration.seconds(4)
@@ -58,8 +58,8 @@ package final class ICEPath: PacketPath {
         agents.newest.setRemote(credentials)
     }
 
-    /// Begins an ICE restart with new credentials on the addresses that the machine has now; then `gather`, tell the other
-    /// side, and `start` with what it answers. A restart before this one is given up.
+    /// Begins an ICE restart with new credentials on the addresses that the machine has now; then `gather`, tell the
+    /// other side, and `start` with what it answers. A restart before this one is given up.
     /// - Throws: if this machine has no address to listen at, or too many agents were made; nothing has then changed.
     package func restart() throws(ICEFailure) {
         guard !isClosed else { return }
@@ -95,8 +95,8 @@ package final class ICEPath: PacketPath {
         let now = MonotonicClock.now
         let agent = agents.current
         arrivedBy = number
-        // In the first seconds of a pair any address will do. A new pair has just answered a check, which is consent (RFC 7675
-        // section 5.1), and the other side may use its former one for some time yet.
+        // In the first seconds of a pair any address will do. A new pair has just answered a check, which is consent
+        // (RFC 7675 section 5.1), and the other side may use its former one for some time yet.
         isFromSelectedPair = isNew(agent, now) || number == agents.currentNumber && agent.isFromSelectedPair
         defer { isFromSelectedPair = false }
         delegate?.path(received: datagram, now: now)
@@ -116,8 +116,8 @@ package final class ICEPath: PacketPath {
             provenAddresses.note(agent)
             return
         }
-        // The controlling side chooses (RFC 8445 section 8.1.1); libnice stays with its own pair. If both followed, they would miss
-        // each other for ever.
+        // The controlling side chooses (RFC 8445 section 8.1.1); libnice stays with its own pair. If both followed,
+        // they would miss each other for ever.
         guard !factory.configuration.isControlling, let since = agent.pairSince,
             now - max(pairHeard ?? since, since) > Self.followAfter
         else { return }

@@ -14,7 +14,8 @@ package protocol PacketPath: AnyObject {
     /// Sends one datagram, or holds it until there is a pair (a DTLS flight). May drop it.
     func send(_ datagram: UnsafeRawBufferPointer)
 
-    /// Sends packets that lie `stride` bytes apart, in order. Packets that do not fit in the socket's buffer are dropped.
+    /// Sends packets that lie `stride` bytes apart, in order. Packets that do not fit in the socket's buffer are
+    /// dropped.
     func sendBatch(_ base: UnsafeRawPointer, stride: Int, lengths: UnsafeBufferPointer<Int>)
 
     /// Whether the other end of the pair consents to what is sent to it (RFC 7675 section 5.1).

@@ -11,15 +11,15 @@ package protocol SecureTransportDelegate: AnyObject {
     /// Keys are there and the other side is who it should be: media may flow.
     func transportIsSecure(profile: SRTPProfile)
     /// A restart has found its pair: media uses another pair from now on.
-    func transportHasMoved()
+    func transportSelectedNewPair()
     func transportEnded(_ reason: EndReason)
     /// Without protection and trailer; borrowed for the call.
     func transport(received rtp: UnsafeRawBufferPointer)
     func transport(receivedControl rtcp: UnsafeRawBufferPointer)
 }
 
-/// DTLS and SRTP of one session over a ``PacketPath``: datagrams below, media packets above (RFC 5764, RFC 3711). The DTLS
-/// association and the SRTP keys stay when the path moves. Confined to the network loop.
+/// DTLS and SRTP of one session over a ``PacketPath``: datagrams below, media packets above (RFC 5764, RFC 3711). The
+/// DTLS association and the SRTP keys stay when the path moves. Confined to the network loop.
 package final class SecureTransport {
     package struct Identity: Sendable {
         package var certificateDER: [UInt8]
@@ -213,7 +213,7 @@ extension SecureTransport: PacketPathDelegate {
     package func pathWillMove() { flush() }
 
     package func pathHasMoved() {
-        if srtp != nil { delegate?.transportHasMoved() }
+        if srtp != nil { delegate?.transportSelectedNewPair() }
     }
 
     package func path(received datagram: UnsafeMutableRawBufferPointer, now: MediaInstant) {
