@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The tests of the core. The package share has them too; from this one Scripts/test builds them for release, as simulations
-// take some ten times as long in a debug build.
+// The tests of the core. The package share has them too; from this one Scripts/test builds them for release, as
+// simulations take some ten times as long in a debug build.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),

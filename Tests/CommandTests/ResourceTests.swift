@@ -105,8 +105,8 @@ private final class IdleConnections {
             guard socket >= 0 else { break }
             sockets.append(socket)
             for (address, port, isOwn) in [(UInt32(0x7F00_0002), 0, true), (0x7F00_0001, port, false)] {
-                // A sockaddr_in as bytes: several C modules declare its members, and the compiler may ask for an import of
-                // any of them.
+                // A sockaddr_in as bytes: several C modules declare its members, and the compiler may ask for an import
+                // of any of them.
                 var place: [UInt8] = [UInt8(AF_INET), 0, UInt8(port >> 8), UInt8(port & 0xFF)]
                 for shift in [24, 16, 8, 0] { place.append(UInt8(address >> UInt32(shift) & 0xFF)) }
                 place += [UInt8](repeating: 0, count: 8)

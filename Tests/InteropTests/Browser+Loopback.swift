@@ -1,8 +1,9 @@
 import BrowserControl
 
 extension Browser {
-    /// From now on a page's connection leads to a host inside the page, made by the browser itself, with a moving canvas and two
-    /// tones; whatever answer the server gives is looked at by the page as ever, but not connected to. `window.host` is that host.
+    /// From now on a page's connection leads to a host inside the page, made by the browser itself, with a moving
+    /// canvas and two tones; whatever answer the server gives is looked at by the page as ever, but not connected to.
+    /// `window.host` is that host.
     func loopMediaBack() async throws {
         try await preload(
             """

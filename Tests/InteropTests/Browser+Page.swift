@@ -45,8 +45,8 @@ extension Browser {
         return page
     }
 
-    /// Lines that declare `isOver()`, which is asked every 50 ms and becomes true when the time is over. A machine that stands
-    /// still takes no more than one step of it.
+    /// Lines that declare `isOver()`, which is asked every 50 ms and becomes true when the time is over. A machine that
+    /// stands still takes no more than one step of it.
     static func patience(milliseconds: Int64) -> String {
         """
         let left = \(milliseconds), last = performance.now();
@@ -59,7 +59,8 @@ extension Browser {
         """
     }
 
-    /// Opens a link and asks to watch, as a person does. Returns when the page has asked the host, or has gone on by itself.
+    /// Opens a link and asks to watch, as a person does. Returns when the page has asked the host, or has gone on by
+    /// itself.
     func watch(_ link: String) async throws {
         try await open(link)
         if try await evaluate("document.documentElement.dataset.state") == "asking" { try await click("watch") }

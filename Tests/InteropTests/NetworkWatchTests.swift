@@ -4,8 +4,8 @@ import NetworkBed
 import Testing
 
 extension InteropTests {
-    /// A browser watches a real `share host` across an emulated network, which goes for a while or becomes another: the last
-    /// picture stays up, marked, and moves again within 5 s of the network's return, and nobody is asked again.
+    /// A browser watches a real `share host` across an emulated network, which goes for a while or becomes another: the
+    /// last picture stays up, marked, and moves again within 5 s of the network's return, and nobody is asked again.
     @Suite struct NetworkWatchTests {
         /// A browser and a host with an emulated link and a router between them.
         private struct Street {
@@ -94,8 +94,8 @@ extension InteropTests {
             #expect(host.count("knock") == 1, "somebody was asked again")
         }
 
-        /// Packets of pictures are repeated unasked, on the stream for retransmissions; those of sound carry older ones again where the browser
-        /// has offered that (RFC 2198), as Chromium does.
+        /// Packets of pictures are repeated unasked, on the stream for retransmissions; those of sound carry older ones
+        /// again where the browser has offered that (RFC 2198), as Chromium does.
         @Test(arguments: Browser.Kind.allCases)
         func lossIsHardlySeenOrHeard(kind: Browser.Kind) async throws {
             try await watching(kind) { street, host, browser in

@@ -113,8 +113,8 @@ extension InteropTests {
             }
         }
 
-        /// Not a firewall where the host named its loopback address alone. A browser that has no address to try says nothing of
-        /// it; the page's patience of 25 s is over at once here.
+        /// Not a firewall where the host named its loopback address alone. A browser that has no address to try says
+        /// nothing of it; the page's patience of 25 s is over at once here.
         @Test(
             arguments: Browser.Kind.allCases,
             [
@@ -191,7 +191,8 @@ extension InteropTests {
             }
         }
 
-        /// RFC 8122 allows other hashes beside, but neither link nor proof covers them: the browser is given the checked one alone.
+        /// RFC 8122 allows other hashes beside, but neither link nor proof covers them: the browser is given the
+        /// checked one alone.
         @Test(arguments: Browser.Kind.allCases)
         func fingerprintsOfOtherHashesAreNeitherAnErrorNorTrusted(kind: Browser.Kind) async throws {
             try await PageStage.with { stage in

@@ -58,8 +58,8 @@ import VPXCodec
         await stage.loop.stop()
     }
 
-    /// There is room for one; a session that it has left behind does not keep it out. Another program with the same certificate takes
-    /// nobody's place, even if both were let in by one knock.
+    /// There is room for one; a session that it has left behind does not keep it out. Another program with the same
+    /// certificate takes nobody's place, even if both were let in by one knock.
     @Test(arguments: [true, false])
     func aViewerThatJoinsAgainReplacesItsSession(isSameClientInstance: Bool) async throws {
         let stage = try Stage()
@@ -69,8 +69,8 @@ import VPXCodec
         await expectRefusals(of: viewers, at: stage, [isSameClientInstance ? "first" : "second"])
     }
 
-    /// There is room for one. Whoever names the fingerprint of another viewer's certificate, with a key of its own, gets no place
-    /// of that viewer's.
+    /// There is room for one. Whoever names the fingerprint of another viewer's certificate, with a key of its own,
+    /// gets no place of that viewer's.
     @Test(arguments: [ViewerIdentity.Kind.native, .browser])
     func aClaimOfAnothersCertificateClosesNoSession(victim: ViewerIdentity.Kind) async throws {
         let stage = try Stage()

@@ -18,7 +18,8 @@ import VPXCodec
 /// A viewer that was let in sends RTCP that claims much in few bytes, beside one that only watches.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct HostileControlTests {
-    /// 30 times 65,535 "lost" in a datagram, 100 times a second: 1 Mbit/s. Each costs the network thread next to nothing.
+    /// 30 times 65,535 "lost" in a datagram, 100 times a second: 1 Mbit/s. Each costs the network thread next to
+    /// nothing.
     @Test func claimsOfManyLostPacketsDelayNoOtherViewer() async throws {
         let host = try silentHost(TestVideoSource(framesPerSecond: 30))
         let link = try await host.start()

@@ -16,8 +16,8 @@ import VPXCodec
 @testable import Sessions
 @testable import Transport
 
-/// Consent to send is the destination's, not the session's: a viewer with two addresses falls silent at the one that media goes to,
-/// and keeps its session alive from the other.
+/// Consent to send is the destination's, not the session's: a viewer with two addresses falls silent at the one that
+/// media goes to, and keeps its session alive from the other.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct PairConsentTests {
     /// A viewer that was let in and does with its sockets what it likes.

@@ -49,7 +49,8 @@ struct VideoPipelineTests {
         #expect(frame.made - since > .milliseconds(290))
     }
 
-    /// On a slow machine a refinement is due as soon as a frame is made. The screen, which changes all the time, goes first.
+    /// On a slow machine a refinement is due as soon as a frame is made. The screen, which changes all the time, goes
+    /// first.
     @Test func aChangeGoesBeforeARefinement() async throws {
         let clock = ClockworkStage.makeClock()
         let encoder = SlowEncoder(clock)

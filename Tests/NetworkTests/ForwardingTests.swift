@@ -3,8 +3,8 @@ import NetworkBed
 import TestSupport
 import Testing
 
-/// UPnP: the host's router forwards a port when it is asked to. Nobody has a server, and the viewer's router is symmetric, so
-/// there is no other way.
+/// UPnP: the host's router forwards a port when it is asked to. Nobody has a server, and the viewer's router is
+/// symmetric, so there is no other way.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ForwardingTests {
     private let homes: TwoHomes
     private let gateway: GatewayDaemon

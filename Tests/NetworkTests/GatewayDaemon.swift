@@ -4,8 +4,8 @@ import TestSupport
 
 /// miniupnpd on the host's router of `TwoHomes`: it really forwards ports, by rules of nftables. Killed with the value.
 final class GatewayDaemon: Sendable {
-    /// Where the router forwards ports of. The daemon refuses the addresses for documentation, as any that are not routed in
-    /// the real internet; this one is nobody's here.
+    /// Where the router forwards ports of. The daemon refuses the addresses for documentation, as any that are not
+    /// routed in the real internet; this one is nobody's here.
     static let address = "203.0.112.2"
     private let program: Program
     private let router: NetworkNode

@@ -8,7 +8,8 @@ import Testing
     private static let down = LinkConditions(delayMilliseconds: 25, isDown: true)
     private static let rounds = 4
 
-    /// Each round loses a burst, lets one or two frames through, so that the viewer knows, and loses the retransmissions too.
+    /// Each round loses a burst, lets one or two frames through, so that the viewer knows, and loses the
+    /// retransmissions too.
     @Test func lossesBeyondRetransmissionAreReplacedWithoutAKeyFrame() throws {
         let pair = try LinkedPair(Self.good)
         let host = try pair.host()

@@ -114,8 +114,8 @@ struct OutageTests {
         #expect(try #require(watched.viewer.events("resumed").first?.number("afterMs")) > 19_000)
     }
 
-    /// The host misses the viewer for longer than the viewer misses the host, and has given the session up when the network
-    /// is back: the viewer's token opens another.
+    /// The host misses the viewer for longer than the viewer misses the host, and has given the session up when the
+    /// network is back: the viewer's token opens another.
     @Test func aSessionThatTheHostHasGivenUpIsReplacedByAnother() throws {
         let watched = try Watched()
         try watched.cut("inner")
@@ -128,8 +128,8 @@ struct OutageTests {
         try watched.expectAnotherSession()
     }
 
-    /// The host answers an ICE restart, but no check gets through: one is enough, the next try is another session. Two of
-    /// 4 s each would still be at the second one.
+    /// The host answers an ICE restart, but no check gets through: one is enough, the next try is another session. Two
+    /// of 4 s each would still be at the second one.
     @Test func aRestartThatLeadsNowhereIsFollowedByAnotherSession() throws {
         let watched = try Watched()
         try watched.cut(protocol: "udp")

@@ -3,8 +3,8 @@ import NetworkBed
 import TestSupport
 import Testing
 
-/// What becomes of a session whose media goes through a TURN server, and through nothing else, when something happens to the
-/// server or to the way to it.
+/// What becomes of a session whose media goes through a TURN server, and through nothing else, when something happens
+/// to the server or to the way to it.
 @Suite(.serialized, .timeLimit(.minutes(4))) struct RelayLossTests {
     /// Neither side can reach the other directly.
     private func meet(

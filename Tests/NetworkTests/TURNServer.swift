@@ -3,7 +3,8 @@ import Foundation
 import NetworkBed
 import TestSupport
 
-/// coturn on the server of `TwoHomes`, for STUN and for TURN over UDP and TCP, or over TLS alone. Killed with the value.
+/// coturn on the server of `TwoHomes`, for STUN and for TURN over UDP and TCP, or over TLS alone. Killed with the
+/// value.
 final class TURNServer: Sendable {
     /// What `share` is told about it: the URL's user, and the credential for the environment.
     static let user = "tester"
@@ -116,7 +117,8 @@ final class ServerCertificate: Sendable {
     }
 }
 
-/// A user name and credential that are good until some time, for a server with that secret (coturn's `use-auth-secret`).
+/// A user name and credential that are good until some time, for a server with that secret (coturn's
+/// `use-auth-secret`).
 struct TimeLimited {
     let user: String
     let credential: String

@@ -235,7 +235,8 @@ enum RecordedOffers {
         a=rtpmap:126 telephone-event/8000
         """
 
-    /// Firefox ESR 153: fingerprint at session level, `UDP` and `TCP` candidates of two components, `bundle-only` with port 0.
+    /// Firefox ESR 153: fingerprint at session level, `UDP` and `TCP` candidates of two components, `bundle-only` with
+    /// port 0.
     static let firefox = """
         v=0
         o=mozilla...THIS_IS_SDPARTA-99.0 6232100993552311999 0 IN IP4 0.0.0.0

@@ -431,7 +431,8 @@ enum SendingOffers {
 
         """
 
-    /// OBS 30, written after the source of libdatachannel 0.20: ICE and DTLS at session level, no candidates, H.264, no RTX.
+    /// OBS 30, written after the source of libdatachannel 0.20: ICE and DTLS at session level, no candidates, H.264, no
+    /// RTX.
     static let obs = """
         v=0
         o=rtc 2853047186 0 IN IP4 127.0.0.1
@@ -469,7 +470,8 @@ enum SendingOffers {
 
         """
 
-    /// whipsink with `max-bundle`, written after what webrtcbin 1.22 says: the second section has port 0 and `bundle-only`.
+    /// whipsink with `max-bundle`, written after what webrtcbin 1.22 says: the second section has port 0 and
+    /// `bundle-only`.
     static let gstreamer = """
         v=0
         o=- 6102834519083921147 0 IN IP4 0.0.0.0

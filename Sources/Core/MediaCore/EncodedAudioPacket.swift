@@ -4,8 +4,8 @@
 public struct EncodedAudioPacket {
     public enum Payload {
         case packet(UnsafeRawBufferPointer)
-        /// The packet is lost. The bytes are the next packet, whose in-band FEC restores the lost one coarsely (RFC 6716 section
-        /// 2.1.7); the next packet comes again in its own place.
+        /// The packet is lost. The bytes are the next packet, whose in-band FEC restores the lost one coarsely (RFC
+        /// 6716 section 2.1.7); the next packet comes again in its own place.
         case lostBefore(UnsafeRawBufferPointer)
         /// The packet is lost, and has to be concealed.
         case lost

@@ -2,7 +2,8 @@
 public struct EncodedMediaFormat: Equatable, Sendable {
     /// Nil without video.
     public var video: VideoCodec?
-    /// What each track of Opus audio carries, in the order of `EncodedAudioPacket.track`; nil if the description does not say.
+    /// What each track of Opus audio carries, in the order of `EncodedAudioPacket.track`; nil if the description does
+    /// not say.
     public var audio: [MediaTrackKind?]
 
     public init(video: VideoCodec?, audio: [MediaTrackKind?]) {
@@ -26,10 +27,10 @@ public struct MediaSinkFailure: Error, Equatable, Sendable {
 ///
 /// - Isolation: all calls are made on the session's network thread, and must not block it.
 public protocol EncodedMediaSink: AnyObject, Sendable {
-    /// Called before any media. Called again when another session replaces a lost one: RTP timestamps start anew then, and video
-    /// goes on with a key frame.
-    /// - Parameter requestKeyframe: to be called, from any thread, when video cannot go on without a key frame. No frame comes
-    ///   before that key frame.
+    /// Called before any media. Called again when another session replaces a lost one: RTP timestamps start anew then,
+    /// and video goes on with a key frame.
+    /// - Parameter requestKeyframe: to be called, from any thread, when video cannot go on without a key frame. No
+    ///   frame comes before that key frame.
     /// - Throws: when the sink cannot take the format; the session then ends with that reason.
     func start(
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable () -> Void

@@ -12,8 +12,8 @@ public struct EncodedVideoFrame {
     public var layer: UInt8
     /// In 1/90,000 s from a random start, modulo 2^32 (RFC 3550 section 5.1).
     public var rtpTimestamp: UInt32
-    /// When the sender captured it, on this machine's media clock: its wall clock (RTCP sender reports) is taken to agree with
-    /// this machine's. Only differences between tracks are exact. Nil before the first sender report.
+    /// When the sender captured it, on this machine's media clock: its wall clock (RTCP sender reports) is taken to
+    /// agree with this machine's. Only differences between tracks are exact. Nil before the first sender report.
     public var captured: MediaInstant?
 
     public init(

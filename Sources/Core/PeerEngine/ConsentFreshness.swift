@@ -2,8 +2,8 @@ public import MediaCore
 
 /// Tracks consent to send (RFC 7675) and tells when a peer has fallen silent.
 ///
-/// RFC 7675 proves consent by STUN answers. Here each packet that authenticates under SRTP proves it, of which both peers
-/// send at least one a second: anyone who saw the signalling has the key of a STUN answer, but not of SRTP.
+/// RFC 7675 proves consent by STUN answers. Here each packet that authenticates under SRTP proves it, of which both
+/// peers send at least one a second: anyone who saw the signalling has the key of a STUN answer, but not of SRTP.
 public struct ConsentFreshness: Sendable {
     public enum Change: Equatable, Sendable {
         /// The peer has been silent for `patience`. No media is sent until it is heard.

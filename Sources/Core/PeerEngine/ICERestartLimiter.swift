@@ -1,10 +1,10 @@
 public import MediaCore
 
-/// Limits how often a peer may restart ICE (RFC 8445 section 2.4), as each restart costs an ICE agent with its sockets and its
-/// requests to STUN and TURN servers.
+/// Limits how often a peer may restart ICE (RFC 8445 section 2.4), as each restart costs an ICE agent with its sockets
+/// and its requests to STUN and TURN servers.
 ///
-/// The shortest interval doubles with each restart in a row that selected no pair, up to a limit below the 3 s after which
-/// `ReconnectionPolicy` tries again.
+/// The shortest interval doubles with each restart in a row that selected no pair, up to a limit below the 3 s after
+/// which `ReconnectionPolicy` tries again.
 public struct ICERestartLimiter: Sendable {
     static let shortestInterval = MediaDuration.milliseconds(250)
     static let longestInterval = MediaDuration.seconds(2)

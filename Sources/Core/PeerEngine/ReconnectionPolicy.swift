@@ -1,10 +1,11 @@
 public import MediaCore
 
-/// Decides how a viewer gets back to its host during an outage: an ICE restart (RFC 9725 section 4.4) or a new session, how long
-/// each attempt may take, and how long to wait before the next one.
+/// Decides how a viewer gets back to its host during an outage: an ICE restart (RFC 9725 section 4.4) or a new session,
+/// how long each attempt may take, and how long to wait before the next one.
 ///
-/// A restart keeps the session and is tried first. A new session replaces it where the host knows no restart, has no such
-/// session any more, or where a restart led nowhere from unchanged addresses. ``ConsentFreshness`` ends the outage after 30 s.
+/// A restart keeps the session and is tried first. A new session replaces it where the host knows no restart, has no
+/// such session any more, or where a restart led nowhere from unchanged addresses. ``ConsentFreshness`` ends the outage
+/// after 30 s.
 public struct ReconnectionPolicy: Sendable {
     public enum Attempt: Equatable, Sendable {
         case iceRestart, newSession
@@ -45,7 +46,8 @@ public struct ReconnectionPolicy: Sendable {
         return next
     }
 
-    /// The first four answers are awaited for 2 s, as another address may do; later ones for 3 s, as the path may be slow.
+    /// The first four answers are awaited for 2 s, as another address may do; later ones for 3 s, as the path may be
+    /// slow.
     private var next: Step {
         .attempt(canRestart ? .iceRestart : .newSession, patience: attempts <= 4 ? .seconds(2) : .seconds(3))
     }
@@ -69,7 +71,8 @@ public struct ReconnectionPolicy: Sendable {
     }
 
     /// The wait after an answered attempt is over without media.
-    /// - Parameter addressesChanged: this machine has other addresses than before the attempt, so a restart may lead somewhere.
+    /// - Parameter addressesChanged: this machine has other addresses than before the attempt, so a restart may lead
+    ///   somewhere.
     public mutating func noteNoMedia(addressesChanged: Bool) {
         canRestart = canRestart && addressesChanged
     }

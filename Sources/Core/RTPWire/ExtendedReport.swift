@@ -1,7 +1,7 @@
 public import MediaCore
 
-/// The two blocks of an extended report with which a receiver learns the round trip time: RFC 3611 sections 4.4 and 4.5. All other
-/// blocks are skipped. Borrows the bytes.
+/// The two blocks of an extended report with which a receiver learns the round trip time: RFC 3611 sections 4.4 and
+/// 4.5. All other blocks are skipped. Borrows the bytes.
 public struct ExtendedReport {
     //  +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
     //  |                     SSRC of who reports                       |

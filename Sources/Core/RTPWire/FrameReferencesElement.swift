@@ -8,8 +8,8 @@ public import MediaCore
 ///     |S|s|R|r| zero  |0|         PictureID           |
 ///     +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 ///
-/// S: the frame is kept, in the golden (s = 0) or the alternate (s = 1) buffer. R: it refers to nothing but the golden (r = 0) or
-/// alternate (r = 1) buffer, in which the frame of that PictureID lies; without R the PictureID is 0.
+/// S: the frame is kept, in the golden (s = 0) or the alternate (s = 1) buffer. R: it refers to nothing but the golden
+/// (r = 0) or alternate (r = 1) buffer, in which the frame of that PictureID lies; without R the PictureID is 0.
 public struct FrameReferencesElement: Hashable, Sendable {
     static let length = 3
 

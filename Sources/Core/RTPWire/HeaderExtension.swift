@@ -1,7 +1,7 @@
 /// The RTP header extensions that this project negotiates, writes and reads. RFC 8285.
 ///
-/// A new one is a case here, and a value in `HeaderExtensionValues.swift`. The order of the cases is the order in a packet and in a
-/// description.
+/// A new one is a case here, and a value in `HeaderExtensionValues.swift`. The order of the cases is the order in a
+/// packet and in a description.
 public enum HeaderExtension: UInt8, CaseIterable, Hashable, Sendable {
     /// Transport-wide sequence number, draft-holmer-rmcat-transport-wide-cc-extensions-01 section 2.
     case transportSequence

@@ -1,4 +1,5 @@
-/// Which id stands for which header extension in one session, as the descriptions agreed (`a=extmap`). RFC 8285 section 5.
+/// Which id stands for which header extension in one session, as the descriptions agreed (`a=extmap`). RFC 8285 section
+/// 5.
 public struct HeaderExtensionMap: Hashable, Sendable {
     /// Ids of the one-byte form; RFC 8285 section 4.2.
     public static let oneByteIDs: ClosedRange<UInt8> = 1...14

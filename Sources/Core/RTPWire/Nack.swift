@@ -1,6 +1,7 @@
 /// Packets that did not arrive: the generic NACK of RFC 4585 section 6.2.1.
 ///
-/// Borrows the bytes; iterating gives the sequence numbers in the order of the packet, at most 17 for each 4 bytes of it.
+/// Borrows the bytes; iterating gives the sequence numbers in the order of the packet, at most 17 for each 4 bytes of
+/// it.
 public struct Nack: Sequence {
     static let format: UInt8 = 1
 

@@ -14,9 +14,9 @@ public enum RTX {
     /// Copies a packet as a retransmission of it. The original's layout holds for the copy too.
     /// - Parameters:
     ///   - original: one whole RTP packet; its padding is left away.
-    ///   - mid: the extension's id, and what the copy has to say if the original does not (RFC 9143 section 9.2): once Firefox
-    ///     has seen it on one stream of a section, it ignores every other that does not say it. What does not fit the
-    ///     form of the original's extension (RFC 8285) is left away.
+    ///   - mid: the extension's id, and what the copy has to say if the original does not (RFC 9143 section 9.2): once
+    ///     Firefox has seen it on one stream of a section, it ignores every other that does not say it. What does not
+    ///     fit the form of the original's extension (RFC 8285) is left away.
     ///   - buffer: must not overlap it.
     /// - Returns: the copy's length in bytes.
     /// - Throws: `BufferFull`; the buffer's bytes are then unspecified.

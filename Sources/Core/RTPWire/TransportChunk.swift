@@ -1,4 +1,5 @@
-/// One packet status chunk of transport-wide feedback: draft-holmer-rmcat-transport-wide-cc-extensions-01 section 3.1.2-4.
+/// One packet status chunk of transport-wide feedback: draft-holmer-rmcat-transport-wide-cc-extensions-01 section
+/// 3.1.2-4.
 struct TransportChunk {
     static let lost: UInt8 = 0
     static let small: UInt8 = 1

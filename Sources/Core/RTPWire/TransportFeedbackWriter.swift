@@ -36,8 +36,9 @@ public struct TransportFeedbackWriter: Sendable {
     /// 8,191 statuses: call it again with the rest.
     /// - Parameters:
     ///   - arrivals: strictly ascending by sequence number; those that are lost are simply not there.
-    ///   - base: the first number to report; from it to the first arrival all are reported lost. A first arrival before it,
-    ///     late, is reported all the same: what arrived between the two must then be in the list again, or counts as lost.
+    ///   - base: the first number to report; from it to the first arrival all are reported lost. A first arrival before
+    ///     it, late, is reported all the same: what arrived between the two must then be in the list again, or counts
+    ///     as lost.
     /// - Returns: how many arrivals went in, 0 only if there are none, and the base for the next packet.
     /// - Throws: `BufferFull` if not even the first arrival fits; nothing was written then.
     public mutating func write(

@@ -13,13 +13,14 @@ public struct VP8FrameHeader: Hashable, Sendable {
 
     //   byte 0             byte 1        byte 2
     //  +-+-+-+-+-+-+-+-+  +----------+  +-----------+
-    //  |size0|H| VER |P|  |  size1   |  |   size2   |   P = 0: key frame; first partition = size0 + 8 size1 + 2048 size2
-    //  +-+-+-+-+-+-+-+-+  +----------+  +-----------+
+    //  |size0|H| VER |P|  |  size1   |  |   size2   |   P = 0: key frame; first partition = size0 + 8 size1 + 2048
+    //  size2 +-+-+-+-+-+-+-+-+  +----------+  +-----------+
     //  key frames: 9d 01 2a, then width and height, little-endian, 14 bits each and 2 of scale
 
     /// Parses the first bytes of a frame; the rest of it need not be there.
     /// - Parameter data: at least 3 bytes, for a key frame 10.
-    /// - Throws: `.vp8Frame` if they are too few, the version is not one of the four, the start code is another or a side is 0.
+    /// - Throws: `.vp8Frame` if they are too few, the version is not one of the four, the start code is another or a
+    ///   side is 0.
     public init(_ data: UnsafeRawBufferPointer) throws(RTPMalformed) {
         guard data.count >= 3 else { throw RTPMalformed(.vp8Frame) }
         let tag = UInt32(data[0]) | UInt32(data[1]) << 8 | UInt32(data[2]) << 16

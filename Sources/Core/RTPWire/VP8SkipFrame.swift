@@ -2,8 +2,9 @@ public import MediaCore
 
 /// A VP8 inter frame that shows the last frame once more: every macroblock is skipped (RFC 6386 sections 9 and 19).
 ///
-/// It refers to the last frame alone, nothing may refer to it, and it leaves no trace in the decoder: no buffer is refreshed, and the
-/// probabilities are restored after it. So only those viewers need it that ask for a key frame when nothing comes for some seconds.
+/// It refers to the last frame alone, nothing may refer to it, and it leaves no trace in the decoder: no buffer is
+/// refreshed, and the probabilities are restored after it. So only those viewers need it that ask for a key frame when
+/// nothing comes for some seconds.
 public enum VP8SkipFrame {
     /// Makes the frame; about 200 bytes for 1920 x 1080.
     /// - Parameters:
@@ -55,7 +56,8 @@ public enum VP8SkipFrame {
                 encoder.write(true, probability: UInt8(rare))
                 encoder.write(true, probability: UInt8(rare))
                 encoder.write(false, probability: UInt8(frequent))
-                // Neighbours without motion, by weight: above and left 2 each, above left 1. Those outside the frame do not count.
+                // Neighbours without motion, by weight: above and left 2 each, above left 1. Those outside the frame do
+                // not count.
                 let weight = (row > 0 ? 2 : 0) &+ (column > 0 ? 2 : 0) &+ (row > 0 && column > 0 ? 1 : 0)
                 encoder.write(false, probability: zeroMotion[weight])
             }
@@ -71,8 +73,8 @@ public enum VP8SkipFrame {
         231, 243, 245, 253, 254, 254, 254, 254, 254, 254, 254, 254, 254, 254, 251, 251, 254, 254, 254,
     ]
 
-    /// Whether a coefficient's probability is updated, RFC 6386 section 13.4: 4 block types of 8 bands of 3 contexts, 11 each. What is
-    /// missing at the end of a row is 255.
+    /// Whether a coefficient's probability is updated, RFC 6386 section 13.4: 4 block types of 8 bands of 3 contexts,
+    /// 11 each. What is missing at the end of a row is 255.
     private static let coefficientUpdates: [[UInt8]] = [
         [], [], [],
         [176, 246], [223, 241, 252], [249, 253, 253],

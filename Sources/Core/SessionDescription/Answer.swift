@@ -23,8 +23,8 @@ public enum AnswerError: Error, Hashable, Sendable {
     }
 }
 
-/// Another peer's answer, as the offerer reads it: a host's sendonly one by WHEP, an endpoint's recvonly one by WHIP (RFC 9725).
-/// RFC 9429 section 5.8.
+/// Another peer's answer, as the offerer reads it: a host's sendonly one by WHEP, an endpoint's recvonly one by WHIP
+/// (RFC 9725). RFC 9429 section 5.8.
 public struct Answer: RemoteDescription, Hashable {
     public let transport: TransportDescription
     /// What the broadcast is called; from the other side, for nothing but showing.

@@ -12,8 +12,8 @@ public struct Fingerprint: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Reads SHA-256 as people and programs write it outside of a description: like an `a=fingerprint` line with or without the
-    /// function's name, or as 64 digits without colons. Nil for anything else.
+    /// Reads SHA-256 as people and programs write it outside of a description: like an `a=fingerprint` line with or
+    /// without the function's name, or as 64 digits without colons. Nil for anything else.
     public init?(sha256Text text: some StringProtocol) {
         let text = String(text)
         if text.utf8.count == 64, let bytes = Self.bytes(text.text) {

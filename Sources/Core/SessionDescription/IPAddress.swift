@@ -54,7 +54,8 @@ public enum IPAddress: Hashable, Sendable {
         guard parts.count == 4 else { return nil }
         var bytes: [UInt8] = []
         for part in parts {
-            // C libraries take a leading zero for octal: 010.0.0.1 would be another address there (RFC 6943 section 3.1.1).
+            // C libraries take a leading zero for octal: 010.0.0.1 would be another address there (RFC 6943 section
+            // 3.1.1).
             guard part.utf8.count <= 3, part.utf8.first != UInt8(ascii: "0") || part.utf8.count == 1,
                 let value = part.decimal(upTo: 255)
             else { return nil }

@@ -2,9 +2,9 @@ import MediaCore
 import RTPWire
 
 extension LocalDescription {
-    /// The answer: each section in the direction that both sides agree on, with the offerer's payload types and extension ids; audio for
-    /// which there is no track inactive, everything else refused with port 0; one transport, DTLS server (`setup:passive`).
-    /// RFC 9429 section 5.3, RFC 9143.
+    /// The answer: each section in the direction that both sides agree on, with the offerer's payload types and
+    /// extension ids; audio for which there is no track inactive, everything else refused with port 0; one transport,
+    /// DTLS server (`setup:passive`). RFC 9429 section 5.3, RFC 9143.
     public func answer(to offer: Offer) -> String {
         var result = session(version: 2)
         var bundled: [String] = []
@@ -76,8 +76,8 @@ extension LocalDescription {
         return Body(direction: direction, formats: [type] + [rtx].compactMap { $0 }, attributes: attributes)
     }
 
-    /// Without a track the section stays in the bundle: Chromium rejects an answer that refuses the section which carries the
-    /// transport.
+    /// Without a track the section stays in the bundle: Chromium rejects an answer that refuses the section which
+    /// carries the transport.
     private func answer(
         _ audio: AudioSection, _ track: LocalAudioTrack?, _ capabilities: MediaCapabilities
     ) -> Body {
@@ -120,8 +120,8 @@ extension LocalDescription {
             + [SDPAttribute(direction.rawValue), SDPAttribute("rtcp-mux"), SDPAttribute("rtcp-rsize")]
     }
 
-    /// A refused section needs no transport (RFC 9429 section 5.3.1), but aiortc throws the whole answer away without one, and
-    /// without a codec that it knows. So the bundle's is repeated, but for the candidates.
+    /// A refused section needs no transport (RFC 9429 section 5.3.1), but aiortc throws the whole answer away without
+    /// one, and without a codec that it knows. So the bundle's is repeated, but for the candidates.
     private func refusal(of section: Offer.Section) -> [SDPAttribute] {
         var attributes = dtlsAttributes
         if let mid = section.mid { attributes.append(SDPAttribute("mid", mid)) }

@@ -2,7 +2,8 @@ import MediaCore
 import RTPWire
 
 extension LocalDescription {
-    /// An offer: one section for each track that is sent, or for as many as can be received; one transport. Video comes first.
+    /// An offer: one section for each track that is sent, or for as many as can be received; one transport. Video comes
+    /// first.
     ///
     /// By WHEP the sections are recvonly, by WHIP (RFC 9725) sendonly. RFC 9429 section 5.2.
     public func offer(_ capabilities: MediaCapabilities) -> String {

@@ -36,8 +36,8 @@ public enum OfferError: Error, Hashable, Sendable {
     }
 }
 
-/// Another peer's offer, as the answerer reads it: a viewer's recvonly one by WHEP (draft-ietf-wish-whep), a sender's sendonly one by
-/// WHIP (RFC 9725). RFC 9429 section 5.8, RFC 9143.
+/// Another peer's offer, as the answerer reads it: a viewer's recvonly one by WHEP (draft-ietf-wish-whep), a sender's
+/// sendonly one by WHIP (RFC 9725). RFC 9429 section 5.8, RFC 9143.
 public struct Offer: RemoteDescription, Hashable {
     public let transport: TransportDescription
     /// In the order of the offer.
@@ -108,7 +108,8 @@ public struct Offer: RemoteDescription, Hashable {
         refused = sections.compactMap { $0.role == .refused ? $0.mid : nil }
     }
 
-    /// In a bundle one payload type cannot stand for video and audio, nor one id for two extensions: RFC 9143 section 9.
+    /// In a bundle one payload type cannot stand for video and audio, nor one id for two extensions: RFC 9143 section
+    /// 9.
     private static func audio(
         _ sections: [AudioSection], beside video: [VideoSection]
     ) throws(OfferError) -> [AudioSection] {

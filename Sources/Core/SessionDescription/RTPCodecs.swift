@@ -11,8 +11,8 @@ public struct RTCPFeedback: OptionSet, Hashable, Sendable {
     public static let transportWide = RTCPFeedback(rawValue: 8)
     /// `goog-remb`: read from peers without transport-wide feedback, never offered.
     public static let estimatedBitrate = RTCPFeedback(rawValue: 16)
-    /// Pictures are acknowledged, and can be gone on from: RFC 4585 section 6.3.3. Means nothing without the header extension
-    /// `frameReferences`.
+    /// Pictures are acknowledged, and can be gone on from: RFC 4585 section 6.3.3. Means nothing without the header
+    /// extension `frameReferences`.
     public static let referenceSelection = RTCPFeedback(rawValue: 32)
 
     static let names: [(feedback: RTCPFeedback, name: String)] = [

@@ -22,7 +22,8 @@ struct BundleGroup {
         media.port != 0 || (media.attributes.contains("bundle-only") && group(of: media) != nil)
     }
 
-    /// A section can go with the first accepted one: it is that, or they are in one group, or there is no group to judge by.
+    /// A section can go with the first accepted one: it is that, or they are in one group, or there is no group to
+    /// judge by.
     func isTogether(_ media: MediaDescription, _ first: MediaDescription?) -> Bool {
         guard let first, exists else { return true }
         guard let group = group(of: first) else { return false }

@@ -1,5 +1,5 @@
-/// The body of a WHIP or WHEP PATCH, `application/trickle-ice-sdpfrag`: candidates that were found after the offer, or the
-/// credentials of an ICE restart. RFC 8840 section 9, RFC 9725 section 4.3.
+/// The body of a WHIP or WHEP PATCH, `application/trickle-ice-sdpfrag`: candidates that were found after the offer, or
+/// the credentials of an ICE restart. RFC 8840 section 9, RFC 9725 section 4.3.
 public struct TrickleFragment: Hashable, Sendable {
     /// Nil if the fragment does not name them both.
     public var credentials: ICECredentials?

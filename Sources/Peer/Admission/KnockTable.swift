@@ -108,7 +108,8 @@ package struct KnockTable: Sendable {
         return (.accepted, displace(room, now) + ask(ticket, question, now))
     }
 
-    /// Begins a poll. If it returns `.waiting`, the poll ends with `endPoll` or with an `endPolls` action for its ticket.
+    /// Begins a poll. If it returns `.waiting`, the poll ends with `endPoll` or with an `endPolls` action for its
+    /// ticket.
     /// - Parameter question: a new random identifier for the question, used if the poll revives an abandoned knock.
     package mutating func beginPoll(_ ticket: KnockID, question: KnockID, now: Instant) -> (PollResult, [Action]) {
         guard var entry = entries[ticket] else { return (.unknown, []) }

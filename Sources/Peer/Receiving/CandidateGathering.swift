@@ -59,7 +59,8 @@ package final class CandidateGathering {
         onGathered = report
     }
 
-    /// Calls back once, when there are more than `known` candidates or there will be no more; nil at the end of the session.
+    /// Calls back once, when there are more than `known` candidates or there will be no more; nil at the end of the
+    /// session.
     func whenMore(than known: Int, _ body: @escaping (More?) -> Void) {
         finishMore(nil)
         guard !isClosed else { return body(nil) }

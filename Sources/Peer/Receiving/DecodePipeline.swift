@@ -46,7 +46,8 @@ public struct DecodeStatistics: Sendable {
 
 /// The decode thread of a `PlaybackSink`: takes whole frames, decodes, and gives them to a `VideoSink`.
 ///
-/// Overflow policy of its queue: drop to key frame, also if frames wait for too long. A frame that cannot be decoded asks for a key frame.
+/// Overflow policy of its queue: drop to key frame, also if frames wait for too long. A frame that cannot be decoded
+/// asks for a key frame.
 // SAFETY: decoder and sink calls happen on the decode thread alone; the rest is in Monitors.
 final class DecodePipeline: @unchecked Sendable {
     private struct WaitingFrame: Sendable {

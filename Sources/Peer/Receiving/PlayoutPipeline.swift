@@ -1,7 +1,8 @@
 import LinuxRuntime
 import MediaCore
 
-/// One audio track of a `PlaybackSink`: takes packets from the network thread, decodes them on a thread of its own and plays them.
+/// One audio track of a `PlaybackSink`: takes packets from the network thread, decodes them on a thread of its own and
+/// plays them.
 ///
 /// Overflow policy: refuse; the gap is concealed.
 // SAFETY: decoder and buffer belong to the audio thread alone.

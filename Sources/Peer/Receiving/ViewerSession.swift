@@ -6,8 +6,8 @@ import RTPWire
 package import SessionDescription
 package import Transport
 
-/// The viewer's state on the network loop: the connection to the host, through ICE restarts and replacements. What is received goes
-/// to an `EncodedMediaSink`, which stays the same for the whole session.
+/// The viewer's state on the network loop: the connection to the host, through ICE restarts and replacements. What is
+/// received goes to an `EncodedMediaSink`, which stays the same for the whole session.
 package final class ViewerSession {
     package let loop: EventLoop
     package let sink: any EncodedMediaSink

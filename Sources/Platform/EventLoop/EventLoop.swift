@@ -3,13 +3,14 @@ internal import LinuxRuntime
 internal import MediaCore
 internal import Synchronization
 
-/// A thread with a GLib main loop of its own. What lives on it is confined to it: sockets, timers, and libraries that need GLib.
+/// A thread with a GLib main loop of its own. What lives on it is confined to it: sockets, timers, and libraries that
+/// need GLib.
 ///
 /// Close what lives on it, then `stop()` it: the thread keeps the loop alive until then.
 public final class EventLoop: @unchecked Sendable {
-    // SAFETY: `context`, `clock` and `wakeup` are set once and point to things that lock themselves or are touched on the thread only;
-    // `thread` is written in `init` and read by the first stop; `readers` and `room` are touched on the thread only; what crosses is
-    // in `inbox`.
+    // SAFETY: `context`, `clock` and `wakeup` are set once and point to things that lock themselves or are touched on
+    // the thread only; `thread` is written in `init` and read by the first stop; `readers` and `room` are touched on
+    // the thread only; what crosses is in `inbox`.
 
     /// The GMainContext, for libraries that attach sources of their own to it.
     public let context: OpaquePointer
@@ -75,7 +76,8 @@ public final class EventLoop: @unchecked Sendable {
 
     public func preconditionOnLoop() { precondition(isOnLoop, "only on the thread of the event loop \(name)") }
 
-    /// Runs what was queued before and ends the thread. Returns when it has ended; blocks no thread. Any number of times.
+    /// Runs what was queued before and ends the thread. Returns when it has ended; blocks no thread. Any number of
+    /// times.
     public func stop() async {
         requestStop()
         await thread?.ended()

@@ -1,7 +1,7 @@
 /// Reads a descriptor before the GLib sources that wait for it do. Confined to its loop. Lives until `close()`.
 ///
-/// It polls nothing itself: some source of GLib's (libnice's for its sockets) has to wait for the descriptor. GLib's own sources
-/// allocate for each read; a reader that takes everything itself spares that.
+/// It polls nothing itself: some source of GLib's (libnice's for its sockets) has to wait for the descriptor. GLib's
+/// own sources allocate for each read; a reader that takes everything itself spares that.
 public final class PriorityReader {
     public let descriptor: Int32
     private let loop: EventLoop
@@ -24,8 +24,9 @@ public final class PriorityReader {
 
 extension EventLoop {
     /// On the loop only, as all of the reader. It replaces an earlier reader of the same descriptor.
-    /// - Parameter read: called in each turn in which the descriptor can be read, and has no error. The room, 65,536 bytes, is lent for
-    ///   the call. It returns true to hide the descriptor from GLib's sources for this turn. It may close the reader.
+    /// - Parameter read: called in each turn in which the descriptor can be read, and has no error. The room, 65,536
+    ///   bytes, is lent for the call. It returns true to hide the descriptor from GLib's sources for this turn. It may
+    ///   close the reader.
     public func readFirst(
         _ descriptor: Int32, _ read: @escaping (UnsafeMutableRawBufferPointer) -> Bool
     ) -> PriorityReader {

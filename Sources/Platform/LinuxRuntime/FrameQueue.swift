@@ -1,9 +1,11 @@
-/// Carries whole frames from one thread to another: a fixed number of buffers that grow to the largest frame and are used again.
+/// Carries whole frames from one thread to another: a fixed number of buffers that grow to the largest frame and are
+/// used again.
 ///
 /// Overflow policy: refuse. The producer is told and decides what follows: skip, or drop to the next key frame.
 /// Allocates: only for a frame that is larger than those before it.
-// SAFETY: `buffers` is storage that is allocated once and never moves; one element of it is reached only by the side that holds its
-// index: free -> producer -> ready -> consumer -> free. Indices change hands in a Monitor, which also orders the accesses.
+// SAFETY: `buffers` is storage that is allocated once and never moves; one element of it is reached only by the side
+// that holds its index: free -> producer -> ready -> consumer -> free. Indices change hands in a Monitor, which also
+// orders the accesses.
 public final class FrameQueue<Info: Sendable>: @unchecked Sendable {
     private struct Frame {
         var buffer: Int

@@ -2,7 +2,8 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// A POSIX thread with a name, which `top -H` and `perf` show. It starts when it is made; who does not need its end lets go of it.
+/// A POSIX thread with a name, which `top -H` and `perf` show. It starts when it is made; who does not need its end
+/// lets go of it.
 public final class NamedThread: Sendable {
     /// The system has no thread left (EAGAIN), usually because of a limit of the user's (`ulimit -u`).
     public struct Failure: Error, Equatable {
@@ -61,8 +62,8 @@ public final class NamedThread: Sendable {
         if !isJoined.load(ordering: .relaxed) { pthread_detach(handle) }
     }
 
-    /// Blocks until the thread has ended. Once only; not from the thread itself, nor from the concurrency pool or an event loop:
-    /// there is `ended()`.
+    /// Blocks until the thread has ended. Once only; not from the thread itself, nor from the concurrency pool or an
+    /// event loop: there is `ended()`.
     public func join() {
         precondition(!isJoined.exchange(true, ordering: .relaxed), "a thread is joined once")
         let code = pthread_join(handle, nil)

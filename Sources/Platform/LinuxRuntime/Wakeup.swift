@@ -4,7 +4,8 @@ public import MediaCore
 
 /// Ends another thread's wait in `poll`: an eventfd. Signals before the wait are kept; many count as one.
 ///
-/// A thread that waits for values only takes a `Monitor`, and an `EventLoop` has its `LoopWakeup`; neither needs a descriptor.
+/// A thread that waits for values only takes a `Monitor`, and an `EventLoop` has its `LoopWakeup`; neither needs a
+/// descriptor.
 public final class Wakeup: Sendable {
     /// No descriptor is left (an errno), usually because of the limit of open files.
     public struct Failure: Error, Equatable {
@@ -34,8 +35,8 @@ public final class Wakeup: Sendable {
         return read(descriptor, &count, 8) == 8
     }
 
-    /// Sleeps until a signal comes, `other` has something to read or the deadline passes; Unix signals may end it early. It consumes
-    /// nothing.
+    /// Sleeps until a signal comes, `other` has something to read or the deadline passes; Unix signals may end it
+    /// early. It consumes nothing.
     /// - Parameters:
     ///   - other: -1 for none.
     ///   - deadline: nil sleeps as long as it takes.

@@ -6,8 +6,8 @@ import NIOWebSocket
 import NetworkBed
 import Synchronization
 
-/// A WebSocket that carries calls `{id, method, params}` and their answers: Chromium's DevTools protocol and WebDriver BiDi
-/// have the same envelope.
+/// A WebSocket that carries calls `{id, method, params}` and their answers: Chromium's DevTools protocol and WebDriver
+/// BiDi have the same envelope.
 final class DebugSocket: Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String

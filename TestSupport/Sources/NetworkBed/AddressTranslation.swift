@@ -14,8 +14,8 @@ public enum AddressTranslation: String, CaseIterable, Sendable {
         let table = "add table ip translation"
         let source = "add chain ip translation source { type nat hook postrouting priority srcnat; }"
         let rewrite = "add rule ip translation source oifname \(outside) snat to \(address)"
-        // An unexpected packet that reached the router itself would leave a connection behind, and the kernel would then
-        // map the inside's own packet to another port than a cone's.
+        // An unexpected packet that reached the router itself would leave a connection behind, and the kernel would
+        // then map the inside's own packet to another port than a cone's.
         let closed = [
             "add chain ip translation input { type filter hook input priority filter; }",
             "add rule ip translation input iifname \(outside) meta l4proto udp drop",

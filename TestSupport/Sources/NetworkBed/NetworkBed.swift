@@ -1,7 +1,8 @@
 import Foundation
 
-/// Network namespaces on this machine, and emulated links between them; all of it goes away with this value, or with the
-/// process, however that ends: only the helper `netlab` holds the namespaces, and it lives as long as its stdin is open.
+/// Network namespaces on this machine, and emulated links between them; all of it goes away with this value, or with
+/// the process, however that ends: only the helper `netlab` holds the namespaces, and it lives as long as its stdin is
+/// open.
 // SAFETY: commands and their answers go through `lock`; the rest is constant.
 public final class NetworkBed: @unchecked Sendable {
     private let lab: Lab

@@ -1,6 +1,7 @@
 /// Two homes and a server on an emulated internet (addresses of RFC 5737 and RFC 1918).
 ///
-///     host 192.168.1.2 - router 203.0.113.2 = emulated link = 203.0.113.1 core 198.51.100.1 - 198.51.100.2 router - 192.168.2.2 viewer
+///     host 192.168.1.2 - router 203.0.113.2 = emulated link = 203.0.113.1 core 198.51.100.1 - 198.51.100.2 router -
+///     192.168.2.2 viewer
 ///                                                                           |
 ///                                                                   server 192.0.2.2
 ///

@@ -145,7 +145,8 @@ public final class Program: @unchecked Sendable {
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Sleeps until `found` makes something of stdout and stderr; nil after `seconds`, or when the program has ended without it.
+    /// Sleeps until `found` makes something of stdout and stderr; nil after `seconds`, or when the program has ended
+    /// without it.
     public func wait<Result>(seconds: Double, _ found: (Data, Data) -> Result?) -> Result? {
         var left = seconds
         condition.lock()
@@ -209,7 +210,8 @@ public final class Program: @unchecked Sendable {
     /// Ends it as a crash would, and all that it started in its group. May be called twice.
     public func kill() { end(SIGKILL) }
 
-    /// Holds it where it is, with its sockets open, until ``resume()``: to others it looks like an outage of the network.
+    /// Holds it where it is, with its sockets open, until ``resume()``: to others it looks like an outage of the
+    /// network.
     public func suspend() { signal(SIGSTOP) }
     public func resume() { signal(SIGCONT) }
 

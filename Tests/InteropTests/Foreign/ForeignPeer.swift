@@ -39,9 +39,9 @@ enum ForeignPeer: String, CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// How often a session across a lossy link may be repeated until one plays without a long gap. aiortc asks for a lost packet once,
-    /// and its frames then stand for five seconds; Pion loses its first frame, if one of its packets was lost, until the host has seen
-    /// that it drops RTX packets.
+    /// How often a session across a lossy link may be repeated until one plays without a long gap. aiortc asks for a
+    /// lost packet once, and its frames then stand for five seconds; Pion loses its first frame, if one of its packets
+    /// was lost, until the host has seen that it drops RTX packets.
     func furtherAttempts(_ playerCase: PlayerCase) -> Int {
         playerCase.isLossy && (self == .aiortc || self == .pion || self == .gstreamer) ? 2 : 0
     }

@@ -7,16 +7,16 @@ import TestSupport
 import Testing
 
 extension InteropTests {
-    /// Other implementations of WebRTC play what a real `share host` gives them, by WHEP and its fixed token, and what they show
-    /// and play is compared with what the host was given.
+    /// Other implementations of WebRTC play what a real `share host` gives them, by WHEP and its fixed token, and what
+    /// they show and play is compared with what the host was given.
     @Suite struct ForeignPeerTests {
         @Test func theDocumentHasTheTableOfTheseTests() throws {
             let (document, table) = (try InteropTable.document, InteropTable.text)
             #expect(document.contains(table), "Docs/interoperability.md should have:\n\(table)")
         }
 
-        /// The moving test picture with two tracks of sound, in sessions that differ in what is offered; then across a link that
-        /// loses packets.
+        /// The moving test picture with two tracks of sound, in sessions that differ in what is offered; then across a
+        /// link that loses packets.
         @Test(arguments: ForeignPeer.allCases)
         func picturesAndSoundArriveWhateverIsOffered(peer: ForeignPeer) async throws {
             let sound = try SoundServer()
@@ -68,8 +68,8 @@ extension InteropTests {
         /// More than 20 frames a second, and no long gap between two.
         private func isFluent(_ run: PlayerRun, _ playerCase: PlayerCase, _ peer: ForeignPeer) -> Bool {
             let rate = (run.number("frames") ?? 0) / (run.number("seconds") ?? 1)
-            // aiortc asks for a packet once, and webrtcbin's requests wait for RTCP's pace: what is lost twice may stay lost, and they
-            // wait until their buffers are full.
+            // aiortc asks for a packet once, and webrtcbin's requests wait for RTCP's pace: what is lost twice may stay
+            // lost, and they wait until their buffers are full.
             let isSlowToAsk = playerCase.isLossy && (peer == .aiortc || peer == .gstreamer)
             return rate > 20 && (run.number("longestGap") ?? 99) < (isSlowToAsk ? 3 : 1)
         }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The table in Docs/interoperability.md, made of what the tests play: a cell says yes because its test is there and passes.
+/// The table in Docs/interoperability.md, made of what the tests play: a cell says yes because its test is there and
+/// passes.
 enum InteropTable {
     static var text: String {
         var notes: [String] = []

@@ -63,8 +63,8 @@ struct PlayerOptions: Sendable {
             (skip, seconds) = (4, 6)
         case .still, .denseText:
             media = ["video"]
-            // Until everybody is there and the page is as sharp as it gets; then two of the intervals in which browsers ask for a key
-            // frame.
+            // Until everybody is there and the page is as sharp as it gets; then two of the intervals in which browsers
+            // ask for a key frame.
             (skip, seconds) = (12, 8)
         }
     }

@@ -41,8 +41,8 @@ struct ReceivedSound: Sendable {
         self.samples = samples
     }
 
-    /// The amplitude of a frequency on one side (0 left, 1 right) in the last second, of 32,767: the mean over blocks of 50 ms
-    /// (Goertzel's algorithm). A lost packet shifts the phase, which would cancel most of a longer block.
+    /// The amplitude of a frequency on one side (0 left, 1 right) in the last second, of 32,767: the mean over blocks
+    /// of 50 ms (Goertzel's algorithm). A lost packet shifts the phase, which would cancel most of a longer block.
     func amplitude(_ hertz: Double, side: Int) -> Double {
         let channel = Array(stride(from: side, to: samples.count, by: 2).map { Double(samples[$0]) }.suffix(48_000))
         let blocks = stride(from: 0, through: channel.count - Self.block, by: Self.block)

@@ -144,8 +144,8 @@ struct AIMDRateControl {
         lastDecrease = input.now
     }
 
-    /// Increase: by `slope` within 20 % of the capacity, else by 8 % a second if that is more. The rate grows to at most
-    /// 1.5 x the acknowledged bitrate + 10 kbit/s.
+    /// Increase: by `slope` within 20 % of the capacity, else by 8 % a second if that is more. The rate grows to at
+    /// most 1.5 x the acknowledged bitrate + 10 kbit/s.
     mutating func increase(_ input: Input) {
         let current = Double(rate.bitsPerSecond)
         var slope = min(Self.slope, 0.25 * current)

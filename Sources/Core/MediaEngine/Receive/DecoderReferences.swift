@@ -1,8 +1,8 @@
 import MediaCore
 import RTPWire
 
-/// Which long-term references the decoder holds after the frames that were delivered, by PictureID: the header extension
-/// `frameReferences` says which frames are stored, and a key frame is stored in both buffers.
+/// Which long-term references the decoder holds after the frames that were delivered, by PictureID: the header
+/// extension `frameReferences` says which frames are stored, and a key frame is stored in both buffers.
 struct DecoderReferences {
     private var golden: UInt16?
     private var alternate: UInt16?

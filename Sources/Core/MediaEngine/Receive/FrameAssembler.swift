@@ -1,9 +1,9 @@
 import MediaCore
 import RTPWire
 
-/// Reorders video packets of any codec and finds frames that are complete and decodable: a frame that follows the last one, a key
-/// frame, or a recovery frame, which is predicted from a long-term reference alone. Decoding can enter the stream at
-/// the last two ("entries"), whatever is missing before.
+/// Reorders video packets of any codec and finds frames that are complete and decodable: a frame that follows the last
+/// one, a key frame, or a recovery frame, which is predicted from a long-term reference alone. Decoding can enter the
+/// stream at the last two ("entries"), whatever is missing before.
 ///
 /// A packet lies in slot `sequence % capacity`, from the start of the next frame on. Overflow: everything up to an
 /// entry is dropped.

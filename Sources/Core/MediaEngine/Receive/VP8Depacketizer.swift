@@ -16,7 +16,8 @@ struct DepacketizedVideo {
     var pictureID: UInt16?
 }
 
-/// Takes VP8 out of RTP packets: RFC 7741. The last packet of a frame has the RTP marker (section 4.1), which is not its business.
+/// Takes VP8 out of RTP packets: RFC 7741. The last packet of a frame has the RTP marker (section 4.1), which is not
+/// its business.
 enum VP8Depacketizer {
     static let codec = VideoCodec.vp8
 

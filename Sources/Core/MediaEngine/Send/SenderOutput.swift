@@ -51,7 +51,8 @@ public struct SenderStatistics: Equatable, Sendable {
     public var unrequestedDuplicates = 0
     /// Retransmissions that were sent as a bandwidth probe.
     public var probePackets = 0
-    /// Skip frames, which repeat the last frame on a still screen, for viewers that would otherwise ask for a key frame.
+    /// Skip frames, which repeat the last frame on a still screen, for viewers that would otherwise ask for a key
+    /// frame.
     public var skipFrames = 0
     public var audioPackets = 0
     public var audioDropped = 0

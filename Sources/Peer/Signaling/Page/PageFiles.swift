@@ -3,10 +3,10 @@ internal import ViewerPage
 
 /// What a browser gets under a link: a page, its script and its style, each from one address, nothing from elsewhere.
 ///
-/// They are the files of `Sources/Peer/ViewerPage/Page`, in which words in double braces are replaced. The page works under
-/// `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:`.
-/// The page tells its state in `document.documentElement.dataset.state`: `asking` (for the name), `waiting`, `connecting`,
-/// `playing`, `refused`, `ended` or `error`; `dataset.outage` is there while nothing comes from the host.
+/// They are the files of `Sources/Peer/ViewerPage/Page`, in which words in double braces are replaced. The page works
+/// under `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:`.
+/// The page tells its state in `document.documentElement.dataset.state`: `asking` (for the name), `waiting`,
+/// `connecting`, `playing`, `refused`, `ended` or `error`; `dataset.outage` is there while nothing comes from the host.
 enum PageFiles {
     /// Served under `/ID`; `text/html`.
     static let viewer = String(cString: viewerPageDocument())
@@ -45,8 +45,8 @@ enum PageFiles {
         filled(String(cString: viewerPageMessage()), ["status": status, "hint": hint])
     }
 
-    /// Makes one script of modules that stand one after the other, by leaving out imports and exports: each module would cost a
-    /// request, and a stranger's request is a connection of its own (``SignalingService``).
+    /// Makes one script of modules that stand one after the other, by leaving out imports and exports: each module
+    /// would cost a request, and a stranger's request is a connection of its own (``SignalingService``).
     private static func joined(_ modules: String) -> String {
         var isInImport = false
         var lines: [Substring] = []

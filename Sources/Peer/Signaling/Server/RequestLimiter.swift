@@ -159,8 +159,8 @@ struct RequestLimiter: Sendable {
     /// Takes the token of a knock with a correct proof, from its address's bucket and from that of its broadcast.
     /// Returns nil if the knock may proceed, else the seconds to wait.
     ///
-    /// An address has one bucket for all broadcasts. A broadcast has a bucket of its own, so that a flood of knocks at one
-    /// does not keep viewers out of another.
+    /// An address has one bucket for all broadcasts. A broadcast has a bucket of its own, so that a flood of knocks at
+    /// one does not keep viewers out of another.
     mutating func knockDelay(
         _ address: AddressKey, ofBroadcast knocks: inout TokenBucket, now: ContinuousClock.Instant
     ) -> Int? {

@@ -9,8 +9,8 @@ import NIOSSL
 
 /// The HTTPS server of a host or a relay: serves the viewer's page, knocks, WHEP and events on one event-loop thread.
 ///
-/// Broadcasts come and go while it runs: `add` returns a ``BroadcastHandle`` for each. Call `start` once, `stop` once or
-/// more.
+/// Broadcasts come and go while it runs: `add` returns a ``BroadcastHandle`` for each. Call `start` once, `stop` once
+/// or more.
 public actor SignalingServer {
     public struct Configuration: Sendable {
         /// The listening address: a name, or an address without brackets.
