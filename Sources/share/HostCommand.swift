@@ -151,7 +151,7 @@ struct HostCommand: ParsableCommand {
 
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
-        let door = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
+        let admission = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
         let session: HostSession
         var settings = HostSession.Configuration(
             listenHost: place.host, listenPort: place.port, linkHost: place.linkHost,
@@ -164,7 +164,7 @@ struct HostCommand: ParsableCommand {
             session = try HostSession(
                 configuration: settings,
                 identity: identity, source: screen, encoder: VP8Encoder(), audio: sound,
-                door: { await door.decide($0) },
+                door: { await admission.decide($0) },
                 emit: { event in
                     HostReporter.report(event, output)
                     if case .ended(let reason) = event { ending.change { $0 = $0 ?? reason } }

@@ -145,11 +145,11 @@ public actor SignalingServer {
             configuration: ServerConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), backlog: 128),
             onServerRunning: { channel in
-                let door = channel.eventLoop.submit {
+                let added = channel.eventLoop.submit {
                     try channel.pipeline.syncOperations.addHandler(
                         ConnectionAdmissionHandler(service.connections), position: .first)
                 }
-                try? await door.get()
+                try? await added.get()
                 onBound(channel.localAddress?.port ?? 0)
             },
             eventLoopGroup: group, logger: quiet)
