@@ -3,7 +3,8 @@ import MediaCore
 import MediaEngine
 import RTPWire
 
-// What hostile RTCP costs the sender that gets it, without SRTP and sockets: 1 Mbit/s of each kind for ten seconds of virtual time.
+// What hostile RTCP costs the sender that gets it, without SRTP and sockets: 1 Mbit/s of each kind for ten seconds of
+// virtual time.
 
 func nanoseconds() -> Int64 {
     var time = timespec()
@@ -29,7 +30,7 @@ func makeSender(_ start: MediaInstant) -> (MediaSender, MediaInstant) {
         SenderParameters(
             video: VideoStreamParameters(ssrc: 0x1111, payloadType: 96, rtxSSRC: 0x2222, rtxPayloadType: 97, mid: "0"),
             audio: [], extensions: [.transportSequence: 3, .mid: 1, .frameReferences: 5], cname: "h",
-            startBitrate: .kilobits(20_000), maximumBitrate: .kilobits(20_000), hasTransportFeedback: true), seed: 1,
+            startBitrate: .kilobits(20_000), maximumBitrate: .kilobits(20_000), usesTransportFeedback: true), seed: 1,
         ntpEpoch: NTPTimestamp(rawValue: 0), now: start)
     var now = start
     for _ in 0..<250 {

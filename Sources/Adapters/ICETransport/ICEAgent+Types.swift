@@ -49,7 +49,8 @@ extension ICEAgent {
         public var usesOnlyRelays: Bool
         /// Asks the router to forward the ports (UPnP). Handlers are called on the loop all the same.
         public var usesUPnP: Bool
-        /// Between two connectivity checks, milliseconds (Ta of RFC 8445 section 14.2). 5 is for few checks: 20 is felt when joining.
+        /// Between two connectivity checks, milliseconds (Ta of RFC 8445 section 14.2). 5 is for few checks: 20 is felt
+        /// when joining.
         public var checkInterval = 5
 
         public init(
@@ -66,11 +67,11 @@ extension ICEAgent {
             self.usesUPnP = usesUPnP
         }
 
-        /// File descriptors that an agent takes at most: a GLib context, a socket for each address, sockets for each TURN server
-        /// from each address, of which TCP has two more in the tunnel, and UPnP's own context and sockets.
-        /// - Parameter machineAddresses: those of ``ICEAgent/machineAddresses()``.
-        public func descriptors(machineAddresses: Int) -> Int {
-            let addresses = (localAddresses?.count ?? machineAddresses) + (includesLoopback ? 1 : 0)
+        /// File descriptors that an agent takes at most: a GLib context, a socket for each address, sockets for each
+        /// TURN server from each address, of which TCP has two more in the tunnel, and UPnP's own context and sockets.
+        /// - Parameter localInterfaceAddresses: those of ``ICEAgent/localInterfaceAddresses()``.
+        public func descriptors(localInterfaceAddresses: Int) -> Int {
+            let addresses = (localAddresses?.count ?? localInterfaceAddresses) + (includesLoopback ? 1 : 0)
             let relays = turnServers.prefix(8).reduce(0) { $0 + ($1.transport == .tcp ? 3 : 1) }
             return 1 + addresses * (1 + relays) + (usesUPnP ? 12 : 0)
         }
@@ -82,8 +83,8 @@ extension ICEAgent {
         case connected
         /// All checks are done.
         case ready
-        /// Soft: no check succeeded, or the selected pair has not answered for 50 s. A direct pair still sends, and may come back
-        /// without a report: datagrams then arrive again.
+        /// Soft: no check succeeded, or the selected pair has not answered for 50 s. A direct pair still sends, and may
+        /// come back without a report: datagrams then arrive again.
         case failed
     }
 

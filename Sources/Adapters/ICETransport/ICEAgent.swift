@@ -34,8 +34,8 @@ public final class ICEAgent {
     private var remoteCredentials: ICECredentials?
     /// What the pair's other end still wants, and where else datagrams come from (`ICEAgent+Consent.swift`).
     var consent = ConsentState()
-    /// Whether the datagram that is being given out is from the other end of the pair in use. Of a relayed pair the sender is
-    /// not known: then it is true while checks are answered.
+    /// Whether the datagram that is being given out is from the other end of the pair in use. Of a relayed pair the
+    /// sender is not known: then it is true while checks are answered.
     public private(set) var isFromSelectedPair = false
     /// Datagrams that wait for the first pair.
     private var early: [[UInt8]] = []
@@ -50,17 +50,17 @@ public final class ICEAgent {
     /// - Throws: if libnice refuses the configuration.
     public init(loop: EventLoop, configuration: Configuration, handlers: Handlers) throws(ICEFailure) {
         loop.preconditionOnLoop()
-        // Not libnice's consent freshness: it sends a request each 4...6 s, gives up for good after 10 s, and then refuses
-        // to send over a relay. The same requests without it give up after 50 s; who wants RFC 7675's 30 s counts them
-        // from the last packet that SRTP authenticated.
+        // Not libnice's consent freshness: it sends a request each 4...6 s, gives up for good after 10 s, and then
+        // refuses to send over a relay. The same requests without it give up after 50 s; who wants RFC 7675's 30 s
+        // counts them from the last packet that SRTP authenticated.
         let options = NICE_AGENT_OPTION_ICE_TRICKLE
         guard let agent = nice_agent_new_full(loop.context, NICE_COMPATIBILITY_RFC5245, options) else {
             throw ICEFailure("libnice made no agent")
         }
         cnice_set_flag(agent, "controlling-mode", configuration.isControlling ? 1 : 0)
         cnice_set_flag(agent, "upnp", configuration.usesUPnP ? 1 : 0)
-        // A router may take 3 s to say that it is there, and libnice's 0.2 s are short for its other answers, too. Media does
-        // not wait: what comes late is trickled.
+        // A router may take 3 s to say that it is there, and libnice's 0.2 s are short for its other answers, too.
+        // Media does not wait: what comes late is trickled.
         cnice_set_number(agent, "upnp-timeout", 6_000)
         cnice_set_flag(agent, "ice-tcp", 0)
         cnice_set_flag(agent, "keepalive-conncheck", 1)
@@ -112,10 +112,10 @@ public final class ICEAgent {
         }
         cnice_set_flag(agent, "force-relay", configuration.usesOnlyRelays ? 1 : 0)
         // As soon as one address is given, libnice gathers no others by itself.
-        var addresses = configuration.localAddresses ?? Self.machineAddresses()
+        var addresses = configuration.localAddresses ?? Self.localInterfaceAddresses()
         if configuration.includesLoopback, !addresses.contains("127.0.0.1") { addresses.append("127.0.0.1") }
-        // Each of them is asked a port for. A router refuses what is not its own network's, and is asked again at once, without
-        // end; so with UPnP the address that it knows is the only one of IPv4.
+        // Each of them is asked a port for. A router refuses what is not its own network's, and is asked again at once,
+        // without end; so with UPnP the address that it knows is the only one of IPv4.
         if configuration.usesUPnP, let outward = outwardAddress(), addresses.contains(outward) {
             addresses.removeAll { $0 != outward && !$0.contains(":") }
         }
@@ -129,7 +129,7 @@ public final class ICEAgent {
     }
 
     /// The addresses that this machine can be reached at now, numeric; no loopback, no link-local ones with a zone.
-    public static func machineAddresses() -> [String] {
+    public static func localInterfaceAddresses() -> [String] {
         var addresses: [String] = []
         let list = nice_interfaces_get_local_ips(0)
         var item = list
@@ -262,8 +262,8 @@ public final class ICEAgent {
     // MARK: Closing
 
     /// Ends the agent; handlers are not called again. `completion` runs on the loop, not from within this call, when
-    /// libnice has let go of everything: with TURN it gives the allocation back first, which took 2.5 s. A second call only
-    /// waits for the same end.
+    /// libnice has let go of everything: with TURN it gives the allocation back first, which took 2.5 s. A second call
+    /// only waits for the same end.
     public func close(_ completion: @escaping () -> Void = {}) {
         loop.preconditionOnLoop()
         switch closing {
@@ -352,7 +352,8 @@ public final class ICEAgent {
             }, box)
     }
 
-    /// One of the sockets can be read. libnice reads a socket until it is empty, and GLib makes an error object each time it is.
+    /// One of the sockets can be read. libnice reads a socket until it is empty, and GLib makes an error object each
+    /// time it is.
     /// - Returns: false if libnice has to look at it.
     private func receive(_ descriptor: Int32, into room: UnsafeMutableRawBufferPointer) -> Bool {
         let selected = socket?.descriptor == descriptor ? socket : nil

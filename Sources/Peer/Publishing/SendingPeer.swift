@@ -34,7 +34,7 @@ final class SendingPeer: SecureTransportDelegate {
     private var restarts = ICERestartLimiter()
     /// When its last event stream was closed by itself.
     private var hungUp: MediaInstant?
-    private var gate = FrameDropper()
+    private var gate = TemporalLayerFilter()
     private var holds = FreezeMeter()
     private(set) var plan = EncodingSelector()
     private let allowance: ViewerAllowance
@@ -226,7 +226,7 @@ final class SendingPeer: SecureTransportDelegate {
 
     /// Cuts it off if the base has waited for it long enough.
     func cutOffIfStuck(now: MediaInstant) -> Bool {
-        guard gate.isFollowing, let since = gate.congestedSince, now - since > FrameDropper.patience else {
+        guard gate.isFollowing, let since = gate.congestedSince, now - since > TemporalLayerFilter.patience else {
             return false
         }
         gate.cutOff(now: now)
@@ -257,7 +257,8 @@ final class SendingPeer: SecureTransportDelegate {
                 holds.noteFrameSent(hasMore: sender.hasFramesWaiting, now: now)
             }
             switch output {
-            // To somebody who is silent goes no media: what waits is dropped, and a key frame follows when they are back.
+            // To somebody who is silent goes no media: what waits is dropped, and a key frame follows when they are
+            // back.
             case .rtp(let length):
                 if !consent.isInterrupted, let packet = transport.sendMedia(length) { sender.keepProtected(packet) }
             case .protected(let length): if !consent.isInterrupted { transport.sendProtected(length) }
@@ -302,8 +303,8 @@ final class SendingPeer: SecureTransportDelegate {
         return hungUp - consent.lastHeard < .milliseconds(1_500) && consent.lastHeard - hungUp < .milliseconds(1_500)
     }
 
-    /// An authentic packet came. Only the address that media goes to gives consent to it: another one of the same viewer does not
-    /// keep media flowing to one that has fallen silent.
+    /// An authentic packet came. Only the address that media goes to gives consent to it: another one of the same
+    /// viewer does not keep media flowing to one that has fallen silent.
     private func heard() {
         guard transport.isFromSelectedPair else { return }
         noteConsent()
@@ -317,8 +318,9 @@ final class SendingPeer: SecureTransportDelegate {
 
     // MARK: Ending
 
-    /// The newcomer is this viewer, who comes again instead of coming back: the same proven identity, or, with the fixed token, which
-    /// proves none, the same certificate. Two programs of one person have one identity, but each says its own visit.
+    /// The newcomer is this viewer, who comes again instead of coming back: the same proven identity, or, with the
+    /// fixed token, which proves none, the same certificate. Two programs of one person have one identity, but each
+    /// says its own visit.
     func isReplaced(by newcomer: Viewer) -> Bool {
         guard newcomer.identity == viewer.identity, newcomer.fingerprint == viewer.fingerprint,
             newcomer.clientInstance == viewer.clientInstance
@@ -375,8 +377,9 @@ final class SendingPeer: SecureTransportDelegate {
 
     func transportEnded(_ reason: EndReason) { end(reason) }
 
-    /// After seconds of loss. A peer of ours says at once what it can go on from; browsers wait for 3 s before they ask.
-    func transportHasMoved() {
+    /// After seconds of loss. A peer of ours says at once what it can go on from; browsers wait for 3 s before they
+    /// ask.
+    func transportSelectedNewPair() {
         if !sender.hasReferences { delegate?.viewerNeedsKeyframe(self) }
     }
 

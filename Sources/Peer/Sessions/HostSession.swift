@@ -38,8 +38,8 @@ public final class HostSession: SignalingServerDelegate {
         /// Sends through TURN servers alone, so that viewers do not learn an address of this machine.
         public var usesOnlyRelays = false
 
-        /// A numeric address to listen at holds for media too. Not one of loopback: Firefox and GStreamer never use loopback for
-        /// media, so a viewer that came that way is offered this machine's other addresses as well.
+        /// A numeric address to listen at holds for media too. Not one of loopback: Firefox and GStreamer never use
+        /// loopback for media, so a viewer that came that way is offered this machine's other addresses as well.
         var mediaAddresses: [String]? {
             guard let address = IPAddress(listenHost), address.isUnicast, !address.isLoopback else { return nil }
             return [listenHost]
@@ -61,7 +61,7 @@ public final class HostSession: SignalingServerDelegate {
         }
     }
 
-    public typealias Doorkeeping = @Sendable (Knock) async -> KnockDecision
+    public typealias KnockHandler = @Sendable (Knock) async -> KnockDecision
 
     /// How long a refusal holds.
     private static let refusalSeconds = 60
@@ -72,14 +72,14 @@ public final class HostSession: SignalingServerDelegate {
     private let core: LoopBound<Broadcast>
     private let pipelines: MediaPipelines
     private let emit: @Sendable (BroadcastEvent) -> Void
-    private let door: Doorkeeping
+    private let door: KnockHandler
     private let server = Monitor<SignalingServer?>(nil)
     /// The broadcast as the server has it.
     private let served = Monitor<BroadcastHandle?>(nil)
     private let isStopped = Monitor(false)
     /// Who waits for an answer.
     private let knocking = Monitor<[KnockID: ViewerDescription]>([:])
-    private let bells: LoopBound<Bells>
+    private let bells: LoopBound<QueueWakeups>
     private let servers: ICEServerResolver
     private let descriptors: DescriptorPlan
     /// When they were last asked whether they do what they are there for.
@@ -91,7 +91,7 @@ public final class HostSession: SignalingServerDelegate {
     ///   - emit: called from any thread.
     public init(
         configuration: Configuration, identity: Identity, source: sending any ScreenSource,
-        encoder: sending any VideoEncoder, audio inputs: [AudioInput], door: @escaping Doorkeeping,
+        encoder: sending any VideoEncoder, audio inputs: [AudioInput], door: @escaping KnockHandler,
         emit: @escaping @Sendable (BroadcastEvent) -> Void
     ) throws(CodecFailure) {
         self.configuration = configuration
@@ -136,7 +136,7 @@ public final class HostSession: SignalingServerDelegate {
         bells = LoopBound(
             loop,
             making: {
-                Bells(
+                QueueWakeups(
                     video: loop.makeWakeup { core.now { $0.framesArrived() } },
                     audio: loop.makeWakeup { core.now { $0.packetsArrived() } })
             })
@@ -150,7 +150,8 @@ public final class HostSession: SignalingServerDelegate {
         settings.broadcastCapacity = 1
         settings.limit(connections: descriptors.connections)
         var broadcast = BroadcastConfiguration(fixedToken: configuration.fixedToken)
-        // Of the viewers, the broadcast takes no more than its limit; sessions that nobody misses yet do not keep out who comes again.
+        // Of the viewers, the broadcast takes no more than its limit; sessions that nobody misses yet do not keep out
+        // who comes again.
         broadcast.sessionCapacity = configuration.maximumViewers * 2
         broadcast.iceServers = servers.servers
         broadcast.refusalTimeout = .seconds(Self.refusalSeconds)
@@ -160,7 +161,7 @@ public final class HostSession: SignalingServerDelegate {
                     "this process may open \(FileDescriptors.limit) files only, which limits viewers and connections: "
                         + "raise the hard limit (ulimit -Hn)"))
         }
-        if ICEAgent.machineAddresses().isEmpty {
+        if ICEAgent.localInterfaceAddresses().isEmpty {
             emit(
                 .warning(
                     "this machine has no address but loopback, which Firefox and GStreamer do not use for media: "
@@ -349,7 +350,7 @@ extension HostSession: BroadcastDelegate {
 }
 
 /// What the media threads ring.
-private struct Bells {
+private struct QueueWakeups {
     var video: LoopWakeup
     var audio: LoopWakeup
 

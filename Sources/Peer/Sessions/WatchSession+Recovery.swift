@@ -8,8 +8,8 @@ import SessionDescription
 import Signaling
 import Transport
 
-/// Through an outage: the event stream is opened again and again, ICE restarted on whatever network there is, and if the
-/// host has no such session any more, the token opens another, without a knock.
+/// Through an outage: the event stream is opened again and again, ICE restarted on whatever network there is, and if
+/// the host has no such session any more, the token opens another, without a knock.
 extension WatchSession {
     /// The host's own words about the end are better than the silence that follows it.
     func listen(_ client: SignalingClient) async {
@@ -41,7 +41,7 @@ extension WatchSession {
     func recover(_ client: SignalingClient) async {
         var policy = ReconnectionPolicy()
         while !Task.isCancelled, await outage() != nil {
-            let addresses = ICEAgent.machineAddresses()
+            let addresses = ICEAgent.localInterfaceAddresses()
             var step = policy.begin()
             while case .attempt(let attempt, let patience) = step {
                 let result = await attempted(attempt, client, Duration(patience))
@@ -116,7 +116,7 @@ extension WatchSession {
     private func pause(_ limit: Duration, _ addresses: [String]?) async -> Bool {
         let deadline = ContinuousClock.now + limit
         while !Task.isCancelled, ContinuousClock.now < deadline, await outage() != nil {
-            if let addresses, ICEAgent.machineAddresses() != addresses { return true }
+            if let addresses, ICEAgent.localInterfaceAddresses() != addresses { return true }
             try? await Task.sleep(for: .milliseconds(100))
         }
         return false

@@ -10,8 +10,8 @@ import SessionDescription
 import Signaling
 public import Transport
 
-/// Watches a broadcast: knocks, connects, and gives what is received to a sink. A viewer, a recorder and a service differ in their
-/// sink alone.
+/// Watches a broadcast: knocks, connects, and gives what is received to a sink. A viewer, a recorder and a service
+/// differ in their sink alone.
 ///
 /// `run` once; it returns when the session is over, with the reason. `leave` from any thread ends it.
 public final class WatchSession: Sendable {
@@ -124,7 +124,7 @@ public final class WatchSession: Sendable {
             certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER)
         let expected = link.fingerprint
         let relaysOnly = usesOnlyRelays
-        let place = CandidatePolicy.place(of: link.host, own: ICEAgent.machineAddresses())
+        let place = CandidatePolicy.place(of: link.host, own: ICEAgent.localInterfaceAddresses())
         if let failure = await core.ifRunning({
             $0.prepare(
                 own, expected: expected, includesLoopback: place == .loopback, servers: addresses,

@@ -15,7 +15,7 @@ package protocol SecureTransportDelegate: AnyObject {
     /// Keys are there and the other side is who it should be: media may flow.
     func transportIsSecure(profile: SRTPProfile)
     /// A restart has found its pair: media goes another way from now on.
-    func transportHasMoved()
+    func transportSelectedNewPair()
     func transportEnded(_ reason: EndReason)
     /// Without protection and trailer; borrowed for the call.
     func transport(received rtp: UnsafeRawBufferPointer)
@@ -25,9 +25,9 @@ package protocol SecureTransportDelegate: AnyObject {
 /// ICE, DTLS and SRTP of one session: datagrams below, media packets above (RFC 8445, RFC 5764, RFC 3711).
 /// Confined to the network loop.
 ///
-/// An ICE restart is made by a new agent, as libnice binds its sockets to the addresses that the machine had when an agent
-/// was made. The old one serves until the new one has its pair, and is heard until something authentic came through the
-/// new one. The DTLS association and the SRTP keys stay.
+/// An ICE restart is made by a new agent, as libnice binds its sockets to the addresses that the machine had when an
+/// agent was made. The old one serves until the new one has its pair, and is heard until something authentic came
+/// through the new one. The DTLS association and the SRTP keys stay.
 package final class SecureTransport {
     package struct Identity: Sendable {
         package var certificateDER: [UInt8]
@@ -44,8 +44,8 @@ package final class SecureTransport {
     package private(set) var badPackets = 0
     /// When the last authentic packet came, from anywhere.
     package private(set) var lastHeard: MediaInstant?
-    /// Whether the packet that is being given out came from the address that media goes to. In the first seconds of a pair any
-    /// address will do: the check that selected it is not older.
+    /// Whether the packet that is being given out came from the address that media goes to. In the first seconds of a
+    /// pair any address will do: the check that selected it is not older.
     package private(set) var isFromSelectedPair = false
     /// When the last one came from there.
     private var pairHeard: MediaInstant?
@@ -107,12 +107,13 @@ package final class SecureTransport {
     /// From the offer to media.
     package static let connectLimit = MediaDuration.seconds(20)
 
-    /// Agents of one session, with those that are closing: in use, of a restart, from before it, and some on their way out.
+    /// Agents of one session, with those that are closing: in use, of a restart, from before it, and some on their way
+    /// out.
     static let agentLimit = 6
     /// Addresses of the other side that are remembered as proven.
     static let provenLimit = 16
-    /// The silence of a pair after which packets follow the address that the other side is heard from. Both sides send at least
-    /// one a second.
+    /// The silence of a pair after which packets follow the address that the other side is heard from. Both sides send
+    /// at least one a second.
     static let followAfter = MediaDuration.seconds(2)
     /// The time after its selection in which a pair need not be heard from itself.
     static let pairGrace = MediaDuration.seconds(4)
@@ -157,7 +158,7 @@ package final class SecureTransport {
         }
         var reservation: ICEAgentPool.Reservation?
         if let pool = limits.pool {
-            let cost = configuration.descriptors(machineAddresses: ICEAgent.machineAddresses().count)
+            let cost = configuration.descriptors(localInterfaceAddresses: ICEAgent.localInterfaceAddresses().count)
             guard let room = pool.reserve(descriptors: cost) else {
                 throw ICEFailure("there is no room for another connection")
             }
@@ -189,8 +190,8 @@ package final class SecureTransport {
 
     package var localCredentials: ICECredentials { latest.credentials }
 
-    /// Begins an ICE restart with new credentials on the addresses that the machine has now; then `gather`, tell the other
-    /// side, and `start` with what it answers. A restart before this one is given up.
+    /// Begins an ICE restart with new credentials on the addresses that the machine has now; then `gather`, tell the
+    /// other side, and `start` with what it answers. A restart before this one is given up.
     /// - Throws: if this machine has no address to listen at, or too many agents were made; nothing has then changed.
     package func restart() throws(ICEFailure) {
         guard !isClosed else { return }
@@ -322,8 +323,8 @@ package final class SecureTransport {
     private func received(_ datagram: UnsafeMutableRawBufferPointer, by agent: Int) {
         guard !isClosed else { return }
         let now = MonotonicClock.now
-        // A new pair has just answered a check, which is consent (RFC 7675 section 5.1), and the other side may use its former
-        // one for some time yet.
+        // A new pair has just answered a check, which is consent (RFC 7675 section 5.1), and the other side may use its
+        // former one for some time yet.
         isFromSelectedPair = isNew(ice, now) || agent == sending && ice.isFromSelectedPair
         defer { isFromSelectedPair = false }
         switch PacketKind(of: UnsafeRawBufferPointer(datagram)) {
@@ -351,8 +352,8 @@ package final class SecureTransport {
             noteProven()
             return
         }
-        // The controlling side chooses (RFC 8445 section 8.1.1); libnice stays with its own pair. If both followed, they would miss
-        // each other for ever.
+        // The controlling side chooses (RFC 8445 section 8.1.1); libnice stays with its own pair. If both followed,
+        // they would miss each other for ever.
         guard !configuration.isControlling, let since = ice.pairSince,
             now - max(pairHeard ?? since, since) > Self.followAfter
         else { return }
@@ -420,7 +421,7 @@ package final class SecureTransport {
             ice = agent
             next = nil
             sending = newest
-            if srtp != nil { delegate?.transportHasMoved() }
+            if srtp != nil { delegate?.transportSelectedNewPair() }
         }
         guard !hasPath else { return }
         hasPath = true
