@@ -23,8 +23,6 @@ struct RepeatedQuery {
 
 /// Server queries: which device to record, and whether anything plays on it.
 extension PulseCapture {
-    private var me: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
-
     /// Queries the device to record, then calls `use` or `fail`.
     func findDevice() {
         guard let context, wantsDevices.want() else { return }
