@@ -36,13 +36,13 @@ extension ICEAgent {
             }
         }
         signals = [
-            cnice_connect(agent, "component-state-changed", unsafeBitCast(stateChanged, to: GCallback.self), box),
-            cnice_connect(agent, "candidate-gathering-done", unsafeBitCast(gathered, to: GCallback.self), box),
-            cnice_connect(agent, "new-candidate-full", unsafeBitCast(found, to: GCallback.self), box),
-            cnice_connect(agent, "new-selected-pair-full", unsafeBitCast(selected, to: GCallback.self), box),
+            cnice_connect(nice.agent, "component-state-changed", unsafeBitCast(stateChanged, to: GCallback.self), box),
+            cnice_connect(nice.agent, "candidate-gathering-done", unsafeBitCast(gathered, to: GCallback.self), box),
+            cnice_connect(nice.agent, "new-candidate-full", unsafeBitCast(found, to: GCallback.self), box),
+            cnice_connect(nice.agent, "new-selected-pair-full", unsafeBitCast(selected, to: GCallback.self), box),
         ]
         nice_agent_attach_recv(
-            agent, stream, 1, loop.context,
+            nice.agent, nice.id, 1, loop.context,
             { _, _, _, length, bytes, data in
                 if let data, let bytes {
                     Unmanaged<ICEAgent>.fromOpaque(data).takeUnretainedValue()

@@ -36,7 +36,7 @@ extension ICEAgent {
         }
         for (index, length) in lengths.enumerated() {
             let bytes = (base + index * stride).assumingMemoryBound(to: gchar.self)
-            let sent = nice_agent_send(agent, stream, 1, guint(truncatingIfNeeded: length), bytes)
+            let sent = nice_agent_send(nice.agent, nice.id, 1, guint(truncatingIfNeeded: length), bytes)
             if sent == length {
                 counters.packetsSent += 1
                 counters.bytesSent += length
@@ -52,7 +52,7 @@ extension ICEAgent {
     /// - Returns: false if libnice has to look at it.
     func receive(_ descriptor: Int32, into room: UnsafeMutableRawBufferPointer) -> Bool {
         let selected = socket?.descriptor == descriptor ? socket : nil
-        guard let local = localSockets.first(where: { $0.descriptor == descriptor }) else { return false }
+        guard let local = localSockets[descriptor] else { return false }
         return withSourceUnderCheck(at: descriptor) { other in
             local.receive(
                 from: selected?.remote, or: other, into: room, checks: consent.checks, limit: Self.receiveLimit

@@ -13,8 +13,8 @@ extension ICEAgent {
         watchAll()
         if let socket, let last, last.isSame(socket) {
             // Known already: consent goes on from when it was last given.
-        } else if let remoteCredentials {
-            beginConsent(remoteCredentials)
+        } else if let credentials = self.remote.credentials {
+            beginConsent(credentials)
         }
         let held = early
         early = []
@@ -22,7 +22,7 @@ extension ICEAgent {
     }
 
     private func makeSelectedSocket(to remote: UnsafePointer<NiceAddress>) -> SelectedSocket? {
-        guard let socket = nice_agent_get_selected_socket(agent, stream, 1) else { return nil }
+        guard let socket = nice_agent_get_selected_socket(nice.agent, nice.id, 1) else { return nil }
         let local = LocalSocket(owning: socket)
         guard [4, 6].contains(nice_address_ip_version(remote)) else { return nil }
         var address = sockaddr_storage()
@@ -35,7 +35,7 @@ extension ICEAgent {
     /// Reads first from every UDP socket that there is now, if the pair is direct.
     private func watchAll() {
         guard socket != nil else { return watch([]) }
-        guard let all = nice_agent_get_sockets(agent, stream, 1) else { return }
+        guard let all = nice_agent_get_sockets(nice.agent, nice.id, 1) else { return }
         defer { g_ptr_array_unref(all) }
         var sockets: [LocalSocket] = []
         for index in 0..<Int(all.pointee.len) {
@@ -48,11 +48,8 @@ extension ICEAgent {
     }
 
     func watch(_ sockets: [LocalSocket]) {
-        for reader in readers { reader.close() }
-        localSockets = sockets
-        readers = sockets.map { socket in
-            let descriptor = socket.descriptor
-            return loop.readFirst(descriptor) { self.receive(descriptor, into: $0) }
+        localSockets.replace(with: sockets) { descriptor in
+            loop.readFirst(descriptor) { self.receive(descriptor, into: $0) }
         }
     }
 
