@@ -22,14 +22,14 @@ extension PulseCapture {
         guard pa_threaded_mainloop_start(loop) >= 0 else { return Self.noServer("its thread did not start") }
         pa_threaded_mainloop_lock(loop)
         defer { pa_threaded_mainloop_unlock(loop) }
-        startDeadline = pa_context_rttime_new(
+        startup.deadline = pa_context_rttime_new(
             context, pa_rtclock_now() + 5_000_000,
             { _, _, _, me in PulseCapture.from(me)?.fail(PulseCapture.noServer("it did not answer for 5 seconds")) },
             me)
-        while !isStarted, startFailure == nil { pa_threaded_mainloop_wait(loop) }
-        cancel(&startDeadline)
-        isStarting = false
-        return startFailure
+        while !startup.isDone, startup.failure == nil { pa_threaded_mainloop_wait(loop) }
+        cancel(&startup.deadline)
+        startup.isUnderway = false
+        return startup.failure
     }
 
     private func contextChanged() {
@@ -44,7 +44,7 @@ extension PulseCapture {
             release(pa_context_subscribe(context, pa_subscription_mask_t(rawValue: events), nil, nil))
             findDevice()
         case PA_CONTEXT_FAILED, PA_CONTEXT_TERMINATED:
-            if isStarting {
+            if startup.isUnderway {
                 fail(
                     pa_context_errno(context) == Int32(PA_ERR_ACCESS.rawValue)
                         ? SourceFailure(
@@ -82,7 +82,7 @@ extension PulseCapture {
     }
 
     func closeContext() {
-        cancel(&startDeadline)
+        cancel(&startup.deadline)
         guard let context else { return }
         pa_context_set_state_callback(context, nil, nil)
         pa_context_set_subscribe_callback(context, nil, nil)

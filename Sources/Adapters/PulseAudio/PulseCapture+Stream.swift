@@ -15,7 +15,7 @@ extension PulseCapture {
         if device == nil {
             closeStream()
             self.device = nil
-            if !isStarted { succeed() }
+            if !startup.isDone { succeed() }
             return
         }
         guard device != self.device || stream == nil, let device else { return }
@@ -54,7 +54,7 @@ extension PulseCapture {
         case PA_STREAM_READY:
             updateTiming()
             if target.isMonitor { countInputs() }
-            if !isStarted { succeed() }
+            if !startup.isDone { succeed() }
         case PA_STREAM_FAILED, PA_STREAM_TERMINATED: streamFailed()
         default: break
         }
@@ -64,9 +64,9 @@ extension PulseCapture {
         closeStream()
         let name = device?.description ?? "the device"
         device = nil
-        failuresInARow += 1
+        recording.failuresInARow += 1
         guard context.map({ pa_context_get_state($0) }) == PA_CONTEXT_READY else { return }
-        if failuresInARow > 3 {
+        if recording.failuresInARow > 3 {
             return fail(SourceFailure(.deviceGone, "\(name) cannot be recorded: \(lastError)."))
         }
         // The default sink or source may have been replaced.
@@ -74,7 +74,7 @@ extension PulseCapture {
     }
 
     func closeStream() {
-        cancel(&corkTimer)
+        cancel(&recording.corkTimer)
         corked.store(true, ordering: .releasing)
         assembler.reset()
         guard let stream else { return }
@@ -89,19 +89,19 @@ extension PulseCapture {
     func setPlaying(_ isPlaying: Bool) {
         guard let stream, let context, pa_stream_get_state(stream) == PA_STREAM_READY else { return }
         if isPlaying {
-            cancel(&corkTimer)
+            cancel(&recording.corkTimer)
             guard corked.exchange(false, ordering: .acquiringAndReleasing) else { return }
             release(pa_stream_cork(stream, 0, nil, nil))
             onCork?(false)
             updateTiming()
-        } else if !isCorked, corkTimer == nil {
-            corkTimer = pa_context_rttime_new(
+        } else if !isCorked, recording.corkTimer == nil {
+            recording.corkTimer = pa_context_rttime_new(
                 context, pa_rtclock_now() + Self.linger, { _, _, _, me in PulseCapture.from(me)?.cork() }, me)
         }
     }
 
     private func cork() {
-        cancel(&corkTimer)
+        cancel(&recording.corkTimer)
         guard let stream else { return }
         corked.store(true, ordering: .releasing)
         release(pa_stream_cork(stream, 1, nil, nil))
@@ -112,7 +112,7 @@ extension PulseCapture {
     }
 
     private func updateTiming() {
-        bytesSinceTiming = 0
+        recording.bytesSinceTiming = 0
         if let stream { release(pa_stream_update_timing_info(stream, nil, nil)) }
     }
 
@@ -135,10 +135,10 @@ extension PulseCapture {
                     data?.assumingMemoryBound(to: Int16.self), count: count / 2, capturedAt: moment, handler)
             }
             moment = moment + CaptureAssembler.duration(ofSamples: count / 2)
-            bytesSinceTiming += count
-            failuresInARow = 0
+            recording.bytesSinceTiming += count
+            recording.failuresInARow = 0
             pa_stream_drop(stream)
         }
-        if bytesSinceTiming >= Self.timingInterval { updateTiming() }
+        if recording.bytesSinceTiming >= Self.timingInterval { updateTiming() }
     }
 }

@@ -23,25 +23,32 @@ final class PulseCapture: @unchecked Sendable {
     var context: OpaquePointer?
     var stream: OpaquePointer?
     var handler: Handler?
+    /// nil after the failure was reported.
     var ended: (@Sendable (SourceFailure) -> Void)?
-    /// While it is set, `start` waits and throws the failure.
-    var isStarting = false
-    var isStarted = false
-    var startFailure: SourceFailure?
-    var startDeadline: OpaquePointer?
+    var startup = Startup()
     /// The device of the current stream.
     var device: PulseDevice?
-    var wantsDevices = RepeatedQuery()
-    var wantsInputs = RepeatedQuery()
-    /// The results of the running query.
-    var found: [PulseDevice] = []
-    var defaultName: String?
-    var playingInputs = 0
-    var corkTimer: OpaquePointer?
+    var queries = ServerQueries()
     var assembler = CaptureAssembler()
-    var bytesSinceTiming = 0
-    /// Consecutive streams that failed before they delivered audio.
-    var failuresInARow = 0
+    var recording = Recording()
+
+    /// How far `start` is.
+    struct Startup {
+        /// While it is set, `start` waits and throws the failure.
+        var isUnderway = false
+        var isDone = false
+        var failure: SourceFailure?
+        var deadline: OpaquePointer?
+    }
+
+    /// What is known of the current stream beside libpulse's state.
+    struct Recording {
+        /// Runs while nothing plays and the stream is not corked yet.
+        var corkTimer: OpaquePointer?
+        var bytesSinceTiming = 0
+        /// Consecutive streams that failed before they delivered audio.
+        var failuresInARow = 0
+    }
 
     init(_ target: CaptureTarget, server: String?) {
         self.target = target
@@ -67,13 +74,10 @@ final class PulseCapture: @unchecked Sendable {
         self.loop = loop
         self.handler = handler
         self.ended = ended
-        startFailure = nil
-        isStarting = true
-        isStarted = false
-        failuresInARow = 0
+        startup = Startup(isUnderway: true)
+        recording.failuresInARow = 0
         device = nil
-        wantsDevices = RepeatedQuery()
-        wantsInputs = RepeatedQuery()
+        queries = ServerQueries()
         // libpulse holds this reference until its thread has ended; `stop` releases it.
         _ = Unmanaged.passRetained(self)
         if let failure = connect(loop) {
@@ -99,8 +103,8 @@ final class PulseCapture: @unchecked Sendable {
 
     /// Reports a failure once: to `start` while it waits, afterwards to `ended`.
     func fail(_ failure: SourceFailure) {
-        if isStarting {
-            if startFailure == nil, !isStarted { startFailure = failure }
+        if startup.isUnderway {
+            if startup.failure == nil, !startup.isDone { startup.failure = failure }
             if let loop { pa_threaded_mainloop_signal(loop, 0) }
             return
         }
@@ -111,7 +115,7 @@ final class PulseCapture: @unchecked Sendable {
     }
 
     func succeed() {
-        isStarted = true
+        startup.isDone = true
         if let loop { pa_threaded_mainloop_signal(loop, 0) }
     }
 
