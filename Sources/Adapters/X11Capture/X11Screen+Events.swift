@@ -6,7 +6,7 @@ import MediaCore
 /// Events of the X server.
 extension X11Screen {
     func listen(_ connection: X11Connection, _ isOn: Bool) {
-        if hasDamage {
+        if features.hasDamage {
             if isOn && damageID == 0 {
                 // This level reports only areas that are not yet part of the damage, as separate rectangles. That
                 // avoids a bounding box over half the screen, a flood of events, and a round trip to fetch a region.
@@ -18,10 +18,10 @@ extension X11Screen {
                 damageID = 0
             }
         }
-        if hasCursor {
+        if features.hasCursor {
             let mask = isOn ? XCB_XFIXES_CURSOR_NOTIFY_MASK_DISPLAY_CURSOR.rawValue : 0
             xcb_xfixes_select_cursor_input(connection.raw, connection.root, mask)
-            if hasMotion { cxcb_select_motion(connection.raw, connection.root, isOn ? 1 : 0) }
+            if features.hasMotion { cxcb_select_motion(connection.raw, connection.root, isOn ? 1 : 0) }
         }
         xcb_flush(connection.raw)
     }
@@ -40,12 +40,9 @@ extension X11Screen {
         isGeometryStale = false
         let now = try connection.rootSize().even
         guard now != size, now.width > 0, now.height > 0 else { return connection }
-        size = now
         reader.resize(now)
         shadow = ScreenShadow(now)
-        damaged = BlockMap(now, filled: true)
-        isDamaged = true
-        isForced = true
+        pending.resize(to: now)
         hasPendingResize = true
         return connection
     }
@@ -55,11 +52,11 @@ extension X11Screen {
         let type = event.pointee.response_type & 0x7f
         if let damage = connection.damage, type == damage.firstEvent &+ UInt8(XCB_DAMAGE_NOTIFY) {
             let area = raw.load(as: xcb_damage_notify_event_t.self).area
-            damaged.insert(
+            pending.blocks.insert(
                 PixelRect(x: Int(area.x), y: Int(area.y), width: Int(area.width), height: Int(area.height)))
-            isDamaged = true
+            pending.isDamaged = true
         } else if let xfixes = connection.xfixes, type == xfixes.firstEvent &+ UInt8(XCB_XFIXES_CURSOR_NOTIFY) {
-            isCursorImageStale = true
+            pending.isCursorImageStale = true
         } else if let randr = connection.randr, type == randr.firstEvent &+ UInt8(XCB_RANDR_SCREEN_CHANGE_NOTIFY) {
             isGeometryStale = true
         } else if type == UInt8(XCB_CONFIGURE_NOTIFY) {
@@ -68,29 +65,24 @@ extension X11Screen {
             let generic = raw.load(as: xcb_ge_generic_event_t.self)
             // Only motion and raw motion were selected.
             if generic.extension == xinput.opcode {
-                isPointerMoved = true
+                pending.isPointerMoved = true
                 scans.advance()
             }
         }
-    }
-
-    func damageAll() {
-        damaged.fill()
-        isDamaged = true
     }
 
     func takeCursor(
         _ connection: X11Connection, _ pointer: xcb_query_pointer_cookie_t?,
         _ image: xcb_xfixes_get_cursor_image_cookie_t?
     ) {
-        isPointerMoved = false
+        pending.isPointerMoved = false
         if let pointer, let reply = xcb_query_pointer_reply(connection.raw, pointer, nil) {
             defer { free(reply) }
             cursor.setPosition(
                 x: Int(reply.pointee.root_x), y: Int(reply.pointee.root_y), isVisible: reply.pointee.same_screen != 0)
         }
         guard let image else { return }
-        isCursorImageStale = false
+        pending.isCursorImageStale = false
         guard let reply = xcb_xfixes_get_cursor_image_reply(connection.raw, image, nil) else {
             cursor.setShape(CursorLayer.Shape(), UnsafeBufferPointer(start: nil, count: 0))
             return

@@ -8,7 +8,7 @@ extension X11Screen {
                 "This is a Wayland session: display \(name) shows only the windows of X11 programs and the rest stays "
                     + "black. Log in to an X11 (Xorg) session to share the whole screen.")
         }
-        if !hasDamage {
+        if !features.hasDamage {
             sentences.append(
                 "Display \(name) does not tell what changes (no DAMAGE extension): the whole screen is compared up to ten "
                     + "times a second, which costs processor time.")
@@ -18,9 +18,9 @@ extension X11Screen {
                 "Display \(name) shares no memory (no MIT-SHM 1.2, or on another machine): pictures come over its socket, "
                     + "which is slower.")
         }
-        if !hasCursor {
+        if !features.hasCursor {
             sentences.append("Display \(name) does not tell the cursor's shape (no XFIXES extension): it is not shown.")
-        } else if !hasMotion {
+        } else if !features.hasMotion {
             sentences.append(
                 "Display \(name) does not tell when the mouse moves (no XInput 2): the cursor moves only when "
                     + "something else changes.")

@@ -15,9 +15,7 @@ public final class X11Screen: ScreenSource {
     /// nil after `close`.
     var connection: X11Connection?
     let name: String
-    let hasDamage: Bool
-    let hasCursor: Bool
-    let hasMotion: Bool
+    let features: Features
 
     let reader: ImageReader
     var shadow: ScreenShadow
@@ -25,20 +23,21 @@ public final class X11Screen: ScreenSource {
     var damageID: xcb_damage_damage_t = 0
     var scans = ScanClock()
 
-    /// The blocks that were drawn on since the last read.
-    var damaged: BlockMap
-    var isDamaged = true
-    /// The canvas holds nothing of this screen, so every block must be converted.
-    var isForced = true
-    var isPointerMoved = false
-    var isCursorImageStale = true
+    var pending: PendingWork
     var isGeometryStale = false
     var hasPendingResize = false
     private var plan = ReadPlan()
     /// Consecutive failed reads without a change of size.
     private var failedReads = 0
 
-    public internal(set) var size: PixelSize
+    public var size: PixelSize { shadow.size }
+
+    /// What the server reports.
+    struct Features {
+        var hasDamage: Bool
+        var hasCursor: Bool
+        var hasMotion: Bool
+    }
 
     /// - Parameter display: such as ":0"; nil uses `$DISPLAY`.
     /// - Throws: `.noDisplay`, `.unsupported` (pixels are not 24-bit colour in 32 bits), `.notPermitted`.
@@ -54,14 +53,14 @@ public final class X11Screen: ScreenSource {
         self.connection = connection
         self.converter = converter
         name = connection.name
-        hasDamage = connection.damage != nil
-        hasCursor = connection.xfixes != nil
-        hasMotion = connection.xinput != nil
-        size = connection.initialSize.even
+        features = Features(
+            hasDamage: connection.damage != nil, hasCursor: connection.xfixes != nil,
+            hasMotion: connection.xinput != nil)
+        let size = connection.initialSize.even
         guard size.width > 0, size.height > 0 else { throw connection.gone }
         reader = ImageReader(connection, size: size)
         shadow = ScreenShadow(size)
-        damaged = BlockMap(size, filled: true)
+        pending = PendingWork(size)
         var mask = UInt32(XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue)
         xcb_change_window_attributes(connection.raw, connection.root, UInt32(XCB_CW_EVENT_MASK.rawValue), &mask)
         if connection.randr != nil {
@@ -86,15 +85,15 @@ public final class X11Screen: ScreenSource {
                 hasPendingResize = false
                 return .resized(size)
             }
-            if isDamaged || isForced || hasCursor && (isPointerMoved || isCursorImageStale) { return .damaged }
+            if pending.isDamaged || pending.isForced || features.hasCursor && pending.isCursorStale { return .damaged }
             let now = MonotonicClock.now
-            if !hasDamage && now >= scans.next {
-                damageAll()
+            if !features.hasDamage && now >= scans.next {
+                pending.fill()
                 return .damaged
             }
             if wakeup.consume() { return .woken }
             if let deadline, now >= deadline { return .woken }
-            let scan = hasDamage ? nil : scans.next
+            let scan = features.hasDamage ? nil : scans.next
             wakeup.wait(or: connection.descriptor, until: scan.map { min($0, deadline ?? $0) } ?? deadline)
         }
     }
@@ -105,42 +104,42 @@ public final class X11Screen: ScreenSource {
         precondition(canvas.size == size && changed.size == size, "canvas of \(canvas.size), screen of \(size)")
         hasPendingResize = false
         let instant = MonotonicClock.now
-        if hasDamage && isDamaged {
+        if features.hasDamage && pending.isDamaged {
             // Anything drawn from here on is reported again. Anything drawn before is in the pixels requested next.
             xcb_damage_subtract(connection.raw, damageID, 0, 0)
         }
-        if isForced { damageAll() }
-        let pointer = hasCursor ? xcb_query_pointer_unchecked(connection.raw, connection.root) : nil
-        let image = hasCursor && isCursorImageStale ? xcb_xfixes_get_cursor_image(connection.raw) : nil
-        if isDamaged { plan.make(for: damaged) } else { plan.clear() }
+        if pending.isForced { pending.fill() }
+        let pointer = features.hasCursor ? xcb_query_pointer_unchecked(connection.raw, connection.root) : nil
+        let image = features.hasCursor && pending.isCursorImageStale ? xcb_xfixes_get_cursor_image(connection.raw) : nil
+        if pending.isDamaged { plan.make(for: pending.blocks) } else { plan.clear() }
 
-        let before = hasDamage ? 0 : changed.count
+        let before = features.hasDamage ? 0 : changed.count
         let isComplete = try reader.read(plan.rects) { rect, pixels, stride in
             shadow.absorb(
-                pixels, stride: stride, rect: rect, isForced: isForced, canvas: canvas, converter: converter,
+                pixels, stride: stride, rect: rect, isForced: pending.isForced, canvas: canvas, converter: converter,
                 changed: &changed)
         }
         takeCursor(connection, pointer, image)
         guard isComplete else {
             // The server refused because the screen shrank; the event for that has not been handled yet.
             isGeometryStale = true
-            isForced = true
+            pending.isForced = true
             _ = try takeEvents()
             failedReads = hasPendingResize ? 0 : failedReads + 1
             if failedReads == 3 { throw .refused(name) }
             return instant
         }
         failedReads = 0
-        if isForced { cursor.forget() }
-        isForced = false
-        isDamaged = false
-        damaged.clear()
+        if pending.isForced { cursor.forget() }
+        pending.isForced = false
+        pending.isDamaged = false
+        pending.blocks.clear()
         cursor.draw(on: canvas, over: shadow, converter: converter, changed: &changed)
-        if !hasDamage { scans.recordScan(at: instant, foundChange: changed.count != before) }
+        if !features.hasDamage { scans.recordScan(at: instant, foundChange: changed.count != before) }
         return instant
     }
 
-    public func damageEverything() { isForced = true }
+    public func damageEverything() { pending.isForced = true }
 
     public func wake() { wakeup.signal() }
 
@@ -150,16 +149,16 @@ public final class X11Screen: ScreenSource {
         // A round trip: all earlier events have arrived afterwards and are dropped here.
         free(xcb_get_input_focus_reply(connection.raw, xcb_get_input_focus(connection.raw), nil))
         while let event = xcb_poll_for_event(connection.raw) { free(event) }
-        isDamaged = false
-        isPointerMoved = false
-        isCursorImageStale = false
+        pending.isDamaged = false
+        pending.isPointerMoved = false
+        pending.isCursorImageStale = false
     }
 
     public func resume() {
         guard let connection else { return }
-        damageAll()
-        isPointerMoved = true
-        isCursorImageStale = true
+        pending.fill()
+        pending.isPointerMoved = true
+        pending.isCursorImageStale = true
         isGeometryStale = true
         listen(connection, true)
     }
