@@ -13,7 +13,7 @@ extension VideoWindow {
             case SDL_MOUSEBUTTONDOWN where event.button.clicks == 2 && event.button.button == 1:
                 geometry.toggleFullscreen(window)
             case SDL_WINDOWEVENT: handleWindow(event.window)
-            case SDL_RENDER_TARGETS_RESET, SDL_RENDER_DEVICE_RESET: needsEverything = true
+            case SDL_RENDER_TARGETS_RESET, SDL_RENDER_DEVICE_RESET: view.needsEverything = true
             default: if event.type == wakeup.eventType { isSignalled = true }
             }
         }
@@ -46,13 +46,13 @@ extension VideoWindow {
     private func handleWindow(_ event: SDL_WindowEvent) {
         switch SDL_WindowEventID(UInt32(event.event)) {
         case SDL_WINDOWEVENT_CLOSE: isClosedByUser = true
-        case SDL_WINDOWEVENT_HIDDEN, SDL_WINDOWEVENT_MINIMIZED: isHidden = true
+        case SDL_WINDOWEVENT_HIDDEN, SDL_WINDOWEVENT_MINIMIZED: view.isHidden = true
         case SDL_WINDOWEVENT_SHOWN, SDL_WINDOWEVENT_RESTORED, SDL_WINDOWEVENT_MAXIMIZED, SDL_WINDOWEVENT_EXPOSED:
-            isHidden = false
-            needsEverything = true
+            view.isHidden = false
+            view.needsEverything = true
         case SDL_WINDOWEVENT_SIZE_CHANGED:
             geometry.sizeChanged(to: PixelSize(width: Int(event.data1), height: Int(event.data2)))
-            needsEverything = true
+            view.needsEverything = true
         default: break
         }
     }

@@ -37,17 +37,23 @@ public final class VideoWindow: @unchecked Sendable {
     private let presenter: WindowPresenter
     var geometry: WindowGeometry
     var overlay = WindowOverlay()
-    private var isDimmed = false
+    var view = View()
     /// Whether any key closes the window.
     var isDismissible = false
-    var isHidden = false
-    var needsEverything = true
     var isClosedByUser = false
     /// Whether a signal's event was in SDL's queue.
     var isSignalled = false
     let onMute: @Sendable (Bool) -> Void
     let onStatistics: @Sendable (Bool) -> Void
     var showsStatistics = false
+
+    /// How the next frame is presented.
+    struct View {
+        var isDimmed = false
+        var isHidden = false
+        /// Whether all of the window must be drawn, not only what changed.
+        var needsEverything = true
+    }
 
     /// Opens the window.
     /// - Parameters:
@@ -131,14 +137,14 @@ public final class VideoWindow: @unchecked Sendable {
             let isStopped = takeCommands()
             if SDLLibrary.isDisplayGone.load(ordering: .acquiring) { throw Self.displayGone }
             let nextFrame = shadow.takeDue(MonotonicClock.now)
-            if !isHidden { present() }
+            if !view.isHidden { present() }
             // Presenting may have read events from the connection, which `poll` would not report any more.
             handleEvents()
             if SDLLibrary.isDisplayGone.load(ordering: .acquiring) { throw Self.displayGone }
             if isClosedByUser { return .closedByUser }
             if isStopped { return .stopped }
             if isTimedOut { return .deadline }
-            if !isSignalled, !needsEverything || isHidden {
+            if !isSignalled, !view.needsEverything || view.isHidden {
                 wakeup.wait(until: nextFrame.map { min($0, deadline ?? $0) } ?? deadline)
             }
             if let deadline, MonotonicClock.now >= deadline { isTimedOut = true }
@@ -160,16 +166,16 @@ public final class VideoWindow: @unchecked Sendable {
         if let changes {
             overlay.status = changes.status
             overlay.statistics = showsStatistics ? changes.statistics : nil
-            isDimmed = changes.isDimmed
+            view.isDimmed = changes.isDimmed
             if let title = changes.title { SDL_SetWindowTitle(window, title) }
         }
         return isStopped
     }
 
     private func present() {
-        if let size = shadow.size, geometry.adopt(size, window) { needsEverything = true }
-        let everything = needsEverything
-        needsEverything = false
-        presenter.present(shadow, overlay, isDimmed: isDimmed, everything: everything)
+        if let size = shadow.size, geometry.adopt(size, window) { view.needsEverything = true }
+        let everything = view.needsEverything
+        view.needsEverything = false
+        presenter.present(shadow, overlay, isDimmed: view.isDimmed, everything: everything)
     }
 }
