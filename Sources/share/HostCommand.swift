@@ -1,6 +1,7 @@
 import Admission
 import ArgumentParser
 import Foundation
+import ICEServers
 import LinuxRuntime
 import MediaCore
 import OpusCodec
@@ -18,6 +19,7 @@ enum SourceChoice: String, ExpressibleByArgument, CaseIterable { case screen, te
 enum ModeChoice: String, ExpressibleByArgument, CaseIterable { case text, motion, auto }
 enum AudioChoice: String, ExpressibleByArgument, CaseIterable { case system, none }
 
+/// It has more stored properties than other types, because each option of the command line is one.
 struct HostCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "host", abstract: "Publish this screen and print a link to it.",
@@ -153,17 +155,10 @@ struct HostCommand: ParsableCommand {
         let prompt = Prompt(notify: { notifier.show($0) })
         let door = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
         let session: HostSession
-        var settings = HostSession.Configuration(
-            listenHost: place.host, listenPort: place.port, linkHost: place.linkHost,
-            fixedToken: fixedToken?.token, framesPerSecond: fps, maximumBitrate: .kilobits(bitrate),
-            contentHint: mode == .text ? .text : mode == .motion ? .motion : nil, name: name)
-        settings.iceServers = servers
-        settings.usesUPnP = upnp
-        settings.usesOnlyRelays = serverOptions.relayOnly
         do throws(CodecFailure) {
             session = try HostSession(
-                configuration: settings,
-                identity: identity, source: screen, encoder: VP8Encoder(), audio: sound,
+                configuration: makeConfiguration(place, servers), identity: identity, source: screen,
+                encoder: VP8Encoder(), audio: sound,
                 door: { await door.decide($0) },
                 emit: { event in
                     HostReporter.report(event, output)
@@ -178,6 +173,31 @@ struct HostCommand: ParsableCommand {
         // Created before the link is printed, so that a viewer's window on this display finds it.
         let mark = source == .screen ? try? CaptureMark(link.id.text, display: display) : nil
         defer { mark?.close() }
+        printLink(link, output)
+        report(session, until: ending, output)
+        let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
+        ErrorOutput.showStatus("")
+        blocking { await session.stop(reason) }
+        HostReporter.settle(isEnd: true)
+        output.ended(reason)
+        guard reason.code == .stopped else {
+            throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
+        }
+        ErrorOutput.writeLine("share: \(reason.sentence)")
+    }
+
+    private func makeConfiguration(_ place: ListenAddress, _ servers: [ICEServer]) -> HostSession.Configuration {
+        var settings = HostSession.Configuration(
+            listenHost: place.host, listenPort: place.port, linkHost: place.linkHost,
+            fixedToken: fixedToken?.token, framesPerSecond: fps, maximumBitrate: .kilobits(bitrate),
+            contentHint: mode == .text ? .text : mode == .motion ? .motion : nil, name: name)
+        settings.iceServers = servers
+        settings.usesUPnP = upnp
+        settings.usesOnlyRelays = serverOptions.relayOnly
+        return settings
+    }
+
+    private func printLink(_ link: Link, _ output: DataOutput) {
         if json { output.event("link", ["link": .string(link.text)]) } else { output.line(link.text) }
         ErrorOutput.writeLine("share: give the link above to whoever may watch; Ctrl-C ends it")
         ErrorOutput.writeLine(
@@ -188,7 +208,10 @@ struct HostCommand: ParsableCommand {
         if let (_, source) = fixedToken {
             ErrorOutput.writeLine("share: players with the token from \(source) join without a question")
         }
+    }
 
+    /// Reports the statistics each second until the session or the time is over.
+    private func report(_ session: HostSession, until ending: Monitor<EndReason?>, _ output: DataOutput) {
         var line = StatusLine()
         let begin = ContinuousClock.now
         let duration = duration?.seconds
@@ -209,15 +232,6 @@ struct HostCommand: ParsableCommand {
             if stats { ErrorOutput.writeLine(statisticsLine.text(statistics, elapsed: now)) }
             ErrorOutput.showStatus(line.text(statistics, elapsed: now, columns: ErrorOutput.columns))
         }
-        let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
-        ErrorOutput.showStatus("")
-        blocking { await session.stop(reason) }
-        HostReporter.settle(isEnd: true)
-        output.ended(reason)
-        guard reason.code == .stopped else {
-            throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
-        }
-        ErrorOutput.writeLine("share: \(reason.sentence)")
     }
 
     private func start(_ session: HostSession) throws -> Link {
