@@ -4,13 +4,9 @@ import Foundation
 import ICEServers
 import LinuxRuntime
 import MediaCore
-import OpusCodec
-import PixelConversion
 import Publishing
-import PulseAudio
 import Sessions
 import Signaling
-import TestSource
 import Transport
 import VPXCodec
 import X11Capture
@@ -243,52 +239,6 @@ struct HostCommand: ParsableCommand {
         case .failure(let reason):
             throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
         }
-    }
-
-    private func makeSources() throws -> (any ScreenSource, [AudioInput]) {
-        var sound: [AudioInput] = []
-        let screen: any ScreenSource
-        switch source {
-        case .test:
-            screen = TestVideoSource()
-            if audio == .system { sound.append(input(.applicationAudio, TestTone())) }
-        case .screen:
-            do throws(SourceFailure) {
-                screen = try X11Screen(display: display, converter: YUVConverter())
-            } catch {
-                throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
-            }
-            if audio == .system { sound.append(input(.applicationAudio, SystemAudio())) }
-        }
-        if let mic { sound.append(input(.microphoneAudio, Microphone(source: mic.isEmpty ? nil : mic))) }
-        return (screen, sound)
-    }
-
-    private func input(_ kind: MediaTrackKind, _ source: any AudioSource) -> AudioInput {
-        let isVoice = kind == .microphoneAudio
-        return AudioInput(kind: kind, source: source, hasSilenceSuppression: isVoice) { () throws(CodecFailure) in
-            try OpusFrameEncoder(isVoice ? .microphone : .systemAudio)
-        }
-    }
-}
-
-/// The value of `--listen`: "ADDR:PORT", with IPv6 in brackets.
-struct ListenAddress {
-    var host: String
-    var port: Int
-    /// The address in the link.
-    var linkHost: String
-
-    init(_ text: String) throws {
-        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
-            (0...65_535).contains(port)
-        else { throw ValidationError("--listen is ADDR:PORT, as 0.0.0.0:8443 or [::1]:0, not '\(text)'.") }
-        var host = String(text[..<colon])
-        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
-        if host.isEmpty || host == "*" { host = "0.0.0.0" }
-        self.host = host
-        self.port = port
-        linkHost = host == "0.0.0.0" || host == "::" ? LocalAddresses.preferred() : host
     }
 }
 
