@@ -160,7 +160,7 @@ private struct HostileViewer {
         func transportFoundCandidate() {}
         func transportFinishedGathering() { gathered.change { $0 = true } }
         func transportIsSecure(profile: SRTPProfile) { send() }
-        func transportHasMoved() {}
+        func transportSelectedNewPair() {}
         func transportEnded(_ reason: EndReason) { timer?.close() }
         func transport(received rtp: UnsafeRawBufferPointer) {}
         func transport(receivedControl rtcp: UnsafeRawBufferPointer) {}

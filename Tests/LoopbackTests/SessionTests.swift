@@ -17,7 +17,7 @@ import VPXCodec
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct SessionTests {
     private func host(
-        door: @escaping HostSession.Doorkeeping,
+        door: @escaping HostSession.KnockHandler,
         limit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil, framesPerSecond: Int = 30,
         emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in }
     ) async throws -> (HostSession, Link) {

@@ -14,7 +14,7 @@ import Testing
                 audio: [],
                 extensions: [.transportSequence: 1, .playoutDelay: 2, .absSendTime: 3, .mid: 4],
                 cname: "c",
-                startBitrate: .kilobits(2_500), maximumBitrate: .kilobits(8_000), hasTransportFeedback: true), seed: 1,
+                startBitrate: .kilobits(2_500), maximumBitrate: .kilobits(8_000), usesTransportFeedback: true), seed: 1,
             ntpEpoch: NTPTimestamp(seconds: 1, fraction: 0), now: start)
         var ssrcs: [UInt32] = []
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_500, alignment: 16)

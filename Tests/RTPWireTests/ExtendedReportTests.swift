@@ -16,7 +16,7 @@ import Testing
     @Test func theQuestionAndTheAnswerAreWrittenAsTheStandardHasThem() throws {
         let time = NTPTimestamp(seconds: 0x0102_0304, fraction: 0x0506_0708)
         #expect(try written { try ExtendedReport.write(ssrc: 7, time: time, into: &$0) } == asked)
-        let answer = ExtendedReport.Answer(ssrc: 7, lastTime: time.middle, delay: 0x1_8000)
+        let answer = ExtendedReport.DLRRSubBlock(ssrc: 7, lastTime: time.middle, delay: 0x1_8000)
         #expect(try written { try ExtendedReport.write(ssrc: 9, answer: answer, into: &$0) } == answered)
         #expect(try report(asked) { $0.time } == .some(time))
         #expect(try report(asked) { $0.answer(for: 7) } == .some(nil))

@@ -41,7 +41,7 @@ import Testing
             for number in [1, 4, 90, 65_535] as [UInt16] { try nack.append(SequenceNumber(number), into: &writer) }
             try PictureLossIndication(senderSSRC: 1, mediaSSRC: 2).write(into: &writer)
             try FullIntraRequest.write(senderSSRC: 1, mediaSSRC: 2, number: 3, into: &writer)
-            try BitrateEstimate.write(senderSSRC: 1, mediaSSRC: 2, bitrate: .kilobits(900), into: &writer)
+            try REMB.write(senderSSRC: 1, mediaSSRC: 2, bitrate: .kilobits(900), into: &writer)
             var feedback = TransportFeedbackWriter(
                 senderSSRC: 1, mediaSSRC: 2, epoch: MediaInstant(nanoseconds: 0))
             try arrivals.withUnsafeBufferPointer { _ = try feedback.write($0, base: 0, into: &writer) }

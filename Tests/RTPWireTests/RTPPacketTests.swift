@@ -9,7 +9,7 @@ private let header = RTPHeader(
 
 /// A packet as our own writer makes it.
 private func packet(
-    _ extensions: OutgoingExtensions, _ ids: HeaderExtensionMap = ids, header: RTPHeader = header,
+    _ extensions: HeaderExtensionValues, _ ids: HeaderExtensionMap = ids, header: RTPHeader = header,
     payload: [UInt8] = [1, 2, 3]
 ) throws -> (bytes: [UInt8], layout: RTPPacketLayout) {
     var bytes = [UInt8](repeating: 0xEE, count: 1_200)
@@ -19,13 +19,13 @@ private func packet(
     return (Array(bytes[0..<layout.headerLength]) + payload, layout)
 }
 
-private let everything = OutgoingExtensions(
+private let everything = HeaderExtensionValues(
     transportSequence: SequenceNumber(0xABCD), playoutDelay: PlayoutDelay(minimumUnits: 1, maximumUnits: 4_095),
     absSendTime: AbsoluteSendTime(rawValue: 0x12_3456), mid: "video0")
 
 @Suite struct RTPPacketTests {
     @Test func theFixedHeaderIsAsInRFC3550() throws {
-        let (bytes, layout) = try packet(OutgoingExtensions())
+        let (bytes, layout) = try packet(HeaderExtensionValues())
         #expect(bytes == [0x80, 0xE0, 0x12, 0x34, 0x56, 0x78, 0x9A, 0xBC, 0xDE, 0xAD, 0xBE, 0xEF, 1, 2, 3])
         #expect(layout.headerLength == 12)
         #expect(!layout.hasTransportSequence && !layout.hasAbsSendTime)
@@ -126,7 +126,7 @@ private let everything = OutgoingExtensions(
     }
 
     @Test func theOneByteFormIsAsInRFC8285() throws {
-        let (bytes, _) = try packet(OutgoingExtensions(transportSequence: SequenceNumber(0x0102)))
+        let (bytes, _) = try packet(HeaderExtensionValues(transportSequence: SequenceNumber(0x0102)))
         #expect(Array(bytes[12..<20]) == [0xBE, 0xDE, 0, 1, 0x31, 1, 2, 0])
         #expect(bytes[0] == 0x90)
     }
@@ -134,7 +134,7 @@ private let everything = OutgoingExtensions(
     @Test func aMidOver16BytesTakesTheTwoByteForm() throws {
         for length in [1, 16, 17, 255] {
             let mid = String(repeating: "m", count: length)
-            try withBytes(try packet(OutgoingExtensions(mid: mid)).bytes) { bytes throws in
+            try withBytes(try packet(HeaderExtensionValues(mid: mid)).bytes) { bytes throws in
                 let view = try RTPPacketView(bytes)
                 #expect(view.extensions.profile == (length > 16 ? 0x1000 : 0xBEDE))
                 #expect(view.values(of: ids).isMid(mid))
@@ -144,8 +144,8 @@ private let everything = OutgoingExtensions(
 
     @Test func valuesWithoutAnIdAndIdsWithoutAValueAreLeftAway() throws {
         #expect(try packet(everything, HeaderExtensionMap()).layout.headerLength == 12)
-        #expect(try packet(OutgoingExtensions(), ids).layout.headerLength == 12)
-        #expect(try packet(OutgoingExtensions(mid: ""), ids).layout.headerLength == 12)
+        #expect(try packet(HeaderExtensionValues(), ids).layout.headerLength == 12)
+        #expect(try packet(HeaderExtensionValues(mid: ""), ids).layout.headerLength == 12)
         #expect(
             try packet(everything, [.transportSequence: 0]).layout.headerLength == 12)
     }
@@ -166,7 +166,7 @@ private let everything = OutgoingExtensions(
     }
 
     @Test func patchingAPacketWithoutTheFieldDoesNothing() throws {
-        var (bytes, layout) = try packet(OutgoingExtensions(mid: "0"))
+        var (bytes, layout) = try packet(HeaderExtensionValues(mid: "0"))
         let before = bytes
         bytes.withUnsafeMutableBytes {
             layout.patch(SequenceNumber(1), in: $0)

@@ -34,12 +34,12 @@ import Testing
             sender = MediaSender(
                 SenderParameters(
                     video: video, audio: [], extensions: extensions, cname: "host", startBitrate: .kilobits(4_000),
-                    maximumBitrate: .kilobits(8_000), hasTransportFeedback: true), seed: seed, ntpEpoch: epoch,
+                    maximumBitrate: .kilobits(8_000), usesTransportFeedback: true), seed: seed, ntpEpoch: epoch,
                 now: now)
             receiver = MediaReceiver(
                 ReceiverParameters(
                     video: video, audio: [], extensions: extensions, cname: "viewer", localSSRC: 0x4444,
-                    hasTransportFeedback: true), seed: seed, ntpEpoch: epoch, now: now)
+                    usesTransportFeedback: true), seed: seed, ntpEpoch: epoch, now: now)
         }
 
         deinit { memory.deallocate() }

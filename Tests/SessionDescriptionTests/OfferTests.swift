@@ -19,7 +19,7 @@ import Testing
         #expect(offer.audio.map(\.payloadType) == [111, 111])
         #expect(offer.audio.map(\.redundantPayloadType) == [63, 63])
         #expect(offer.audio[0].extensions == [.transportSequence: 4, .absSendTime: 2, .mid: 9])
-        #expect(offer.audio[0].hasTransportFeedback && offer.refused.isEmpty)
+        #expect(offer.audio[0].usesTransportFeedback && offer.refused.isEmpty)
     }
 
     @Test func firefoxHasItsFingerprintAboveAndItsAudioBundled() throws {

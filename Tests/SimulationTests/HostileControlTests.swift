@@ -17,7 +17,7 @@ import Testing
                 video: video, audio: [],
                 extensions: [.transportSequence: 3, .playoutDelay: 4, .absSendTime: 2, .mid: 1],
                 cname: "h",
-                startBitrate: .kilobits(100_000), maximumBitrate: .kilobits(100_000), hasTransportFeedback: true),
+                startBitrate: .kilobits(100_000), maximumBitrate: .kilobits(100_000), usesTransportFeedback: true),
             seed: 1, ntpEpoch: NTPTimestamp(rawValue: 0), now: SimulatedCall.start)
         guard packets > 0 else { return sender }
         let frame = SimulatedFrames.make(1, isKeyframe: true, length: packets * 1_000)

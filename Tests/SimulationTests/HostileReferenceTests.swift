@@ -16,7 +16,7 @@ import Testing
         return MediaSender(
             SenderParameters(
                 video: Self.video, audio: [], extensions: extensions, cname: "h", startBitrate: .kilobits(2_500),
-                maximumBitrate: .kilobits(10_000), hasTransportFeedback: true), seed: 1,
+                maximumBitrate: .kilobits(10_000), usesTransportFeedback: true), seed: 1,
             ntpEpoch: NTPTimestamp(rawValue: 0), now: SimulatedCall.start)
     }
 
@@ -24,7 +24,7 @@ import Testing
         MediaReceiver(
             ReceiverParameters(
                 video: Self.video, audio: [], extensions: Self.extensions, cname: "v", localSSRC: 9,
-                hasTransportFeedback: true), seed: 1, ntpEpoch: NTPTimestamp(rawValue: 0), now: SimulatedCall.start)
+                usesTransportFeedback: true), seed: 1, ntpEpoch: NTPTimestamp(rawValue: 0), now: SimulatedCall.start)
     }
 
     private struct Drained {
@@ -104,7 +104,7 @@ import Testing
             now = now + .milliseconds(2)
             try control(sender, now) { writer in
                 for _ in 0..<20 {
-                    try ReferenceSelection(
+                    try ReferencePictureSelectionIndication(
                         senderSSRC: 9, mediaSSRC: 0x1111, payloadType: 96,
                         pictureID: UInt16.random(in: 0...0x7FFF, using: &random)
                     ).write(into: &writer)
@@ -129,7 +129,7 @@ import Testing
         feed(sender, 0, isKeyframe: true, now)
         _ = drain(sender, now)
         try control(sender, now) { writer in
-            try ReferenceSelection(senderSSRC: 9, mediaSSRC: 0x7777, payloadType: 96, pictureID: 1).write(into: &writer)
+            try ReferencePictureSelectionIndication(senderSSRC: 9, mediaSSRC: 0x7777, payloadType: 96, pictureID: 1).write(into: &writer)
         }
         #expect(sender.statistics.foreignControl == 1)
         // Padding bits; a 7-bit PictureID; the reserved bit set.

@@ -15,14 +15,14 @@ import Testing
         MediaReceiver(
             ReceiverParameters(
                 video: Self.video, audio: [Self.audio], extensions: Self.extensions, cname: "v", localSSRC: 9,
-                hasTransportFeedback: true), seed: 1, ntpEpoch: NTPTimestamp(rawValue: 0), now: SimulatedCall.start)
+                usesTransportFeedback: true), seed: 1, ntpEpoch: NTPTimestamp(rawValue: 0), now: SimulatedCall.start)
     }
 
     private func sender() -> MediaSender {
         MediaSender(
             SenderParameters(
                 video: Self.video, audio: [Self.audio], extensions: Self.extensions, cname: "h",
-                startBitrate: .kilobits(2_500), maximumBitrate: .kilobits(10_000), hasTransportFeedback: true), seed: 1,
+                startBitrate: .kilobits(2_500), maximumBitrate: .kilobits(10_000), usesTransportFeedback: true), seed: 1,
             ntpEpoch: NTPTimestamp(rawValue: 0), now: SimulatedCall.start)
     }
 
@@ -191,7 +191,7 @@ import Testing
             let layout = try RTPPacketLayout.write(
                 RTPHeader(
                     marker: marker, payloadType: 96, sequenceNumber: SequenceNumber(number),
-                    timestamp: RTPTimestamp(timestamp), ssrc: ssrc), extensions: OutgoingExtensions(),
+                    timestamp: RTPTimestamp(timestamp), ssrc: ssrc), extensions: HeaderExtensionValues(),
                 ids: Self.extensions,
                 into: buffer)
             var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: buffer[layout.headerLength...]))

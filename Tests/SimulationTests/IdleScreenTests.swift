@@ -23,11 +23,11 @@ import Testing
     /// Chromium and Firefox request a key frame after 3 s without a frame.
     @Test(arguments: [(0.0, true, true), (5, true, true), (0, false, false), (5, true, false)])
     func aForeignViewerGetsASkipFrameEachTwoSeconds(
-        percent: Double, hasRTX: Bool, hasTransportFeedback: Bool
+        percent: Double, hasRTX: Bool, usesTransportFeedback: Bool
     ) {
         var options = SimulatedCall.Options()
         options.hasRTX = hasRTX
-        options.hasTransportFeedback = hasTransportFeedback
+        options.usesTransportFeedback = usesTransportFeedback
         let call = SimulatedCall(
             seed: 2, .init(delay: .milliseconds(25), lossPercent: percent), plan: .still, options: options)
         call.run(for: .seconds(5))

@@ -11,7 +11,7 @@ import Testing
             SenderParameters(
                 video: VideoStreamParameters(ssrc: 1, payloadType: 96, rtxSSRC: 2, rtxPayloadType: 97, mid: "0"),
                 audio: [], extensions: HeaderExtensionMap(), cname: "test", startBitrate: .kilobits(20_000),
-                maximumBitrate: .kilobits(20_000), hasTransportFeedback: false, historyCapacity: 256),
+                maximumBitrate: .kilobits(20_000), usesTransportFeedback: false, historyCapacity: 256),
             seed: 4, ntpEpoch: NTPTimestamp(rawValue: 0), now: MediaInstant(nanoseconds: 1_000_000_000))
     }
 

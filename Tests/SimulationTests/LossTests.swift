@@ -115,10 +115,10 @@ import Testing
 
     /// Two round trips: one for the NACK, and one for a second NACK.
     @Test(arguments: [(true, 62), (false, 63)] as [(Bool, UInt64)])
-    func withoutRTXLossesAreRepairedWithinTwoRoundTrips(hasTransportFeedback: Bool, seed: UInt64) {
+    func withoutRTXLossesAreRepairedWithinTwoRoundTrips(usesTransportFeedback: Bool, seed: UInt64) {
         var options = SimulatedCall.Options()
         options.hasRTX = false
-        options.hasTransportFeedback = hasTransportFeedback
+        options.usesTransportFeedback = usesTransportFeedback
         let call = SimulatedCall(
             seed: seed, .init(delay: .milliseconds(40), lossPercent: 3), back: .init(delay: .milliseconds(40)),
             plan: .steady(perSecond: 30, bytes: 6_000), options: options)

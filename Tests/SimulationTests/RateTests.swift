@@ -78,7 +78,7 @@ import Testing
 
     @Test func withoutTransportFeedbackReportsAreEnough() {
         var options = SimulatedCall.Options()
-        options.hasTransportFeedback = false
+        options.usesTransportFeedback = false
         options.startBitrate = .kilobits(1_000)
         let conditions = SimulatedLink.Conditions(delay: .milliseconds(25), rate: .kilobits(3_000))
         let call = SimulatedCall(
@@ -95,7 +95,7 @@ import Testing
     func reportsAloneFollowADrop(seed: UInt64) {
         let place = SimulatedBottleneck([(0, 2_500), (30, 800), (60, 2_000)])
         var options = SimulatedCall.Options()
-        options.hasTransportFeedback = false
+        options.usesTransportFeedback = false
         options.startBitrate = .kilobits(1_000)
         let call = SimulatedCall(
             seed: seed, .init(delay: .milliseconds(50)), plan: .camera(perSecond: 30, limit: .kilobits(8_000)),
@@ -115,10 +115,10 @@ import Testing
 
     /// A REMB limits the estimate soon, for as long as it is repeated. It is ignored next to transport-wide feedback.
     @Test(arguments: [false, true])
-    func aReceiversEstimateLimitsTheRate(hasTransportFeedback: Bool) throws {
+    func aReceiversEstimateLimitsTheRate(usesTransportFeedback: Bool) throws {
         var options = SimulatedCall.Options()
-        options.hasTransportFeedback = hasTransportFeedback
-        options.hasBitrateEstimate = true
+        options.usesTransportFeedback = usesTransportFeedback
+        options.usesREMB = true
         let call = SimulatedCall(
             seed: 11, .init(delay: .milliseconds(25), rate: .kilobits(5_000)),
             plan: .camera(perSecond: 30, limit: .kilobits(8_000)), options: options)
@@ -127,7 +127,7 @@ import Testing
             var bytes = [UInt8](repeating: 0, count: 64)
             let length = try bytes.withUnsafeMutableBytes { buffer in
                 var writer = ByteWriter(buffer)
-                try BitrateEstimate.write(
+                try REMB.write(
                     senderSSRC: 9, mediaSSRC: 0x1111, bitrate: .kilobits(kilobits), into: &writer)
                 return writer.position
             }
@@ -136,8 +136,8 @@ import Testing
         }
         call.run(for: .seconds(80))
         let estimates = [11, 24, 43, 79].map { call.estimate(at: .seconds($0)).kilobitsPerSecond }
-        print("remb", hasTransportFeedback, estimates, call.summary)
-        if hasTransportFeedback {
+        print("remb", usesTransportFeedback, estimates, call.summary)
+        if usesTransportFeedback {
             #expect(estimates.allSatisfy { $0 >= 3_500 })
         } else {
             #expect(estimates[0] == 900 && (1_300...1_500).contains(estimates[2]))

@@ -39,7 +39,7 @@ import Testing
         var bytes = [UInt8](repeating: 0, count: 64)
         let length = try bytes.withUnsafeMutableBytes { buffer in
             var writer = ByteWriter(buffer)
-            try BitrateEstimate.write(senderSSRC: 9, mediaSSRC: ssrc, bitrate: bitrate, into: &writer)
+            try REMB.write(senderSSRC: 9, mediaSSRC: ssrc, bitrate: bitrate, into: &writer)
             return writer.position
         }
         return Array(bytes[0..<length])
@@ -49,8 +49,8 @@ import Testing
         _ kilobits: Int, plan: SimulatedFrames.Plan, seed: UInt64, isAgreed: Bool = true
     ) -> SimulatedCall {
         var options = SimulatedCall.Options()
-        options.hasTransportFeedback = false
-        options.hasBitrateEstimate = isAgreed
+        options.usesTransportFeedback = false
+        options.usesREMB = isAgreed
         options.audioTracks = 1
         options.maximumBitrate = .kilobits(8_000)
         let call = SimulatedCall(

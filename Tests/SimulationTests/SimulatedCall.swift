@@ -76,11 +76,11 @@ final class SimulatedCall: SimulatedParty {
     struct Options {
         var startBitrate = Bitrate.kilobits(2_500)
         var maximumBitrate = Bitrate.kilobits(20_000)
-        var hasTransportFeedback = true
+        var usesTransportFeedback = true
         var hasRTX = true
         /// The receiver agrees to RTX and acknowledges RTX packets, but drops their payload.
         var ignoresRTX = false
-        var hasBitrateEstimate = false
+        var usesREMB = false
         var audioTracks = 0
         /// After `start`.
         var begins = MediaDuration.zero
@@ -119,13 +119,13 @@ final class SimulatedCall: SimulatedParty {
         sender = MediaSender(
             SenderParameters(
                 video: video, audio: audio, extensions: extensions, cname: "host", startBitrate: options.startBitrate,
-                maximumBitrate: options.maximumBitrate, hasTransportFeedback: options.hasTransportFeedback,
-                hasBitrateEstimate: options.hasBitrateEstimate),
+                maximumBitrate: options.maximumBitrate, usesTransportFeedback: options.usesTransportFeedback,
+                usesREMB: options.usesREMB),
             seed: seed, ntpEpoch: epoch, now: begin)
         receiver = MediaReceiver(
             ReceiverParameters(
                 video: video, audio: audio, extensions: extensions, cname: "viewer", localSSRC: 0x4444,
-                hasTransportFeedback: options.hasTransportFeedback), seed: seed, ntpEpoch: epoch, now: begin)
+                usesTransportFeedback: options.usesTransportFeedback), seed: seed, ntpEpoch: epoch, now: begin)
         let schedule = changes.map { (at: Self.start + $0.after, conditions: $0.conditions) }
         forward = SimulatedLink(conditions, changes: schedule, seed: seed ^ 0xF0)
         var clean = conditions

@@ -29,7 +29,7 @@ func makeSender(_ start: MediaInstant) -> (MediaSender, MediaInstant) {
         SenderParameters(
             video: VideoStreamParameters(ssrc: 0x1111, payloadType: 96, rtxSSRC: 0x2222, rtxPayloadType: 97, mid: "0"),
             audio: [], extensions: [.transportSequence: 3, .mid: 1, .frameReferences: 5], cname: "h",
-            startBitrate: .kilobits(20_000), maximumBitrate: .kilobits(20_000), hasTransportFeedback: true), seed: 1,
+            startBitrate: .kilobits(20_000), maximumBitrate: .kilobits(20_000), usesTransportFeedback: true), seed: 1,
         ntpEpoch: NTPTimestamp(rawValue: 0), now: start)
     var now = start
     for _ in 0..<250 {

@@ -20,7 +20,7 @@ func fuzzReceiver(_ bytes: UnsafeRawBufferPointer) {
                 .transportSequence: 3, .playoutDelay: 4, .absSendTime: 2, .mid: 1,
                 .frameReferences: kind & 4 == 0 ? 5 : nil,
             ],
-            cname: "v", localSSRC: 9, hasTransportFeedback: kind & 8 == 0, packetCapacity: 256), seed: 1,
+            cname: "v", localSSRC: 9, usesTransportFeedback: kind & 8 == 0, packetCapacity: 256), seed: 1,
         ntpEpoch: NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0), now: scriptStart)
     var now = scriptStart
     var packets = PacketMaker()
@@ -104,7 +104,7 @@ private struct PacketMaker {
             timestamp: RTPTimestamp(timestamp), ssrc: 0x1111)
         let layout = try RTPPacketLayout.write(
             header,
-            extensions: OutgoingExtensions(
+            extensions: HeaderExtensionValues(
                 transportSequence: SequenceNumber(sequence), mid: "0", frameReferences: shape & 24 == 0 ? nil : kept),
             ids: extensionIDs, into: buffer)
         sequence &+= 1
@@ -147,7 +147,7 @@ private struct PacketMaker {
             marker: false, payloadType: choice & 0x20 != 0 ? 63 : 111, sequenceNumber: SequenceNumber(sound),
             timestamp: RTPTimestamp(time), ssrc: 0x3333)
         let layout = try RTPPacketLayout.write(
-            header, extensions: OutgoingExtensions(mid: "1"), ids: extensionIDs, into: buffer)
+            header, extensions: HeaderExtensionValues(mid: "1"), ids: extensionIDs, into: buffer)
         sound &+= 1
         var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: buffer[layout.headerLength..<1_200]))
         try writer.write(script.bytes(Int(script.byte() & 63)))

@@ -22,7 +22,7 @@ func fuzzSender(_ bytes: UnsafeRawBufferPointer) {
                 .frameReferences: kind & 4 == 0 ? 5 : nil,
             ],
             cname: "h", startBitrate: .kilobits(2_500), maximumBitrate: .kilobits(20_000),
-            hasTransportFeedback: kind & 8 == 0, hasBitrateEstimate: true, historyCapacity: 256), seed: UInt64(kind),
+            usesTransportFeedback: kind & 8 == 0, usesREMB: true, historyCapacity: 256), seed: UInt64(kind),
         ntpEpoch: NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0), now: scriptStart)
     var now = scriptStart
     var run = SenderRun(sender: sender)
@@ -64,12 +64,12 @@ private struct SenderRun {
         case 13:
             let rate = Bitrate(bitsPerSecond: Int(script.word()) << Int(script.byte() & 31))
             written(buffer, now) { writer throws(BufferFull) in
-                try BitrateEstimate.write(senderSSRC: 9, mediaSSRC: 0x1111, bitrate: rate, into: &writer)
+                try REMB.write(senderSSRC: 9, mediaSSRC: 0x1111, bitrate: rate, into: &writer)
             }
         case 14:
             let pictureID = script.word()
             written(buffer, now) { writer throws(BufferFull) in
-                try ReferenceSelection(senderSSRC: 9, mediaSSRC: 0x1111, payloadType: 96, pictureID: pictureID)
+                try ReferencePictureSelectionIndication(senderSSRC: 9, mediaSSRC: 0x1111, payloadType: 96, pictureID: pictureID)
                     .write(into: &writer)
                 if choice & 16 != 0 {
                     try PictureLossIndication(senderSSRC: 9, mediaSSRC: 0x1111).write(into: &writer)

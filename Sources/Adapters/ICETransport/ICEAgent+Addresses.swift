@@ -3,7 +3,7 @@ import SessionDescription
 
 extension ICEAgent {
     /// The addresses that this machine can be reached at now, numeric; no loopback, no link-local ones with a zone.
-    public static func machineAddresses() -> [String] {
+    public static func localInterfaceAddresses() -> [String] {
         var addresses: [String] = []
         let list = nice_interfaces_get_local_ips(0)
         var item = list

@@ -68,9 +68,9 @@ extension ICEAgent {
 
         /// File descriptors that an agent takes at most: a GLib context, a socket for each address, sockets for each TURN server
         /// from each address, of which TCP has two more in the tunnel, and UPnP's own context and sockets.
-        /// - Parameter machineAddresses: those of ``ICEAgent/machineAddresses()``.
-        public func descriptors(machineAddresses: Int) -> Int {
-            let addresses = (localAddresses?.count ?? machineAddresses) + (includesLoopback ? 1 : 0)
+        /// - Parameter localInterfaceAddresses: those of ``ICEAgent/localInterfaceAddresses()``.
+        public func descriptors(localInterfaceAddresses: Int) -> Int {
+            let addresses = (localAddresses?.count ?? localInterfaceAddresses) + (includesLoopback ? 1 : 0)
             let relays = turnServers.prefix(8).reduce(0) { $0 + ($1.transport == .tcp ? 3 : 1) }
             return 1 + addresses * (1 + relays) + (usesUPnP ? 12 : 0)
         }

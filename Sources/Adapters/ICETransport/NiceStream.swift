@@ -64,7 +64,7 @@ struct NiceStream {
         }
         cnice_set_flag(agent, "force-relay", configuration.usesOnlyRelays ? 1 : 0)
         // As soon as one address is given, libnice gathers no others by itself.
-        var addresses = configuration.localAddresses ?? ICEAgent.machineAddresses()
+        var addresses = configuration.localAddresses ?? ICEAgent.localInterfaceAddresses()
         if configuration.includesLoopback, !addresses.contains("127.0.0.1") { addresses.append("127.0.0.1") }
         // Each of them is asked a port for. A router refuses what is not its own network's, and is asked again at once, without
         // end; so with UPnP the address that it knows is the only one of IPv4.

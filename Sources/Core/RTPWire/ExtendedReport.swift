@@ -20,7 +20,7 @@ public struct ExtendedReport {
     }
 
     /// How long a receiver's time has been with the other side.
-    public struct Answer: Hashable, Sendable {
+    public struct DLRRSubBlock: Hashable, Sendable {
         /// Of the receiver.
         public var ssrc: UInt32
         /// The middle 32 bits of its time.
@@ -69,13 +69,13 @@ public struct ExtendedReport {
     }
 
     /// The last one for a receiver.
-    public func answer(for ssrc: UInt32) -> Answer? {
+    public func answer(for ssrc: UInt32) -> DLRRSubBlock? {
         var reader = ByteReader(answers)
-        var found: Answer?
+        var found: DLRRSubBlock?
         while reader.remaining >= 12 {
             guard let receiver = try? reader.uint32(), let time = try? reader.uint32(), let delay = try? reader.uint32()
             else { break }
-            if receiver == ssrc { found = Answer(ssrc: receiver, lastTime: time, delay: delay) }
+            if receiver == ssrc { found = DLRRSubBlock(ssrc: receiver, lastTime: time, delay: delay) }
         }
         return found
     }
@@ -91,7 +91,7 @@ public struct ExtendedReport {
 
     /// Answers one receiver, 24 bytes.
     /// - Throws: `BufferFull`; nothing was written then.
-    public static func write(ssrc: UInt32, answer: Answer, into writer: inout ByteWriter) throws(BufferFull) {
+    public static func write(ssrc: UInt32, answer: DLRRSubBlock, into writer: inout ByteWriter) throws(BufferFull) {
         let start = try open(ssrc, BlockType.delays, words: 3, &writer)
         try writer.write(uint32: answer.ssrc)
         try writer.write(uint32: answer.lastTime)

@@ -1,5 +1,5 @@
 /// What the header extensions of a packet that we write say; nil where they say nothing.
-public struct OutgoingExtensions: Hashable, Sendable {
+public struct HeaderExtensionValues: Hashable, Sendable {
     public var transportSequence: SequenceNumber?
     public var playoutDelay: PlayoutDelay?
     public var absSendTime: AbsoluteSendTime?
@@ -44,7 +44,7 @@ public struct OutgoingExtensions: Hashable, Sendable {
 }
 
 /// What the header extensions of one received packet say; nil where it says nothing, or nothing of the right length.
-public struct ReceivedExtensions {
+public struct HeaderExtensionValuesView {
     public private(set) var transportSequence: SequenceNumber?
     public private(set) var playoutDelay: PlayoutDelay?
     public private(set) var absSendTime: AbsoluteSendTime?
@@ -78,8 +78,8 @@ public struct ReceivedExtensions {
 
 extension RTPPacketView {
     /// All agreed extensions in one pass.
-    public func values(of map: HeaderExtensionMap) -> ReceivedExtensions {
-        var values = ReceivedExtensions()
+    public func values(of map: HeaderExtensionMap) -> HeaderExtensionValuesView {
+        var values = HeaderExtensionValuesView()
         for element in extensions {
             if let kind = map.kind(of: element.id) { values.take(kind, element.data) }
         }

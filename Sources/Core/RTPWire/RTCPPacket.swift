@@ -35,9 +35,9 @@ public enum RTCPPacket {
     case nack(Nack)
     case pictureLoss(PictureLossIndication)
     case fullIntraRequest(FullIntraRequest)
-    case referenceSelection(ReferenceSelection)
+    case referenceSelection(ReferencePictureSelectionIndication)
     case transportFeedback(TransportFeedback)
-    case bitrateEstimate(BitrateEstimate)
+    case bitrateEstimate(REMB)
     case extendedReport(ExtendedReport)
     /// Well-formed, but nothing of ours: `format` is the count or feedback message type.
     case other(type: UInt8, format: UInt8)
@@ -55,10 +55,10 @@ public enum RTCPPacket {
             self = .pictureLoss(try PictureLossIndication(body))
         case (RTCPType.payloadFeedback, FullIntraRequest.format):
             self = .fullIntraRequest(try FullIntraRequest(body))
-        case (RTCPType.payloadFeedback, ReferenceSelection.format):
-            self = .referenceSelection(try ReferenceSelection(body))
-        case (RTCPType.payloadFeedback, BitrateEstimate.format):
-            if let estimate = try BitrateEstimate(body) {
+        case (RTCPType.payloadFeedback, ReferencePictureSelectionIndication.format):
+            self = .referenceSelection(try ReferencePictureSelectionIndication(body))
+        case (RTCPType.payloadFeedback, REMB.format):
+            if let estimate = try REMB(body) {
                 self = .bitrateEstimate(estimate)
             } else {
                 self = .other(type: body.type, format: body.count)

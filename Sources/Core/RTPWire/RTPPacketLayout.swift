@@ -20,7 +20,7 @@ public struct RTPPacketLayout: Hashable, Sendable {
     /// - Parameter buffer: one packet, from its first byte on.
     /// - Throws: `BufferFull`; the buffer's bytes are then unspecified.
     public static func write(
-        _ header: RTPHeader, extensions: OutgoingExtensions, ids: HeaderExtensionMap,
+        _ header: RTPHeader, extensions: HeaderExtensionValues, ids: HeaderExtensionMap,
         into buffer: UnsafeMutableRawBufferPointer
     ) throws(BufferFull) -> RTPPacketLayout {
         var layout = RTPPacketLayout()

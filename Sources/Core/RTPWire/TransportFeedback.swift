@@ -50,7 +50,7 @@ public struct TransportFeedback: Sequence {
         var deltaLength = 0
         while left > 0 {
             guard let word = try? reader.uint16() else { throw RTPMalformed(.transportFeedback) }
-            let chunk = TransportChunk(word)
+            let chunk = PacketStatusChunk(word)
             let statuses = Swift.min(left, chunk.count)
             // A run of 0 covers nothing; so many of them are bounded by the packet's length.
             left &-= statuses
@@ -84,7 +84,7 @@ public struct TransportFeedback: Sequence {
         var ticks: Int64
         var chunks: ByteReader
         var deltas: ByteReader
-        private var chunk = TransportChunk(0)
+        private var chunk = PacketStatusChunk(0)
         private var index = 0
 
         init(left: Int, sequence: SequenceNumber, ticks: Int64, chunks: ByteReader, deltas: ByteReader) {
@@ -116,7 +116,7 @@ public struct TransportFeedback: Sequence {
             guard left > 0 else { return nil }
             while index >= chunk.count {
                 guard let word = try? chunks.uint16() else { return nil }
-                chunk = TransportChunk(word)
+                chunk = PacketStatusChunk(word)
                 index = 0
             }
             let symbol = chunk[index]
@@ -125,8 +125,8 @@ public struct TransportFeedback: Sequence {
             left &-= 1
             sequence = sequence.next
             switch symbol {
-            case TransportChunk.small: ticks &+= (try? deltas.uint8()).map { Int64($0) } ?? 0
-            case TransportChunk.large: ticks &+= (try? deltas.uint16()).map { Int64(Int16(bitPattern: $0)) } ?? 0
+            case PacketStatusChunk.small: ticks &+= (try? deltas.uint8()).map { Int64($0) } ?? 0
+            case PacketStatusChunk.large: ticks &+= (try? deltas.uint16()).map { Int64(Int16(bitPattern: $0)) } ?? 0
             default: return Status(sequence: number, arrival: nil)
             }
             return Status(

@@ -80,8 +80,8 @@ public struct TransportFeedbackWriter: Sendable {
         var statuses = DeltaSymbols(reference: reference(arrivals[0]), epoch: epoch)
         for arrival in arrivals {
             while next < arrival.sequence {
-                if !packer.canAdd(TransportChunk.lost) { try writer.write(uint16: packer.takeFull()) }
-                packer.add(TransportChunk.lost)
+                if !packer.canAdd(PacketStatusChunk.lost) { try writer.write(uint16: packer.takeFull()) }
+                packer.add(PacketStatusChunk.lost)
                 next &+= 1
             }
             let symbol = statuses.symbol(arrival).status
@@ -98,7 +98,7 @@ public struct TransportFeedbackWriter: Sendable {
         var statuses = DeltaSymbols(reference: reference(arrivals[0]), epoch: epoch)
         for arrival in arrivals {
             let (status, delta) = statuses.symbol(arrival)
-            if status == TransportChunk.small {
+            if status == PacketStatusChunk.small {
                 try writer.write(uint8: UInt8(truncatingIfNeeded: delta))
             } else {
                 try writer.write(uint16: UInt16(truncatingIfNeeded: delta))
@@ -130,8 +130,8 @@ private struct DeltaSymbols {
         let delta = now &- ticks
         ticks = now
         switch delta {
-        case 0...255: return (TransportChunk.small, delta)
-        case -32_768...32_767: return (TransportChunk.large, delta)
+        case 0...255: return (PacketStatusChunk.small, delta)
+        case -32_768...32_767: return (PacketStatusChunk.large, delta)
         default: return (3, delta)
         }
     }
@@ -155,13 +155,13 @@ private struct Plan {
             precondition(arrival.sequence >= next, "arrivals are not in ascending order")
             guard arrival.sequence &- base < Int64(TransportFeedbackWriter.maximumStatusCount) else { return }
             let symbol = statuses.symbol(arrival).status
-            guard symbol <= TransportChunk.large else { return }
+            guard symbol <= PacketStatusChunk.large else { return }
             while next < arrival.sequence {
-                if !packer.canAdd(TransportChunk.lost) {
+                if !packer.canAdd(PacketStatusChunk.lost) {
                     _ = packer.takeFull()
                     full &+= 1
                 }
-                packer.add(TransportChunk.lost)
+                packer.add(PacketStatusChunk.lost)
                 next &+= 1
             }
             while !packer.canAdd(symbol) {

@@ -85,7 +85,7 @@ extension LocalDescription {
         let type = audio.payloadType
         var attributes = audio.extensions.attributes
         attributes.append(SDPAttribute("rtpmap", "\(type) opus/48000/2"))
-        if audio.hasTransportFeedback { attributes.append(SDPAttribute("rtcp-fb", "\(type) transport-cc")) }
+        if audio.usesTransportFeedback { attributes.append(SDPAttribute("rtcp-fb", "\(type) transport-cc")) }
         attributes.append(opusParameters(type, sends: capabilities.direction.sends, track))
         if let redundancy = audio.redundantPayloadType {
             attributes.append(SDPAttribute("rtpmap", "\(redundancy) red/48000/2"))

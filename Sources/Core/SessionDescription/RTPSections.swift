@@ -46,7 +46,7 @@ public struct AudioSection: Hashable, Sendable {
     public let ssrc: UInt32?
     /// By the track's id; nil if it is none of ours.
     public let kind: MediaTrackKind?
-    public let hasTransportFeedback: Bool
+    public let usesTransportFeedback: Bool
     /// In an offer only what the video section has under the same id, too.
     public internal(set) var extensions: HeaderExtensionMap
     /// The author prefers to receive stereo; RFC 7587 section 7.
@@ -61,7 +61,7 @@ public struct AudioSection: Hashable, Sendable {
         redundantPayloadType = media.redundancy(of: opus)
         ssrc = media.sources.primary
         kind = media.trackKind
-        hasTransportFeedback = RTCPFeedback(attributes: media.attributes, payloadType: opus).contains(.transportWide)
+        usesTransportFeedback = RTCPFeedback(attributes: media.attributes, payloadType: opus).contains(.transportWide)
         extensions = HeaderExtensionMap(
             attributes: media.attributes + description.attributes, authorReceives: capabilities.direction.sends)
         prefersStereo = media.formatParameters(opus).contains { $0.name == "stereo" && $0.value == "1" }

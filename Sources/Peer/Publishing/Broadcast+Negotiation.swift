@@ -78,7 +78,7 @@ extension Broadcast {
     ) throws(OfferRefusal) -> SendingPeer {
         let allowance = allowances.allowance(for: viewer, now: MonotonicClock.now)
         do {
-            let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.machineAddresses())
+            let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.localInterfaceAddresses())
             let transport = try SecureTransport(
                 loop: loop, isServer: true, identity: settings.identity, expectedFingerprint: viewer.fingerprint,
                 ice: .init(
@@ -204,8 +204,8 @@ extension Broadcast {
             },
             extensions: offer.extensions, cname: cname,
             startBitrate: min(.kilobits(2_500), maximum), maximumBitrate: maximum,
-            hasTransportFeedback: offer.feedback.contains(.transportWide),
-            hasBitrateEstimate: offer.feedback.contains(.estimatedBitrate),
+            usesTransportFeedback: offer.feedback.contains(.transportWide),
+            usesREMB: offer.feedback.contains(.estimatedBitrate),
             historyCapacity: 2_048)
     }
 

@@ -34,7 +34,7 @@ final class SendingPeer: SecureTransportDelegate {
     private var restarts = ICERestartLimiter()
     /// When its last event stream was closed by itself.
     private var hungUp: MediaInstant?
-    private var gate = FrameDropper()
+    private var gate = TemporalLayerFilter()
     private var holds = FreezeMeter()
     private(set) var plan = EncodingSelector()
     private let allowance: ViewerAllowance
@@ -226,7 +226,7 @@ final class SendingPeer: SecureTransportDelegate {
 
     /// Cuts it off if the base has waited for it long enough.
     func cutOffIfStuck(now: MediaInstant) -> Bool {
-        guard gate.isFollowing, let since = gate.congestedSince, now - since > FrameDropper.patience else {
+        guard gate.isFollowing, let since = gate.congestedSince, now - since > TemporalLayerFilter.patience else {
             return false
         }
         gate.cutOff(now: now)
@@ -376,7 +376,7 @@ final class SendingPeer: SecureTransportDelegate {
     func transportEnded(_ reason: EndReason) { end(reason) }
 
     /// After seconds of loss. A peer of ours says at once what it can go on from; browsers wait for 3 s before they ask.
-    func transportHasMoved() {
+    func transportSelectedNewPair() {
         if !sender.hasReferences { delegate?.viewerNeedsKeyframe(self) }
     }
 

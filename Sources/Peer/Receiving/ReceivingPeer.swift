@@ -89,7 +89,7 @@ final class ReceivingPeer: SecureTransportDelegate {
             },
             extensions: answer.extensions, cname: cname,
             localSSRC: UInt32.random(in: 1...UInt32.max),
-            hasTransportFeedback: answer.feedback.contains(.transportWide))
+            usesTransportFeedback: answer.feedback.contains(.transportWide))
     }
 
     package var silence: MediaDuration { consent.silence(MonotonicClock.now) }
@@ -143,7 +143,7 @@ final class ReceivingPeer: SecureTransportDelegate {
         guard !consent.isInterrupted, consent.silence(now) > Self.suspicion, let own = transport.localAddress,
             own != "127.0.0.1"
         else { return false }
-        return !ICEAgent.machineAddresses().contains(own)
+        return !ICEAgent.localInterfaceAddresses().contains(own)
     }
 
     /// An authentic packet came.
@@ -180,7 +180,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     func transportEnded(_ reason: EndReason) { end(reason) }
 
-    func transportHasMoved() { pump() }
+    func transportSelectedNewPair() { pump() }
 
     package func transport(received rtp: UnsafeRawBufferPointer) {
         heard()

@@ -61,7 +61,7 @@ public final class HostSession: SignalingServerDelegate {
         }
     }
 
-    public typealias Doorkeeping = @Sendable (Knock) async -> KnockDecision
+    public typealias KnockHandler = @Sendable (Knock) async -> KnockDecision
 
     /// How long a refusal holds.
     private static let refusalSeconds = 60
@@ -72,14 +72,14 @@ public final class HostSession: SignalingServerDelegate {
     private let core: LoopBound<Broadcast>
     private let pipelines: MediaPipelines
     private let emit: @Sendable (BroadcastEvent) -> Void
-    private let door: Doorkeeping
+    private let door: KnockHandler
     private let server = Monitor<SignalingServer?>(nil)
     /// The broadcast as the server has it.
     private let served = Monitor<BroadcastHandle?>(nil)
     private let isStopped = Monitor(false)
     /// Who waits for an answer.
     private let knocking = Monitor<[KnockID: ViewerDescription]>([:])
-    private let bells: LoopBound<Bells>
+    private let bells: LoopBound<QueueWakeups>
     private let servers: ICEServerResolver
     private let descriptors: DescriptorPlan
     /// When they were last asked whether they do what they are there for.
@@ -91,7 +91,7 @@ public final class HostSession: SignalingServerDelegate {
     ///   - emit: called from any thread.
     public init(
         configuration: Configuration, identity: Identity, source: sending any ScreenSource,
-        encoder: sending any VideoEncoder, audio inputs: [AudioInput], door: @escaping Doorkeeping,
+        encoder: sending any VideoEncoder, audio inputs: [AudioInput], door: @escaping KnockHandler,
         emit: @escaping @Sendable (BroadcastEvent) -> Void
     ) throws(CodecFailure) {
         self.configuration = configuration
@@ -136,7 +136,7 @@ public final class HostSession: SignalingServerDelegate {
         bells = LoopBound(
             loop,
             making: {
-                Bells(
+                QueueWakeups(
                     video: loop.makeWakeup { core.now { $0.framesArrived() } },
                     audio: loop.makeWakeup { core.now { $0.packetsArrived() } })
             })
@@ -160,7 +160,7 @@ public final class HostSession: SignalingServerDelegate {
                     "this process may open \(FileDescriptors.limit) files only, which limits viewers and connections: "
                         + "raise the hard limit (ulimit -Hn)"))
         }
-        if ICEAgent.machineAddresses().isEmpty {
+        if ICEAgent.localInterfaceAddresses().isEmpty {
             emit(
                 .warning(
                     "this machine has no address but loopback, which Firefox and GStreamer do not use for media: "
@@ -349,7 +349,7 @@ extension HostSession: BroadcastDelegate {
 }
 
 /// What the media threads ring.
-private struct Bells {
+private struct QueueWakeups {
     var video: LoopWakeup
     var audio: LoopWakeup
 

@@ -41,7 +41,7 @@ extension WatchSession {
     func recover(_ client: SignalingClient) async {
         var policy = ReconnectionPolicy()
         while !Task.isCancelled, await outage() != nil {
-            let addresses = ICEAgent.machineAddresses()
+            let addresses = ICEAgent.localInterfaceAddresses()
             var step = policy.begin()
             while case .attempt(let attempt, let patience) = step {
                 let result = await attempted(attempt, client, Duration(patience))
@@ -116,7 +116,7 @@ extension WatchSession {
     private func pause(_ limit: Duration, _ addresses: [String]?) async -> Bool {
         let deadline = ContinuousClock.now + limit
         while !Task.isCancelled, ContinuousClock.now < deadline, await outage() != nil {
-            if let addresses, ICEAgent.machineAddresses() != addresses { return true }
+            if let addresses, ICEAgent.localInterfaceAddresses() != addresses { return true }
             try? await Task.sleep(for: .milliseconds(100))
         }
         return false

@@ -124,7 +124,7 @@ public final class WatchSession: Sendable {
             certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER)
         let expected = link.fingerprint
         let relaysOnly = usesOnlyRelays
-        let place = CandidatePolicy.place(of: link.host, own: ICEAgent.machineAddresses())
+        let place = CandidatePolicy.place(of: link.host, own: ICEAgent.localInterfaceAddresses())
         if let failure = await core.ifRunning({
             $0.prepare(
                 own, expected: expected, includesLoopback: place == .loopback, servers: addresses,

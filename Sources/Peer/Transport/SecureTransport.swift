@@ -15,7 +15,7 @@ package protocol SecureTransportDelegate: AnyObject {
     /// Keys are there and the other side is who it should be: media may flow.
     func transportIsSecure(profile: SRTPProfile)
     /// A restart has found its pair: media goes another way from now on.
-    func transportHasMoved()
+    func transportSelectedNewPair()
     func transportEnded(_ reason: EndReason)
     /// Without protection and trailer; borrowed for the call.
     func transport(received rtp: UnsafeRawBufferPointer)
@@ -157,7 +157,7 @@ package final class SecureTransport {
         }
         var reservation: ICEAgentPool.Reservation?
         if let pool = limits.pool {
-            let cost = configuration.descriptors(machineAddresses: ICEAgent.machineAddresses().count)
+            let cost = configuration.descriptors(localInterfaceAddresses: ICEAgent.localInterfaceAddresses().count)
             guard let room = pool.reserve(descriptors: cost) else {
                 throw ICEFailure("there is no room for another connection")
             }
@@ -420,7 +420,7 @@ package final class SecureTransport {
             ice = agent
             next = nil
             sending = newest
-            if srtp != nil { delegate?.transportHasMoved() }
+            if srtp != nil { delegate?.transportSelectedNewPair() }
         }
         guard !hasPath else { return }
         hasPath = true

@@ -54,9 +54,9 @@ public struct SenderParameters: Equatable, Sendable {
     public var maximumBitrate: Bitrate
     public var minimumBitrate: Bitrate
     /// The peer sends transport-wide feedback.
-    public var hasTransportFeedback: Bool
+    public var usesTransportFeedback: Bool
     /// The peer has agreed to send REMB. Used only without transport-wide feedback.
-    public var hasBitrateEstimate: Bool
+    public var usesREMB: Bool
     /// Packets that the packet history holds, a power of two. It limits how long a packet can be retransmitted, and the
     /// size of a frame.
     public var historyCapacity: Int
@@ -66,7 +66,7 @@ public struct SenderParameters: Equatable, Sendable {
     public init(
         video: VideoStreamParameters?, audio: [AudioStreamParameters], extensions: HeaderExtensionMap, cname: String,
         maximumPacketSize: Int = 1_200, startBitrate: Bitrate, maximumBitrate: Bitrate,
-        minimumBitrate: Bitrate = .kilobits(100), hasTransportFeedback: Bool, hasBitrateEstimate: Bool = false,
+        minimumBitrate: Bitrate = .kilobits(100), usesTransportFeedback: Bool, usesREMB: Bool = false,
         historyCapacity: Int = 4_096,
         idleReportInterval: MediaDuration = .seconds(1)
     ) {
@@ -78,8 +78,8 @@ public struct SenderParameters: Equatable, Sendable {
         self.startBitrate = startBitrate
         self.maximumBitrate = maximumBitrate
         self.minimumBitrate = minimumBitrate
-        self.hasTransportFeedback = hasTransportFeedback
-        self.hasBitrateEstimate = hasBitrateEstimate
+        self.usesTransportFeedback = usesTransportFeedback
+        self.usesREMB = usesREMB
         self.historyCapacity = historyCapacity
         self.idleReportInterval = idleReportInterval
     }
@@ -95,7 +95,7 @@ public struct ReceiverParameters: Equatable, Sendable {
     /// The sender SSRC of receiver reports and feedback.
     public var localSSRC: UInt32
     /// The peer understands transport-wide feedback.
-    public var hasTransportFeedback: Bool
+    public var usesTransportFeedback: Bool
     /// Packets of incomplete frames that the receiver holds, a power of two.
     public var packetCapacity: Int
     /// Interval of receiver reports while nothing arrives. Some peers take longer silence for the end of the session.
@@ -103,7 +103,7 @@ public struct ReceiverParameters: Equatable, Sendable {
 
     public init(
         video: VideoStreamParameters?, audio: [AudioStreamParameters], extensions: HeaderExtensionMap, cname: String,
-        localSSRC: UInt32, hasTransportFeedback: Bool, packetCapacity: Int = 4_096,
+        localSSRC: UInt32, usesTransportFeedback: Bool, packetCapacity: Int = 4_096,
         idleReportInterval: MediaDuration = .seconds(1)
     ) {
         self.video = video
@@ -111,7 +111,7 @@ public struct ReceiverParameters: Equatable, Sendable {
         self.extensions = extensions
         self.cname = cname
         self.localSSRC = localSSRC
-        self.hasTransportFeedback = hasTransportFeedback
+        self.usesTransportFeedback = usesTransportFeedback
         self.packetCapacity = packetCapacity
         self.idleReportInterval = idleReportInterval
     }

@@ -82,7 +82,7 @@ extension MediaReceiver {
         guard hasReferences, let stream = parameters.video, let pictureID = video?.newestLongTermReference else {
             return false
         }
-        let selection = ReferenceSelection(
+        let selection = ReferencePictureSelectionIndication(
             senderSSRC: parameters.localSSRC, mediaSSRC: videoStream.ssrc, payloadType: stream.payloadType,
             pictureID: pictureID)
         return (try? selection.write(into: &writer)) != nil

@@ -6,7 +6,7 @@ extension MediaReceiver {
     static let largestGap: Int64 = 128
 
     func handleVideo(
-        _ packet: RTPPacketView, _ values: ReceivedExtensions, isRetransmission: Bool, _ now: MediaInstant
+        _ packet: RTPPacketView, _ values: HeaderExtensionValuesView, isRetransmission: Bool, _ now: MediaInstant
     ) throws(RTPMalformed) {
         counters.videoPackets &+= 1
         let previous = videoStream.sequence.highest

@@ -68,7 +68,7 @@ public final class MediaReceiver {
         guard let source = source(of: packet, values) else { return counters.drops.unknownSource &+= 1 }
         counters.packets &+= 1
         counters.bytes &+= size
-        if parameters.hasTransportFeedback, let number = values.transportSequence { feedback.note(number, now: now) }
+        if parameters.usesTransportFeedback, let number = values.transportSequence { feedback.note(number, now: now) }
         reports.noteActivity(now: now)
         switch source {
         case .video: try handleVideo(packet, values, isRetransmission: false, now)
@@ -85,7 +85,7 @@ public final class MediaReceiver {
     private enum Source { case video, rtx, audio(Int) }
 
     /// The stream of a packet by SSRC; if the stream's SSRC is not known yet, by payload type and MID.
-    private func source(of packet: RTPPacketView, _ values: ReceivedExtensions) -> Source? {
+    private func source(of packet: RTPPacketView, _ values: HeaderExtensionValuesView) -> Source? {
         let type = packet.payloadType
         if let stream = parameters.video {
             if packet.ssrc == videoStream.ssrc, type == stream.payloadType { return .video }
@@ -99,7 +99,7 @@ public final class MediaReceiver {
     }
 
     /// Binds an unknown SSRC to a stream whose SSRC is not known yet.
-    private func adopt(_ packet: RTPPacketView, _ values: ReceivedExtensions) -> Source? {
+    private func adopt(_ packet: RTPPacketView, _ values: HeaderExtensionValuesView) -> Source? {
         let type = packet.payloadType
         if let stream = parameters.video, values.mid == nil || values.isMid(stream.mid) {
             if videoStream.ssrc == 0, type == stream.payloadType {

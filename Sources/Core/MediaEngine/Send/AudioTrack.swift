@@ -66,7 +66,7 @@ struct AudioTrack {
         let header = RTPHeader(
             marker: !follows, payloadType: type, sequenceNumber: SequenceNumber(truncating: nextToWrite),
             timestamp: stamp, ssrc: stream.ssrc)
-        let extensions = OutgoingExtensions(
+        let extensions = HeaderExtensionValues(
             transportSequence: SequenceNumber(0), absSendTime: AbsoluteSendTime(rawValue: 0),
             mid: stream.mid)
         do throws(BufferFull) {

@@ -56,7 +56,7 @@ extension MediaSender {
             egress.stall.noteHeard(now: now)
         case .transportFeedback(let feedback): handle(feedback, now)
         case .bitrateEstimate(let estimate):
-            guard parameters.hasBitrateEstimate, !parameters.hasTransportFeedback, spend(RTCPWorkLimiter.block, now)
+            guard parameters.usesREMB, !parameters.usesTransportFeedback, spend(RTCPWorkLimiter.block, now)
             else { return }
             // REMB applies to the streams that it names.
             guard estimate.contains(where: { isCounted($0) }) else { return counters.foreignControl &+= 1 }

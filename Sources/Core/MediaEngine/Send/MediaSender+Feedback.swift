@@ -22,7 +22,7 @@ extension MediaSender {
         video.noteArrival()
         counters.jitter = Double(block.jitter) / 90_000
         counters.packetsLost = max(Int(block.cumulativeLost), 0)
-        if !parameters.hasTransportFeedback {
+        if !parameters.usesTransportFeedback {
             let fraction = Double(block.fractionLost) / 256
             counters.fractionLost = fraction
             let packets = video.reportedHighest.map { Int(Int32(bitPattern: block.highestSequence &- $0)) } ?? 0

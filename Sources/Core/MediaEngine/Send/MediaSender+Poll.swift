@@ -82,7 +82,7 @@ extension MediaSender {
     }
 
     private func updateStall(_ now: MediaInstant) {
-        let hasFeedback = parameters.hasTransportFeedback && bandwidth.hasFeedback
+        let hasFeedback = parameters.usesTransportFeedback && bandwidth.hasFeedback
         egress.stall.update(
             oldestUnanswered: hasFeedback ? egress.sent.oldestUnanswered : nil, roundTrip: roundTrip, now: now)
     }

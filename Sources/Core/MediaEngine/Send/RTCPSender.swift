@@ -112,7 +112,7 @@ struct RTCPSender {
     private mutating func writeForOwnReceiver(
         _ ssrc: UInt32, _ estimate: Bitrate, into writer: inout ByteWriter, _ now: MediaInstant
     ) throws(BufferFull) {
-        try BitrateEstimate.write(senderSSRC: ssrc, mediaSSRC: ssrc, bitrate: estimate, into: &writer)
+        try REMB.write(senderSSRC: ssrc, mediaSSRC: ssrc, bitrate: estimate, into: &writer)
         guard let (receiver, time, arrival) = receiverTime else { return }
         let delay = NTPTimestamp.shortInterval(now - arrival)
         try ExtendedReport.write(

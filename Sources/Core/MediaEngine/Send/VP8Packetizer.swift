@@ -88,8 +88,8 @@ struct VP8Packetizer {
         return Cut(packets: count, payloadBytes: frame.count, pictureID: pictureID)
     }
 
-    private func extensions(_ references: FrameReferencesElement?) -> OutgoingExtensions {
-        OutgoingExtensions(
+    private func extensions(_ references: FrameReferencesElement?) -> HeaderExtensionValues {
+        HeaderExtensionValues(
             transportSequence: SequenceNumber(0), playoutDelay: .zero, absSendTime: AbsoluteSendTime(rawValue: 0),
             mid: announcesMid ? stream.mid : nil, frameReferences: references)
     }

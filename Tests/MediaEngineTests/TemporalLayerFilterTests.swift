@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct FrameDropperTests {
     private func admits(
-        _ dropper: inout FrameDropper, _ layer: UInt8, isKeyframe: Bool = false, bytes: Int = 1_000, rate: Int = 4_000,
+        _ dropper: inout TemporalLayerFilter, _ layer: UInt8, isKeyframe: Bool = false, bytes: Int = 1_000, rate: Int = 4_000,
         base: Int? = 1_000, at milliseconds: Int
     ) -> Bool {
         dropper.admits(
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func noFrameIsSentBeforeAKeyFrame() {
-        var dropper = FrameDropper()
+        var dropper = TemporalLayerFilter()
         expect(!admits(&dropper, 0, at: 0))
         expect(!admits(&dropper, 1, at: 1))
         expect(admits(&dropper, 0, isKeyframe: true, at: 2))
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func theBaseIsNeverDroppedAndLayerOneNeedsRoom() {
-        var dropper = FrameDropper()
+        var dropper = TemporalLayerFilter()
         expect(admits(&dropper, 0, isKeyframe: true, at: 0))
         expect(admits(&dropper, 1, at: 10))
         // A backlog in front of the network.
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func layerOneNeverExceedsTheEstimate() {
-        var dropper = FrameDropper()
+        var dropper = TemporalLayerFilter()
         expect(admits(&dropper, 0, isKeyframe: true, bytes: 0, at: 0))
         var bytes = 0
         for step in 0..<3_000 {
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func theLayerFollowsTheFramesSentRecently() {
-        var dropper = FrameDropper()
+        var dropper = TemporalLayerFilter()
         expect(admits(&dropper, 0, isKeyframe: true, at: 0))
         #expect(dropper.layer == 0)
         for step in 1..<50 { _ = admits(&dropper, 1, bytes: 100, at: step * 50) }
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func aCutOffViewerReturnsWhenItsQueueIsEmptyAndEachTimeLater() {
-        var dropper = FrameDropper()
+        var dropper = TemporalLayerFilter()
         expect(admits(&dropper, 0, isKeyframe: true, at: 0))
         dropper.note(isCongested: true, now: .at(0))
         dropper.cutOff(now: .at(1_000))

@@ -1,5 +1,5 @@
 /// One packet status chunk of transport-wide feedback: draft-holmer-rmcat-transport-wide-cc-extensions-01 section 3.1.2-4.
-struct TransportChunk {
+struct PacketStatusChunk {
     static let lost: UInt8 = 0
     static let small: UInt8 = 1
     static let large: UInt8 = 2
@@ -75,25 +75,25 @@ struct TransportChunkPacker {
 
     /// Whether another status still fits into the one chunk that is being packed.
     func canAdd(_ status: UInt8) -> Bool {
-        if count < TransportChunk.twoBitCount { return true }
-        if count < TransportChunk.oneBitCount, !hasLarge, status != TransportChunk.large { return true }
-        return count < TransportChunk.maximumRun && isUniform && symbol(0) == status
+        if count < PacketStatusChunk.twoBitCount { return true }
+        if count < PacketStatusChunk.oneBitCount, !hasLarge, status != PacketStatusChunk.large { return true }
+        return count < PacketStatusChunk.maximumRun && isUniform && symbol(0) == status
     }
 
     /// - Precondition: `canAdd`.
     mutating func add(_ status: UInt8) {
-        if count < TransportChunk.oneBitCount { symbols |= UInt32(status) << UInt32(truncatingIfNeeded: count &* 2) }
+        if count < PacketStatusChunk.oneBitCount { symbols |= UInt32(status) << UInt32(truncatingIfNeeded: count &* 2) }
         isUniform = isUniform && status == symbol(0)
-        hasLarge = hasLarge || status == TransportChunk.large
+        hasLarge = hasLarge || status == PacketStatusChunk.large
         count &+= 1
     }
 
     /// Takes a full chunk out; what did not fit into it stays.
     mutating func takeFull() -> UInt16 {
-        if isUniform || count == TransportChunk.oneBitCount { return takeLast() }
-        let word = twoBits(TransportChunk.twoBitCount)
-        let left = count &- TransportChunk.twoBitCount
-        let rest = symbols >> UInt32(TransportChunk.twoBitCount &* 2)
+        if isUniform || count == PacketStatusChunk.oneBitCount { return takeLast() }
+        let word = twoBits(PacketStatusChunk.twoBitCount)
+        let left = count &- PacketStatusChunk.twoBitCount
+        let rest = symbols >> UInt32(PacketStatusChunk.twoBitCount &* 2)
         self = TransportChunkPacker()
         for index in 0..<max(left, 0) {
             add(UInt8(truncatingIfNeeded: rest >> UInt32(truncatingIfNeeded: index &* 2) & 3))
@@ -106,7 +106,7 @@ struct TransportChunkPacker {
         let word: UInt16
         if isUniform {
             word = UInt16(symbol(0)) << 13 | UInt16(truncatingIfNeeded: count)
-        } else if count <= TransportChunk.twoBitCount {
+        } else if count <= PacketStatusChunk.twoBitCount {
             word = twoBits(count)
         } else {
             var bits: UInt16 = 0x8000

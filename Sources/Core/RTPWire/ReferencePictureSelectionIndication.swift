@@ -1,7 +1,7 @@
 /// "I have this picture": RPSI, RFC 4585 section 6.3.3, with a 15-bit VP8 PictureID, RFC 7741 section 5.1.
 ///
 /// Alone it acknowledges; before a PLI in the same datagram it names the picture that can be gone on from.
-public struct ReferenceSelection: Hashable, Sendable {
+public struct ReferencePictureSelectionIndication: Hashable, Sendable {
     static let format: UInt8 = 3
 
     public var senderSSRC: UInt32

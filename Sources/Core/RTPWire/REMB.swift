@@ -3,7 +3,7 @@ public import MediaCore
 /// What a receiver believes that its link carries: REMB, draft-alvestrand-rmcat-remb-03 section 2.2.
 ///
 /// Borrows the bytes; iterating gives the SSRCs that share the bitrate.
-public struct BitrateEstimate: Sequence {
+public struct REMB: Sequence {
     static let format: UInt8 = 15
     private static let identifier: UInt32 = 0x5245_4D42  // "REMB"
 

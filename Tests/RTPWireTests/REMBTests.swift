@@ -23,7 +23,7 @@ import Testing
     @Test(arguments: [0, 1, 0x3_FFFF, 0x4_0000, 1_000_000, 522_022, 1 << 40, Int.max, -1])
     func bitratesAreRoundedDownTo18Bits(bitrate: Int) throws {
         let bytes = try written {
-            try BitrateEstimate.write(
+            try REMB.write(
                 senderSSRC: 1, mediaSSRC: 2, bitrate: Bitrate(bitsPerSecond: bitrate), into: &$0)
         }
         let found = try #require(try estimate(bytes))

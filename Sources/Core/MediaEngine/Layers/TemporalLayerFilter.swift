@@ -3,7 +3,7 @@ public import MediaCore
 /// Decides for one viewer which frames of its encoding are sent (as an SFU does): base layer frames always, frames of
 /// temporal layer 1 while there is bandwidth for them. A viewer that cannot even take the base layer is cut off until a
 /// key frame.
-public struct FrameDropper: Sendable {
+public struct TemporalLayerFilter: Sendable {
     /// The viewer was sent what the next base layer frame refers to.
     public private(set) var isFollowing = false
     /// The viewer was cut off, as the others could not wait for it any longer.
@@ -18,7 +18,7 @@ public struct FrameDropper: Sendable {
     /// The highest temporal layer of which it got more than half over the last second.
     public private(set) var layer: UInt8 = 0
     private var cut: MediaInstant?
-    private var pause = FrameDropper.shortestPause
+    private var pause = TemporalLayerFilter.shortestPause
 
     /// How long other viewers wait for one with a backlog of base layer frames before it is cut off.
     public static let patience = MediaDuration.seconds(1)
