@@ -77,7 +77,7 @@ struct PairConsentTests {
             await core?.ifRunning { connection in
                 let agent = connection.transport.ice
                 guard let remote = agent.socket?.remote.pointee else { return }
-                for socket in agent.localSockets {
+                for socket in agent.localSockets.all {
                     let own = socket.endpoint.prefix { $0 != ":" }
                     if deaf.contains(String(own)) { Self.deafen(socket.descriptor) }
                     guard own == address else { continue }

@@ -2,10 +2,11 @@ internal import CNice
 internal import EventLoop
 import SessionDescription
 
-/// Connectivity checks that an agent makes itself, beside libnice's, which tell neither when nor from where they were answered.
+/// Connectivity checks that an agent makes itself, beside libnice's, which tell neither when nor from where they were
+/// answered.
 ///
-/// An answer proves that packets to a destination arrive at somebody who knows the session's ICE password: its transaction has
-/// 96 random bits, so a forged source address is no use (RFC 7675 section 5.1). Confined to the loop.
+/// An answer proves that packets to a destination arrive at somebody who knows the session's ICE password: its
+/// transaction has 96 random bits, so a forged source address is no use (RFC 7675 section 5.1). Confined to the loop.
 final class ConsentChecks {
     private let checks: UnsafeMutablePointer<cnice_checks>
     private let username: String

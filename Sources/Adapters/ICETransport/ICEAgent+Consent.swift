@@ -30,8 +30,8 @@ struct ConsentState {
     }
 }
 
-/// Consent to send (RFC 7675), for the destination that packets go to, not for the session: a check of our own each 5 s, and the
-/// way to another address of the same peer when this one is silent.
+/// Consent to send (RFC 7675), for the destination that packets go to, not for the session: a check of our own each 5
+/// s, and the way to another address of the same peer when this one is silent.
 ///
 /// It differs from RFC 7675 in one point: while a check is unanswered, the next comes after half of the interval.
 extension ICEAgent {
@@ -54,7 +54,7 @@ extension ICEAgent {
     func beginConsent(_ remote: ICECredentials) {
         let now = MonotonicClock.now
         if consent.checks == nil {
-            consent.checks = ConsentChecks(local: credentials, remote: remote, isControlling: isControlling)
+            consent.checks = ConsentChecks(local: credentials, remote: remote, isControlling: nice.isControlling)
             consent.timer = makeTimer { [weak self] in self?.checkConsent() }
         }
         consent.newest &+= 1
@@ -92,7 +92,7 @@ extension ICEAgent {
             consent.lastAnswer = now
             consent.isAnswered = true
         } else if let source = consent.source, source.number == number,
-            let local = localSockets.first(where: { $0.descriptor == source.descriptor && $0.isOpen })
+            let local = localSockets.all.first(where: { $0.descriptor == source.descriptor && $0.isOpen })
         {
             move(to: source.address, through: local)
             becomeDestination(number, now)
@@ -133,8 +133,8 @@ extension ICEAgent {
         consent.source = ConsentState.Source(address: address, descriptor: descriptor, seen: now)
     }
 
-    /// Something authentic has come, not from the destination, which is silent: asks the address that datagrams were last seen
-    /// from. When it answers, packets go there.
+    /// Something authentic has come, not from the destination, which is silent: asks the address that datagrams were
+    /// last seen from. When it answers, packets go there.
     public func followSource(_ now: MediaInstant) {
         guard isOpen, let socket, socket.isOpen, var source = consent.source, now - source.seen < .seconds(1),
             source.checked.map({ now - $0 >= Self.sourceCheckInterval }) ?? true

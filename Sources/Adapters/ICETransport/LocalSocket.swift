@@ -39,7 +39,8 @@ final class LocalSocket {
         return address.endpoint
     }
 
-    /// Reads media from `remote` and `other` and answers to `checks` past libnice, up to the first datagram that is none of these.
+    /// Reads media from `remote` and `other` and answers to `checks` past libnice, up to the first datagram that is
+    /// none of these.
     /// - Parameters:
     ///   - remote: the pair's other end; nil if the pair has another socket.
     ///   - other: another source; nil for none.

@@ -3,8 +3,8 @@ internal import EventLoop
 internal import Glibc
 
 /// The socket and the destination of a direct pair, and the memory to send batches through it.
-/// Confined to the loop. Neither sending nor receiving allocates, where libnice's own receiving makes an error object each time
-/// that it has read all there is.
+/// Confined to the loop. Neither sending nor receiving allocates, where libnice's own receiving makes an error object
+/// each time that it has read all there is.
 final class SelectedSocket {
     /// Of one send; the kernel takes 64 in all versions.
     static let segmentLimit = 64

@@ -56,7 +56,8 @@ public final class TestVideoSource: ScreenSource {
 
     public func wake() { isWoken.change { $0 = true } }
 
-    /// Sleeps until `wake` or the deadline; nil sleeps as long as it takes. Calls of `wake` before the sleep are kept; many count as one.
+    /// Sleeps until `wake` or the deadline; nil sleeps as long as it takes. Calls of `wake` before the sleep are kept;
+    /// many count as one.
     private func takeWake(until deadline: MediaInstant?) -> Bool {
         isWoken.wait(until: deadline ?? .distantFuture) { isWoken in
             defer { isWoken = false }

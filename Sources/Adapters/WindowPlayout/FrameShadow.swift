@@ -3,10 +3,12 @@ import Synchronization
 
 /// A copy of the last decoded frame, another of what the window shows, and the blocks in which they differ.
 ///
-/// It passes frames from the decode thread to the thread that presents. The second copy lets the one decode while the other uploads.
-/// It has one slot, so a newer frame overwrites one that was not presented; frames for later wait in a `PresentationQueue` before it.
+/// It passes frames from the decode thread to the thread that presents. The second copy lets the one decode while the
+/// other uploads. It has one slot, so a newer frame overwrites one that was not presented; frames for later wait in a
+/// `PresentationQueue` before it.
 final class FrameShadow: @unchecked Sendable {
-    // SAFETY: `front` and `unpresented` are touched by the presenting thread alone, the other properties only inside `lock`.
+    // SAFETY: `front` and `unpresented` are touched by the presenting thread alone, the other properties only inside
+    // `lock`.
     private let lock = Mutex<Void>(())
     private var canvas: I420Buffer?
     /// Blocks of `canvas` that `front` lacks.
@@ -21,7 +23,8 @@ final class FrameShadow: @unchecked Sendable {
     /// Copies the blocks of the frame that differ. An odd last row or column is ignored.
     /// - Parameter time: when the frame is to be presented; nil: now, or with the frame before it if that one waits.
     /// - Returns: whether there is anything to present now, or another time to wait for.
-    /// - Complexity: without a change, one comparison of all pixels. Allocates only when the size changes, and when frames wait.
+    /// - Complexity: without a change, one comparison of all pixels. Allocates only when the size changes, and when
+    ///   frames wait.
     func update(_ frame: I420Frame, at time: MediaInstant? = nil) -> Bool {
         let size = frame.size.even
         guard size.width > 0, size.height > 0 else { return false }
@@ -49,8 +52,8 @@ final class FrameShadow: @unchecked Sendable {
         }
     }
 
-    /// Calls `body` with the frame and the blocks that the window does not show yet, from which it removes those that it presents.
-    /// Frames may be given to `update` meanwhile.
+    /// Calls `body` with the frame and the blocks that the window does not show yet, from which it removes those that
+    /// it presents. Frames may be given to `update` meanwhile.
     /// - Returns: nil if there is no frame yet.
     /// - Isolation: the presenting thread.
     func withFrame<Result>(_ body: (I420Frame, inout BlockMap) -> Result) -> Result? {

@@ -2,7 +2,8 @@ import MediaCore
 
 /// Copies of frames that are to be presented later (lip-sync), in order.
 ///
-/// Overflow policy: whoever appends to a full queue takes out the oldest before. Buffers are used again until `releaseBuffers`.
+/// Overflow policy: whoever appends to a full queue takes out the oldest before. Buffers are used again until
+/// `releaseBuffers`.
 struct PresentationQueue {
     private struct Entry {
         var time: MediaInstant

@@ -7,8 +7,8 @@ public import MediaCore
 /// The device is open only while there is audio. It is closed after one second of silence, which ends SDL's thread with
 /// its 100 wake-ups a second; the next sample opens it again. Opening is slow, so the thread `audio-out` does it.
 public final class SpeakerOutput: AudioSink, @unchecked Sendable {
-    // SAFETY: `device` and `thread` are set in `init`; after that `device` is touched by the thread `audio-out` alone and `thread` by
-    // the first `close()`.
+    // SAFETY: `device` and `thread` are set in `init`; after that `device` is touched by the thread `audio-out` alone
+    // and `thread` by the first `close()`.
     private struct State: ~Copyable {
         /// Playback starts with two packets, so that one late packet is not audible.
         var ring = AudioRingBuffer(prefill: 2 * callbackFrames * AudioFormat.channels)

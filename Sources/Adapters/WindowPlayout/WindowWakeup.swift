@@ -31,7 +31,8 @@ final class WindowWakeup: Sendable {
         SDL_PushEvent(&event)
     }
 
-    /// Sleeps until the window has events, a signal came or the deadline passed. Main thread; SDL's queue has to be empty.
+    /// Sleeps until the window has events, a signal came or the deadline passed. Main thread; SDL's queue has to be
+    /// empty.
     func wait(until deadline: MediaInstant?) {
         if socket >= 0 {
             if wakeup.wait(or: socket, until: deadline) { wakeup.consume() }

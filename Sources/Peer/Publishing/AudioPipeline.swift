@@ -1,7 +1,8 @@
 package import LinuxRuntime
 package import MediaCore
 
-/// One sound track of a host: takes 10 ms at a time on the source's own thread, makes 20 ms packets of Opus and hands them over.
+/// One sound track of a host: takes 10 ms at a time on the source's own thread, makes 20 ms packets of Opus and hands
+/// them over.
 // SAFETY: encoder and buffers are used only in the source's handler, which runs on one thread.
 package final class AudioPipeline: @unchecked Sendable {
     package struct Info: Sendable {
@@ -63,8 +64,8 @@ package final class AudioPipeline: @unchecked Sendable {
 
     /// Which part of its normal bitrate all sound together may take.
     ///
-    /// The slowest viewer decides; but for others it is at least half of what the fastest could have, so that nobody can take more from
-    /// them.
+    /// The slowest viewer decides; but for others it is at least half of what the fastest could have, so that nobody
+    /// can take more from them.
     /// - Parameter limits: of the slowest and the fastest viewer; nil: as much as it likes.
     package static func share(of wanted: Bitrate, within limits: ClosedRange<Bitrate>?) -> Double {
         guard let limits, wanted.bitsPerSecond > 0 else { return 1 }

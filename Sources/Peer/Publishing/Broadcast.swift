@@ -18,8 +18,8 @@ package protocol BroadcastDelegate: AnyObject {
     func broadcast(ended session: SessionID, viewers: Int)
 }
 
-/// Sends one broadcast to its viewers: answers their offers, passes encoded frames and audio packets to each, and steers the
-/// encoders by what they can receive. Confined to the network loop.
+/// Sends one broadcast to its viewers: answers their offers, passes encoded frames and audio packets to each, and
+/// steers the encoders by what they can receive. Confined to the network loop.
 package final class Broadcast {
     package struct AudioTrack: Sendable {
         package var kind: MediaTrackKind

@@ -75,7 +75,8 @@ struct EncoderPolicy {
         return new
     }
 
-    /// Whether viewers are to be assigned to encodings now: every 200 ms while there is a choice, and at once when one was cut off.
+    /// Whether viewers are to be assigned to encodings now: every 200 ms while there is a choice, and at once when one
+    /// was cut off.
     mutating func selectionIsDue(viewers: Int, hasCutOff: Bool, now: MediaInstant) -> Bool {
         guard viewers > 1 || decision?.low != nil else { return false }
         guard hasCutOff || lastSelection.map({ now - $0 >= Self.selectionInterval }) ?? true else { return false }

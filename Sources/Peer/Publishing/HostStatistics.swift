@@ -24,8 +24,8 @@ public struct HostStatistics: Sendable {
     public var limit: String?
     /// What each viewer of `routes` gets, in the same order.
     public var layers: [ViewerLayer] = []
-    /// How often a viewer had to wait over 150 ms on this side until a change of the picture had been sent to it whole, of all viewers,
-    /// and how long in all. What they lose on the way only they can see.
+    /// How often a viewer had to wait over 150 ms on this side until a change of the picture had been sent to it whole,
+    /// of all viewers, and how long in all. What they lose on the way only they can see.
     public var freezes = 0
     public var freezeTime = MediaDuration.zero
     /// What viewers asked for because they could not go on: key frames, or frames made from one that they had kept.

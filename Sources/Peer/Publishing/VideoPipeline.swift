@@ -40,11 +40,11 @@ public struct VideoPipelineStatistics: Sendable {
     public var size = PixelSize(width: 0, height: 0)
 }
 
-/// The video thread of a host: waits for damage, reads, encodes, hands over. Damage starts a frame, never a timer; while the
-/// encoder works, damage gathers and makes the next frame; a frame never waits behind another. One encoding feeds all viewers; a
-/// second one is made of the same canvas while some are much slower than others.
-// SAFETY: source, encoder and canvas are used by the video thread alone (handed over in `start`); everything that others
-// touch is in a Monitor. `source.wake` may be called from any thread.
+/// The video thread of a host: waits for damage, reads, encodes, hands over. Damage starts a frame, never a timer;
+/// while the encoder works, damage gathers and makes the next frame; a frame never waits behind another. One encoding
+/// feeds all viewers; a second one is made of the same canvas while some are much slower than others.
+// SAFETY: source, encoder and canvas are used by the video thread alone (handed over in `start`); everything that
+// others touch is in a Monitor. `source.wake` may be called from any thread.
 package final class VideoPipeline: @unchecked Sendable {
     package struct Limits: Sendable {
         package var framesPerSecond: Int

@@ -4,8 +4,9 @@ import MediaCore
 import MediaEngine
 import Transport
 
-/// What somebody who was let in may make this host do to others: ask its TURN servers for relays, send connectivity checks
-/// to addresses that have proved nothing yet, and make key frames, which other viewers pay for. Confined to the network loop.
+/// What somebody who was let in may make this host do to others: ask its TURN servers for relays, send connectivity
+/// checks to addresses that have proved nothing yet, and make key frames, which other viewers pay for. Confined to the
+/// network loop.
 final class ViewerAllowance: TransportAllowance {
     struct Limits: Sendable {
         /// Of a `TokenBucket`.
@@ -62,8 +63,8 @@ final class ViewerAllowance: TransportAllowance {
     }
 }
 
-/// The allowances of all who came lately: a session that ends and is opened again gets what is left of the former one's.
-/// Confined to the network loop; constant memory.
+/// The allowances of all who came lately: a session that ends and is opened again gets what is left of the former
+/// one's. Confined to the network loop; constant memory.
 final class ViewerAllowances {
     private enum Key: Hashable {
         /// Proven by the knock.

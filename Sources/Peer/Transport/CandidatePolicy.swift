@@ -1,8 +1,8 @@
 import ICETransport
 import SessionDescription
 
-/// Which addresses a peer's candidates may have, by where the peer itself is: one that is elsewhere has no business with this
-/// machine's loopback or with a link that it is not on.
+/// Which addresses a peer's candidates may have, by where the peer itself is: one that is elsewhere has no business
+/// with this machine's loopback or with a link that it is not on.
 package struct CandidatePolicy: Sendable {
     var allowsLoopback: Bool
     var allowsLinkLocal: Bool

@@ -4,8 +4,8 @@ import LinuxRuntime
 package import MediaCore
 package import SessionDescription
 
-/// Hands a transport's local candidates to signalling: first those that an answer waits for, then later ones (trickle ICE,
-/// RFC 8838). Confined to the network loop.
+/// Hands a transport's local candidates to signalling: first those that an answer waits for, then later ones (trickle
+/// ICE, RFC 8838). Confined to the network loop.
 package final class CandidateReporter {
     package typealias Handler = (_ candidates: [ICECandidate], _ isComplete: Bool) -> Void
 
@@ -27,8 +27,8 @@ package final class CandidateReporter {
         self.transport = transport
     }
 
-    /// Calls back once, with the candidates and whether they are all: at once if gathering is over, else when a candidate of the
-    /// wanted kind has come or `patience` is over.
+    /// Calls back once, with the candidates and whether they are all: at once if gathering is over, else when a
+    /// candidate of the wanted kind has come or `patience` is over.
     package func whenGathered(patience: MediaDuration, wanted: ICECandidate.Kind?, _ body: @escaping Handler) {
         self.wanted = wanted
         onGathered = body
@@ -39,7 +39,8 @@ package final class CandidateReporter {
         self.patience = timer
     }
 
-    /// After `whenGathered`: calls back with all candidates that came later, each time that there are more, and at the end.
+    /// After `whenGathered`: calls back with all candidates that came later, each time that there are more, and at the
+    /// end.
     package func trickle(_ body: @escaping Handler) {
         onLate = body
         let box = WeakBox(self)

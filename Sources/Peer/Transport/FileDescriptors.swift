@@ -7,8 +7,8 @@ public enum FileDescriptors {
     /// More are of no use here, and some libraries walk through all numbers below the limit.
     static let ceiling = 65_536
 
-    /// Raises the soft limit to the hard one. Call it once at the start of a command that serves for long; programs that it
-    /// starts inherit the limit.
+    /// Raises the soft limit to the hard one. Call it once at the start of a command that serves for long; programs
+    /// that it starts inherit the limit.
     public static func raiseLimit() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

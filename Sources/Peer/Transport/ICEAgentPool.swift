@@ -1,8 +1,8 @@
 import EventLoop
 import ICETransport
 
-/// Bounds the ICE agents of a host, by their number and by the descriptors that they take. An agent that is closing counts until
-/// libnice has let go of it. Confined to the network loop.
+/// Bounds the ICE agents of a host, by their number and by the descriptors that they take. An agent that is closing
+/// counts until libnice has let go of it. Confined to the network loop.
 package final class ICEAgentPool {
     package struct Limits: Sendable {
         package var agents: Int

@@ -1,7 +1,8 @@
 public import ICEServers
 package import ICETransport
 
-/// The STUN and TURN servers that a session may use: names looked up, and TCP and TLS opened, as libnice cannot well do.
+/// The STUN and TURN servers that a session may use: names looked up, and TCP and TLS opened, as libnice cannot well
+/// do.
 ///
 /// What comes from another peer is not trusted: it is bounded, and what cannot be read is left out.
 public actor ICEServerResolver {
