@@ -79,8 +79,22 @@ struct DemoCommand: ParsableCommand {
         let elapsed = seconds(lastAt - start.at)
         let frames = Double((last["frames"] as? Int ?? 0) - start.frames) / elapsed
         let bits = Double((last["receivedBytes"] as? Int ?? 0) - start.bytes) * 8 / elapsed
+        show(
+            last, firstFrame: firstPicture, framesPerSecond: frames, bitsPerSecond: bits,
+            hostCPU: (host.cpuSeconds - start.cpu) / elapsed)
+        if !showsWindow { print("last frame     \(snapshot)") }
+    }
+
+    /// Prints the measurements.
+    /// - Parameters:
+    ///   - last: the viewer's last statistics.
+    ///   - hostCPU: CPU seconds in a second.
+    private func show(
+        _ last: [String: Any], firstFrame: Duration, framesPerSecond frames: Double, bitsPerSecond bits: Double,
+        hostCPU: Double
+    ) {
         print("frame size     \(last["width"] as? Int ?? 0) x \(last["height"] as? Int ?? 0), encrypted, over loopback")
-        print("first frame    \(Int(seconds(firstPicture) * 1_000)) ms after join")
+        print("first frame    \(Int(seconds(firstFrame) * 1_000)) ms after join")
         print(
             "frames         "
                 + (frames > 0
@@ -89,8 +103,7 @@ struct DemoCommand: ParsableCommand {
             print("latency        \(median) ms (median), \(high) ms (95 %), capture to shown")
         }
         print("bitrate        \(StatusLine.rate(bits))")
-        print("host CPU       \(Int((host.cpuSeconds - start.cpu) / elapsed * 1_000)) ms a second")
-        if !showsWindow { print("last frame     \(snapshot)") }
+        print("host CPU       \(Int(hostCPU * 1_000)) ms a second")
     }
 }
 

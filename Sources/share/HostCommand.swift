@@ -1,15 +1,12 @@
 import Admission
 import ArgumentParser
 import Foundation
+import ICEServers
 import LinuxRuntime
 import MediaCore
-import OpusCodec
-import PixelConversion
 import Publishing
-import PulseAudio
 import Sessions
 import Signaling
-import TestSource
 import Transport
 import VPXCodec
 import X11Capture
@@ -18,6 +15,7 @@ enum SourceChoice: String, ExpressibleByArgument, CaseIterable { case screen, te
 enum ModeChoice: String, ExpressibleByArgument, CaseIterable { case text, motion, auto }
 enum AudioChoice: String, ExpressibleByArgument, CaseIterable { case system, none }
 
+/// It has more stored properties than other types, because each option of the command line is one.
 struct HostCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "host", abstract: "Publish this screen and print a link to it.",
@@ -151,20 +149,13 @@ struct HostCommand: ParsableCommand {
 
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
-        let door = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
+        let admission = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
         let session: HostSession
-        var settings = HostSession.Configuration(
-            listenHost: place.host, listenPort: place.port, linkHost: place.linkHost,
-            fixedToken: fixedToken?.token, framesPerSecond: fps, maximumBitrate: .kilobits(bitrate),
-            contentHint: mode == .text ? .text : mode == .motion ? .motion : nil, name: name)
-        settings.iceServers = servers
-        settings.usesUPnP = upnp
-        settings.usesOnlyRelays = serverOptions.relayOnly
         do throws(CodecFailure) {
             session = try HostSession(
-                configuration: settings,
-                identity: identity, source: screen, encoder: VP8Encoder(), audio: sound,
-                door: { await door.decide($0) },
+                configuration: makeConfiguration(place, servers), identity: identity, source: screen,
+                encoder: VP8Encoder(), audio: sound,
+                decide: { await admission.decide($0) },
                 emit: { event in
                     HostReporter.report(event, output)
                     if case .ended(let reason) = event { ending.change { $0 = $0 ?? reason } }
@@ -178,6 +169,31 @@ struct HostCommand: ParsableCommand {
         // Created before the link is printed, so that a viewer's window on this display finds it.
         let mark = source == .screen ? try? CaptureMark(link.id.text, display: display) : nil
         defer { mark?.close() }
+        printLink(link, output)
+        report(session, until: ending, output)
+        let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
+        ErrorOutput.showStatus("")
+        blocking { await session.stop(reason) }
+        HostReporter.settle(isEnd: true)
+        output.ended(reason)
+        guard reason.code == .stopped else {
+            throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
+        }
+        ErrorOutput.writeLine("share: \(reason.sentence)")
+    }
+
+    private func makeConfiguration(_ place: ListenAddress, _ servers: [ICEServer]) -> HostSession.Configuration {
+        var settings = HostSession.Configuration(
+            listenHost: place.host, listenPort: place.port, linkHost: place.linkHost,
+            fixedToken: fixedToken?.token, framesPerSecond: fps, maximumBitrate: .kilobits(bitrate),
+            contentHint: mode == .text ? .text : mode == .motion ? .motion : nil, name: name)
+        settings.iceServers = servers
+        settings.usesUPnP = upnp
+        settings.usesOnlyRelays = serverOptions.relayOnly
+        return settings
+    }
+
+    private func printLink(_ link: Link, _ output: DataOutput) {
         if json { output.event("link", ["link": .string(link.text)]) } else { output.line(link.text) }
         ErrorOutput.writeLine("share: give the link above to whoever may watch; Ctrl-C ends it")
         ErrorOutput.writeLine(
@@ -188,7 +204,10 @@ struct HostCommand: ParsableCommand {
         if let (_, source) = fixedToken {
             ErrorOutput.writeLine("share: players with the token from \(source) join without a question")
         }
+    }
 
+    /// Reports the statistics each second until the session or the time is over.
+    private func report(_ session: HostSession, until ending: Monitor<EndReason?>, _ output: DataOutput) {
         var line = StatusLine()
         let begin = ContinuousClock.now
         let duration = duration?.seconds
@@ -209,15 +228,6 @@ struct HostCommand: ParsableCommand {
             if stats { ErrorOutput.writeLine(statisticsLine.text(statistics, elapsed: now)) }
             ErrorOutput.showStatus(line.text(statistics, elapsed: now, columns: ErrorOutput.columns))
         }
-        let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
-        ErrorOutput.showStatus("")
-        blocking { await session.stop(reason) }
-        HostReporter.settle(isEnd: true)
-        output.ended(reason)
-        guard reason.code == .stopped else {
-            throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
-        }
-        ErrorOutput.writeLine("share: \(reason.sentence)")
     }
 
     private func start(_ session: HostSession) throws -> Link {
@@ -229,52 +239,6 @@ struct HostCommand: ParsableCommand {
         case .failure(let reason):
             throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
         }
-    }
-
-    private func makeSources() throws -> (any ScreenSource, [AudioInput]) {
-        var sound: [AudioInput] = []
-        let screen: any ScreenSource
-        switch source {
-        case .test:
-            screen = TestVideoSource()
-            if audio == .system { sound.append(input(.applicationAudio, TestTone())) }
-        case .screen:
-            do throws(SourceFailure) {
-                screen = try X11Screen(display: display, converter: YUVConverter())
-            } catch {
-                throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
-            }
-            if audio == .system { sound.append(input(.applicationAudio, SystemAudio())) }
-        }
-        if let mic { sound.append(input(.microphoneAudio, Microphone(source: mic.isEmpty ? nil : mic))) }
-        return (screen, sound)
-    }
-
-    private func input(_ kind: MediaTrackKind, _ source: any AudioSource) -> AudioInput {
-        let isVoice = kind == .microphoneAudio
-        return AudioInput(kind: kind, source: source, hasSilenceSuppression: isVoice) { () throws(CodecFailure) in
-            try OpusFrameEncoder(isVoice ? .microphone : .systemAudio)
-        }
-    }
-}
-
-/// The value of `--listen`: "ADDR:PORT", with IPv6 in brackets.
-struct ListenAddress {
-    var host: String
-    var port: Int
-    /// The address in the link.
-    var linkHost: String
-
-    init(_ text: String) throws {
-        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
-            (0...65_535).contains(port)
-        else { throw ValidationError("--listen is ADDR:PORT, as 0.0.0.0:8443 or [::1]:0, not '\(text)'.") }
-        var host = String(text[..<colon])
-        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
-        if host.isEmpty || host == "*" { host = "0.0.0.0" }
-        self.host = host
-        self.port = port
-        linkHost = host == "0.0.0.0" || host == "::" ? LocalAddresses.preferred() : host
     }
 }
 

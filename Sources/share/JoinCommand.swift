@@ -80,28 +80,8 @@ struct JoinCommand: ParsableCommand {
         let reporter = ViewerReporter(output: output, snapshot: snapshot != nil, reportsStatistics: stats)
         Signals.handle { reporter.interrupt(EndReason(.stopped, "ended by \($0)")) }
         let identity = try makeIdentity()
-        var window: VideoWindow?
-        var isMirror = false
-        if !headless {
-            isMirror = CaptureMark.isPresent(link.id.text, display: nil)
-            let environment = ProcessInfo.processInfo.environment
-            guard ["DISPLAY", "WAYLAND_DISPLAY"].contains(where: { environment[$0]?.isEmpty == false }) else {
-                throw Complaint(
-                    sentence: "there is no display for a window: DISPLAY is not set", remedy: Self.withoutWindow,
-                    status: .noDisplay)
-            }
-            // Without this, SDL tries Wayland first and prints an error.
-            if environment["WAYLAND_DISPLAY"]?.isEmpty != false { setenv("SDL_VIDEODRIVER", "x11", 0) }
-            do throws(SourceFailure) {
-                window = try VideoWindow(
-                    title: "\(link.authority) - share", converter: YUVConverter(), startsFullscreen: fullscreen,
-                    startsMute: mute || isMirror, onMute: { muted in reporter.setMuted(muted) },
-                    onStatistics: { isShown in reporter.showStatistics(isShown) })
-            } catch {
-                throw Complaint(
-                    sentence: error.message, remedy: Self.withoutWindow, status: .noDisplay)
-            }
-        }
+        let isMirror = !headless && CaptureMark.isPresent(link.id.text, display: nil)
+        let window = try headless ? nil : makeWindow(link, reporter, isMirror: isMirror)
         let playback = PlaybackSink(
             decoder: { () throws(CodecFailure) in VP8Decoder() },
             videoSink: VideoSinkFork(window: isMirror ? nil : window, frameStore: reporter.frameStore),
@@ -145,6 +125,26 @@ struct JoinCommand: ParsableCommand {
     }
 
     private static let withoutWindow = "Watch with --headless --snapshot FILE.png, or open the link in a browser."
+
+    /// - Parameter isMirror: the window is on the display that is shared.
+    private func makeWindow(_ link: Link, _ reporter: ViewerReporter, isMirror: Bool) throws -> VideoWindow {
+        let environment = ProcessInfo.processInfo.environment
+        guard ["DISPLAY", "WAYLAND_DISPLAY"].contains(where: { environment[$0]?.isEmpty == false }) else {
+            throw Complaint(
+                sentence: "there is no display for a window: DISPLAY is not set", remedy: Self.withoutWindow,
+                status: .noDisplay)
+        }
+        // Without this, SDL tries Wayland first and prints an error.
+        if environment["WAYLAND_DISPLAY"]?.isEmpty != false { setenv("SDL_VIDEODRIVER", "x11", 0) }
+        do throws(SourceFailure) {
+            return try VideoWindow(
+                title: "\(link.authority) - share", converter: YUVConverter(), startsFullscreen: fullscreen,
+                startsMute: mute || isMirror, onMute: { muted in reporter.setMuted(muted) },
+                onStatistics: { isShown in reporter.showStatistics(isShown) })
+        } catch {
+            throw Complaint(sentence: error.message, remedy: Self.withoutWindow, status: .noDisplay)
+        }
+    }
 
     private func run(_ window: VideoWindow) -> EndReason {
         do throws(SourceFailure) {

@@ -91,7 +91,7 @@ struct ConsentChecksTests {
         let found: String? = try await loop.run {
             let agent = pair.agent(.controlling)
             guard let socket = agent.socket,
-                let other = agent.localSockets.first(where: { $0.descriptor != socket.descriptor })
+                let other = agent.localSockets.all.first(where: { $0.descriptor != socket.descriptor })
             else { return nil }
             agent.move(to: socket.remote.pointee, through: other)
             agent.checkConsent()

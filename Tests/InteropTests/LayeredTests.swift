@@ -23,7 +23,7 @@ extension InteropTests {
             let host = try HostSession(
                 configuration: configuration, identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 60),
                 encoder: VP8Encoder(),
-                audio: [], door: { _ in .accepted }, emit: { _ in })
+                audio: [], decide: { _ in .accepted }, emit: { _ in })
             let link = try await host.start()
             let slow = WatchSession(
                 link: link, identity: try .ephemeral(), name: "slow",

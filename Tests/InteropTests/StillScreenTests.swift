@@ -23,7 +23,7 @@ extension InteropTests {
                 maximumBitrate: .kilobits(1_000), contentHint: nil)
             let host = try HostSession(
                 configuration: configuration, identity: try .ephemeral(), source: DensePage(), encoder: VP8Encoder(),
-                audio: [], door: { _ in .accepted }, emit: { _ in })
+                audio: [], decide: { _ in .accepted }, emit: { _ in })
             let link = try await host.start()
             do {
                 try await Browser.with(kind) { browser in

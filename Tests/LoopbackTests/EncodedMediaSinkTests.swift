@@ -24,7 +24,7 @@ struct EncodedMediaSinkTests {
                 listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
                 maximumBitrate: .kilobits(8_000), contentHint: nil),
             identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(),
-            audio: [tone], door: { _ in .accepted }, emit: { _ in })
+            audio: [tone], decide: { _ in .accepted }, emit: { _ in })
         return (session, try await session.start())
     }
 

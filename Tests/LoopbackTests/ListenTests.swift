@@ -33,7 +33,7 @@ struct ListenTests {
     @Test func aHostOnLoopbackOffersOtherAddressesToo() async throws {
         let host = try HostSession(
             configuration: configuration("127.0.0.1"), identity: try .ephemeral(), source: TestVideoSource(),
-            encoder: VP8Encoder(), audio: [], door: { _ in .accepted }, emit: { _ in })
+            encoder: VP8Encoder(), audio: [], decide: { _ in .accepted }, emit: { _ in })
         let link = try await host.start()
         let identity = try Identity.ephemeral()
         let fingerprint = identity.fingerprint

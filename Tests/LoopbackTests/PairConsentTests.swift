@@ -79,7 +79,7 @@ struct PairConsentTests {
             await core?.ifRunning { connection in
                 let agent = connection.path.agents.current
                 guard let remote = agent.socket?.remote.pointee else { return }
-                for socket in agent.localSockets {
+                for socket in agent.localSockets.all {
                     let own = socket.endpoint.prefix { $0 != ":" }
                     if deaf.contains(String(own)) { Self.deafen(socket.descriptor) }
                     guard own == address else { continue }
@@ -133,7 +133,7 @@ struct PairConsentTests {
                     listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
                     maximumBitrate: .kilobits(2_000), contentHint: nil),
                 identity: try .ephemeral(), source: TestVideoSource(), encoder: VP8Encoder(), audio: [],
-                door: { _ in .accepted },
+                decide: { _ in .accepted },
                 emit: { event in
                     switch event {
                     case .interrupted: events.change { $0.append("interrupted") }

@@ -32,7 +32,7 @@ struct RelayTests {
         configuration.usesOnlyRelays = relaysOnly
         let session = try HostSession(
             configuration: configuration, identity: try .ephemeral(), source: TestVideoSource(), encoder: VP8Encoder(),
-            audio: [], door: { _ in .accepted }, emit: emit)
+            audio: [], decide: { _ in .accepted }, emit: emit)
         return (session, try await session.start())
     }
 

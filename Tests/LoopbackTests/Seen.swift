@@ -69,7 +69,7 @@ func silentHost(_ source: sending any ScreenSource) throws -> HostSession {
         configuration: .init(
             listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 60,
             maximumBitrate: .kilobits(8_000), contentHint: nil),
-        identity: try .ephemeral(), source: source, encoder: VP8Encoder(), audio: [], door: { _ in .accepted },
+        identity: try .ephemeral(), source: source, encoder: VP8Encoder(), audio: [], decide: { _ in .accepted },
         emit: { _ in })
 }
 

@@ -17,7 +17,7 @@ import VPXCodec
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct SessionTests {
     private func host(
-        door: @escaping HostSession.KnockHandler,
+        decide: @escaping HostSession.KnockHandler,
         limit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil, framesPerSecond: Int = 30,
         emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in }
     ) async throws -> (HostSession, Link) {
@@ -32,7 +32,7 @@ struct SessionTests {
             configuration: configuration,
             identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: framesPerSecond),
             encoder: VP8Encoder(),
-            audio: [tone], door: door,
+            audio: [tone], decide: door,
             emit: emit)
         return (session, try await session.start())
     }
@@ -45,7 +45,7 @@ struct SessionTests {
     }
 
     @Test func videoAndAudioArriveAndTheHostsEndIsReported() async throws {
-        let (host, link) = try await host(door: { _ in .accepted })
+        let (host, link) = try await host(decide: { _ in .accepted })
         let seen = Seen()
         let names = Monitor<[String]>([])
         let viewer = try viewer(link, seen) { event in
@@ -62,7 +62,7 @@ struct SessionTests {
     }
 
     @Test func aRefusedViewerGetsNoPacket() async throws {
-        let (host, link) = try await host(door: { _ in .refused("not today") })
+        let (host, link) = try await host(decide: { _ in .refused("not today") })
         let seen = Seen()
         let reason = await (try viewer(link, seen)).run()
         #expect(reason.code == .refused)
@@ -76,7 +76,7 @@ struct SessionTests {
     @Test func theThirdKnockOfAnAddressWaitsForRoomInTheQueue() async throws {
         let hasAnswered = Monitor(false)
         let questions = Monitor(0)
-        let (host, link) = try await host(door: { _ in
+        let (host, link) = try await host(decide: { _ in
             questions.change { $0 += 1 }
             _ = await waiting(hasAnswered) { $0 ? true : nil }
             return .accepted
@@ -106,14 +106,14 @@ struct SessionTests {
     }
 
     @Test func aHostThatIsGoneIsUnreachable() async throws {
-        let (host, link) = try await host(door: { _ in .accepted })
+        let (host, link) = try await host(decide: { _ in .accepted })
         await host.stop(EndReason(.stopped, "done"))
         let reason = await (try viewer(link, Seen())).run()
         #expect(reason.code == .unreachable)
     }
 
     @Test func aSecondViewerGetsTheSameEncoding() async throws {
-        let (host, link) = try await host(door: { _ in .accepted })
+        let (host, link) = try await host(decide: { _ in .accepted })
         let seen = [Seen(), Seen()]
         let viewers = try seen.map { try viewer(link, $0) }
         let tasks = viewers.map { viewer in Task { await viewer.run() } }
@@ -130,7 +130,7 @@ struct SessionTests {
 
     @Test func aSomewhatSlowerViewerGetsOnlyTheBaseLayer() async throws {
         let (host, link) = try await host(
-            door: { _ in .accepted }, limit: { .kilobits($0.name == "slow" ? 160 : 320) }, framesPerSecond: 60)
+            decide: { _ in .accepted }, limit: { .kilobits($0.name == "slow" ? 160 : 320) }, framesPerSecond: 60)
         let (fast, slow) = (Seen(), Seen())
         let viewers = [try viewer(link, fast, name: "fast"), try viewer(link, slow, name: "slow")]
         let tasks = viewers.map { viewer in Task { await viewer.run() } }
@@ -165,7 +165,7 @@ struct SessionTests {
 
     @Test func aMuchSlowerViewerGetsItsOwnEncodingAndDelaysNoOther() async throws {
         let (host, link) = try await host(
-            door: { _ in .accepted }, limit: { $0.name == "slow" ? .kilobits(250) : nil })
+            decide: { _ in .accepted }, limit: { $0.name == "slow" ? .kilobits(250) : nil })
         let (fast, slow) = (Seen(), Seen())
         let viewers = [try viewer(link, fast, name: "fast"), try viewer(link, slow, name: "slow")]
         let tasks = viewers.map { viewer in Task { await viewer.run() } }

@@ -116,8 +116,7 @@ import Testing
             guard case .reserved(let reservation, let replaced) = register.reserve(owner, limits: limits) else {
                 return (false, nil)
             }
-            register.add(OpenedSession(id: .random(), answer: "", etag: ""), reservation)
-            return (true, replaced)
+            return (register.add(OpenedSession(id: .random(), answer: "", etag: ""), reservation), replaced)
         }
         for token in ["a", "b"] {
             for _ in 0..<4 { #expect(take(token).replaced == nil) }
@@ -128,5 +127,23 @@ import Testing
         #expect(take("d", as: try BrowserKey(identity.fingerprint).identity).taken)
         let again = take("b")
         #expect(again.taken && again.replaced != nil)
+    }
+
+    @Test func aSessionThatEndsBeforeItsOfferIsAnsweredKeepsNoPlace() throws {
+        let register = AdmissionRegister(fixedToken: "a token of the host", limits: .init())
+        let limits = AdmissionRegister.SessionLimits(all: 4)
+        let owner = AdmissionRegister.SessionOwner(
+            token: AdmissionRegister.hash("a token of the host"), isFixed: true, identity: nil,
+            fingerprint: randomFingerprint(), address: AddressKey(ipv4: 1))
+        for _ in 0..<10 {
+            guard case .reserved(let reservation, nil) = register.reserve(owner, limits: limits) else {
+                Issue.record("a session that is over takes a place")
+                return
+            }
+            let session = OpenedSession(id: .random(), answer: "", etag: "")
+            register.end(session.id)
+            #expect(!register.add(session, reservation))
+            #expect(register.session(session.id) == nil)
+        }
     }
 }

@@ -136,6 +136,18 @@ struct FrameShadowTests {
         #expect(!queue.isFull(for: large))
     }
 
+    @Test func smallFramesMakeNoRoomForManyLargeOnes() {
+        let shadow = FrameShadow()
+        let small = I420Buffer(PixelSize(width: 16, height: 16))
+        let large = I420Buffer(PixelSize(width: 3_840, height: 2_160))
+        for number in 0..<31 { _ = shadow.update(small.frame, at: time(100 + number)) }
+        for number in 0..<5 { _ = shadow.update(large.frame, at: time(200 + number)) }
+        #expect(shadow.size == small.size)
+        // Five of them fill the queue.
+        _ = shadow.update(large.frame, at: time(205))
+        #expect(shadow.size == large.size)
+    }
+
     @Test(arguments: 1...40) func rectanglesCoverTheMapOnce(seed: Int) {
         var state = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15
         var map = BlockMap(PixelSize(width: 330, height: 186))

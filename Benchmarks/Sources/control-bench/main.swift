@@ -3,7 +3,8 @@ import MediaCore
 import MediaEngine
 import RTPWire
 
-// What hostile RTCP costs the sender that gets it, without SRTP and sockets: 1 Mbit/s of each kind for ten seconds of virtual time.
+// What hostile RTCP costs the sender that gets it, without SRTP and sockets: 1 Mbit/s of each kind for ten seconds of
+// virtual time.
 
 func nanoseconds() -> Int64 {
     var time = timespec()

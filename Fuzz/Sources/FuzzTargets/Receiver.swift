@@ -2,7 +2,8 @@ import MediaCore
 import MediaEngine
 import RTPWire
 
-/// A receiver under a script of packets and time. `poll` ends, its waits lie in the future, and what it gives out lies in its memory.
+/// A receiver under a script of packets and time. `poll` ends, its waits lie in the future, and what it gives out lies
+/// in its memory.
 func fuzzReceiver(_ bytes: UnsafeRawBufferPointer) {
     var script = Script(bytes)
     let kind = script.byte()

@@ -2,8 +2,8 @@ import MediaCore
 import MediaEngine
 import RTPWire
 
-/// A sender under a script of frames, sound, RTCP and time. `poll` ends, its waits lie in the future, and its estimate keeps its
-/// limits; libFuzzer's limits see to the memory.
+/// A sender under a script of frames, sound, RTCP and time. `poll` ends, its waits lie in the future, and its estimate
+/// keeps its limits; libFuzzer's limits see to the memory.
 func fuzzSender(_ bytes: UnsafeRawBufferPointer) {
     var script = Script(bytes)
     let kind = script.byte()

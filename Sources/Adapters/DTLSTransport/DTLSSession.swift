@@ -27,18 +27,18 @@ public final class DTLSSession {
     /// When to call `handleTimeout`; nil while no retransmission is scheduled.
     public private(set) var deadline: MediaInstant?
     /// SHA-256 of the peer's certificate; nil before the handshake is complete.
-    public private(set) var peerFingerprint: [UInt8]?
+    public internal(set) var peerFingerprint: [UInt8]?
 
     /// Fingerprints of the peer's certificate by other hash functions, all of which must match (RFC 8122).
     /// The length gives the function: 20 SHA-1, 28 SHA-224, 32 SHA-256, 48 SHA-384, 64 SHA-512; another length never
     /// matches.
     public var furtherFingerprints: [[UInt8]] = []
 
-    private let role: Role
-    private let expectedFingerprint: [UInt8]?
+    let role: Role
+    let expectedFingerprint: [UInt8]?
     private let wire = DatagramBIO()
     private let context: OpaquePointer
-    private let ssl: OpaquePointer
+    let ssl: OpaquePointer
     private var send: (UnsafeRawBufferPointer) -> Void
     private var onEvent: (Event) -> Void
     private var state = State.handshaking
@@ -90,36 +90,6 @@ public final class DTLSSession {
     deinit {
         SSL_free(ssl)
         SSL_CTX_free(context)
-    }
-
-    private static func configure(
-        _ context: OpaquePointer, _ certificate: [UInt8], _ key: [UInt8]
-    ) throws(DTLSFailure) {
-        ERR_clear_error()
-        // RFC 8827 section 6.5 requires the first suite; the others are for RSA keys and for peers without AES
-        // hardware.
-        let ciphers = ["AES128-GCM-SHA256", "CHACHA20-POLY1305", "AES256-GCM-SHA384"]
-            .map { "ECDHE-ECDSA-\($0):ECDHE-RSA-\($0)" }.joined(separator: ":")
-        let profiles = [SRTPProfile.aes128GCM, .aes256GCM, .aes128CMSHA1].map(\.rawValue).joined(separator: ":")
-        guard cssl_require_dtls12(context) == 1, SSL_CTX_set_cipher_list(context, ciphers) == 1,
-            cssl_set_groups(context, "X25519:P-256:P-384") == 1,
-            // Unlike its neighbours this function returns 0 for success.
-            SSL_CTX_set_tlsext_use_srtp(context, profiles) == 0
-        else { throw .library(reason()) }
-        cssl_configure(context)
-        cssl_require_certificate(context)
-        guard SSL_CTX_use_certificate_ASN1(context, Int32(clamping: certificate.count), certificate) == 1 else {
-            throw .identity(reason())
-        }
-        let parsed = key.withUnsafeBufferPointer { key in
-            var position = key.baseAddress
-            return d2i_AutoPrivateKey(nil, &position, key.count)
-        }
-        guard let parsed else { throw .identity(reason()) }
-        defer { EVP_PKEY_free(parsed) }
-        guard SSL_CTX_use_PrivateKey(context, parsed) == 1, SSL_CTX_check_private_key(context) == 1 else {
-            throw .identity(reason())
-        }
     }
 
     /// Sends the ClientHello in the client role; a server waits for it.
@@ -226,57 +196,6 @@ public final class DTLSSession {
         }
     }
 
-    private func checkPeer() throws(DTLSFailure) {
-        guard let certificate = SSL_get1_peer_certificate(ssl) else { throw .fingerprintMismatch }
-        defer { X509_free(certificate) }
-        let fingerprint = try Self.digest(of: certificate, EVP_sha256())
-        peerFingerprint = fingerprint
-        if let expectedFingerprint, expectedFingerprint != fingerprint { throw .fingerprintMismatch }
-        for further in furtherFingerprints {
-            guard let function = Self.hashFunction(ofLength: further.count),
-                try Self.digest(of: certificate, function) == further
-            else { throw .fingerprintMismatch }
-        }
-    }
-
-    private static func hashFunction(ofLength count: Int) -> OpaquePointer? {
-        switch count {
-        case 20: EVP_sha1()
-        case 28: EVP_sha224()
-        case 32: EVP_sha256()
-        case 48: EVP_sha384()
-        case 64: EVP_sha512()
-        default: nil
-        }
-    }
-
-    private static func digest(
-        of certificate: OpaquePointer, _ function: OpaquePointer?
-    ) throws(DTLSFailure) -> [UInt8] {
-        var digest = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-        var length: UInt32 = 0
-        guard X509_digest(certificate, function, &digest, &length) == 1 else { throw .library(reason()) }
-        return Array(digest.prefix(Int(length)))
-    }
-
-    /// RFC 5764 section 4.2: client key, server key, client salt, server salt.
-    private func exportKeys() throws(DTLSFailure) -> SRTPKeys {
-        guard let selected = SSL_get_selected_srtp_profile(ssl), let name = selected.pointee.name,
-            let profile = SRTPProfile(rawValue: String(cString: name))
-        else { throw .noSRTPProfile }
-        let (key, salt) = (profile.keyLength, profile.saltLength)
-        var material = [UInt8](repeating: 0, count: 2 * (key + salt))
-        let label = "EXTRACTOR-dtls_srtp"
-        guard
-            SSL_export_keying_material(ssl, &material, material.count, label, label.utf8.count, nil, 0, 0) == 1
-        else { throw .library(Self.reason()) }
-        let client = Array(material[..<key] + material[(2 * key)..<(2 * key + salt)])
-        let server = Array(material[key..<(2 * key)] + material[(2 * key + salt)...])
-        return role == .client
-            ? SRTPKeys(profile: profile, local: client, remote: server)
-            : SRTPKeys(profile: profile, local: server, remote: client)
-    }
-
     private func flush() {
         for datagram in wire.takeOutgoing() { datagram.withUnsafeBytes { send($0) } }
     }
@@ -296,11 +215,5 @@ public final class DTLSSession {
         send = { _ in }
         self.onEvent = { _ in }
         onEvent(event)
-    }
-
-    private static func reason() -> String {
-        let code = ERR_peek_last_error()
-        guard code != 0, let text = ERR_reason_error_string(code) else { return "no reason given" }
-        return String(cString: text)
     }
 }

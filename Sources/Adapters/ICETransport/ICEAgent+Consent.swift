@@ -54,7 +54,7 @@ extension ICEAgent {
     func beginConsent(_ remote: ICECredentials) {
         let now = MonotonicClock.now
         if consent.checks == nil {
-            consent.checks = ConsentChecks(local: credentials, remote: remote, isControlling: isControlling)
+            consent.checks = ConsentChecks(local: credentials, remote: remote, isControlling: nice.isControlling)
             consent.timer = makeTimer { [weak self] in self?.checkConsent() }
         }
         consent.newest &+= 1
@@ -92,7 +92,7 @@ extension ICEAgent {
             consent.lastAnswer = now
             consent.isAnswered = true
         } else if let source = consent.source, source.number == number,
-            let local = localSockets.first(where: { $0.descriptor == source.descriptor && $0.isOpen })
+            let local = localSockets.all.first(where: { $0.descriptor == source.descriptor && $0.isOpen })
         {
             move(to: source.address, through: local)
             becomeDestination(number, now)

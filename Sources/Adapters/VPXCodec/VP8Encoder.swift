@@ -13,15 +13,15 @@ public final class VP8Encoder: VideoEncoder {
 
     private let threads: Int
     private var core: VP8EncoderCore?
-    private var sharpness: BlockQualityMap?
+    var sharpness: BlockQualityMap?
     /// The blocks that the current frame codes. It is a property so that its memory is reused.
-    private var active = BlockMap(PixelSize(width: 0, height: 0))
-    private var sizePredictor = FrameSizePredictor()
-    private var bucket = FrameByteBudget()
-    private var base = TemporalBaseLayer()
-    private var continuousChange = ContinuousChangeDetector()
-    private var progressiveUpdate = ProgressiveUpdate()
-    private var longTermReferences = LongTermReferences()
+    var active = BlockMap(PixelSize(width: 0, height: 0))
+    var sizePredictor = FrameSizePredictor()
+    var bucket = FrameByteBudget()
+    var base = TemporalBaseLayer()
+    var continuousChange = ContinuousChangeDetector()
+    var progressiveUpdate = ProgressiveUpdate()
+    var longTermReferences = LongTermReferences()
 
     /// - Parameter threads: 1...4. libvpx's threads wait for each other by spinning: on two busy cores a frame took
     ///   250 ms with two threads, 3 ms with one.
@@ -91,33 +91,6 @@ public final class VP8Encoder: VideoEncoder {
     /// The quantizer of refinement frames: about 51 dB.
     static let refiningQuantizer = 4
 
-    private struct Budget {
-        /// The largest size of a frame after a pause, in bytes.
-        var burst: Int
-        /// The size that is always allowed, in bytes: 1/30 s at the bitrate.
-        var share: Int
-        /// How far frames may exceed the bitrate before one is dropped, in bytes.
-        var debt: Int
-        private let contentHint: ContentHint
-
-        init(_ bitrate: Bitrate, _ byteBudget: Int?, _ contentHint: ContentHint) {
-            let rate = min(max(bitrate.bitsPerSecond, 8_000), 1_000_000_000) / 8
-            burst = max(byteBudget ?? rate / 4, 500)
-            share = min(rate / 30, burst)
-            // Text: large sharp frames, then a pause; at most 333 ms ahead of the bitrate. Motion: 125 ms, for a steady
-            // rate.
-            debt = contentHint == .text ? rate / 3 : rate / 8
-            self.contentHint = contentHint
-        }
-
-        /// The quantizers that a frame may use. Video gets no low ones: it changes again, or is refined when it stops.
-        func range(_ content: ContentClassifier, isKeyframe: Bool, isContinuous: Bool = false) -> ClosedRange<Int> {
-            if isContinuous { return 40...63 }
-            let best = content.isDrawn || isKeyframe ? sharpQuantizer : (contentHint == .text ? 14 : 20)
-            return best...(contentHint == .motion ? 58 : isKeyframe ? 52 : 44)
-        }
-    }
-
     private func encodeKeyframe(
         _ core: VP8EncoderCore, _ input: I420Frame, at instant: MediaInstant, _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
@@ -162,118 +135,8 @@ public final class VP8Encoder: VideoEncoder {
         return frame
     }
 
-    /// The blocks to code and how to code them.
-    private struct Change {
-        var content: ContentClassifier
-        var isContinuous: Bool
-        var quantizer: Int
-
-        var search: MotionSearch { isContinuous ? .fastest : content.search }
-    }
-
-    /// Sets `active` to the blocks that the base layer lacks. Chooses the lowest quantizer at which they fit into
-    /// `bytes`.
-    /// - Parameter changed: the blocks that changed since the last frame; nil to count all of `active`.
-    private func measureChange(
-        _ input: I420Frame, _ changed: BlockMap? = nil, bytes: Int, _ budget: Budget, at instant: MediaInstant
-    ) -> Change {
-        active.clear()
-        active.formUnion(base.missingBlocks)
-        let content = ContentClassifier(input, active)
-        let total = active.blocks.count
-        let isContinuous = continuousChange.isContinuous(
-            blocks: changed?.count ?? content.blocks, of: total, at: instant)
-        let quantizer = sizePredictor.quantizer(
-            for: content, of: total, isKeyframe: false, budget: bytes,
-            in: budget.range(content, isKeyframe: false, isContinuous: isContinuous), at: instant)
-        return Change(content: content, isContinuous: isContinuous, quantizer: quantizer)
-    }
-
-    private func noteChange(
-        _ change: Change, _ frame: EncodedFrame, _ bitrate: Bitrate, at instant: MediaInstant, isPure: Bool = true
-    ) {
-        let total = active.blocks.count
-        continuousChange.note(
-            blocks: change.content.blocks, of: total, bytes: frame.bytes.count, bitrate: bitrate, at: instant)
-        guard isPure else { return }
-        sizePredictor.learn(
-            from: change.content, of: total, isKeyframe: false, quantizer: frame.quantizer, bytes: frame.bytes.count,
-            at: instant)
-    }
-
-    private func encodeChange(
-        _ core: VP8EncoderCore, _ input: I420Frame, _ changed: BlockMap, _ plan: LongTermReferences.Plan,
-        at instant: MediaInstant, _ request: VideoEncodeRequest, _ budget: Budget
-    ) throws(CodecFailure) -> EncodedFrame? {
-        let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
-        // While slices are outstanding, only blocks that changed since the last frame count as a change.
-        let change = measureChange(
-            input, progressiveUpdate.quantizer == nil ? nil : changed, bytes: bytes, budget, at: instant)
-        if request.layering == nil, let quantizer = sliceQuantizer(change, request.bitrate, budget, at: instant) {
-            return try encodeSlice(core, input, plan, at: instant, quantizer, request.bitrate)
-        }
-        progressiveUpdate.end()
-        var added = 0
-        if change.quantizer <= Self.sharpQuantizer, let sharpness, sharpness.softCount > 0 {
-            // The budget has room, so soft blocks elsewhere are refined in the same frame.
-            added = sharpness.addBatch(to: &active, byteBudget: bytes / 4, at: instant)
-        }
-        let made = try encodeActive(core, input, plan, at: instant, change.quantizer, change.search)
-        guard let frame = made else { return nil }
-        noteChange(change, frame, request.bitrate, at: instant, isPure: added == 0)
-        return frame
-    }
-
-    /// Returns the quantizer of the next slice, or nil if the change is to be sent in one frame.
-    private func sliceQuantizer(
-        _ change: Change, _ bitrate: Bitrate, _ budget: Budget, at instant: MediaInstant
-    ) -> Int? {
-        guard !change.isContinuous, contentHint == .text else { return nil }
-        if let quantizer = progressiveUpdate.quantizer { return quantizer }
-        let total = active.blocks.count
-        let bytes = sizePredictor.bytes(for: change.content, of: total, quantizer: change.quantizer, at: instant)
-        guard change.content.isDrawn, ProgressiveUpdate.isWorthSlicing(for: bytes, at: bitrate) else { return nil }
-        let quantizer = sizePredictor.quantizer(
-            for: change.content, of: total, isKeyframe: false, budget: budget.burst,
-            in: Self.sharpQuantizer...ProgressiveUpdate.worstQuantizer, at: instant)
-        progressiveUpdate.begin(quantizer: quantizer)
-        // A similar change soon after this one starts a series.
-        continuousChange.note(blocks: change.content.blocks, of: total, bytes: bytes, bitrate: bitrate, at: instant)
-        return quantizer
-    }
-
-    /// Encodes the next rows of `active` as one frame.
-    private func encodeSlice(
-        _ core: VP8EncoderCore, _ input: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
-        _ quantizer: Int, _ bitrate: Bitrate
-    ) throws(CodecFailure) -> EncodedFrame? {
-        let budget = progressiveUpdate.budget(at: bitrate)
-        let search = progressiveUpdate.search(at: bitrate)
-        var content = ContentClassifier()
-        // If no blocks are left below, the slices start again at the top with what changed there meanwhile.
-        for start in [progressiveUpdate.row, 0] where content.blocks == 0 {
-            var end = start
-            while end < active.rows,
-                sizePredictor.bytes(for: content, of: 0, quantizer: quantizer, at: instant) < budget
-            {
-                content += ContentClassifier(input, active, rows: end..<end + 1)
-                end += 1
-            }
-            guard content.blocks > 0 else { continue }
-            active.formIntersection(rows: start..<end)
-            progressiveUpdate.advance(to: end)
-        }
-        var plan = plan
-        // Only a complete frame is worth storing as a long-term reference.
-        if active != base.missingBlocks { plan.stored = nil }
-        let begin = ContinuousClock.now
-        guard let frame = try encodeActive(core, input, plan, at: instant, quantizer, search) else { return nil }
-        progressiveUpdate.note(search, .now - begin, bytes: frame.bytes.count)
-        return frame
-    }
-
     /// Encodes the blocks in `active` as a base frame according to `plan`.
-    private func encodeActive(
+    func encodeActive(
         _ core: VP8EncoderCore, _ input: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ quantizer: Int, _ search: MotionSearch
     ) throws(CodecFailure) -> EncodedFrame? {
@@ -287,26 +150,9 @@ public final class VP8Encoder: VideoEncoder {
         return frame
     }
 
-    /// Encodes all blocks that the base layer lacks as a frame of layer 1, for viewers with enough bandwidth.
-    private func encodeLayer1(
-        _ core: VP8EncoderCore, _ input: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
-        _ bitrate: Bitrate, _ budget: Budget
-    ) throws(CodecFailure) -> EncodedFrame? {
-        let change = measureChange(input, bytes: min(bucket.credit, budget.burst), budget, at: instant)
-        let settings = VP8FrameSettings(
-            quantizer: change.quantizer, isKeyframe: false, search: change.search, isDisposable: true,
-            refreshesEntropy: plan.refreshesEntropy)
-        guard var frame = try core.encode(input, active: active, at: instant, settings) else { return nil }
-        spend(frame)
-        frame.references = longTermReferences.noteDisposable()
-        base.recordLayer1()
-        noteChange(change, frame, bitrate, at: instant)
-        return frame
-    }
-
     /// Charges a frame to the budgets. A base frame counts for both layers and brings the base the blocks in `active`;
     /// a key frame brings all.
-    private func spend(_ frame: EncodedFrame) {
+    func spend(_ frame: EncodedFrame) {
         bucket.spend(frame.bytes.count)
         guard frame.layer == 0 else { return }
         base.bucket.spend(frame.bytes.count)

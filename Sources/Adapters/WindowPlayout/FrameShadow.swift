@@ -33,7 +33,7 @@ final class FrameShadow: @unchecked Sendable {
                 queue.releaseBuffers()
                 return take(frame)
             }
-            if queue.isFull(for: size) { queue.takeFirst { _ = take($0) } }
+            while queue.isFull(for: size) { queue.takeFirst { _ = take($0) } }
             queue.append(frame.cropped(to: size), at: time)
             return true
         }
@@ -43,6 +43,7 @@ final class FrameShadow: @unchecked Sendable {
     /// - Returns: the time of the next one; nil if there is none.
     func takeDue(_ now: MediaInstant) -> MediaInstant? {
         lock.withLock { _ in
+            if queue.isEmpty { queue.releaseBuffers() }
             while let time = queue.firstTime {
                 guard time <= now else { return time }
                 queue.takeFirst { _ = take($0) }

@@ -16,6 +16,7 @@ struct PresentationQueue {
     static let byteLimit = 64 << 20
 
     private var entries: [Entry] = []
+    private var waitingBytes = 0
     private var spares: [I420Buffer] = []
 
     var isEmpty: Bool { entries.isEmpty }
@@ -24,8 +25,7 @@ struct PresentationQueue {
 
     /// Whether there is no room for another frame of this size; never if the queue is empty.
     func isFull(for size: PixelSize) -> Bool {
-        let bytes = size.width * size.height * 3 / 2
-        return !isEmpty && (entries.count >= Self.capacity || (entries.count + 1) * bytes > Self.byteLimit)
+        !isEmpty && (entries.count >= Self.capacity || waitingBytes + Self.bytes(size) > Self.byteLimit)
     }
 
     /// Copies a frame in.
@@ -36,8 +36,11 @@ struct PresentationQueue {
         let last = entries.last?.time ?? time ?? MediaInstant(nanoseconds: 0)
         let buffer = takeSpare(of: frame.size) ?? I420Buffer(frame.size)
         buffer.copy(frame)
+        waitingBytes += Self.bytes(frame.size)
         entries.append(Entry(time: max(time ?? last, last), buffer: buffer))
     }
+
+    private static func bytes(_ size: PixelSize) -> Int { size.width * size.height * 3 / 2 }
 
     private mutating func takeSpare(of size: PixelSize) -> I420Buffer? {
         guard let spare = spares.popLast() else { return nil }
@@ -52,6 +55,7 @@ struct PresentationQueue {
     mutating func takeFirst(_ body: (I420Frame) -> Void) {
         guard !entries.isEmpty else { return }
         let buffer = entries.removeFirst().buffer
+        waitingBytes -= Self.bytes(buffer.size)
         body(buffer.frame)
         spares.append(buffer)
     }

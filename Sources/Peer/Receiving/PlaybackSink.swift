@@ -112,8 +112,10 @@ public final class PlaybackSink: EncodedMediaSink {
     /// - Returns: nil if the track is not played.
     private func makePlayout() -> PlayoutPipeline? {
         do {
+            // The decoder first: if it cannot be made, no speaker is open.
+            let decoder = try audioDecoder()
             guard let speaker = try makeSpeaker() else { return nil }
-            return PlayoutPipeline(decoder: try audioDecoder(), sink: speaker)
+            return PlayoutPipeline(decoder: decoder, sink: speaker)
         } catch let failure as SourceFailure {
             emit(.warning("no sound: \(failure.message) \(failure.remedy)"))
         } catch {

@@ -51,6 +51,7 @@ package final class ViewerSession {
         servers: ICEServerResolver.Addresses,
         usesOnlyRelays: Bool, policy: CandidatePolicy
     ) -> EndReason? {
+        guard !isClosed else { return EndReason(.stopped, "the session is over") }
         do {
             let path = try ICEPath(
                 loop: loop,

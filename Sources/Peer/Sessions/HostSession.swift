@@ -15,7 +15,7 @@ public import Transport
 ///
 /// `start` once, then events come until `.ended`; `stop` frees everything and may be called twice.
 public final class HostSession: Sendable {
-    public typealias KnockHandler = @Sendable (Knock) async -> KnockDecision
+    public typealias KnockPolicy = @Sendable (Knock) async -> KnockDecision
 
     private let configuration: Configuration
     private let identity: Identity
@@ -34,17 +34,17 @@ public final class HostSession: Sendable {
 
     /// - Parameters:
     ///   - source: used by the session's video thread from now on.
-    ///   - door: answers knocks; called for several at a time.
+    ///   - decide: answers knocks; called for several at a time.
     ///   - emit: called from any thread.
     public init(
         configuration: Configuration, identity: Identity, source: sending any ScreenSource,
-        encoder: sending any VideoEncoder, audio inputs: [AudioInput], door: @escaping KnockHandler,
+        encoder: sending any VideoEncoder, audio inputs: [AudioInput], decide: @escaping KnockPolicy,
         emit: @escaping @Sendable (BroadcastEvent) -> Void
     ) throws(CodecFailure) {
         self.configuration = configuration
         self.identity = identity
         self.emit = emit
-        knocks = KnockHandler(door: door, emit: emit)
+        knocks = KnockHandler(decideKnock: decide, emit: emit)
         servers = ICEServerMonitor(configuration.iceServers, emit: emit)
         let descriptors = DescriptorPlan.ofThisProcess
         self.descriptors = descriptors
@@ -106,8 +106,18 @@ public final class HostSession: Sendable {
         } catch {
             throw EndReason(.portUnavailable, error.description)
         }
-        self.server.with { $0 = server }
-        self.served.with { $0 = served }
+        // Whoever stopped the session meanwhile has found no server to stop.
+        let isRunning = isStopped.with { isStopped in
+            if !isStopped {
+                self.server.with { $0 = server }
+                self.served.with { $0 = served }
+            }
+            return !isStopped
+        }
+        guard isRunning else {
+            await server.stop()
+            throw EndReason(.stopped, "the host ended the broadcast")
+        }
         startPipelines()
         return Link(
             host: configuration.linkHost, port: port, id: served.id, secret: served.secret,
@@ -160,14 +170,18 @@ public final class HostSession: Sendable {
         let server = server.with { $0 }
         let sentence = reason.code == .stopped ? "the host ended the broadcast" : reason.sentence
         await served.with { $0 }?.end(reason: sentence)
-        // Sources wait for threads of their own.
-        await NamedThread("ending") { [pipelines] in for track in pipelines.audio { track.stop() } }.ended()
+        // Sources wait for threads of their own, which blocks; without another thread it blocks here.
+        let stopAudio: @Sendable () -> Void = { [pipelines] in for track in pipelines.audio { track.stop() } }
+        if let thread = try? NamedThread.start("ending", stopAudio) { await thread.ended() } else { stopAudio() }
         await pipelines.video.stop()
         await core.finish { $0.end($1) }
         await server?.stop()
         await servers.close()
         await wakeups.ifRunning { $0.close() }
         await loop.stop()
+        // The broadcast at the server holds this session as its delegate.
+        served.with { $0 = nil }
+        self.server.with { $0 = nil }
         emit(.ended(reason))
     }
 

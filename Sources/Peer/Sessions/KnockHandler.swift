@@ -5,24 +5,24 @@ import Signaling
 
 /// Asks the owner about knocks and reports what becomes of them. From any thread.
 final class KnockHandler: Sendable {
-    private let door: HostSession.KnockHandler
+    private let decideKnock: HostSession.KnockPolicy
     private let emit: @Sendable (BroadcastEvent) -> Void
     /// Who waits for an answer.
-    private let knocking = Monitor<[KnockID: ViewerDescription]>([:])
+    private let pending = Monitor<[KnockID: ViewerDescription]>([:])
 
     /// How long a refusal holds.
     static let refusalSeconds = 60
 
-    init(door: @escaping HostSession.KnockHandler, emit: @escaping @Sendable (BroadcastEvent) -> Void) {
-        self.door = door
+    init(decideKnock: @escaping HostSession.KnockPolicy, emit: @escaping @Sendable (BroadcastEvent) -> Void) {
+        self.decideKnock = decideKnock
         self.emit = emit
     }
 
     func decide(_ knock: Knock) async -> KnockDecision {
         let who = ViewerDescription(knock)
-        knocking.with { $0[knock.id] = who }
+        pending.with { $0[knock.id] = who }
         emit(.knock(who))
-        let decision = await door(knock)
+        let decision = await decideKnock(knock)
         switch decision {
         case .accepted: emit(.accepted(who, isRemembered: false))
         case .remembered: emit(.accepted(who, isRemembered: true))
@@ -31,12 +31,12 @@ final class KnockHandler: Sendable {
         case .unanswered where Task.isCancelled: break
         case .unanswered: emit(.refused(who, reason: "nobody answered"))
         }
-        knocking.with { $0[knock.id] = decision == .unanswered ? who : nil }
+        pending.with { $0[knock.id] = decision == .unanswered ? who : nil }
         return decision
     }
 
     func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) {
-        guard let who = knocking.with({ $0.removeValue(forKey: knock) }) else { return }
+        guard let who = pending.with({ $0.removeValue(forKey: knock) }) else { return }
         switch reason {
         case .unanswered: emit(.refused(who, reason: "nobody answered"))
         case .left: emit(.refused(who, reason: "they left before they were answered"))

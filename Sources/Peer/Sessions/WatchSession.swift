@@ -74,6 +74,8 @@ public final class WatchSession: Sendable {
         do throws(SignalingError) {
             client = try SignalingClient(link: link)
         } catch {
+            await core.finish { $0.close($1) }
+            await loop.stop()
             return EndReason(error)
         }
         let journey = Task {

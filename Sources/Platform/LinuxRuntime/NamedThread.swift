@@ -80,9 +80,10 @@ public final class NamedThread: Sendable {
 }
 
 /// Carries a thread's body through `pthread_create`.
-private final class ThreadStart: Sendable {
+// SAFETY: `body` is touched on the thread alone, after `pthread_create`.
+private final class ThreadStart: @unchecked Sendable {
     private let name: String
-    private let body: @Sendable () -> Void
+    private var body: (@Sendable () -> Void)?
     private let end: ThreadEnd
 
     init(name: String, body: @escaping @Sendable () -> Void, end: ThreadEnd) {
@@ -93,7 +94,9 @@ private final class ThreadStart: Sendable {
 
     func run() {
         clinux_name_thread(name)
-        body()
+        body?()
+        // What the body holds is released before anybody hears of the end.
+        body = nil
         end.over()
     }
 }

@@ -21,8 +21,8 @@ extension Browser {
             func bytes(_ text: JSON) -> Data { text.string.flatMap { Data(base64Encoded: $0) } ?? Data() }
             let size = report["size"].array?.compactMap { $0.number.map { Int($0) } } ?? []
             return PlayerRun(
-                report: report, picture: ReceivedPicture([UInt8](bytes(report["picture"])), size: size),
-                sounds: (report["soundData"].array ?? []).map { ReceivedSound(bytes($0)) })
+                report: report, picture: ReceivedVideo([UInt8](bytes(report["picture"])), size: size),
+                sounds: (report["soundData"].array ?? []).map { ReceivedAudio(bytes($0)) })
         }
     }
 

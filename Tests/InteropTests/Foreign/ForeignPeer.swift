@@ -83,8 +83,8 @@ struct PlayerRun: Sendable {
     /// As Tests/ForeignPeers/README.md has it.
     let report: JSON
     /// The last one; nil if none was shown.
-    let picture: ReceivedPicture?
-    let sounds: [ReceivedSound]
+    let picture: ReceivedVideo?
+    let sounds: [ReceivedAudio]
 
     func number(_ key: String) -> Double? { report[key].number }
 
@@ -108,12 +108,12 @@ extension ForeignPeer {
         let count = Int(report["sounds"].number ?? 0)
         if self == .pion {
             return PlayerRun(
-                report: report, picture: try ReceivedPicture(ivf: folder.file("frames.ivf")),
-                sounds: try (0..<count).map { try ReceivedSound(opus: folder.file("sound-\($0).opus")) })
+                report: report, picture: try ReceivedVideo(ivf: folder.file("frames.ivf")),
+                sounds: try (0..<count).map { try ReceivedAudio(opus: folder.file("sound-\($0).opus")) })
         }
         let size = report["size"].array?.compactMap { $0.number.map { Int($0) } } ?? []
         return PlayerRun(
-            report: report, picture: try ReceivedPicture(file: folder.file("picture.i420"), size: size),
-            sounds: try (0..<count).map { try ReceivedSound(pcm: folder.file("sound-\($0).pcm")) })
+            report: report, picture: try ReceivedVideo(file: folder.file("picture.i420"), size: size),
+            sounds: try (0..<count).map { try ReceivedAudio(pcm: folder.file("sound-\($0).pcm")) })
     }
 }

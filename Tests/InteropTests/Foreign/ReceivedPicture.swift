@@ -5,7 +5,7 @@ import VPXCodec
 @testable import TestSource
 
 /// A picture as a player had it, in 4:2:0 and BT.601, limited range.
-struct ReceivedPicture: Sendable {
+struct ReceivedVideo: Sendable {
     let size: PixelSize
     /// Y, U and V without padding.
     let planes: [[UInt8]]
@@ -31,7 +31,7 @@ struct ReceivedPicture: Sendable {
     init?(ivf: String) throws {
         guard let bytes = try? [UInt8](Data(contentsOf: URL(fileURLWithPath: ivf))) else { return nil }
         let decoder = VP8Decoder()
-        var last: ReceivedPicture?
+        var last: ReceivedVideo?
         var place = 32
         while place + 12 <= bytes.count {
             let length = bytes[place..<(place + 4)].reversed().reduce(0) { $0 << 8 | Int($1) }
@@ -39,7 +39,7 @@ struct ReceivedPicture: Sendable {
             guard place + length <= bytes.count else { break }
             last =
                 try bytes[place..<(place + length)].withUnsafeBytes { try decoder.decode($0) }
-                .map { ReceivedPicture($0) } ?? last
+                .map { ReceivedVideo($0) } ?? last
             place += length
         }
         guard let last else { return nil }
@@ -59,18 +59,18 @@ struct ReceivedPicture: Sendable {
     }
 
     /// The test picture of the number that the picture shows; nil if it shows none.
-    var expectedPattern: ReceivedPicture? {
+    var expectedPattern: ReceivedVideo? {
         guard size == TestVideoSource.defaultSize else { return nil }
         let pattern = TestPattern(size)
         let number = withPicture { pattern.frameNumber(in: $0) }
         guard let number else { return nil }
         let canvas = I420Buffer(size)
         pattern.drawAll(number, on: canvas)
-        return ReceivedPicture(canvas.frame)
+        return ReceivedVideo(canvas.frame)
     }
 
     /// Of the worst plane, in dB; 0 for another size.
-    func peakSignalToNoise(_ other: ReceivedPicture) -> Double {
+    func peakSignalToNoise(_ other: ReceivedVideo) -> Double {
         guard size == other.size else { return 0 }
         return zip(planes, other.planes).map { Self.peakSignalToNoise($0, $1) }.min() ?? 0
     }

@@ -3,7 +3,7 @@ import MediaCore
 import OpusCodec
 
 /// The sound of one track as a player had it: 48 kHz, stereo.
-struct ReceivedSound: Sendable {
+struct ReceivedAudio: Sendable {
     /// Left and right in turn.
     let samples: [Int16]
 

@@ -35,8 +35,8 @@ struct TextPage {
     }
 
     /// As a player should have it.
-    var picture: ReceivedPicture? {
+    var picture: ReceivedVideo? {
         let chroma = [UInt8](repeating: 128, count: dots.count / 2)
-        return ReceivedPicture(dots.map { $0 ? 16 : 235 } + chroma, size: [Self.size.width, Self.size.height])
+        return ReceivedVideo(dots.map { $0 ? 16 : 235 } + chroma, size: [Self.size.width, Self.size.height])
     }
 }

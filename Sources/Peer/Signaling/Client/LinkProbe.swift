@@ -53,7 +53,7 @@ public enum LinkProbe {
                 step.remedy = ""
                 return (step, true)
             } catch let error as IOError where error.errnoCode == ECONNREFUSED {
-                let refusal = SignalingError.nothingListens(port: link.port, at: text)
+                let refusal = SignalingError.connectionRefused(port: link.port, at: text)
                 step.what = refusal.description
                 step.remedy = refusal.remedy
             } catch let error as IOError {

@@ -118,7 +118,7 @@ struct PinnedConnector: Sendable {
         case let error as IOError:
             switch error.errnoCode {
             case ECONNREFUSED:
-                return .nothingListens(port: link.port, at: link.host)
+                return .connectionRefused(port: link.port, at: link.host)
             case ENETUNREACH, EHOSTUNREACH, EHOSTDOWN, ENETDOWN, EADDRNOTAVAIL:
                 return SignalingError(
                     .unreachable,

@@ -46,7 +46,7 @@ extension SignalingError {
         .oldLink, "this host shares, but not under this link",
         remedy: "each run of share host has a new link: ask for the present one")
 
-    static func nothingListens(port: Int, at address: String) -> SignalingError {
+    static func connectionRefused(port: Int, at address: String) -> SignalingError {
         SignalingError(
             .connectionRefused, "nothing listens at port \(port) of \(address)",
             remedy:

@@ -72,6 +72,20 @@ final class AdmissionRegister: Sendable {
         /// Trickle fragments with candidates that were gathered after the answer. One may arrive before `add` was
         /// called for its session.
         var late: [SessionID: String] = [:]
+        /// Sessions that the host has ended before `add` was called for them; empty while nothing is reserved.
+        var endedEarly: Set<SessionID> = []
+
+        mutating func remove(_ id: SessionID) -> Bool {
+            late[id] = nil
+            guard let session = sessions.removeValue(forKey: id) else { return false }
+            tokens.sessionEnded(session.owner, now: .now)
+            return true
+        }
+
+        mutating func takeReservation(_ number: Int) -> SessionOwner? {
+            defer { if reservations.isEmpty { endedEarly = [] } }
+            return reservations.removeValue(forKey: number)
+        }
     }
 
     private let state: Mutex<State>
@@ -141,16 +155,32 @@ final class AdmissionRegister: Sendable {
     /// Releases a reservation because the host has refused the offer.
     func release(_ reservation: Reservation) {
         state.withLock { state in
-            guard let owner = state.reservations.removeValue(forKey: reservation.number) else { return }
+            guard let owner = state.takeReservation(reservation.number) else { return }
             state.tokens.sessionFailed(owner.token)
         }
     }
 
-    func add(_ session: OpenedSession, _ reservation: Reservation) {
+    /// - Returns: false if the host has ended the session meanwhile.
+    func add(_ session: OpenedSession, _ reservation: Reservation) -> Bool {
         state.withLock { state in
-            guard let owner = state.reservations.removeValue(forKey: reservation.number) else { return }
+            let hasEnded = state.endedEarly.contains(session.id)
+            guard let owner = state.takeReservation(reservation.number) else { return false }
+            guard !hasEnded else {
+                state.late[session.id] = nil
+                state.tokens.sessionEnded(owner.token, now: .now)
+                return false
+            }
             state.sessionsOpened += 1
             state.sessions[session.id] = Session(place: owner, number: state.sessionsOpened, etag: session.etag)
+            return true
+        }
+    }
+
+    /// Removes a session that the host has ended, also one for which `add` was not called yet.
+    func end(_ id: SessionID) {
+        state.withLock { state in
+            guard !state.remove(id) else { return }
+            if !state.reservations.isEmpty, state.endedEarly.count < capacity { state.endedEarly.insert(id) }
         }
     }
 
@@ -181,11 +211,6 @@ final class AdmissionRegister: Sendable {
     /// - Returns: false if there is no such session.
     @discardableResult
     func remove(_ id: SessionID) -> Bool {
-        state.withLock { state in
-            state.late[id] = nil
-            guard let session = state.sessions.removeValue(forKey: id) else { return false }
-            state.tokens.sessionEnded(session.owner, now: .now)
-            return true
-        }
+        state.withLock { $0.remove(id) }
     }
 }

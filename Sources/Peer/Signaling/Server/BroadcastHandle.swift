@@ -26,7 +26,7 @@ public struct BroadcastHandle: Sendable {
     }
 
     /// Removes the resource of a session that the host has ended.
-    public func forget(_ session: SessionID) { broadcast.admissions.remove(session) }
+    public func forget(_ session: SessionID) { broadcast.admissions.end(session) }
 
     /// Sends the `ended` event with `reason` to every viewer, and waits 1 s at most until it is written. Withdraws all
     /// knocks; nobody can join any more, and knocks and offers are answered with 410.

@@ -111,8 +111,9 @@ extension BroadcastRoutes {
         Task {
             do throws(OfferRefusal) {
                 let session = try await delegate.open(offer: sdp, viewer: viewer)
-                admissions.add(session, reservation)
-                if eventStreams.hasEnded {
+                if !admissions.add(session, reservation) {
+                    result.fulfil(.failure(OfferRefusal(.busy, "The host has ended this session already.")))
+                } else if eventStreams.hasEnded {
                     result.fulfil(.failure(OfferRefusal(.notLive, "The broadcast has ended.")))
                 } else if result.fulfil(.success(session)) {
                     return

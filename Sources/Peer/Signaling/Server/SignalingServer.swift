@@ -95,6 +95,7 @@ public actor SignalingServer {
         do {
             server = try makeServer(group) { bound.fulfil(.success($0)) }
         } catch {
+            endBroadcasts()
             try? await group.shutdownGracefully()
             throw SignalingServerError(.tls, "the certificate cannot be used for HTTPS: \(error)")
         }
@@ -106,6 +107,7 @@ public actor SignalingServer {
             state = .running(server, running, group)
             return port
         case .failure(let error):
+            endBroadcasts()
             await running.value
             try? await group.shutdownGracefully()
             throw SignalingServerError(error, host: configuration.host, port: configuration.port)
@@ -145,14 +147,20 @@ public actor SignalingServer {
             configuration: ServerConfiguration(
                 address: .hostname(configuration.host, port: configuration.port), backlog: 128),
             onServerRunning: { channel in
-                let door = channel.eventLoop.submit {
+                let added = channel.eventLoop.submit {
                     try channel.pipeline.syncOperations.addHandler(
                         ConnectionAdmissionHandler(service.connections), position: .first)
                 }
-                try? await door.get()
+                try? await added.get()
                 onBound(channel.localAddress?.port ?? 0)
             },
             eventLoopGroup: group, logger: quiet)
+    }
+
+    /// Of a server that serves nobody: lets go of the broadcasts, and takes no other.
+    private func endBroadcasts() {
+        _ = service.broadcasts.close()
+        service.broadcasts.removeAll()
     }
 
     public nonisolated var statistics: SignalingStatistics { service.counters.statistics }
@@ -160,7 +168,13 @@ public actor SignalingServer {
     /// Ends all broadcasts and finishes the requests in progress, for 1 s each at most; then closes all connections.
     /// Broadcasts cannot be added any more.
     public func stop() async {
-        guard case .running(let server, let running, let group) = state else { return }
+        guard case .running(let server, let running, let group) = state else {
+            if case .idle = state {
+                state = .stopped
+                endBroadcasts()
+            }
+            return
+        }
         state = .stopped
         await withTaskGroup(of: Void.self) { group in
             for broadcast in service.broadcasts.close() {

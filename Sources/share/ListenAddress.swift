@@ -1,0 +1,22 @@
+import ArgumentParser
+import Signaling
+
+/// The value of `--listen`: "ADDR:PORT", with IPv6 in brackets.
+struct ListenAddress {
+    var host: String
+    var port: Int
+    /// The address in the link.
+    var linkHost: String
+
+    init(_ text: String) throws {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+            (0...65_535).contains(port)
+        else { throw ValidationError("--listen is ADDR:PORT, as 0.0.0.0:8443 or [::1]:0, not '\(text)'.") }
+        var host = String(text[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+        if host.isEmpty || host == "*" { host = "0.0.0.0" }
+        self.host = host
+        self.port = port
+        linkHost = host == "0.0.0.0" || host == "::" ? LocalAddresses.preferred() : host
+    }
+}
