@@ -17,7 +17,7 @@ import VPXCodec
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct SessionTests {
     private func host(
-        decide: @escaping HostSession.KnockHandler,
+        decide: @escaping HostSession.KnockPolicy,
         limit: (@Sendable (ViewerDescription) -> Bitrate?)? = nil, framesPerSecond: Int = 30,
         emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in }
     ) async throws -> (HostSession, Link) {
@@ -32,7 +32,7 @@ struct SessionTests {
             configuration: configuration,
             identity: try .ephemeral(), source: TestVideoSource(framesPerSecond: framesPerSecond),
             encoder: VP8Encoder(),
-            audio: [tone], decide: door,
+            audio: [tone], decide: decide,
             emit: emit)
         return (session, try await session.start())
     }
