@@ -3,6 +3,8 @@ package import MediaCore
 
 /// One sound track of a host: takes 10 ms at a time on the source's own thread, makes 20 ms packets of Opus and hands
 /// them over.
+///
+/// Its properties are those of one encoder: what others ask of it, each in a Monitor, and what was applied of that.
 // SAFETY: encoder and buffers are used only in the source's handler, which runs on one thread.
 package final class AudioPipeline: @unchecked Sendable {
     package struct Info: Sendable {

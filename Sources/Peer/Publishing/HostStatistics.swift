@@ -1,5 +1,6 @@
 public import MediaCore
 
+/// What a host has sent and to whom. A flat record, as each value is reported by its own name.
 public struct HostStatistics: Sendable {
     public var viewers: Int
     /// Viewers with media flowing.

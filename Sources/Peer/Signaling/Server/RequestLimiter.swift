@@ -20,6 +20,7 @@ extension MediaInstant {
 /// Limits connections, requests, knocks and failures by token buckets, per address and in all. A value without a clock,
 /// in bounded memory. A server has one for all of its broadcasts.
 struct RequestLimiter: Sendable {
+    /// A flat record, as each limit is set by its own name.
     struct Limits: Sendable {
         var connectionBurst = 128.0
         var connectionsPerSecond = 32.0

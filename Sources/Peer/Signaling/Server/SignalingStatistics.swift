@@ -1,4 +1,5 @@
-/// The counters of a signalling server since its start. Every refusal has a counter.
+/// The counters of a signalling server since its start. Every refusal has a counter. A flat record,
+/// as each value is reported by its own name.
 public struct SignalingStatistics: Sendable, Equatable {
     public var requests = 0
     /// Answered with 429; the connection was closed.
