@@ -29,11 +29,11 @@ struct HostileRelayTests {
                 handlers: .init(
                     onCandidate: { candidate in kinds.withLock { $0.append(candidate.kind.rawValue) } },
                     onGatheringDone: { gathered.fulfill() }, onDatagram: { _ in }))
-            agent.withLock { $0 = LoopBound(made) }
+            agent.withLock { $0 = LoopBound(loop, made) }
             try made.gather()
         }
         try await gathered.wait()
-        loop.perform { agent.withLock { $0 }?.value.close { closed.fulfill() } }
+        agent.withLock { $0 }?.perform { $0.close { closed.fulfill() } }
         try await closed.wait()
         await loop.stop()
         return (kinds.withLock { $0 }, server.requests)

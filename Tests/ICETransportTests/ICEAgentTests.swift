@@ -180,14 +180,14 @@ import Testing
                 handlers: .init(
                     onCandidate: { candidate in candidates.withLock { $0.append(candidate) } },
                     onGatheringDone: { gathered.fulfill() }, onDatagram: { _ in }))
-            agent.withLock { $0 = LoopBound(made) }
+            agent.withLock { $0 = LoopBound(loop, made) }
             try made.gather()
         }
         try await gathered.wait()
         let addresses = candidates.withLock { $0.map(\.address) }
         #expect(addresses.contains("127.0.0.1"))
         #expect(Set(addresses).count == addresses.count)
-        loop.perform { agent.withLock { $0 }?.value.close { closed.fulfill() } }
+        agent.withLock { $0 }?.perform { $0.close { closed.fulfill() } }
         try await closed.wait()
         await loop.stop()
     }

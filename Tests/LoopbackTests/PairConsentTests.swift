@@ -27,7 +27,7 @@ struct PairConsentTests {
         let frames = Monitor(0)
         private let isConnected = Monitor(false)
         private let isGathered = Monitor(false)
-        private let connection = Monitor<Transport.LoopBound<ReceivingPeer>?>(nil)
+        private let connection = Monitor<LoopBound<ReceivingPeer>?>(nil)
         private let client: SignalingClient
 
         init(_ link: Link) async throws {
@@ -35,7 +35,7 @@ struct PairConsentTests {
             client = try SignalingClient(link: link)
             let token = try await admissionToken(for: identity, named: "two addresses", from: client)
             let (loop, expected) = (loop, link.fingerprint)
-            let core = Transport.LoopBound(
+            let core = LoopBound(
                 loop,
                 making: {
                     guard
@@ -70,7 +70,7 @@ struct PairConsentTests {
             await core?.ifRunning { $0.path.localAddress } ?? nil
         }
 
-        private var core: Transport.LoopBound<ReceivingPeer>? { connection.with { $0 } }
+        private var core: LoopBound<ReceivingPeer>? { connection.with { $0 } }
 
         /// - Parameters:
         ///   - address: packets leave from there from now on.

@@ -121,22 +121,10 @@ import Testing
     /// Every prefix, every single damaged byte and many shuffles of real offers end in an offer or a typed error.
     @Test(arguments: RecordedOffers.all)
     func damagedOffersNeverTrap(text: String) {
-        let bytes = Array(text.utf8)
-        var random = SeededGenerator(seed: 7)
-        for length in stride(from: 0, to: bytes.count, by: 61) { read(Array(bytes[..<length])) }
-        for _ in 0..<150 {
-            var damaged = bytes
-            for _ in 0...random.below(6) { damaged[random.below(damaged.count)] = UInt8(random.below(256)) }
-            read(damaged)
+        Fixture.eachDamaged(text, seed: 7) { text in
+            if let offer = try? Offer(text, for: .sending) { _ = Fixture.host.answer(to: offer) }
+            _ = try? Answer(text, to: .receiving)
+            _ = try? TrickleFragment.parse(text)
         }
-        let lines = text.split(separator: "\n")
-        for _ in 0..<50 { read(Array(lines.shuffled(using: &random).joined(separator: "\n").utf8)) }
-    }
-
-    private func read(_ bytes: [UInt8]) {
-        let text = String(decoding: bytes, as: UTF8.self)
-        if let offer = try? Offer(text, for: .sending) { _ = Fixture.host.answer(to: offer) }
-        _ = try? Answer(text, to: .receiving)
-        _ = try? TrickleFragment.parse(text)
     }
 }

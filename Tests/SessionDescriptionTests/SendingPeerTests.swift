@@ -162,21 +162,9 @@ import Testing
 
     @Test(arguments: SendingOffers.all)
     func damagedOffersNeverTrap(text: String) {
-        let bytes = Array(text.utf8)
-        var random = SeededGenerator(seed: 11)
-        for length in stride(from: 0, to: bytes.count, by: 61) { read(Array(bytes[..<length])) }
-        for _ in 0..<150 {
-            var damaged = bytes
-            for _ in 0...random.below(6) { damaged[random.below(damaged.count)] = UInt8(random.below(256)) }
-            read(damaged)
+        Fixture.eachDamaged(text, seed: 11) { text in
+            if let offer = try? Offer(text, for: Self.anyCodec) { _ = Self.endpoint.answer(to: offer) }
+            _ = try? Answer(text, to: .sending)
         }
-        let lines = text.split(separator: "\n")
-        for _ in 0..<50 { read(Array(lines.shuffled(using: &random).joined(separator: "\n").utf8)) }
-    }
-
-    private func read(_ bytes: [UInt8]) {
-        let text = String(decoding: bytes, as: UTF8.self)
-        if let offer = try? Offer(text, for: Self.anyCodec) { _ = Self.endpoint.answer(to: offer) }
-        _ = try? Answer(text, to: .sending)
     }
 }

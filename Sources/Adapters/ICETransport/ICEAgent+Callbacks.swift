@@ -75,8 +75,7 @@ extension ICEAgent {
     /// libnice reports what UPnP found on that library's thread.
     private func report(_ report: Report) {
         if loop.isOnLoop { return take(report) }
-        let me = LoopBound(self)
-        loop.perform { me.value.take(report) }
+        LoopBound(loop, self).perform { $0.take(report) }
     }
 
     private func take(_ report: Report) {

@@ -134,8 +134,7 @@ public final class ICEAgent {
             signals = []
             nice_agent_attach_recv(nice.agent, nice.id, 1, loop.context, nil, nil)
             // A turn of the loop: libnice may be in the middle of a callback that called us.
-            let me = LoopBound(self)
-            if !loop.perform({ me.value.removeStream() }) { removeStream() }
+            if !LoopBound(loop, self).perform({ $0.removeStream() }) { removeStream() }
         }
     }
 

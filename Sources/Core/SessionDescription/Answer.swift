@@ -11,17 +11,9 @@ public enum AnswerError: Error, Hashable, Sendable {
     case severalCertificates
     /// Neither `active` nor `passive`.
     case noDTLSRole
-
-    init(_ error: TransportError) {
-        self =
-            switch error {
-            case .noCredentials: .noCredentials
-            case .noFingerprint: .noFingerprint
-            case .severalCertificates: .severalCertificates
-            case .noDTLSRole: .noDTLSRole
-            }
-    }
 }
+
+extension AnswerError: RemoteDescriptionError {}
 
 /// Another peer's answer, as the offerer reads it: a host's sendonly one by WHEP, an endpoint's recvonly one by WHIP
 /// (RFC 9725). RFC 9429 section 5.8.
@@ -34,14 +26,7 @@ public struct Answer: RemoteDescription, Hashable {
 
     /// Reads the answer to an offer with these capabilities.
     public init(_ text: String, to capabilities: MediaCapabilities) throws(AnswerError) {
-        let answer: SessionDescription
-        do {
-            answer = try SessionDescription.parse(text)
-        } catch .tooLarge {
-            throw .tooLarge
-        } catch {
-            throw .notSDP
-        }
+        let answer = try SessionDescription.parse(text, failure: AnswerError.self)
         let bundle = BundleGroup(of: answer)
         var video: [VideoSection] = []
         var audio: [AudioSection] = []

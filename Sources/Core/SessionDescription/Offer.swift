@@ -24,17 +24,9 @@ public enum OfferError: Error, Hashable, Sendable {
     case noDTLSRole
     /// It has a BUNDLE group, but its sections have no `a=mid` to be named by. RFC 9143 section 7.
     case noMediaIdentification
-
-    init(_ error: TransportError) {
-        self =
-            switch error {
-            case .noCredentials: .noCredentials
-            case .noFingerprint: .noFingerprint
-            case .severalCertificates: .severalCertificates
-            case .noDTLSRole: .noDTLSRole
-            }
-    }
 }
+
+extension OfferError: RemoteDescriptionError {}
 
 /// Another peer's offer, as the answerer reads it: a viewer's recvonly one by WHEP (draft-ietf-wish-whep), a sender's
 /// sendonly one by WHIP (RFC 9725). RFC 9429 section 5.8, RFC 9143.
@@ -77,14 +69,7 @@ public struct Offer: RemoteDescription, Hashable {
 
     /// Reads an offer for a peer with these capabilities.
     public init(_ text: String, for capabilities: MediaCapabilities) throws(OfferError) {
-        let offer: SessionDescription
-        do {
-            offer = try SessionDescription.parse(text)
-        } catch .tooLarge {
-            throw .tooLarge
-        } catch {
-            throw .notSDP
-        }
+        let offer = try SessionDescription.parse(text, failure: OfferError.self)
         guard !offer.media.isEmpty else { throw .nothingInCommon }
         let bundle = BundleGroup(of: offer)
         var reader = SectionReader(offer: offer, bundle: bundle, capabilities: capabilities)

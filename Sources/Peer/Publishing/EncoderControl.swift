@@ -37,7 +37,7 @@ struct EncoderControls: Sendable {
     var main: EncoderControl
     /// For viewers who are much slower than others.
     var low: EncoderControl
-    package var isStopped = false
+    var isStopped = false
     /// Counts the changes, so that none is slept through.
     var generation = 0
 
@@ -48,7 +48,7 @@ struct EncoderControls: Sendable {
 
     var hasViewers: Bool { main.isWanted || low.isWanted }
 
-    package subscript(encoding: EncodingID) -> EncoderControl {
+    subscript(encoding: EncodingID) -> EncoderControl {
         get { encoding == .main ? main : low }
         _modify { if encoding == .main { yield &main } else { yield &low } }
     }

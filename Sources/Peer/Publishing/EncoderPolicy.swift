@@ -15,7 +15,7 @@ struct EncoderPolicy {
         var audioLimits: ClosedRange<Bitrate>?
 
         var hasViewers: Bool { main != nil || low != nil }
-        package subscript(encoding: EncodingID) -> EncodingTarget? { encoding == .main ? main : low }
+        subscript(encoding: EncodingID) -> EncodingTarget? { encoding == .main ? main : low }
     }
 
     /// What the receiving viewers have, gathered one by one.
@@ -30,7 +30,7 @@ struct EncoderPolicy {
         fileprivate var fastestAudio = Bitrate(bitsPerSecond: 0)
 
         /// Adds one viewer's bandwidth for video and for audio.
-        package mutating func add(video: Bitrate, audio: Bitrate) {
+        mutating func add(video: Bitrate, audio: Bitrate) {
             fastest = max(fastest, video)
             slowestAudio = min(slowestAudio, audio)
             fastestAudio = max(fastestAudio, audio)
@@ -66,7 +66,7 @@ struct EncoderPolicy {
     mutating func demand(now: MediaInstant) -> Bitrate { mainBitrate.rate(now: now) }
 
     /// - Returns: the new decision; nil if it is the former one.
-    package mutating func decide(_ load: Load, now: MediaInstant) -> Decision? {
+    mutating func decide(_ load: Load, now: MediaInstant) -> Decision? {
         let new = Decision(
             main: target(load.main, decision?.main, now), low: target(load.low, decision?.low, now),
             audioLoss: load.loss, audioLimits: audioLimits(load.slowestAudio, load.fastestAudio))

@@ -21,9 +21,9 @@ protocol SendingPeerDelegate: AnyObject {
 
 /// The host's side of one viewer: its transport and its sender. Confined to the network loop.
 final class SendingPeer: SecureTransportDelegate {
-    package let id: SessionID
+    let id: SessionID
     private let viewer: Viewer
-    package let description: ViewerDescription
+    let description: ViewerDescription
     let negotiation: ICENegotiation
     let transport: SecureTransport
     let sender: MediaSender
@@ -38,7 +38,7 @@ final class SendingPeer: SecureTransportDelegate {
     private(set) var isEnded = false
 
     /// The other side sends a receiver report at least each second, even while the picture rests.
-    package static let patience = MediaDuration.seconds(4)
+    static let patience = MediaDuration.seconds(4)
 
     init(
         id: SessionID, viewer: Viewer, description: ViewerDescription, loop: EventLoop,
@@ -66,7 +66,7 @@ final class SendingPeer: SecureTransportDelegate {
     var isConnected: Bool { liveness.isConnected }
     /// Connected, and not silent.
     var isReceiving: Bool { liveness.isReceiving }
-    package var statistics: SenderStatistics { sender.statistics }
+    var statistics: SenderStatistics { sender.statistics }
     var estimate: Bitrate { sender.estimate }
     var roundTripTime: MediaDuration? { sender.roundTripTime }
     var hasReferences: Bool { sender.hasReferences }
@@ -92,7 +92,7 @@ final class SendingPeer: SecureTransportDelegate {
     var badPackets: Int { transport.badPackets + negotiation.path.unusableCandidates }
     var pathSummary: String { negotiation.path.summary }
     var backlog: MediaDuration { sender.backlog }
-    package var limit: String? { sender.limit.words }
+    var limit: String? { sender.limit.words }
 
     // MARK: Liveness
 
@@ -113,7 +113,7 @@ final class SendingPeer: SecureTransportDelegate {
         livenessTimer.set(now + (isConnected ? .milliseconds(250) : .seconds(1)))
     }
 
-    package func listening(_ isOpen: Bool) { liveness.listening(isOpen, now: MonotonicClock.now) }
+    func listening(_ isOpen: Bool) { liveness.listening(isOpen, now: MonotonicClock.now) }
 
     /// An authentic packet came. Only the address that media goes to gives consent to it: another one of the same
     /// viewer does not keep media flowing to one that has fallen silent.
@@ -141,7 +141,7 @@ final class SendingPeer: SecureTransportDelegate {
     }
 
     /// Frees everything. Twice is fine.
-    package func close(_ done: @escaping () -> Void = {}) {
+    func close(_ done: @escaping () -> Void = {}) {
         guard !isEnded else { return transport.close(done) }
         isEnded = true
         if isConnected {
@@ -178,9 +178,9 @@ final class SendingPeer: SecureTransportDelegate {
         if !sender.hasReferences { delegate?.viewerNeedsKeyframe(self) }
     }
 
-    package func transport(received rtp: UnsafeRawBufferPointer) { heard() }
+    func transport(received rtp: UnsafeRawBufferPointer) { heard() }
 
-    package func transport(receivedControl rtcp: UnsafeRawBufferPointer) {
+    func transport(receivedControl rtcp: UnsafeRawBufferPointer) {
         heard()
         sender.handleRTCP(rtcp, now: MonotonicClock.now)
         pump()

@@ -3,8 +3,8 @@ import MediaEngine
 
 /// One encoding of the picture, and what it has still to show. Confined to the video thread.
 final class VideoEncoding {
-    package let id: EncodingID
-    package let encoder: any VideoEncoder
+    let id: EncodingID
+    let encoder: any VideoEncoder
     var changed: BlockMap
     /// `changed` is not empty.
     var hasChanges = true
@@ -24,7 +24,7 @@ final class VideoEncoding {
     }
 
     /// The picture has another size: all of it is new.
-    package func restart(_ size: PixelSize) {
+    func restart(_ size: PixelSize) {
         changed = BlockMap(size, filled: true)
         hasChanges = true
     }

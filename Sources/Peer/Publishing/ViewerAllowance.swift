@@ -74,12 +74,12 @@ final class ViewerAllowances {
         case address(String)
     }
 
-    package static let capacity = 2_048
+    static let capacity = 2_048
     private var allowances: [Key: ViewerAllowance] = [:]
     /// Shared by those for whom there is no room.
     private let overflow: ViewerAllowance
 
-    package var count: Int { allowances.count }
+    var count: Int { allowances.count }
 
     init(now: MediaInstant) { overflow = ViewerAllowance(.address, now: now) }
 

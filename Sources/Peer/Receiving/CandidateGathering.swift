@@ -2,7 +2,7 @@ import EventLoop
 import LinuxRuntime
 import MediaCore
 package import SessionDescription
-package import Transport
+import Transport
 
 /// Waits for this side's candidates: for 100 ms before the offer, and then for more of them (trickle ICE, RFC 8838).
 /// Confined to the network loop.

@@ -107,7 +107,7 @@ final class DecodePipeline: @unchecked Sendable {
 
     /// Twice is fine.
     /// - Parameter done: called on the decode thread when that ends: the sink is not called any more.
-    package func close(_ done: @escaping @Sendable () -> Void = {}) {
+    func close(_ done: @escaping @Sendable () -> Void = {}) {
         frames.close()
         if let thread { thread.whenEnded(done) } else { done() }
     }

@@ -60,7 +60,7 @@ final class PlayoutPipeline: @unchecked Sendable {
 
     /// Twice is fine.
     /// - Parameter done: called on the audio thread when that ends: the sink is closed.
-    package func close(_ done: @escaping @Sendable () -> Void) {
+    func close(_ done: @escaping @Sendable () -> Void) {
         packets.close()
         if let thread { thread.whenEnded(done) } else { done() }
     }

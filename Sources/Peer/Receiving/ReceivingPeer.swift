@@ -23,8 +23,8 @@ protocol ReceivingPeerDelegate: AnyObject {
 /// The viewer's side of a session: its transport and its receiver. Confined to the network loop.
 final class ReceivingPeer: SecureTransportDelegate {
     private let loop: EventLoop
-    package let path: ICEPath
-    package let transport: SecureTransport
+    let path: ICEPath
+    let transport: SecureTransport
     private var receiver: MediaReceiver?
     private let timer: LoopTimer
     private let liveness: LoopTimer
@@ -35,7 +35,7 @@ final class ReceivingPeer: SecureTransportDelegate {
     private var consent = ConsentFreshness(patience: patience, now: MonotonicClock.now)
 
     /// The host sends a sender report at least each second.
-    package static let patience = MediaDuration.seconds(3)
+    static let patience = MediaDuration.seconds(3)
     /// The silence after which this machine's addresses are looked at.
     static let suspicion = MediaDuration.milliseconds(1_500)
 
@@ -51,14 +51,14 @@ final class ReceivingPeer: SecureTransportDelegate {
         transport.delegate = self
     }
 
-    package var statistics: ReceiverStatistics? { receiver?.statistics }
+    var statistics: ReceiverStatistics? { receiver?.statistics }
     var roundTripTime: MediaDuration? { receiver?.roundTripTime }
     /// The host's, of the path to here.
     var estimate: Bitrate? { receiver?.estimate }
     var badPackets: Int { transport.badPackets + path.unusableCandidates }
 
     /// The host has answered.
-    package func begin(_ answer: Answer) {
+    func begin(_ answer: Answer) {
         let now = MonotonicClock.now
         started = now
         receiver = MediaReceiver(
@@ -71,7 +71,7 @@ final class ReceivingPeer: SecureTransportDelegate {
     }
 
     /// Candidates that the host found after its answer.
-    package func add(_ candidates: CandidateList, ended: Bool) {
+    func add(_ candidates: CandidateList, ended: Bool) {
         path.add(candidates, ended: ended)
     }
 
@@ -93,10 +93,10 @@ final class ReceivingPeer: SecureTransportDelegate {
             usesTransportFeedback: answer.feedback.contains(.transportWide))
     }
 
-    package var silence: MediaDuration { consent.silence(MonotonicClock.now) }
+    var silence: MediaDuration { consent.silence(MonotonicClock.now) }
 
     /// The host has answered a restart.
-    package func resume(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
+    func resume(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
         path.start(remote: credentials)
         add(candidates, ended: ended)
     }
@@ -153,7 +153,7 @@ final class ReceivingPeer: SecureTransportDelegate {
     }
 
     /// Frees everything. Twice is fine.
-    package func close(_ done: @escaping () -> Void = {}) {
+    func close(_ done: @escaping () -> Void = {}) {
         guard !isEnded else { return transport.close(done) }
         isEnded = true
         timer.close()
@@ -180,13 +180,13 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     func transportSelectedNewPair() { pump() }
 
-    package func transport(received rtp: UnsafeRawBufferPointer) {
+    func transport(received rtp: UnsafeRawBufferPointer) {
         heard()
         receiver?.handleRTP(rtp, now: MonotonicClock.now)
         pump()
     }
 
-    package func transport(receivedControl rtcp: UnsafeRawBufferPointer) {
+    func transport(receivedControl rtcp: UnsafeRawBufferPointer) {
         heard()
         receiver?.handleRTCP(rtcp, now: MonotonicClock.now)
         pump()

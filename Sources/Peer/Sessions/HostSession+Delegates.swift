@@ -1,4 +1,5 @@
 public import Admission
+import EventLoop
 import LinuxRuntime
 package import Publishing
 public import Signaling

@@ -1,4 +1,5 @@
 import Admission
+import EventLoop
 import ICETransport
 import LinuxRuntime
 import MediaCore

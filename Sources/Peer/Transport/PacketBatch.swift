@@ -4,12 +4,12 @@ import EventLoop
 /// Confined to the network loop.
 final class PacketBatch {
     static let slotBytes = 1_536
-    package let capacity: Int
-    package let memory: UnsafeMutableRawPointer
+    let capacity: Int
+    let memory: UnsafeMutableRawPointer
     private(set) var count = 0
     private let lengths: UnsafeMutableBufferPointer<Int>
 
-    package init(capacity: Int) {
+    init(capacity: Int) {
         self.capacity = capacity
         memory = .allocate(byteCount: capacity * Self.slotBytes, alignment: 64)
         lengths = .allocate(capacity: capacity)
@@ -20,10 +20,10 @@ final class PacketBatch {
         lengths.deallocate()
     }
 
-    package var isFull: Bool { count == capacity }
+    var isFull: Bool { count == capacity }
 
     /// The next free slot, without the room for the trailer.
-    package var slot: UnsafeMutableRawBufferPointer {
+    var slot: UnsafeMutableRawBufferPointer {
         precondition(!isFull, "the batch is full")
         return UnsafeMutableRawBufferPointer(start: memory + count * Self.slotBytes, count: Self.slotBytes - 64)
     }
@@ -34,5 +34,5 @@ final class PacketBatch {
     }
 
     var committed: UnsafeBufferPointer<Int> { UnsafeBufferPointer(rebasing: lengths[..<count]) }
-    package func clear() { count = 0 }
+    func clear() { count = 0 }
 }

@@ -1,4 +1,3 @@
-package import EventLoop
 import LinuxRuntime
 
 /// A value that only its network loop touches, held by others.
