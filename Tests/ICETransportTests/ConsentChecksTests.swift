@@ -1,3 +1,4 @@
+import CNice
 import EventLoop
 import Glibc
 import LinuxRuntime
@@ -47,6 +48,27 @@ struct ConsentChecksTests {
             }
             #expect(agent.counters.consentAnswers == 0)
         }
+        try await pair.close()
+        await loop.stop()
+    }
+
+    /// A browser whose connection an outage has cut continues when a check arrives.
+    @Test func unansweredChecksAreRepeatedSoon() async throws {
+        let loop = EventLoop(name: "net-0")
+        let pair = try await AgentPair.connected(on: loop)
+        let stranger = try Stranger()
+        let began = MonotonicClock.now
+        try await loop.run {
+            let agent = pair.agent(.controlled)
+            guard let socket = agent.socket,
+                let own = agent.localSockets.all.first(where: { $0.descriptor == socket.descriptor })
+            else { return }
+            agent.move(to: stranger.address, through: own)
+            agent.checkConsent()
+        }
+        try await until(loop) { stranger.requests() >= 5 }
+        // Four intervals of 400 to 600 ms.
+        #expect((1_500...5_000).contains((MonotonicClock.now - began).nanoseconds / 1_000_000))
         try await pair.close()
         await loop.stop()
     }
@@ -149,6 +171,15 @@ private final class Stranger: Sendable {
     }
 
     deinit { close(socket) }
+
+    var address: sockaddr_storage {
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(socket, $0, &length) }
+        }
+        return address
+    }
 
     func send(_ bytes: [UInt8], to port: UInt16) {
         _ = Self.with(0x7F00_0001, port) { Int32(sendto(socket, bytes, bytes.count, 0, $0, $1)) }

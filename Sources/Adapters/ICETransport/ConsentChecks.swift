@@ -26,7 +26,7 @@ final class ConsentChecks {
     /// For `cnice_receive`, while self lives.
     var pending: UnsafePointer<cnice_checks> { UnsafePointer(checks) }
 
-    /// Sends one. Of the last four, an answer counts.
+    /// Sends one. Of the last sixteen, an answer counts.
     /// - Parameter number: names the destination when the answer comes; 0 or more.
     func send(to address: UnsafePointer<sockaddr_storage>, through descriptor: Int32, number: Int32) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1_024) { room in

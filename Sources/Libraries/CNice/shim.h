@@ -85,7 +85,7 @@ static inline int cnice_is_same_address(const struct sockaddr_storage *a, const 
 
 // Connectivity checks of our own, beside libnice's: STUN binding requests with a pair's credentials, and which of the last
 // ones have no answer yet. Each has the number of the destination that it went to.
-#define CNICE_CHECKS 4
+#define CNICE_CHECKS 16
 typedef struct {
     StunAgent agent;
     uint8_t key[256];

@@ -13,6 +13,8 @@ final class ICENegotiation {
     private let candidates: CandidateReporter
     private var remote: ICECredentials?
     private var restarts = ICERestartLimiter()
+    /// The last packet to a silent viewer.
+    private var probed: MediaInstant?
     private var isClosed = false
 
     init(loop: EventLoop, path: ICEPath) {
@@ -67,6 +69,16 @@ final class ICENegotiation {
 
     func add(_ candidates: CandidateList, ended: Bool) {
         path.add(candidates, ended: ended)
+    }
+
+    /// Whether a packet may go to a viewer that is silent, although its address answers checks: one each 100 ms.
+    /// Feedback on it comes sooner than the viewer's next report, which may be a second away.
+    func takeProbe(now: MediaInstant) -> Bool {
+        guard path.hasAnswered(within: .milliseconds(1_500), now: now),
+            probed.map({ now - $0 >= .milliseconds(95) }) ?? true
+        else { return false }
+        probed = now
+        return true
     }
 
     /// Reports no more candidates. The path is closed by its transport.

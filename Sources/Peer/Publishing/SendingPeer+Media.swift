@@ -48,11 +48,11 @@ extension SendingPeer {
                 frames.holds.noteFrameSent(hasMore: sender.hasFramesWaiting, now: now)
             }
             switch output {
-            // To somebody who is silent goes no media: what waits is dropped, and a key frame follows when they are
+            // A silent viewer gets only probes: what waits is dropped, and a key frame follows when the viewer is
             // back.
             case .rtp(let length):
-                if !liveness.isInterrupted, let packet = transport.sendMedia(length) { sender.keepProtected(packet) }
-            case .protected(let length): if !liveness.isInterrupted { transport.sendProtected(length) }
+                if maySend(now), let packet = transport.sendMedia(length) { sender.keepProtected(packet) }
+            case .protected(let length): if maySend(now) { transport.sendProtected(length) }
             case .rtcp(let length): transport.sendControl(length)
             case .event(.keyframeNeeded): delegate?.viewerNeedsKeyframe(self)
             case .event(.recoveryNeeded(let number)): delegate?.viewerNeedsRecovery(self, from: number)
@@ -64,6 +64,8 @@ extension SendingPeer {
             }
         }
     }
+
+    private func maySend(_ now: MediaInstant) -> Bool { !liveness.isInterrupted || negotiation.takeProbe(now: now) }
 
     func drainGoodbye() {
         for _ in 0..<64 {

@@ -88,6 +88,11 @@ package final class ICEPath: PacketPath {
 
     package func hasConsent(_ now: MediaInstant) -> Bool { agents.current.hasConsent(now) }
 
+    /// See ``ICEAgent/hasAnswered(within:now:)``, of the pair that packets are sent over.
+    package func hasAnswered(within time: MediaDuration, now: MediaInstant) -> Bool {
+        agents.current.hasAnswered(within: time, now: now)
+    }
+
     // MARK: Receiving
 
     func received(_ datagram: UnsafeMutableRawBufferPointer, by number: Int) {

@@ -6,6 +6,9 @@ import { countHostCandidates } from './peer-connection.js';
 import { SessionEnd } from './session-end.js';
 import { markOutage, showNotice } from './view.js';
 
+// In units of 100 ms.
+const questionInterval = 7;
+
 export class Reconnection {
     constructor(session) {
         this.session = session;
@@ -59,16 +62,16 @@ export class Reconnection {
         if (this.isRecovering) return;
         this.isRecovering = true;
         const { session } = this, isNeeded = () => this.isInterrupted && !session.isOver;
-        let canRestart = true, attempts = 0;
+        let canRestart = true, isFirst = true;
         while (isNeeded()) {
             let patience = 300;
             try {
-                // An HTTPS connection from before may be dead without knowing it; one that did not answer is not used again.
-                const signal = AbortSignal.timeout(Math.min(1000 * ++attempts, 3000));
+                // The first attempt finds a host that another address of this machine already reaches.
+                if (!isFirst && !await this.hostAnswers(isNeeded)) break;
+                const signal = AbortSignal.timeout(isFirst ? 1000 : 3000);
+                isFirst = false;
                 const exchange = fragment => session.client.restartICE(fragment, signal);
                 const isRestarted = canRestart && await session.peer.restart(exchange);
-                // The former candidate pair may work again before the host answers here.
-                if (!canRestart) await session.client.ping(signal);
                 canRestart = false;
                 if (!isRestarted && isNeeded()) {
                     await session.rejoin();
@@ -85,6 +88,20 @@ export class Reconnection {
             while (isNeeded() && performance.now() < until) await delay(100);
         }
         this.isRecovering = false;
+    }
+
+    // Waits until the host answers. Asks again and again without waiting for the answers of before: a connection that the outage
+    // has cut repeats what it lost only after seconds. False if that is not needed any more.
+    async hostAnswers(isNeeded) {
+        let hasAnswered = false;
+        for (let i = 0; isNeeded() && !hasAnswered; i++) {
+            if (i % questionInterval === 0) this.session.client.ping().then(() => { hasAnswered = true; }, () => {});
+            await delay(100);
+            if (i % questionInterval === 0 && !hasAnswered && await this.isHostGone()) {
+                this.session.endWithoutHost('The host has gone: it no longer answers.');
+            }
+        }
+        return isNeeded();
     }
 
     // The host refuses, and this machine has as many addresses as before: its network works.

@@ -81,7 +81,7 @@ export class SignalingClient {
     }
 
     // Whether the host answers at all; fails if not.
-    ping(signal) { return this.requestSoon(this.resource, { headers: this.bearer, signal }); }
+    ping() { return this.requestSoon(this.resource, { headers: this.bearer }); }
 
     openEvents(signal) {
         return this.requestSoon(`${this.broadcast}/events`, { headers: { Accept: 'text/event-stream', ...this.bearer }, signal });
