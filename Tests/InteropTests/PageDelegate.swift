@@ -49,7 +49,7 @@ final class PageDelegate: SignalingServerDelegate {
 
     func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async { onWithdrawal.yield(reason) }
 
-    func open(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
+    func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
         onOffer.yield(offer)
         do {
             let text = (try Self.media(fingerprint: fingerprint, candidate: candidate)).answer(
@@ -62,12 +62,12 @@ final class PageDelegate: SignalingServerDelegate {
         }
     }
 
-    func patch(_ fragment: String, _ session: SessionID) async throws(OfferRefusal) -> RestartedSession? {
+    func applyFragment(_ fragment: String, to session: SessionID) async throws(OfferRefusal) -> RestartedSession? {
         onFragment.yield(fragment)
         return nil
     }
 
-    func close(_ session: SessionID) async { onClose.yield(session) }
+    func closeSession(_ session: SessionID) async { onClose.yield(session) }
 
     struct Unmade: Error {}
 

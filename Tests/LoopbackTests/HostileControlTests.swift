@@ -125,7 +125,8 @@ private struct HostileViewer {
             self.gathered = gathered
             path = try ICEPath(
                 loop: loop,
-                configuration: .init(isControlling: true, stunServers: [], turnServers: [], includesLoopback: true))
+                configuration: .init(isControlling: true, stunServers: [], turnServers: [], includesLoopback: true),
+                limits: .init(policy: CandidatePolicy(.loopback)))
             transport = try SecureTransport(
                 loop: loop, isServer: false, identity: identity, expectedFingerprint: expected, path: path)
             transport.delegate = self
@@ -167,6 +168,7 @@ private struct HostileViewer {
         func transportIsSecure(profile: SRTPProfile) { send() }
         func transportSelectedNewPair() {}
         func transportEnded(_ reason: EndReason) { timer?.close() }
+        func transportWasClosed() { timer?.close() }
         func transport(received rtp: UnsafeRawBufferPointer) {}
         func transport(receivedControl rtcp: UnsafeRawBufferPointer) {}
     }

@@ -40,7 +40,8 @@ struct PairConsentTests {
                 making: {
                     guard
                         let path = try? ICEPath(
-                            loop: loop, configuration: .init(isControlling: true, localAddresses: Self.addresses)),
+                            loop: loop, configuration: .init(isControlling: true, localAddresses: Self.addresses),
+                            limits: .init(policy: CandidatePolicy(.loopback))),
                         let transport = try? SecureTransport(
                             loop: loop, isServer: false,
                             identity: .init(

@@ -203,7 +203,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (OfferRefusal.Code.malformed, 400), (.notAcceptable, 406), (.unprocessable, 422), (.notLive, 409), (.busy, 503),
+        (OfferRefusal.Code.malformed, 400), (.notAcceptable, 406), (.unprocessable, 422), (.ended, 410), (.busy, 503),
     ])
     func refusedOffersSayWhy(code: OfferRefusal.Code, status: Int) async throws {
         try await with(OfferRefusal(code, "because of the moon")) { _, wire, base in

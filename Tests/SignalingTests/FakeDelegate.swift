@@ -41,20 +41,20 @@ final class FakeDelegate: SignalingServerDelegate {
         onWithdrawal.fulfil(reason)
     }
 
-    func open(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
+    func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
         seenState.withLock { $0.offers.append(viewer) }
         return OpenedSession(id: .random(), answer: try await answer(viewer), etag: "one")
     }
 
     /// A fragment with `a=ice-ufrag:new` restarts ICE. A fragment with `a=ice-ufrag:half` is a restart that fails.
-    func patch(_ fragment: String, _ session: SessionID) async throws(OfferRefusal) -> RestartedSession? {
+    func applyFragment(_ fragment: String, to session: SessionID) async throws(OfferRefusal) -> RestartedSession? {
         seenState.withLock { $0.fragments.append(fragment) }
         if fragment.contains("a=ice-ufrag:half") { throw OfferRefusal(.unprocessable, "not with this half") }
         guard fragment.contains("a=ice-ufrag:new") else { return nil }
         return RestartedSession(fragment: "a=ice-ufrag:host\r\na=ice-pwd:passwordpasswordpasswd\r\n", etag: "two")
     }
 
-    func close(_ session: SessionID) async {
+    func closeSession(_ session: SessionID) async {
         seenState.withLock { $0.closed.append(session) }
         onClose.fulfil(session)
     }

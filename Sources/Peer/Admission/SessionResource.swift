@@ -37,8 +37,8 @@ public struct OfferRefusal: Error, Sendable {
         case notAcceptable
         /// The offer parses, but cannot be answered: 422.
         case unprocessable
-        /// The broadcast is not live: 409 with Retry-After.
-        case notLive
+        /// The broadcast has ended: 410.
+        case ended
         /// There are too many viewers, or the answer takes too long: 503 with Retry-After.
         case busy
         /// There is no such session: 404.

@@ -59,7 +59,7 @@ extension Broadcast {
     private func accept(
         _ text: String, from viewer: Viewer
     ) throws(OfferRefusal) -> (Offer, Fingerprint) {
-        guard !isEnded else { throw OfferRefusal(.notLive, "The broadcast has ended.") }
+        guard !isEnded else { throw OfferRefusal(.ended, "The broadcast has ended.") }
         let offer: Offer
         do throws(OfferError) {
             offer = try Offer(text, for: .sending)
@@ -154,8 +154,8 @@ extension Broadcast {
     /// Takes a trickle fragment in: more candidates, or with other credentials than before a restart of ICE (RFC 9725
     /// section 4.4).
     /// - Parameter done: called on the loop; nil for candidates.
-    package func patch(
-        _ text: String, _ id: SessionID, done: @escaping @Sendable (Result<RestartedSession?, OfferRefusal>) -> Void
+    package func applyFragment(
+        _ text: String, to id: SessionID, done: @escaping @Sendable (Result<RestartedSession?, OfferRefusal>) -> Void
     ) {
         guard let viewer = viewers[id] else {
             return done(.failure(OfferRefusal(.unknownSession, "There is no such session.")))

@@ -102,8 +102,8 @@ package final class Broadcast {
     // MARK: Sessions
 
     /// The viewer of these sessions has an event stream again, or has closed its last one.
-    package func listening(_ isOpen: Bool, _ ids: [SessionID]) {
-        for id in ids { viewers[id]?.listening(isOpen) }
+    package func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) {
+        for id in sessions { viewers[id]?.eventStreamChanged(isOpen: isOpen) }
     }
 
     package func close(_ id: SessionID) {

@@ -113,7 +113,7 @@ final class SendingPeer: SecureTransportDelegate {
         livenessTimer.set(now + (isConnected ? .milliseconds(250) : .seconds(1)))
     }
 
-    func listening(_ isOpen: Bool) { liveness.listening(isOpen, now: MonotonicClock.now) }
+    func eventStreamChanged(isOpen: Bool) { liveness.listening(isOpen, now: MonotonicClock.now) }
 
     /// An authentic packet came. Only the address that media goes to gives consent to it: another one of the same
     /// viewer does not keep media flowing to one that has fallen silent.
@@ -171,6 +171,8 @@ final class SendingPeer: SecureTransportDelegate {
     }
 
     func transportEnded(_ reason: EndReason) { end(reason) }
+
+    func transportWasClosed() { end(EndReason(.viewerLeft, "the viewer left")) }
 
     /// After seconds of loss. A peer of ours says at once what it can go on from; browsers wait for 3 s before they
     /// ask.

@@ -178,6 +178,8 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     func transportEnded(_ reason: EndReason) { end(reason) }
 
+    func transportWasClosed() { end(EndReason(.hostEnded, "the host ended the broadcast")) }
+
     func transportSelectedNewPair() { pump() }
 
     func transport(received rtp: UnsafeRawBufferPointer) {

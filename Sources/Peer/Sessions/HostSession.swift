@@ -20,16 +20,14 @@ public final class HostSession: Sendable {
     private let configuration: Configuration
     private let identity: Identity
     private let loop: EventLoop
-    let core: LoopBound<Broadcast>
+    private let core: LoopBound<Broadcast>
     private let pipelines: MediaPipelines
-    let emit: @Sendable (BroadcastEvent) -> Void
-    let knocks: KnockHandler
+    private let emit: @Sendable (BroadcastEvent) -> Void
+    private let signaling: BroadcastSignaling
     private let server = Monitor<SignalingServer?>(nil)
-    /// The broadcast as the server has it.
-    let served = Monitor<BroadcastHandle?>(nil)
     private let isStopped = Monitor(false)
     private let wakeups: LoopBound<MediaWakeups>
-    let servers: ICEServerMonitor
+    private let servers: ICEServerMonitor
     private let descriptors: DescriptorPlan
 
     /// - Parameters:
@@ -44,8 +42,8 @@ public final class HostSession: Sendable {
         self.configuration = configuration
         self.identity = identity
         self.emit = emit
-        knocks = KnockHandler(decideKnock: decide, emit: emit)
-        servers = ICEServerMonitor(configuration.iceServers, emit: emit)
+        let servers = ICEServerMonitor(configuration.iceServers, emit: emit)
+        self.servers = servers
         let descriptors = DescriptorPlan.ofThisProcess
         self.descriptors = descriptors
         let loop = EventLoop(name: "net-0")
@@ -76,7 +74,10 @@ public final class HostSession: Sendable {
                     video: loop.makeWakeup { core.now { $0.framesArrived() } },
                     audio: loop.makeWakeup { core.now { $0.packetsArrived() } })
             })
-        core.perform { [weak self] in $0.delegate = self }
+        signaling = BroadcastSignaling(core: core, knocks: KnockHandler(decideKnock: decide, emit: emit)) { event in
+            emit(event)
+            servers.check(after: event)
+        }
     }
 
     /// Opens the server and starts capturing.
@@ -101,7 +102,7 @@ public final class HostSession: Sendable {
         let served: BroadcastHandle
         let port: Int
         do throws(SignalingServerError) {
-            served = try server.add(broadcast, delegate: self)
+            served = try server.add(broadcast, delegate: signaling)
             port = try await server.start()
         } catch {
             throw EndReason(.portUnavailable, error.description)
@@ -110,7 +111,7 @@ public final class HostSession: Sendable {
         let isRunning = isStopped.with { isStopped in
             if !isStopped {
                 self.server.with { $0 = server }
-                self.served.with { $0 = served }
+                signaling.begin(served)
             }
             return !isStopped
         }
@@ -169,7 +170,7 @@ public final class HostSession: Sendable {
         servers.stop()
         let server = server.with { $0 }
         let sentence = reason.code == .stopped ? "the host ended the broadcast" : reason.sentence
-        await served.with { $0 }?.end(reason: sentence)
+        await signaling.end(reason: sentence)
         // Sources wait for threads of their own, which blocks; without another thread it blocks here.
         let stopAudio: @Sendable () -> Void = { [pipelines] in for track in pipelines.audio { track.stop() } }
         if let thread = try? NamedThread.start("ending", stopAudio) { await thread.ended() } else { stopAudio() }
@@ -179,9 +180,6 @@ public final class HostSession: Sendable {
         await servers.close()
         await wakeups.ifRunning { $0.close() }
         await loop.stop()
-        // The broadcast at the server holds this session as its delegate.
-        served.with { $0 = nil }
-        self.server.with { $0 = nil }
         emit(.ended(reason))
     }
 

@@ -11,8 +11,7 @@ extension ICEPath {
         package var policy: CandidatePolicy
 
         package init(
-            pool: ICEAgentPool? = nil, allowance: (any TransportAllowance)? = nil,
-            policy: CandidatePolicy = CandidatePolicy(.loopback)
+            pool: ICEAgentPool? = nil, allowance: (any TransportAllowance)? = nil, policy: CandidatePolicy
         ) {
             self.pool = pool
             self.allowance = allowance

@@ -38,7 +38,7 @@ package final class ICEPath: PacketPath {
     static let pairGrace = MediaDuration.seconds(4)
 
     /// - Throws: if this machine has no address to listen at, or too many agents were made.
-    package init(loop: EventLoop, configuration: ICEAgent.Configuration, limits: Limits = Limits()) throws(ICEFailure) {
+    package init(loop: EventLoop, configuration: ICEAgent.Configuration, limits: Limits) throws(ICEFailure) {
         factory = ICEAgentFactory(loop: loop, configuration: configuration, limits: limits)
         agents = ICEAgentSet(try factory.makeAgent(number: 0))
         factory.owner.value = self

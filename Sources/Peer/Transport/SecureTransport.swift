@@ -13,6 +13,8 @@ package protocol SecureTransportDelegate: AnyObject {
     /// A restart has found its pair: media uses another pair from now on.
     func transportSelectedNewPair()
     func transportEnded(_ reason: EndReason)
+    /// The other peer has ended the DTLS association (close_notify).
+    func transportWasClosed()
     /// Without protection and trailer; borrowed for the call.
     func transport(received rtp: UnsafeRawBufferPointer)
     func transport(receivedControl rtcp: UnsafeRawBufferPointer)
@@ -167,9 +169,9 @@ package final class SecureTransport {
         case .failed(let failure):
             end(EndReason(failure == .fingerprintMismatch ? .untrusted : .failed, failure.description))
         case .closed:
-            end(
-                EndReason(
-                    isClient ? .hostEnded : .viewerLeft, isClient ? "the host ended the broadcast" : "the viewer left"))
+            guard !isClosed else { return }
+            delegate?.transportWasClosed()
+            close()
         }
     }
 

@@ -42,12 +42,12 @@ extension BroadcastRoutes {
             for fragment in admissions.late(of: owner) {
                 _ = eventStreams.send(.candidates(fragment: fragment), to: owner)
             }
-            await delegate.listening(true, admissions.sessions(of: owner))
+            await delegate.eventStreamChanged(isOpen: true, sessions: admissions.sessions(of: owner))
             channel.closeFuture.whenComplete { _ in
                 let isHungUp = eventStreams.isLast(stream.id)
                 stream.finish()
                 guard isHungUp else { return }
-                Task { await delegate.listening(false, admissions.sessions(of: owner)) }
+                Task { await delegate.eventStreamChanged(isOpen: false, sessions: admissions.sessions(of: owner)) }
             }
             let heart = channel.eventLoop.scheduleRepeatedTask(initialDelay: beat, delay: beat) { _ in stream.beat() }
             defer {

@@ -33,7 +33,7 @@ extension BroadcastRoutes {
         case .get, .head: return RouteResponse(.noContent)
         case .delete:
             broadcast.admissions.remove(id)
-            await broadcast.delegate.close(id)
+            await broadcast.delegate.closeSession(id)
             return RouteResponse(.ok)
         case .patch: break
         default: return .methodNotAllowed("PATCH, DELETE, GET, HEAD, OPTIONS")
@@ -52,7 +52,7 @@ extension BroadcastRoutes {
             return RouteResponse(problem: .precondition, .preconditionFailed, "If-Match names another ICE session")
         }
         do {
-            guard let restarted = try await broadcast.delegate.patch(call.bodyText, id) else {
+            guard let restarted = try await broadcast.delegate.applyFragment(call.bodyText, to: id) else {
                 return RouteResponse(.noContent)
             }
             broadcast.admissions.rename(id, etag: restarted.etag)

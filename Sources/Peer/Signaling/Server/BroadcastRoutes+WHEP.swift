@@ -75,7 +75,7 @@ extension BroadcastRoutes {
         case .tooManyOfOne:
             return refusal(OfferRefusal(.busy, "there are too many sessions with this token, certificate or address"))
         case .reserved(let reservation, let replaced):
-            if let replaced { await broadcast.delegate.close(replaced) }
+            if let replaced { await broadcast.delegate.closeSession(replaced) }
             switch await open(sdp, viewer, reservation) {
             case .failure(let reason): return refusal(reason)
             case .success(let session):
@@ -110,15 +110,15 @@ extension BroadcastRoutes {
         let eventStreams = broadcast.eventStreams
         Task {
             do throws(OfferRefusal) {
-                let session = try await delegate.open(offer: sdp, viewer: viewer)
+                let session = try await delegate.openSession(offer: sdp, viewer: viewer)
                 if !admissions.add(session, reservation) {
                     result.fulfil(.failure(OfferRefusal(.busy, "The host has ended this session already.")))
                 } else if eventStreams.hasEnded {
-                    result.fulfil(.failure(OfferRefusal(.notLive, "The broadcast has ended.")))
+                    result.fulfil(.failure(OfferRefusal(.ended, "The broadcast has ended.")))
                 } else if result.fulfil(.success(session)) {
                     return
                 }
-                await delegate.close(session.id)
+                await delegate.closeSession(session.id)
                 admissions.remove(session.id)
             } catch {
                 admissions.release(reservation)
@@ -161,7 +161,7 @@ extension BroadcastRoutes {
         case .malformed: return RouteResponse(problem: .offer, .badRequest, refusal.detail)
         case .notAcceptable: return RouteResponse(problem: .offer, .notAcceptable, refusal.detail)
         case .unprocessable: return RouteResponse(problem: .offer, .unprocessableContent, refusal.detail)
-        case .notLive: return RouteResponse(problem: .offer, .conflict, refusal.detail, retryAfter: 2)
+        case .ended: return RouteResponse(problem: .ended, .gone, refusal.detail)
         case .busy: return RouteResponse(problem: .offer, .serviceUnavailable, refusal.detail, retryAfter: 5)
         case .unknownSession: return RouteResponse(problem: .notFound, .notFound, refusal.detail)
         }

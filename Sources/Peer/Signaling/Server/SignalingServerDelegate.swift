@@ -14,21 +14,21 @@ public protocol SignalingServerDelegate: Sendable {
 
     /// Answers a WHEP offer. The server has compared the offer's fingerprint with `viewer.fingerprint`; the DTLS
     /// handshake has to check it again. After 6 s the server stops waiting, and closes a session that is opened later.
-    func open(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession
+    func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession
 
-    /// Applies a trickle fragment (RFC 8840) to a session of `open`: more candidates, or new credentials, which restart
+    /// Applies a trickle fragment (RFC 8840) to a session of `openSession`: more candidates, or new credentials, which restart
     /// ICE (RFC 9725 section 4.4). If the restart is not possible, this throws and the session stays unchanged.
     /// - Returns: the host's answer to a restart; nil for candidates.
-    func patch(_ fragment: String, _ session: SessionID) async throws(OfferRefusal) -> RestartedSession?
+    func applyFragment(_ fragment: String, to session: SessionID) async throws(OfferRefusal) -> RestartedSession?
 
     /// Reports that the viewer of these sessions has opened an event stream, or has closed its last one. During an
     /// outage nothing is reported: the viewer's FIN or RST cannot arrive.
-    func listening(_ isOpen: Bool, _ sessions: [SessionID]) async
+    func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) async
 
     /// Closes a session because its viewer asks for it. May be called twice.
-    func close(_ session: SessionID) async
+    func closeSession(_ session: SessionID) async
 }
 
 extension SignalingServerDelegate {
-    public func listening(_ isOpen: Bool, _ sessions: [SessionID]) async {}
+    public func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) async {}
 }

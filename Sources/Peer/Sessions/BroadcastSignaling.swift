@@ -1,0 +1,90 @@
+import Admission
+import EventLoop
+import LinuxRuntime
+import Publishing
+import Signaling
+import Transport
+
+/// Joins a broadcast on the network loop with the signalling server that serves it: requests of viewers in one
+/// direction; candidates, ends of sessions and the number of viewers in the other. Safe from any thread.
+final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
+    private let core: LoopBound<Broadcast>
+    private let knocks: KnockHandler
+    private let onEvent: @Sendable (BroadcastEvent) -> Void
+    /// The broadcast as the server has it.
+    private let served = Monitor<BroadcastHandle?>(nil)
+
+    init(core: LoopBound<Broadcast>, knocks: KnockHandler, onEvent: @escaping @Sendable (BroadcastEvent) -> Void) {
+        self.core = core
+        self.knocks = knocks
+        self.onEvent = onEvent
+        core.perform { [weak self] in $0.delegate = self }
+    }
+
+    func begin(_ broadcast: BroadcastHandle) { served.with { $0 = broadcast } }
+
+    /// Tells the viewers. The server answers nothing for this broadcast afterwards.
+    func end(reason: String) async {
+        let broadcast = served.with { served in
+            defer { served = nil }
+            return served
+        }
+        await broadcast?.end(reason: reason)
+    }
+
+    // MARK: The server's requests
+
+    func decide(_ knock: Knock) async -> KnockDecision { await knocks.decide(knock) }
+
+    func knockWithdrawn(_ knock: KnockID, because reason: KnockWithdrawal) async {
+        knocks.knockWithdrawn(knock, because: reason)
+    }
+
+    func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession {
+        let words = viewer.words?.description ?? ""
+        let opened: OpenedSession = try await ask { broadcast, done in
+            broadcast.open(offer: offer, viewer: viewer, words: words, answer: done)
+        }
+        if let served = served.with({ $0 }) {
+            served.send(.viewerCount(await core.ifRunning { $0.viewerCount } ?? 0))
+        }
+        return opened
+    }
+
+    func applyFragment(_ fragment: String, to session: SessionID) async throws(OfferRefusal) -> RestartedSession? {
+        try await ask { broadcast, done in broadcast.applyFragment(fragment, to: session, done: done) }
+    }
+
+    func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) async {
+        await core.ifRunning { $0.eventStreamChanged(isOpen: isOpen, sessions: sessions) }
+    }
+
+    func closeSession(_ session: SessionID) async { await core.ifRunning { $0.close(session) } }
+
+    /// Runs a request on the network loop and waits for its answer.
+    private func ask<Answer: Sendable>(
+        _ request: @escaping @Sendable (Broadcast, @escaping @Sendable (Result<Answer, OfferRefusal>) -> Void) -> Void
+    ) async throws(OfferRefusal) -> Answer {
+        let result: Result<Answer, OfferRefusal> = await withCheckedContinuation { continuation in
+            let isRunning = core.perform { broadcast in request(broadcast) { continuation.resume(returning: $0) } }
+            if !isRunning {
+                continuation.resume(returning: .failure(OfferRefusal(.ended, "The broadcast has ended.")))
+            }
+        }
+        return try result.get()
+    }
+
+    // MARK: The broadcast's reports
+
+    func broadcast(emitted event: BroadcastEvent) { onEvent(event) }
+
+    func broadcast(foundCandidates fragment: String, of session: SessionID) {
+        served.with { $0 }?.send(candidates: fragment, of: session)
+    }
+
+    func broadcast(ended session: SessionID, viewers: Int) {
+        let served = served.with { $0 }
+        served?.forget(session)
+        served?.send(.viewerCount(viewers))
+    }
+}
