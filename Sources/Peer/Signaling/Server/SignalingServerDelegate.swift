@@ -16,8 +16,8 @@ public protocol SignalingServerDelegate: Sendable {
     /// handshake has to check it again. After 6 s the server stops waiting, and closes a session that is opened later.
     func openSession(offer: String, viewer: Viewer) async throws(OfferRefusal) -> OpenedSession
 
-    /// Applies a trickle fragment (RFC 8840) to a session of `openSession`: more candidates, or new credentials, which restart
-    /// ICE (RFC 9725 section 4.4). If the restart is not possible, this throws and the session stays unchanged.
+    /// Applies a trickle fragment (RFC 8840) to a session of `openSession`: more candidates, or new credentials, which
+    /// restart ICE (RFC 9725 section 4.4). If the restart is not possible, this throws and the session stays unchanged.
     /// - Returns: the host's answer to a restart; nil for candidates.
     func applyFragment(_ fragment: String, to session: SessionID) async throws(OfferRefusal) -> RestartedSession?
 
