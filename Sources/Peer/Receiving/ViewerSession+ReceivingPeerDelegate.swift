@@ -56,7 +56,7 @@ extension ViewerSession: ReceivingPeerDelegate {
 
     private func reportOutage() {
         guard let outage, !isClosed else { return }
-        guard outage < ConsentFreshness.limit else { return outcome.settle(.hostIsSilent) }
+        guard outage < MediaLiveness.limit else { return outcome.settle(.hostIsSilent) }
         emit(.waiting(outage))
         // On the second, as it is shown in seconds.
         outageTimer?.set(MonotonicClock.now + .milliseconds(1_000 - Int(outage.nanoseconds / 1_000_000 % 1_000)))
