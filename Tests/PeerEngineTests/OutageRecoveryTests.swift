@@ -198,6 +198,18 @@ import Testing
         #expect(outage.times == [3_000, 3_100, 3_600])
     }
 
+    @Test func aRefusedEventStreamEndsASessionThatIsSilentForASecond() {
+        let now = MediaInstant(nanoseconds: 5_000_000_000)
+        var recovery = OutageRecovery()
+        #expect(recovery.handle(.eventStreamRefused(silence: .seconds(1)), now: now).isEmpty)
+        #expect(recovery.handle(.eventStreamRefused(silence: .milliseconds(1_001)), now: now) == [.end(.hostIsGone)])
+        // In an outage, what a session that replaces the lost one says of itself is of no interest.
+        var outage = Outage()
+        outage.events = [(10_000, .eventStreamRefused(silence: .zero))]
+        outage.play()
+        #expect(outage.end?.time == 10_000 && outage.end?.reason == .hostIsGone)
+    }
+
     @Test func aReplacementWithoutAPairEndsNothingButTheFirstSessionDoes() {
         var outage = Outage()
         outage.events = [(20_000, .noPair), (21_000, .heard)]

@@ -17,6 +17,9 @@ public struct OutageRecovery: Sendable {
         /// - Parameter addressesChanged: this machine has other addresses than when the last attempt began; asked for
         ///   while `watchesAddresses`.
         case timeout(addressesChanged: Bool)
+        /// The host's event stream was refused so often that its program may have ended (`EventStreamBackoff`).
+        /// - Parameter silence: since the newest session was heard.
+        case eventStreamRefused(silence: MediaDuration)
         /// No candidate pair was found for the newest session in time.
         case noPair
     }
@@ -65,6 +68,8 @@ public struct OutageRecovery: Sendable {
         case over
     }
 
+    /// With a silence longer than this, a refused event stream says that the host is gone.
+    static let refusalSilence = MediaDuration.seconds(1)
     /// How often this machine's addresses are looked at.
     static let addressInterval = MediaDuration.milliseconds(100)
 
@@ -102,6 +107,8 @@ public struct OutageRecovery: Sendable {
         case .heard: return resume()
         case .attemptEnded(let result): return finish(result, now)
         case .timeout(let addressesChanged): return timeout(addressesChanged, now)
+        case .eventStreamRefused(let silence):
+            return isInterrupted || silence > Self.refusalSilence ? end(.hostIsGone) : []
         // Of a session that was to replace the lost one: the next attempt may do better.
         case .noPair: return isInterrupted ? [] : end(.noPair)
         }

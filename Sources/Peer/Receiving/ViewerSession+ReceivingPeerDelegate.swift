@@ -57,7 +57,7 @@ extension ViewerSession: ReceivingPeerDelegate {
     }
 
     package func hostEnded(_ reason: EndReason) {
-        if reason.code == .noRoute { recover(.noPair, reason) } else { outcome.settle(reason) }
+        if reason.code == .noRoute { recover(.noPair) { _ in reason } } else { outcome.settle(reason) }
     }
 
     // MARK: Figures

@@ -14,23 +14,25 @@ extension ViewerSession {
         case attempt(ReconnectionPolicy.Attempt, patience: MediaDuration)
         /// Those from before the outage.
         case closeConnections
-        /// Nothing answers at the host's address any more: end the session.
-        case endAsHostIsGone
     }
 
     /// At most a request to close and an attempt wait to be taken up.
     package static let recoveryRequestLimit = 2
 
-    /// Nothing came for a second or more.
-    package var isSilent: Bool { recovery.isInterrupted || (connection?.silence ?? .seconds(2)) > .seconds(1) }
-
-    /// - Parameter reason: ends the session, if recovery says that the attempt was the last.
-    package func attemptEnded(_ result: OutageRecovery.AttemptResult, _ reason: EndReason) {
-        recover(.attemptEnded(result), reason)
+    /// - Parameter reason: of the session's end, if recovery says that the attempt was the last.
+    package func attemptEnded(_ result: OutageRecovery.AttemptResult, reason: (OutageRecovery.End) -> EndReason) {
+        recover(.attemptEnded(result), reason: reason)
     }
 
-    /// - Parameter reason: ends the session, if recovery says that the input does.
-    func recover(_ input: OutageRecovery.Input, _ reason: EndReason = .hostIsSilent) {
+    /// - Parameter reason: of the session's end, if recovery says that the host is gone.
+    package func eventStreamRefused(_ reason: EndReason) {
+        recover(.eventStreamRefused(silence: connection?.silence ?? .seconds(2))) { _ in reason }
+    }
+
+    /// - Parameter reason: of the session's end, if recovery says so.
+    func recover(
+        _ input: OutageRecovery.Input, reason: (OutageRecovery.End) -> EndReason = { _ in .hostIsSilent }
+    ) {
         guard !isClosed else { return }
         let actions = recovery.handle(input, now: MonotonicClock.now)
         recoveryTimer.set(recovery.deadline)
@@ -43,7 +45,7 @@ extension ViewerSession {
         recover(.timeout(addressesChanged: addressesChanged))
     }
 
-    private func perform(_ action: OutageRecovery.Action, _ reason: EndReason) {
+    private func perform(_ action: OutageRecovery.Action, _ reason: (OutageRecovery.End) -> EndReason) {
         switch action {
         case .report(let outage): emit(.waiting(outage))
         case .attempt(let attempt, let patience):
@@ -52,9 +54,7 @@ extension ViewerSession {
         case .cleanUp:
             connection?.path.dropUnansweredRestart()
             request(.closeConnections)
-        case .end(.silence): outcome.settle(.hostIsSilent)
-        case .end(.hostIsGone): request(.endAsHostIsGone)
-        case .end(.refused), .end(.noPair): outcome.settle(reason)
+        case .end(let end): outcome.settle(reason(end))
         }
     }
 

@@ -30,7 +30,7 @@ extension WatchSession {
                 }
             } catch {
                 let hostMayBeGone = backoff.noteFailure(isRefusal: isRefusal(error))
-                if hostMayBeGone, await isSilent() { return outcome.settle(hostHasGone) }
+                if hostMayBeGone { await core.ifRunning { [hostHasGone] in $0.eventStreamRefused(hostHasGone) } }
             }
             // Media may go on without the event stream; a host that lives has it back soon.
             try? await Task.sleep(for: Duration(backoff.pause))
@@ -43,9 +43,10 @@ extension WatchSession {
             switch request {
             case .attempt(let attempt, let patience):
                 let (result, reason) = await attempted(attempt, client, Duration(patience))
-                await core.ifRunning { $0.attemptEnded(result, reason) }
+                await core.ifRunning { [hostHasGone] session in
+                    session.attemptEnded(result) { $0 == .hostIsGone ? hostHasGone : reason }
+                }
             case .closeConnections: await client.closeConnections()
-            case .endAsHostIsGone: outcome.settle(hostHasGone)
             }
         }
     }
@@ -95,8 +96,6 @@ extension WatchSession {
     }
 
     private struct NoAddress: Error {}
-
-    private func isSilent() async -> Bool { await core.ifRunning { $0.isSilent } ?? false }
 
     private func isRefusal(_ error: any Error) -> Bool {
         guard let error = error as? SignalingError else { return false }
