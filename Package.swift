@@ -201,7 +201,10 @@ let package = Package(
             ]),
         tests(
             "CommandTests",
-            ["share", "MediaCore", "ImageFile", "SessionDescription", "Admission", "Signaling", "TestSupport"]),
+            [
+                "share", "MediaCore", "ImageFile", "SessionDescription", "Admission", "Signaling", "Transport",
+                "TestSupport",
+            ]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]
 )
