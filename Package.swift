@@ -85,7 +85,7 @@ let package = Package(
         layer("Core", "RTPWire", ["MediaCore"]),
         layer("Core", "SessionDescription", ["MediaCore", "RTPWire"]),
         layer("Core", "MediaEngine", ["MediaCore", "RTPWire"]),
-        layer("Core", "PeerEngine", ["MediaCore"]),
+        layer("Core", "PeerEngine", ["MediaCore", "SessionDescription"]),
         // L2
         layer("Platform", "LinuxRuntime", ["MediaCore", "CLinux"]),
         layer("Platform", "EventLoop", ["MediaCore", "LinuxRuntime", "CGLib"]),
@@ -116,7 +116,7 @@ let package = Package(
         layer(
             "Peer", "Transport",
             [
-                "MediaCore", "LinuxRuntime", "EventLoop", "RTPWire", "SessionDescription", "ICETransport",
+                "MediaCore", "LinuxRuntime", "EventLoop", "RTPWire", "SessionDescription", "PeerEngine", "ICETransport",
                 "DTLSTransport", "SRTPTransport", "ICEServers",
             ]),
         layer(
@@ -158,7 +158,7 @@ let package = Package(
         tests("EventLoopTests", ["EventLoop", "LinuxRuntime", "MediaCore", "CGLib", "TestSupport"]),
         tests("RTPWireTests", ["MediaCore", "RTPWire", "TestSupport"]),
         tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
-        tests("PeerEngineTests", ["MediaCore", "PeerEngine"]),
+        tests("PeerEngineTests", ["MediaCore", "SessionDescription", "PeerEngine"]),
         tests("SimulationTests", ["MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
         tests("SessionDescriptionTests", ["MediaCore", "RTPWire", "SessionDescription", "TestSupport"]),
         tests(
@@ -201,7 +201,10 @@ let package = Package(
             ]),
         tests(
             "CommandTests",
-            ["share", "MediaCore", "ImageFile", "SessionDescription", "Admission", "Signaling", "TestSupport"]),
+            [
+                "share", "MediaCore", "ImageFile", "SessionDescription", "Admission", "Signaling", "Transport",
+                "TestSupport",
+            ]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]
 )

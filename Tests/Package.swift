@@ -31,6 +31,6 @@ let package = Package(
         tests("MediaEngineTests", [mediaCore, wire, engine]),
         tests("SimulationTests", [mediaCore, wire, engine, support]),
         tests("SessionDescriptionTests", [mediaCore, wire, descriptions, support]),
-        tests("PeerEngineTests", [mediaCore, peers]),
+        tests("PeerEngineTests", [mediaCore, descriptions, peers]),
     ]
 )

@@ -24,6 +24,6 @@ let package = Package(
         layer("RTPWire", ["MediaCore"]),
         layer("SessionDescription", ["MediaCore", "RTPWire"]),
         layer("MediaEngine", ["MediaCore", "RTPWire"]),
-        layer("PeerEngine", ["MediaCore"]),
+        layer("PeerEngine", ["MediaCore", "SessionDescription"]),
     ]
 )

@@ -63,14 +63,6 @@ struct PromptTests {
         #expect(stranger.exitCode(seconds: 10) == 77)
     }
 
-    @Test func anUnansweredKnockEndsAfterAMinute() throws {
-        let (terminal, link) = try host()
-        let viewer = try terminal.join(link, name: "Eve")
-        #expect(viewer.exitCode(seconds: 75) == 75, "\(viewer.errorText)")
-        #expect(terminal.waitUntil { $0.contains("\"Eve\" (share, 127.0.0.1) was not let in") })
-        #expect(!terminal.screen().contains("Let them in?"))
-    }
-
     @Test func inputBeforeTheQuestionIsIgnored() throws {
         let (terminal, link) = try host()
         try terminal.type("y", "Enter", "y")

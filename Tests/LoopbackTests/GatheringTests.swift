@@ -28,14 +28,14 @@ import VPXCodec
             making: {
                 ViewerSession(
                     loop: loop, sink: playback(Seen(), speaker: nil), emit: { _ in }, outcome: Outcome(),
-                    interrupted: {})
+                    request: { _ in })
             })
         await core.finish { [servers] watching, done in
             let failure = watching.prepare(
                 .init(identity), expected: identity.fingerprint, includesLoopback: true, servers: servers,
                 usesOnlyRelays: false, policy: CandidatePolicy(.loopback))
             #expect(failure == nil)
-            watching.gathering.whenGathered { found in told.change { $0.append(found.credentials != nil) } }
+            watching.whenGathered { found in told.change { $0.append(found.credentials != nil) } }
             #expect(told.with { $0 }.isEmpty)
             watching.close(done)
         }

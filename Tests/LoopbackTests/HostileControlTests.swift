@@ -163,7 +163,7 @@ private struct HostileViewer {
             transport.close(done)
         }
 
-        func foundCandidate() {}
+        func found(_ candidate: ICECandidate) {}
         func finishedGathering() { gathered.change { $0 = true } }
         func transportIsSecure(profile: SRTPProfile) { send() }
         func transportSelectedNewPair() {}

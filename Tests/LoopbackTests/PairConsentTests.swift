@@ -113,7 +113,7 @@ struct PairConsentTests {
         func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) { frames.change { $0 += 1 } }
         func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {}
         func hostEnded(_ reason: EndReason) {}
-        func foundCandidate() {}
+        func found(_ candidate: ICECandidate) {}
         func finishedGathering() { isGathered.change { $0 = true } }
         func hostIsInterrupted(_ connection: ReceivingPeer) {}
         func hostIsBack(_ connection: ReceivingPeer, after silence: MediaDuration) {}

@@ -72,6 +72,22 @@ struct SessionTests {
         await host.stop(EndReason(.stopped, "done"))
     }
 
+    /// The 60 s of a question are KnockTableTests' and JoiningTests'.
+    @Test func aViewerThatNobodyAnswersIsToldSo() async throws {
+        let refusals = Monitor<[String]>([])
+        let (host, link) = try await host(
+            decide: { _ in .unanswered },
+            emit: { event in
+                if case .refused(_, let reason) = event { refusals.change { $0.append(reason) } }
+            })
+        let seen = Seen()
+        let reason = await (try viewer(link, seen)).run()
+        #expect(reason.code == .unanswered && reason.sentence.contains("nobody answered"))
+        #expect(refusals.with { $0 } == ["nobody answered"])
+        #expect(await host.statistics()?.packetsSent == 0)
+        await host.stop(EndReason(.stopped, "done"))
+    }
+
     /// Two questions of one address wait at a time.
     @Test func theThirdKnockOfAnAddressWaitsForRoomInTheQueue() async throws {
         let hasAnswered = Monitor(false)

@@ -4,8 +4,8 @@ public import MediaCore
 /// how long each attempt may take, and how long to wait before the next one.
 ///
 /// A restart keeps the session and is tried first. A new session replaces it where the host knows no restart, has no
-/// such session any more, or where a restart led nowhere from unchanged addresses. ``ConsentFreshness`` ends the outage
-/// after 30 s.
+/// such session any more, or where a restart led nowhere from unchanged addresses. ``OutageRecovery`` asks it, and
+/// ends the outage after 30 s.
 public struct ReconnectionPolicy: Sendable {
     public enum Attempt: Equatable, Sendable {
         case iceRestart, newSession

@@ -3,6 +3,7 @@ import ICETransport
 import LinuxRuntime
 import MediaCore
 import MediaEngine
+import PeerEngine
 import RTPWire
 package import SessionDescription
 import Transport
@@ -42,15 +43,16 @@ extension Broadcast {
         let isTold = viewer.knock != nil
         peer.negotiation.whenGathered(
             patience: isTold ? .milliseconds(200) : .seconds(4), wanted: wantedKind
-        ) { [weak self] candidates, isComplete in
+        ) { [weak self] found in
             guard let self, let credentials = peer.negotiation.localCredentials else {
                 return done(.failure(OfferRefusal(.busy, "The host found no way to receive.")))
             }
-            let media = media(credentials, own, candidates, endsCandidates: isComplete || !isTold, ssrcs)
+            let media = media(
+                credentials, own, found.candidates, endsCandidates: found.isComplete || !isTold, ssrcs)
             done(
                 .success(
                     OpenedSession(id: peer.id, answer: media.answer(to: offer), etag: credentials.usernameFragment)))
-            guard isTold, !isComplete else { return }
+            guard isTold, !found.isComplete else { return }
             trickleLate(peer, credentials, mid: offer.video.first?.mid ?? offer.audio.first?.mid)
         }
     }
@@ -138,9 +140,10 @@ extension Broadcast {
 
     /// Tells the viewer what was found after the answer with these credentials.
     func trickleLate(_ connection: SendingPeer, _ credentials: ICECredentials, mid: String?) {
-        connection.negotiation.trickle { [weak self, id = connection.id] late, isComplete in
+        connection.negotiation.trickle { [weak self, id = connection.id] late in
             let fragment = TrickleFragment(
-                credentials: credentials, mid: mid, candidates: CandidateList(late), endsCandidates: isComplete)
+                credentials: credentials, mid: mid, candidates: CandidateList(late.candidates),
+                endsCandidates: late.isComplete)
             self?.delegate?.broadcast(foundCandidates: fragment.serialised, of: id)
         }
     }
@@ -184,12 +187,13 @@ extension Broadcast {
         let own = viewer.negotiation.localCredentials
         // Its event stream is likely dead; so the answer holds what can be had within a second.
         viewer.negotiation.whenGathered(patience: .seconds(1), wanted: wantedKind) {
-            [weak self] candidates, isComplete in
+            [weak self] found in
             guard let own else { return done(.failure(OfferRefusal(.busy, "The host found no way to receive."))) }
             let answer = TrickleFragment(
-                credentials: own, mid: fragment.mid, candidates: CandidateList(candidates), endsCandidates: isComplete)
+                credentials: own, mid: fragment.mid, candidates: CandidateList(found.candidates),
+                endsCandidates: found.isComplete)
             done(.success(RestartedSession(fragment: answer.serialised, etag: own.usernameFragment)))
-            if !isComplete { self?.trickleLate(viewer, own, mid: fragment.mid) }
+            if !found.isComplete { self?.trickleLate(viewer, own, mid: fragment.mid) }
         }
     }
 

@@ -19,7 +19,10 @@ final class ICENegotiation {
 
     init(loop: EventLoop, path: ICEPath) {
         self.path = path
-        candidates = CandidateReporter(loop: loop, path: path)
+        // Whoever opens an event stream late sees the last report alone.
+        candidates = CandidateReporter(
+            loop: loop, CandidateGathering(batchInterval: .milliseconds(20), repeatsTrickled: true))
+        candidates.begin(path)
     }
 
     /// nil when it is closed.
@@ -27,15 +30,15 @@ final class ICENegotiation {
 
     func gather() throws(ICEFailure) { try path.gather() }
 
-    /// See ``CandidateReporter/whenGathered(patience:wanted:_:)``.
+    /// See ``CandidateReporter/describe(within:wanted:_:)``.
     func whenGathered(
-        patience: MediaDuration, wanted: ICECandidate.Kind?, _ body: @escaping ([ICECandidate], Bool) -> Void
+        patience: MediaDuration, wanted: ICECandidate.Kind?, _ body: @escaping (CandidateGathering.Batch) -> Void
     ) {
-        candidates.whenGathered(patience: patience, wanted: wanted, body)
+        candidates.describe(within: patience, wanted: wanted, body)
     }
 
     /// See ``CandidateReporter/trickle(_:)``.
-    func trickle(_ body: @escaping ([ICECandidate], Bool) -> Void) { candidates.trickle(body) }
+    func trickle(_ body: @escaping (CandidateGathering.Batch) -> Void) { candidates.trickle(body) }
 
     func begin(remote: ICECredentials, candidates: CandidateList, ended: Bool) {
         self.remote = remote
@@ -58,7 +61,7 @@ final class ICENegotiation {
             return false
         }
         restarts.noteRestart(now: now)
-        candidates.reset()
+        candidates.begin(path)
         do throws(ICEFailure) {
             try path.gather()
             return true
@@ -84,6 +87,6 @@ final class ICENegotiation {
     /// Reports no more candidates. The path is closed by its transport.
     func close() {
         isClosed = true
-        candidates.reset()
+        candidates.close()
     }
 }

@@ -2,6 +2,7 @@ import EventLoop
 import LinuxRuntime
 import MediaCore
 import MediaEngine
+import PeerEngine
 import Transport
 
 /// Media to one viewer.

@@ -115,14 +115,14 @@ final class SendingPeer: SecureTransportDelegate {
 
     func eventStreamChanged(isOpen: Bool) { liveness.listening(isOpen, now: MonotonicClock.now) }
 
-    /// An authentic packet came. Only the address that media goes to gives consent to it: another one of the same
-    /// viewer does not keep media flowing to one that has fallen silent.
+    /// An authentic packet came. Only the address that media goes to counts: another one of the same viewer does not
+    /// keep media flowing to one that has fallen silent.
     private func heard() {
         guard transport.isFromSelectedPair else { return }
-        noteConsent()
+        noteHeard()
     }
 
-    private func noteConsent() {
+    private func noteHeard() {
         guard let silence = liveness.heard(MonotonicClock.now) else { return }
         isOwedKeyframe = true
         delegate?.viewerIsBack(self, after: silence)
@@ -164,7 +164,7 @@ final class SendingPeer: SecureTransportDelegate {
 
     func transportIsSecure(profile: SRTPProfile) {
         liveness.connect(now: MonotonicClock.now)
-        noteConsent()
+        noteHeard()
         isOwedKeyframe = true
         delegate?.viewerIsConnected(self)
         pump()

@@ -27,12 +27,12 @@ final class ReceivingPeer: SecureTransportDelegate {
     let transport: SecureTransport
     private var receiver: MediaReceiver?
     private let timer: LoopTimer
-    private let liveness: LoopTimer
+    private let livenessTimer: LoopTimer
     private weak var delegate: (any ReceivingPeerDelegate)?
     private var isSecure = false
     private var isEnded = false
     private var started: MediaInstant?
-    private var consent = ConsentFreshness(patience: patience, now: MonotonicClock.now)
+    private var liveness = MediaLiveness(patience: patience, now: MonotonicClock.now)
 
     /// The host sends a sender report at least each second.
     static let patience = MediaDuration.seconds(3)
@@ -46,7 +46,7 @@ final class ReceivingPeer: SecureTransportDelegate {
         self.delegate = delegate
         let box = WeakBox<ReceivingPeer>()
         timer = loop.makeTimer { box.value?.pump() }
-        liveness = loop.makeTimer { box.value?.checkLiveness() }
+        livenessTimer = loop.makeTimer { box.value?.checkLiveness() }
         box.value = self
         transport.delegate = self
     }
@@ -66,7 +66,7 @@ final class ReceivingPeer: SecureTransportDelegate {
         transport.expect(answer.fingerprints.others)
         path.start(remote: answer.credentials)
         add(answer.candidates, ended: answer.endsCandidates)
-        liveness.set(now + .seconds(1))
+        livenessTimer.set(now + .seconds(1))
         if isSecure { pump() }
     }
 
@@ -93,7 +93,7 @@ final class ReceivingPeer: SecureTransportDelegate {
             usesTransportFeedback: answer.feedback.contains(.transportWide))
     }
 
-    var silence: MediaDuration { consent.silence(MonotonicClock.now) }
+    var silence: MediaDuration { liveness.silence(MonotonicClock.now) }
 
     /// The host has answered a restart.
     func resume(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
@@ -128,20 +128,20 @@ final class ReceivingPeer: SecureTransportDelegate {
         guard !isEnded, let started else { return }
         let now = MonotonicClock.now
         if !isSecure {
-            guard now - started > SecureTransport.connectLimit else { return liveness.set(now + .seconds(1)) }
+            guard now - started > SecureTransport.connectLimit else { return livenessTimer.set(now + .seconds(1)) }
             return end(EndReason(path.report, other: "the host"))
         }
-        switch consent.check(now, isPathGone: isAddressGone(now)) {
+        switch liveness.check(now, isPathGone: isAddressGone(now)) {
         case .expired: return end(.hostIsSilent)
         case .interrupted: delegate?.hostIsInterrupted(self)
         case nil: break
         }
-        liveness.set(now + .milliseconds(250))
+        livenessTimer.set(now + .milliseconds(250))
     }
 
     /// Whether the machine has lost the address that media comes to.
     private func isAddressGone(_ now: MediaInstant) -> Bool {
-        guard !consent.isInterrupted, consent.silence(now) > Self.suspicion, let own = path.localAddress,
+        guard !liveness.isInterrupted, liveness.silence(now) > Self.suspicion, let own = path.localAddress,
             own != "127.0.0.1"
         else { return false }
         return !ICEAgent.localInterfaceAddresses().contains(own)
@@ -149,7 +149,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     /// An authentic packet came.
     private func heard() {
-        if let silence = consent.heard(MonotonicClock.now) { delegate?.hostIsBack(self, after: silence) }
+        if let silence = liveness.heard(MonotonicClock.now) { delegate?.hostIsBack(self, after: silence) }
     }
 
     /// Frees everything. Twice is fine.
@@ -157,7 +157,7 @@ final class ReceivingPeer: SecureTransportDelegate {
         guard !isEnded else { return transport.close(done) }
         isEnded = true
         timer.close()
-        liveness.close()
+        livenessTimer.close()
         transport.close(done)
     }
 
@@ -196,7 +196,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 }
 
 extension EndReason {
-    /// For as long as consent lasts.
+    /// After `MediaLiveness.limit`.
     package static let hostIsSilent = EndReason(
         .connectionLost, "nothing came from the host for 30 s: it or the network between has gone")
 }

@@ -37,7 +37,7 @@ extension ViewerSession: ReceivingPeerDelegate {
     // MARK: Events
 
     func hostIsConnected(_ connection: ReceivingPeer) {
-        if let outage {
+        if let outage = recovery.outage(MonotonicClock.now) {
             hostIsBack(connection, after: outage)
         } else {
             emit(.connected(path: connection.path.summary))
@@ -45,35 +45,19 @@ extension ViewerSession: ReceivingPeerDelegate {
     }
 
     func hostIsInterrupted(_ connection: ReceivingPeer) {
-        guard lastSign == nil else { return }
-        lastSign = MonotonicClock.now - connection.silence
+        guard !recovery.isInterrupted else { return }
         emit(.interrupted)
-        let box = WeakBox(self)
-        outageTimer = loop.makeTimer { box.value?.reportOutage() }
-        reportOutage()
-        interrupted()
-    }
-
-    private func reportOutage() {
-        guard let outage, !isClosed else { return }
-        guard outage < ConsentFreshness.limit else { return outcome.settle(.hostIsSilent) }
-        emit(.waiting(outage))
-        // On the second, as it is shown in seconds.
-        outageTimer?.set(MonotonicClock.now + .milliseconds(1_000 - Int(outage.nanoseconds / 1_000_000 % 1_000)))
+        recover(.interrupted(lastHeard: MonotonicClock.now - connection.silence))
     }
 
     func hostIsBack(_ connection: ReceivingPeer, after silence: MediaDuration) {
-        guard lastSign != nil else { return }
-        lastSign = nil
-        outageTimer?.close()
-        outageTimer = nil
+        guard recovery.isInterrupted else { return }
+        recover(.heard)
         emit(.resumed(path: connection.path.summary, after: silence))
     }
 
     package func hostEnded(_ reason: EndReason) {
-        // Of a session that was to replace the lost one: the next attempt may do better.
-        guard lastSign == nil || reason.code != .noRoute else { return }
-        outcome.settle(reason)
+        if reason.code == .noRoute { recover(.noPair) { _ in reason } } else { outcome.settle(reason) }
     }
 
     // MARK: Figures

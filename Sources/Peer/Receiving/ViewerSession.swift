@@ -2,6 +2,7 @@ package import EventLoop
 import ICETransport
 import LinuxRuntime
 package import MediaCore
+import PeerEngine
 import RTPWire
 package import SessionDescription
 package import Transport
@@ -13,33 +14,36 @@ package final class ViewerSession {
     package let sink: any EncodedMediaSink
     package let emit: @Sendable (WatchEvent) -> Void
     package let outcome: Outcome
-    /// Called when an interruption begins.
-    package let interrupted: @Sendable () -> Void
-    let gathering: CandidateGathering
+    /// Called for what recovery from an outage needs of signalling.
+    let request: @Sendable (RecoveryRequest) -> Void
+    let candidates: CandidateReporter
     private(set) var connection: ReceivingPeer?
     /// Replaced, and not closed yet.
     private var retired: [ReceivingPeer] = []
     private(set) var isClosed = false
-    private var hostCredentials: ICECredentials?
+    var hostCredentials: ICECredentials?
     /// One instant on the wall clock and on the media clock.
     let epoch = (wall: WallClock.now(), media: MonotonicClock.now)
-    /// The last sign of the host before an interruption; nil while there is none.
-    var lastSign: MediaInstant?
-    /// Reports the length of an interruption each second.
-    var outageTimer: LoopTimer?
+    var recovery = OutageRecovery()
+    let recoveryTimer: LoopTimer
+    /// This machine's, when the last attempt to get back to the host began.
+    var addressesAtAttempt: [String] = []
     /// The highest temporal layer since the last report; nil if no frame came.
     var layer: UInt8?
 
     package init(
         loop: EventLoop, sink: any EncodedMediaSink, emit: @escaping @Sendable (WatchEvent) -> Void,
-        outcome: Outcome, interrupted: @escaping @Sendable () -> Void
+        outcome: Outcome, request: @escaping @Sendable (RecoveryRequest) -> Void
     ) {
         self.loop = loop
         self.sink = sink
         self.emit = emit
         self.outcome = outcome
-        self.interrupted = interrupted
-        gathering = CandidateGathering(loop: loop)
+        self.request = request
+        candidates = CandidateReporter(loop: loop)
+        let box = WeakBox<ViewerSession>()
+        recoveryTimer = loop.makeTimer { box.value?.recoveryTimeout() }
+        box.value = self
     }
 
     // MARK: Setting up
@@ -64,7 +68,7 @@ package final class ViewerSession {
                 loop: loop, isServer: false, identity: identity, expectedFingerprint: expected, path: path)
             if let connection { retire(connection) }
             connection = ReceivingPeer(loop: loop, path: path, transport: transport, delegate: self)
-            gathering.begin(path)
+            candidates.begin(path)
             try path.gather()
             return nil
         } catch {
@@ -101,37 +105,8 @@ package final class ViewerSession {
         connection?.add(fragment.candidates, ended: fragment.endsCandidates)
     }
 
-    // MARK: Coming back
-
-    /// How long nothing has come; nil while all is well.
-    package var outage: MediaDuration? { lastSign.map { MonotonicClock.now - $0 } }
-
     /// What there is to find a way with.
     package var route: ConnectivityReport? { connection?.path.report }
-
-    /// Nothing came for a second or more.
-    package var isSilent: Bool { outage != nil || (connection?.silence ?? .seconds(2)) > .seconds(1) }
-
-    /// Begins an ICE restart; then ask for `gathering.whenGathered`.
-    /// - Returns: false if this machine has no address.
-    package func restart() -> Bool {
-        guard !isClosed, let connection else { return false }
-        do throws(ICEFailure) {
-            try connection.path.restart()
-            gathering.begin(connection.path)
-            try connection.path.gather()
-            return true
-        } catch {
-            return false
-        }
-    }
-
-    package func resume(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
-        hostCredentials = credentials
-        connection?.resume(credentials, candidates, ended: ended)
-    }
-
-    package func dropUnansweredRestart() { connection?.path.dropUnansweredRestart() }
 
     // MARK: Ending
 
@@ -139,8 +114,8 @@ package final class ViewerSession {
     package func close(_ done: @escaping () -> Void) {
         guard !isClosed else { return done() }
         isClosed = true
-        gathering.close()
-        outageTimer?.close()
+        candidates.close()
+        recoveryTimer.close()
         // The sink's threads end in their own time, for which the loop does not wait.
         var closings: [(@escaping () -> Void) -> Void] = [{ self.sink.close(self.onLoop($0)) }]
         for connection in retired + (connection.map { [$0] } ?? []) { closings.append { connection.close($0) } }

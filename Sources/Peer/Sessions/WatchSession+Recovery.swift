@@ -1,6 +1,5 @@
 import Admission
 import EventLoop
-import ICETransport
 import LinuxRuntime
 import MediaCore
 import PeerEngine
@@ -31,57 +30,43 @@ extension WatchSession {
                 }
             } catch {
                 let hostMayBeGone = backoff.noteFailure(isRefusal: isRefusal(error))
-                if hostMayBeGone, await isSilent() { return outcome.settle(hostHasGone) }
+                if hostMayBeGone { await core.ifRunning { [hostHasGone] in $0.eventStreamRefused(hostHasGone) } }
             }
             // Media may go on without the event stream; a host that lives has it back soon.
             try? await Task.sleep(for: Duration(backoff.pause))
         }
     }
 
-    /// Tries to get through to the host until it is heard again. The connection ends the session after 30 s.
-    func recover(_ client: SignalingClient) async {
-        var policy = ReconnectionPolicy()
-        while !Task.isCancelled, await outage() != nil {
-            let addresses = ICEAgent.localInterfaceAddresses()
-            var step = policy.begin()
-            while case .attempt(let attempt, let patience) = step {
-                let result = await attempted(attempt, client, Duration(patience))
-                switch result {
-                case .success(let outcome): step = policy.finish(attempt, outcome)
-                case .failure(let reason): return outcome.settle(reason)
+    /// Does what `OutageRecovery` asks of signalling, one after the other.
+    func recover(_ client: SignalingClient, _ requests: AsyncStream<ViewerSession.RecoveryRequest>) async {
+        for await request in requests {
+            switch request {
+            case .attempt(let attempt, let patience):
+                let (result, reason) = await attempted(attempt, client, Duration(patience))
+                await core.ifRunning { [hostHasGone] session in
+                    session.attemptEnded(result) { $0 == .hostIsGone ? hostHasGone : reason }
                 }
-            }
-            switch step {
-            case .hostIsGone: return outcome.settle(hostHasGone)
-            case .wait(let time, true):
-                policy.noteNoMedia(addressesChanged: await pause(Duration(time), addresses))
-            case .wait(let time, false): _ = await pause(Duration(time), nil)
-            case .attempt: break
+            case .closeConnections: await client.closeConnections()
             }
         }
-        await core.ifRunning { $0.dropUnansweredRestart() }
-        // The connections from before may be dead without knowing it.
-        await client.closeConnections()
     }
 
-    /// - Returns: how the attempt ended, or why the session is over.
+    /// - Returns: how the attempt ended, and why the session is over if no other one can follow.
     private func attempted(
         _ attempt: ReconnectionPolicy.Attempt, _ client: SignalingClient, _ patience: Duration
-    ) async -> Result<ReconnectionPolicy.Outcome, EndReason> {
+    ) async -> (OutageRecovery.AttemptResult, EndReason) {
         do {
             switch attempt {
             case .iceRestart: try await restart(client, patience)
             case .newSession: try await rejoin(client, patience)
             }
-            return .success(.answered)
-        } catch let reason as EndReason where reason.code == .hostEnded || reason.code == .refused {
-            return .failure(reason)
-        } catch let error as SignalingError
-            where attempt == .iceRestart && (error.code == .gone || error.code == .offerRefused)
-        {
-            return .success(.noSuchSession)
+            return (.answered, .hostIsSilent)
+        } catch let reason as EndReason {
+            return (OutageRecovery.AttemptResult(reason), reason)
+        } catch let error as SignalingError {
+            return (OutageRecovery.AttemptResult(error), EndReason(error))
         } catch {
-            return .success(isRefusal(error) ? .refused : .failed)
+            return (.failed, .hostIsSilent)
         }
     }
 
@@ -97,7 +82,7 @@ extension WatchSession {
         let answer = try TrickleFragment.parse(text)
         guard let remote = answer.credentials else { throw NoAddress() }
         await core.ifRunning { $0.resume(remote, answer.candidates, ended: answer.endsCandidates) }
-        if !found.isComplete { Task { await trickleRest(client, credentials, sent: found.candidates.count) } }
+        if !found.isComplete { Task { await trickleRest(client, credentials) } }
     }
 
     /// Another session with the token of the first one, which is good for this certificate as long as the host runs.
@@ -106,26 +91,11 @@ extension WatchSession {
         try await prepare(admission.servers)
         let found = try await offer(client, admission.token, patience: patience)
         if !found.isComplete, let credentials = found.credentials {
-            Task { await trickleRest(client, credentials, sent: found.candidates.count) }
+            Task { await trickleRest(client, credentials) }
         }
     }
 
     private struct NoAddress: Error {}
-
-    /// Until the host is heard, or this machine's addresses are others, or the time is over.
-    /// - Returns: whether the addresses are others.
-    private func pause(_ limit: Duration, _ addresses: [String]?) async -> Bool {
-        let deadline = ContinuousClock.now + limit
-        while !Task.isCancelled, ContinuousClock.now < deadline, await outage() != nil {
-            if let addresses, ICEAgent.localInterfaceAddresses() != addresses { return true }
-            try? await Task.sleep(for: .milliseconds(100))
-        }
-        return false
-    }
-
-    private func outage() async -> MediaDuration? { await core.ifRunning { $0.outage } ?? nil }
-
-    private func isSilent() async -> Bool { await core.ifRunning { $0.isSilent } ?? false }
 
     private func isRefusal(_ error: any Error) -> Bool {
         guard let error = error as? SignalingError else { return false }
@@ -134,6 +104,28 @@ extension WatchSession {
 
     private var hostHasGone: EndReason {
         EndReason(.connectionLost, "the host has gone: nothing answers at \(link.authority) any more")
+    }
+}
+
+extension OutageRecovery.AttemptResult {
+    /// Of an ICE restart.
+    fileprivate init(_ error: SignalingError) {
+        switch error.code {
+        case .gone: self = .gone
+        case .offerRefused: self = .offerRefused
+        case .connectionRefused: self = .connectionRefused
+        case .refused: self = .notAdmitted
+        default: self = .failed
+        }
+    }
+
+    /// Of a new session.
+    fileprivate init(_ reason: EndReason) {
+        switch reason.code {
+        case .hostEnded: self = .gone
+        case .refused: self = .notAdmitted
+        default: self = .failed
+        }
     }
 }
 

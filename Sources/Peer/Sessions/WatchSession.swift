@@ -5,6 +5,7 @@ import ICETransport
 import LinuxRuntime
 public import MediaCore
 import MediaEngine
+import PeerEngine
 public import Receiving
 import SessionDescription
 import Signaling
@@ -24,7 +25,7 @@ public final class WatchSession: Sendable {
     private let loop: EventLoop
     let core: LoopBound<ViewerSession>
     let outcome = Outcome()
-    private let interruptions: AsyncStream<Void>
+    private let recoveryRequests: AsyncStream<ViewerSession.RecoveryRequest>
     /// The knock that waits for its answer.
     private let ticket = Monitor<KnockTicket?>(nil)
     private let servers = Monitor<ICEServerResolver?>(nil)
@@ -53,13 +54,15 @@ public final class WatchSession: Sendable {
         let loop = EventLoop(name: "net-0")
         self.loop = loop
         let outcome = outcome
-        let (interruptions, interrupted) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        self.interruptions = interruptions
+        let (requests, source) = AsyncStream.makeStream(
+            of: ViewerSession.RecoveryRequest.self,
+            bufferingPolicy: .bufferingOldest(ViewerSession.recoveryRequestLimit))
+        recoveryRequests = requests
         core = LoopBound(
             loop,
             making: {
                 ViewerSession(
-                    loop: loop, sink: sink, emit: emit, outcome: outcome, interrupted: { interrupted.yield() })
+                    loop: loop, sink: sink, emit: emit, outcome: outcome, request: { source.yield($0) })
             })
     }
 
@@ -114,9 +117,9 @@ public final class WatchSession: Sendable {
         try await prepare(addresses)
         let found = try await offer(client, token, patience: nil)
         guard let credentials = found.credentials else { return }
-        if !found.isComplete { Task { await trickleRest(client, credentials, sent: found.candidates.count) } }
+        if !found.isComplete { Task { await trickleRest(client, credentials) } }
         async let listening: Void = listen(client)
-        for await _ in interruptions { await recover(client) }
+        await recover(client, recoveryRequests)
         await listening
     }
 
@@ -140,7 +143,7 @@ public final class WatchSession: Sendable {
     /// Offers what was gathered, checks who answers, and lets the connection begin.
     func offer(
         _ client: SignalingClient, _ token: String, patience: Duration?
-    ) async throws(EndReason) -> CandidateGathering.Gathered {
+    ) async throws(EndReason) -> ViewerSession.Gathered {
         let found = await core.gathered()
         guard let credentials = found.credentials, let print = Fingerprint(sha256: identity.fingerprint) else {
             throw EndReason(.failed, "this machine found no way to receive")
@@ -216,10 +219,8 @@ public final class WatchSession: Sendable {
     }
 
     /// Tells the host what is found after the offer, until nothing more will be.
-    func trickleRest(_ client: SignalingClient, _ credentials: ICECredentials, sent: Int) async {
-        var known = sent
-        while let more = await core.more(than: known) {
-            known += more.candidates.count
+    func trickleRest(_ client: SignalingClient, _ credentials: ICECredentials) async {
+        while let more = await core.more(of: credentials) {
             let fragment = TrickleFragment(
                 credentials: credentials, mid: "0", candidates: CandidateList(more.candidates),
                 endsCandidates: more.isComplete)

@@ -1,90 +1,86 @@
 package import EventLoop
-import ICETransport
 import LinuxRuntime
 package import MediaCore
+package import PeerEngine
 package import SessionDescription
 
-/// Hands a path's local candidates to signalling: first those that an answer waits for, then later ones (trickle ICE,
-/// RFC 8838). Confined to the network loop.
+/// Runs `CandidateGathering` for a path, with a timer: one gathering after the other. Confined to the network loop.
 package final class CandidateReporter: LocalCandidateDelegate {
-    package typealias Handler = (_ candidates: [ICECandidate], _ isComplete: Bool) -> Void
+    private let blank: CandidateGathering
+    private var gathering: CandidateGathering
+    private let timer: LoopTimer
+    private var onDescription: ((CandidateGathering.Batch) -> Void)?
+    private var onNext: ((CandidateGathering.Batch?) -> Void)?
 
-    private let loop: EventLoop
-    private let path: ICEPath
-    private var wanted: ICECandidate.Kind?
-    private var onGathered: Handler?
-    private var patience: LoopTimer?
-    /// How many candidates the answer has.
-    private var answered = 0
-    private var onLate: Handler?
-    private var lateTimer: LoopTimer?
+    /// - Parameter gathering: what each gathering begins as.
+    package init(loop: EventLoop, _ gathering: CandidateGathering = CandidateGathering()) {
+        blank = gathering
+        self.gathering = gathering
+        let box = WeakBox<CandidateReporter>()
+        timer = loop.makeTimer { box.value?.handle(.timeout) }
+        box.value = self
+    }
 
-    /// Candidates that come within this time are reported together.
-    private static let batchInterval = MediaDuration.milliseconds(20)
-
-    package init(loop: EventLoop, path: ICEPath) {
-        self.loop = loop
-        self.path = path
+    /// The path is about to gather, for the first time or for a restart. Whoever waits for candidates of the gathering
+    /// before gets what was found.
+    package func begin(_ path: ICEPath) {
+        handle(.cancel)
+        gathering = blank
         path.candidateDelegate = self
     }
 
-    /// Calls back once, with the candidates and whether they are all: at once if gathering is over, else when a
-    /// candidate of the wanted kind has come or `patience` is over.
-    package func whenGathered(patience: MediaDuration, wanted: ICECandidate.Kind?, _ body: @escaping Handler) {
-        self.wanted = wanted
-        onGathered = body
-        if path.hasGathered || hasWanted { return report() }
-        let box = WeakBox(self)
-        let timer = loop.makeTimer { box.value?.report() }
-        timer.set(MonotonicClock.now + patience)
-        self.patience = timer
+    /// Calls back once; see `CandidateGathering.Input.describe`.
+    package func describe(
+        within patience: MediaDuration, wanted: ICECandidate.Kind?,
+        _ body: @escaping (CandidateGathering.Batch) -> Void
+    ) {
+        onDescription = body
+        handle(.describe(within: patience, wanted: wanted))
     }
 
-    /// After `whenGathered`: calls back with all candidates that came later, each time that there are more, and at the
-    /// end.
-    package func trickle(_ body: @escaping Handler) {
-        onLate = body
-        let box = WeakBox(self)
-        lateTimer?.close()
-        lateTimer = loop.makeTimer { box.value?.reportLate() }
-        if path.hasGathered || path.localCandidates.count > answered { reportLate() }
+    /// Calls back once, with the next batch of candidates after the description; nil if there is none any more.
+    package func next(_ body: @escaping (CandidateGathering.Batch?) -> Void) {
+        finishNext(nil)
+        onNext = body
+        handle(.trickle)
     }
 
-    /// Gives whoever waits the candidates that were found, and ends trickling: for a restart and at the end.
-    package func reset() {
-        report()
-        onLate = nil
-        lateTimer?.close()
-        lateTimer = nil
+    /// Calls back with each batch after the description, up to the last one.
+    package func trickle(_ body: @escaping (CandidateGathering.Batch) -> Void) {
+        next { [weak self] batch in
+            guard let batch else { return }
+            body(batch)
+            self?.trickle(body)
+        }
     }
 
-    package func foundCandidate() {
-        if onGathered != nil, hasWanted { report() }
-        if onLate != nil { lateTimer?.set(MonotonicClock.now + Self.batchInterval) }
+    /// Whoever waits gets what was found, and nothing after it. Twice is fine.
+    package func close() {
+        handle(.cancel)
+        timer.close()
     }
 
-    package func finishedGathering() {
-        report()
-        reportLate()
+    package func found(_ candidate: ICECandidate) { handle(.found(candidate)) }
+
+    package func finishedGathering() { handle(.finished) }
+
+    private func handle(_ input: CandidateGathering.Input) {
+        let action = gathering.handle(input, now: MonotonicClock.now)
+        timer.set(gathering.deadline)
+        switch action {
+        case .describe(let batch):
+            let body = onDescription
+            onDescription = nil
+            body?(batch)
+        case .trickle(let batch): finishNext(batch)
+        case nil: break
+        }
+        if gathering.isOver { finishNext(nil) }
     }
 
-    private var hasWanted: Bool {
-        wanted.map { kind in path.localCandidates.contains { $0.kind == kind } } ?? false
-    }
-
-    private func report() {
-        patience?.close()
-        patience = nil
-        guard let body = onGathered else { return }
-        onGathered = nil
-        answered = path.localCandidates.count
-        body(path.localCandidates, path.hasGathered)
-    }
-
-    private func reportLate() {
-        guard let onLate else { return }
-        let isComplete = path.hasGathered
-        onLate(Array(path.localCandidates.dropFirst(answered)), isComplete)
-        if isComplete { self.onLate = nil }
+    private func finishNext(_ batch: CandidateGathering.Batch?) {
+        let body = onNext
+        onNext = nil
+        body?(batch)
     }
 }

@@ -2,17 +2,10 @@ package import ICETransport
 import LinuxRuntime
 package import SessionDescription
 
-/// Hears of a path's local candidates; on the network loop.
+/// Hears of a path's local candidates, each once; on the network loop.
 package protocol LocalCandidateDelegate: AnyObject {
-    /// One more is in `localCandidates`.
-    func foundCandidate()
+    func found(_ candidate: ICECandidate)
     func finishedGathering()
-}
-
-/// This side's candidates, each once, of the last gathering.
-struct LocalCandidates {
-    var all: [ICECandidate] = []
-    var isComplete = false
 }
 
 /// The other side's candidates since the last restart, and how many were refused since the beginning.
@@ -42,27 +35,23 @@ struct RemoteCandidates {
 }
 
 extension ICEPath {
-    /// Each once, of the last gathering.
-    package var localCandidates: [ICECandidate] { local.all }
-    package var hasGathered: Bool { local.isComplete }
     /// Candidates of the other side that were not what they should be.
     package var unusableCandidates: Int { remote.unusable }
 
     /// Starts to look for candidates; the delegate hears of them, of some before this returns.
     package func gather() throws(ICEFailure) {
-        local.all = []
+        localCandidates = []
         try agents.newest.gather()
     }
 
     func found(_ candidate: ICECandidate, by number: Int) {
-        guard number == agents.newestNumber, !local.all.contains(candidate) else { return }
-        local.all.append(candidate)
-        candidateDelegate?.foundCandidate()
+        guard number == agents.newestNumber, !localCandidates.contains(candidate) else { return }
+        localCandidates.append(candidate)
+        candidateDelegate?.found(candidate)
     }
 
     func gathered(by number: Int) {
         guard number == agents.newestNumber else { return }
-        local.isComplete = true
         candidateDelegate?.finishedGathering()
     }
 
@@ -94,7 +83,7 @@ extension ICEPath {
     /// What there was to try, for the words that say why no pair works.
     package var report: ConnectivityReport {
         ConnectivityReport(
-            own: local.all.map { .init($0) }, other: remote.all.map { .init($0) },
+            own: localCandidates.map { .init($0) }, other: remote.all.map { .init($0) },
             refused: remote.refused, hasPath: hasPath, usesOnlyRelays: configuration.usesOnlyRelays,
             servers: servers.map { .init(url: $0, finding: nil) })
     }

@@ -26,7 +26,8 @@ package final class ICEPath: PacketPath {
     private(set) var hasPath = false
     private var isStarted = false
     private var isClosed = false
-    var local = LocalCandidates()
+    /// Each once, of the last gathering.
+    package internal(set) var localCandidates: [ICECandidate] = []
     var remote = RemoteCandidates()
     let agents: ICEAgentSet
     private let factory: ICEAgentFactory
@@ -68,7 +69,6 @@ package final class ICEPath: PacketPath {
         let interval = agents.newestNumber > 0 && !hasProvenPair ? 20 : nil
         agents.add(try factory.makeAgent(number: agents.newestNumber + 1, checkInterval: interval))
         hasProvenPair = false
-        local.isComplete = false
         isStarted = false
         remote.clear()
     }

@@ -1,10 +1,11 @@
 public import MediaCore
 
-/// Tracks consent to send (RFC 7675) and tells when a peer has fallen silent.
+/// Tells when a peer has fallen silent: how long ago the last authentic SRTP or SRTCP packet came from it.
 ///
-/// RFC 7675 proves consent by STUN answers. Here each packet that authenticates under SRTP proves it, of which both
-/// peers send at least one a second: anyone who saw the signalling has the key of a STUN answer, but not of SRTP.
-public struct ConsentFreshness: Sendable {
+/// This is not the consent of RFC 7675, which an answered STUN check gives for one address (`ConsentChecks` in
+/// ICETransport). Anyone who saw the signalling can answer such a check; only the peer has the keys of SRTP. Both peers
+/// send at least one packet a second.
+public struct MediaLiveness: Sendable {
     public enum Change: Equatable, Sendable {
         /// The peer has been silent for `patience`. No media is sent until it is heard.
         case interrupted
@@ -12,7 +13,7 @@ public struct ConsentFreshness: Sendable {
         case expired
     }
 
-    /// The silence after which consent expires (RFC 7675 section 5.1).
+    /// The silence after which the session is over; as long as consent lasts (RFC 7675 section 5.1).
     public static let limit = MediaDuration.seconds(30)
     /// The silence that is an interruption.
     public let patience: MediaDuration

@@ -1,0 +1,135 @@
+public import MediaCore
+public import SessionDescription
+
+/// Decides when the local candidates of one gathering are handed to signalling (trickle ICE, RFC 8838 sections 4, 9
+/// and 13): those of the initial description, later ones in batches, and the end of candidates.
+///
+/// A description waits until all candidates are gathered, one of a wanted kind is found, or a time is over. Afterwards a
+/// batch is handed out each time that signalling is ready for one. An ICE restart begins another gathering.
+public struct CandidateGathering: Sendable {
+    public enum Input: Sendable {
+        /// The ICE agent has found one more.
+        case found(ICECandidate)
+        /// The ICE agent will find no more.
+        case finished
+        /// A description is about to be made: an offer, an answer, or the fragment of a restart.
+        /// - Parameter wanted: the kind that is not waited past; nil waits for all candidates.
+        case describe(within: MediaDuration, wanted: ICECandidate.Kind?)
+        /// The description is out, and one batch of later candidates can be taken.
+        case trickle
+        /// The deadline has come.
+        case timeout
+        /// The gathering is over before its end: the session ends, or ICE restarts.
+        case cancel
+    }
+
+    public enum Action: Equatable, Sendable {
+        /// What the description says.
+        case describe(Batch)
+        /// What is told after it.
+        case trickle(Batch)
+    }
+
+    public struct Batch: Equatable, Sendable {
+        public var candidates: [ICECandidate]
+        /// Signalled as the end of candidates.
+        public var isComplete: Bool
+
+        public init(candidates: [ICECandidate] = [], isComplete: Bool) {
+            self.candidates = candidates
+            self.isComplete = isComplete
+        }
+    }
+
+    private enum State {
+        case idle
+        case describing(wanted: ICECandidate.Kind?)
+        case trickling
+        case over
+    }
+
+    private let batchInterval: MediaDuration
+    private let repeatsTrickled: Bool
+    private var state = State.idle
+    private var candidates: [ICECandidate] = []
+    private var isComplete = false
+    /// How many candidates the description has.
+    private var described = 0
+    /// How many candidates were handed out at all.
+    private var handedOut = 0
+    /// When to call with `.timeout`; nil for never.
+    public private(set) var deadline: MediaInstant?
+
+    /// - Parameters:
+    ///   - batchInterval: a batch is handed out when nothing was found for this long.
+    ///   - repeatsTrickled: each batch has all candidates since the description, for signalling of which a receiver may
+    ///     see the last message alone.
+    public init(batchInterval: MediaDuration = .zero, repeatsTrickled: Bool = false) {
+        self.batchInterval = batchInterval
+        self.repeatsTrickled = repeatsTrickled
+    }
+
+    /// Whether nothing will be handed out any more: the end of candidates was, or the gathering was cancelled.
+    public var isOver: Bool { if case .over = state { true } else { false } }
+
+    public mutating func handle(_ input: Input, now: MediaInstant) -> Action? {
+        if isOver { return nil }
+        switch input {
+        case .found(let candidate):
+            candidates.append(candidate)
+            return found(now)
+        case .finished:
+            isComplete = true
+            return handOut()
+        case .describe(let patience, let wanted):
+            state = .describing(wanted: wanted)
+            deadline = now + patience
+            return isComplete || has(wanted) ? handOut() : nil
+        case .trickle:
+            state = .trickling
+            deadline = nil
+            return isComplete || candidates.count > handedOut ? handOut() : nil
+        case .timeout:
+            guard let deadline, now >= deadline else { return nil }
+            return handOut()
+        case .cancel:
+            defer { state = .over }
+            if case .describing = state { return handOut() }
+            deadline = nil
+            return nil
+        }
+    }
+
+    private mutating func found(_ now: MediaInstant) -> Action? {
+        switch state {
+        case .describing(let wanted): return has(wanted) ? handOut() : nil
+        case .trickling where batchInterval == .zero: return handOut()
+        case .trickling: deadline = now + batchInterval
+        case .idle, .over: break
+        }
+        return nil
+    }
+
+    private func has(_ wanted: ICECandidate.Kind?) -> Bool {
+        guard let wanted else { return false }
+        return candidates.contains { $0.kind == wanted }
+    }
+
+    /// Gives what was asked for, if something was.
+    private mutating func handOut() -> Action? {
+        let action: Action
+        switch state {
+        case .idle, .over: return nil
+        case .describing:
+            action = .describe(Batch(candidates: candidates, isComplete: isComplete))
+            described = candidates.count
+        case .trickling:
+            let known = repeatsTrickled ? described : handedOut
+            action = .trickle(Batch(candidates: Array(candidates.dropFirst(known)), isComplete: isComplete))
+        }
+        handedOut = candidates.count
+        deadline = nil
+        state = isComplete ? .over : .idle
+        return action
+    }
+}

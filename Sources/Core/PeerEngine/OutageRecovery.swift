@@ -1,0 +1,195 @@
+public import MediaCore
+
+/// Leads a viewer through the outages of its session: reports how long one lasts, asks for one attempt to get back to
+/// the host after the other (`ReconnectionPolicy`), and ends the session when the host is gone or nothing came for
+/// `MediaLiveness.limit`.
+///
+/// Media ends an outage, over whichever pair or session it comes. An attempt that is under way then is awaited.
+public struct OutageRecovery: Sendable {
+    public enum Input: Sendable {
+        /// Nothing has come since `lastHeard`.
+        case interrupted(lastHeard: MediaInstant)
+        /// Authentic media came, or a session that replaces the lost one is connected.
+        case heard
+        /// The attempt that was asked for is over.
+        case attemptEnded(AttemptResult)
+        /// The deadline has come.
+        /// - Parameter addressesChanged: this machine has other addresses than when the last attempt began; asked for
+        ///   while `watchesAddresses`.
+        case timeout(addressesChanged: Bool)
+        /// The host's event stream was refused so often that its program may have ended (`EventStreamBackoff`).
+        /// - Parameter silence: since the newest session was heard.
+        case eventStreamRefused(silence: MediaDuration)
+        /// No candidate pair was found for the newest session in time.
+        case noPair
+    }
+
+    /// What signalling said to an attempt.
+    public enum AttemptResult: Equatable, Sendable {
+        /// The host answered; media may follow.
+        case answered
+        /// The host has no such session; to an offer: no such broadcast.
+        case gone
+        /// The host refused the description.
+        case offerRefused
+        /// Nothing listens at the host's address.
+        case connectionRefused
+        /// The host does not let this viewer in any more.
+        case notAdmitted
+        /// No answer in time, an answer that cannot be used, or no address at this machine.
+        case failed
+    }
+
+    public enum Action: Equatable, Sendable {
+        /// The outage has lasted so long.
+        case report(MediaDuration)
+        /// Make the attempt; give up on its answer after `patience`. Tell of its end.
+        case attempt(ReconnectionPolicy.Attempt, patience: MediaDuration)
+        /// The host is heard again, and no attempt is under way: drop an unanswered restart, and the signalling
+        /// connections from before, which may be dead without knowing it.
+        case cleanUp
+        case end(End)
+    }
+
+    public enum End: Equatable, Sendable {
+        /// Nothing came for `MediaLiveness.limit`.
+        case silence
+        /// The host's program has ended.
+        case hostIsGone
+        /// The host answered the last attempt so that there can be no other one.
+        case refused
+        case noPair
+    }
+
+    private enum State {
+        case idle
+        case attempting(ReconnectionPolicy.Attempt)
+        case waiting(until: MediaInstant, watchesAddresses: Bool)
+        case over
+    }
+
+    /// With a silence longer than this, a refused event stream says that the host is gone.
+    static let refusalSilence = MediaDuration.seconds(1)
+    /// How often this machine's addresses are looked at.
+    static let addressInterval = MediaDuration.milliseconds(100)
+
+    private var state = State.idle
+    private var policy = ReconnectionPolicy()
+    /// The last sign of the host before an outage; nil while there is none.
+    private var lastHeard: MediaInstant?
+    private var nextReport: MediaInstant?
+    private var nextLook: MediaInstant?
+
+    public init() {}
+
+    public var isInterrupted: Bool { lastHeard != nil }
+
+    /// How long nothing has come; nil while all is well.
+    public func outage(_ now: MediaInstant) -> MediaDuration? { lastHeard.map { now - $0 } }
+
+    /// Whether `.timeout` is to say if this machine's addresses have changed.
+    public var watchesAddresses: Bool { if case .waiting(_, true) = state { true } else { false } }
+
+    /// When to call with `.timeout`; nil for never.
+    public var deadline: MediaInstant? {
+        switch state {
+        case .over: nil
+        case .waiting(let end, _): [end, nextReport, nextLook].compactMap(\.self).min()
+        case .idle, .attempting: nextReport
+        }
+    }
+
+    /// - Returns: what to do, in this order.
+    public mutating func handle(_ input: Input, now: MediaInstant) -> [Action] {
+        if case .over = state { return [] }
+        switch input {
+        case .interrupted(let lastHeard): return interrupt(lastHeard, now)
+        case .heard: return resume()
+        case .attemptEnded(let result): return finish(result, now)
+        case .timeout(let addressesChanged): return timeout(addressesChanged, now)
+        case .eventStreamRefused(let silence):
+            return isInterrupted || silence > Self.refusalSilence ? end(.hostIsGone) : []
+        // Of a session that was to replace the lost one: the next attempt may do better.
+        case .noPair: return isInterrupted ? [] : end(.noPair)
+        }
+    }
+
+    // MARK: The outage
+
+    private mutating func interrupt(_ lastHeard: MediaInstant, _ now: MediaInstant) -> [Action] {
+        guard !isInterrupted else { return [] }
+        self.lastHeard = lastHeard
+        let actions = report(since: lastHeard, now)
+        guard case .idle = state else { return actions }
+        policy = ReconnectionPolicy()
+        return actions + perform(policy.begin(), now)
+    }
+
+    private mutating func resume() -> [Action] {
+        guard isInterrupted else { return [] }
+        lastHeard = nil
+        nextReport = nil
+        guard case .waiting = state else { return [] }
+        return cleanUp()
+    }
+
+    private mutating func cleanUp() -> [Action] {
+        state = .idle
+        return [.cleanUp]
+    }
+
+    private mutating func end(_ reason: End) -> [Action] {
+        state = .over
+        return [.end(reason)]
+    }
+
+    /// On the second, as it is shown in seconds.
+    private mutating func report(since lastHeard: MediaInstant, _ now: MediaInstant) -> [Action] {
+        let outage = now - lastHeard
+        guard outage < MediaLiveness.limit else { return end(.silence) }
+        nextReport = lastHeard + .seconds(Int(outage.nanoseconds / 1_000_000_000) + 1)
+        return [.report(outage)]
+    }
+
+    private mutating func timeout(_ addressesChanged: Bool, _ now: MediaInstant) -> [Action] {
+        var actions: [Action] = []
+        if let lastHeard, let nextReport, now >= nextReport { actions = report(since: lastHeard, now) }
+        guard case .waiting(let end, let watchesAddresses) = state else { return actions }
+        let hasMoved = watchesAddresses && addressesChanged
+        guard hasMoved || now >= end else {
+            if watchesAddresses { nextLook = now + Self.addressInterval }
+            return actions
+        }
+        if watchesAddresses { policy.noteNoMedia(addressesChanged: hasMoved) }
+        return actions + perform(policy.begin(), now)
+    }
+
+    // MARK: Attempts
+
+    private mutating func finish(_ result: AttemptResult, _ now: MediaInstant) -> [Action] {
+        guard case .attempting(let attempt) = state else { return [] }
+        let outcome: ReconnectionPolicy.Outcome
+        switch (result, attempt) {
+        case (.answered, _): outcome = .answered
+        case (.gone, .iceRestart), (.offerRefused, .iceRestart): outcome = .noSuchSession
+        case (.gone, .newSession), (.notAdmitted, .newSession): return end(.refused)
+        case (.connectionRefused, _): outcome = .refused
+        case (.offerRefused, .newSession), (.notAdmitted, .iceRestart), (.failed, _): outcome = .failed
+        }
+        guard isInterrupted else { return cleanUp() }
+        return perform(policy.finish(attempt, outcome), now)
+    }
+
+    private mutating func perform(_ step: ReconnectionPolicy.Step, _ now: MediaInstant) -> [Action] {
+        switch step {
+        case .attempt(let attempt, let patience):
+            state = .attempting(attempt)
+            return [.attempt(attempt, patience: patience)]
+        case .wait(let time, let watchesAddresses):
+            state = .waiting(until: now + time, watchesAddresses: watchesAddresses)
+            nextLook = watchesAddresses ? now + Self.addressInterval : nil
+            return []
+        case .hostIsGone: return end(.hostIsGone)
+        }
+    }
+}

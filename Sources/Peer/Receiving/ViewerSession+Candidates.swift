@@ -1,0 +1,53 @@
+package import EventLoop
+import MediaCore
+package import PeerEngine
+package import SessionDescription
+import Transport
+
+/// This side's candidates, for the offer, for an ICE restart, and after them (trickle ICE, RFC 8838).
+extension ViewerSession {
+    /// What an offer or an ICE restart says of this side.
+    package struct Gathered: Sendable {
+        /// Nil at the end of the session.
+        package var credentials: ICECredentials?
+        package var candidates: [ICECandidate]
+        package var isComplete: Bool
+
+        static let none = Gathered(credentials: nil, candidates: [], isComplete: false)
+    }
+
+    private static let longestWait = MediaDuration.milliseconds(100)
+
+    /// Calls back once: at once if there is nothing to wait for; without credentials at the end of the session.
+    func whenGathered(_ body: @escaping (Gathered) -> Void) {
+        guard !isClosed, connection != nil else { return body(.none) }
+        candidates.describe(within: Self.longestWait, wanted: nil) { [weak self] batch in
+            guard let self, !isClosed, let path = connection?.path else { return body(.none) }
+            body(
+                Gathered(
+                    credentials: path.localCredentials, candidates: batch.candidates, isComplete: batch.isComplete))
+        }
+    }
+
+    /// Calls back once, with what was found later; nil if there will be no more with these credentials.
+    func whenMore(of credentials: ICECredentials, _ body: @escaping (CandidateGathering.Batch?) -> Void) {
+        guard !isClosed, connection?.path.localCredentials == credentials else { return body(nil) }
+        candidates.next(body)
+    }
+}
+
+extension LoopBound<ViewerSession> {
+    package func gathered() async -> ViewerSession.Gathered {
+        await withCheckedContinuation { continuation in
+            let isRunning = perform { $0.whenGathered { continuation.resume(returning: $0) } }
+            if !isRunning { continuation.resume(returning: .none) }
+        }
+    }
+
+    package func more(of credentials: ICECredentials) async -> CandidateGathering.Batch? {
+        await withCheckedContinuation { continuation in
+            let isRunning = perform { $0.whenMore(of: credentials) { continuation.resume(returning: $0) } }
+            if !isRunning { continuation.resume(returning: nil) }
+        }
+    }
+}

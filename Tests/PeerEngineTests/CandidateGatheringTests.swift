@@ -1,0 +1,191 @@
+import MediaCore
+import PeerEngine
+import SessionDescription
+import Testing
+
+@Suite struct CandidateGatheringTests {
+    private let start = MediaInstant(nanoseconds: 5_000_000_000)
+
+    private func candidate(_ number: Int, _ kind: ICECandidate.Kind = .host) throws -> ICECandidate {
+        try #require(
+            ICECandidate("candidate:\(number) 1 udp \(number) 192.0.2.\(number) 5000 typ \(kind.rawValue)"))
+    }
+
+    /// Something that happens so many milliseconds after `start`.
+    private typealias Event = (Int, CandidateGathering.Input)
+    /// What is handed out then: whether it is the description, its last candidates' priorities, whether it is the end.
+    private struct Report: Equatable {
+        var time: Int
+        var isDescription: Bool
+        var numbers: [UInt32]
+        var isComplete: Bool
+
+        static func describe(_ time: Int, _ numbers: [UInt32], end: Bool = false) -> Self {
+            Self(time: time, isDescription: true, numbers: numbers, isComplete: end)
+        }
+
+        static func trickle(_ time: Int, _ numbers: [UInt32], end: Bool = false) -> Self {
+            Self(time: time, isDescription: false, numbers: numbers, isComplete: end)
+        }
+    }
+
+    /// Plays the events, and each deadline when it comes.
+    /// - Parameter pause: signalling asks for the next batch so long after each report; never if nil.
+    private func play(_ blank: CandidateGathering, next pause: Int? = 0, _ events: [Event]) -> [Report] {
+        var gathering = blank
+        var events = events
+        var reports: [Report] = []
+        var time = 0
+        while true {
+            let deadline = gathering.deadline.map { ($0 - start).nanoseconds / 1_000_000 }.map { Int($0) }
+            let input: CandidateGathering.Input
+            if let event = events.first, event.0 <= deadline ?? .max {
+                (time, input) = events.removeFirst()
+            } else if let deadline {
+                (time, input) = (deadline, .timeout)
+            } else {
+                return reports
+            }
+            guard let action = gathering.handle(input, now: start + .milliseconds(time)) else { continue }
+            let (isDescription, batch) =
+                switch action {
+                case .describe(let batch): (true, batch)
+                case .trickle(let batch): (false, batch)
+                }
+            reports.append(
+                Report(
+                    time: time, isDescription: isDescription, numbers: batch.candidates.map(\.priority),
+                    isComplete: batch.isComplete))
+            guard let pause else { continue }
+            let place = events.firstIndex { $0.0 > time + pause } ?? events.endIndex
+            events.insert((time + pause, .trickle), at: place)
+        }
+    }
+
+    // MARK: The description
+
+    @Test func aDescriptionWaitsUntilAllCandidatesAreGathered() throws {
+        let reports = play(
+            CandidateGathering(),
+            [
+                (0, .describe(within: .milliseconds(100), wanted: nil)), (2, .found(try candidate(1))),
+                (5, .found(try candidate(2))), (9, .finished),
+            ])
+        #expect(reports == [.describe(9, [1, 2], end: true)])
+    }
+
+    @Test func aDescriptionAfterTheEndDoesNotWait() throws {
+        let reports = play(
+            CandidateGathering(),
+            [
+                (0, .found(try candidate(1))), (1, .finished),
+                (2, .describe(within: .milliseconds(100), wanted: .relayed)),
+            ])
+        #expect(reports == [.describe(2, [1], end: true)])
+    }
+
+    @Test func aServerThatDoesNotAnswerIsNotWaitedFor() throws {
+        let reports = play(
+            CandidateGathering(),
+            [
+                (0, .describe(within: .milliseconds(100), wanted: nil)), (1, .found(try candidate(1))),
+                (5_000, .finished),
+            ])
+        #expect(reports == [.describe(100, [1]), .trickle(5_000, [], end: true)])
+    }
+
+    @Test func aCandidateOfTheWantedKindEndsTheWait() throws {
+        let reports = play(
+            CandidateGathering(), next: nil,
+            [
+                (0, .describe(within: .seconds(4), wanted: .relayed)), (1, .found(try candidate(1))),
+                (30, .found(try candidate(2, .serverReflexive))), (80, .found(try candidate(3, .relayed))),
+            ])
+        #expect(reports == [.describe(80, [1, 2, 3])])
+        let known = play(
+            CandidateGathering(), next: nil,
+            [
+                (0, .found(try candidate(3, .relayed))), (1, .describe(within: .seconds(4), wanted: .relayed)),
+            ])
+        #expect(known == [.describe(1, [3])])
+    }
+
+    @Test func aDescriptionIsMadeWithoutAnyCandidateInTheEnd() {
+        let reports = play(CandidateGathering(), [(0, .describe(within: .seconds(4), wanted: .relayed))])
+        #expect(reports == [.describe(4_000, [])])
+    }
+
+    // MARK: Later candidates
+
+    @Test func aBatchIsHandedOutWhenNothingWasFoundForItsInterval() throws {
+        let reports = play(
+            CandidateGathering(batchInterval: .milliseconds(20)),
+            [
+                (0, .describe(within: .milliseconds(100), wanted: nil)), (1, .found(try candidate(1))),
+                (150, .found(try candidate(2))), (165, .found(try candidate(3))), (400, .found(try candidate(4))),
+                (410, .finished),
+            ])
+        #expect(reports == [.describe(100, [1]), .trickle(185, [2, 3]), .trickle(410, [4], end: true)])
+    }
+
+    @Test func repeatedCandidatesAreThoseSinceTheDescription() throws {
+        let reports = play(
+            CandidateGathering(batchInterval: .milliseconds(20), repeatsTrickled: true),
+            [
+                (0, .found(try candidate(1))), (0, .describe(within: .milliseconds(100), wanted: nil)),
+                (150, .found(try candidate(2))), (300, .found(try candidate(3))), (500, .finished),
+            ])
+        #expect(
+            reports == [
+                .describe(100, [1]), .trickle(170, [2]), .trickle(320, [2, 3]), .trickle(500, [2, 3], end: true),
+            ])
+    }
+
+    /// A request is under way for 70 ms; what is found meanwhile is in the next one.
+    @Test func slowSignallingGetsLargerBatches() throws {
+        let reports = play(
+            CandidateGathering(), next: 70,
+            [(0, .describe(within: .milliseconds(100), wanted: nil))]
+                + (try (1...9).map { (100 + $0 * 20, .found(try candidate($0))) }) + [(1_000, .finished)])
+        #expect(
+            reports == [
+                .describe(100, []), .trickle(170, [1, 2, 3]), .trickle(240, [4, 5, 6, 7]), .trickle(310, [8, 9]),
+                .trickle(1_000, [], end: true),
+            ])
+    }
+
+    @Test func theEndIsSaidOnce() throws {
+        var gathering = CandidateGathering()
+        #expect(gathering.handle(.describe(within: .milliseconds(100), wanted: nil), now: start) == nil)
+        #expect(gathering.handle(.timeout, now: start + .milliseconds(99)) == nil, "a timer that fires early")
+        #expect(gathering.handle(.timeout, now: start + .milliseconds(100)) != nil)
+        #expect(gathering.handle(.trickle, now: start + .milliseconds(101)) == nil)
+        #expect(!gathering.isOver)
+        #expect(gathering.handle(.finished, now: start + .seconds(1)) == .trickle(.init(isComplete: true)))
+        #expect(gathering.isOver)
+        #expect(gathering.handle(.trickle, now: start + .seconds(1)) == nil)
+        #expect(gathering.handle(.finished, now: start + .seconds(2)) == nil)
+    }
+
+    // MARK: The end
+
+    @Test func whoeverWaitsForADescriptionAtTheEndGetsWhatWasFound() throws {
+        let reports = play(
+            CandidateGathering(),
+            [
+                (0, .describe(within: .seconds(4), wanted: nil)), (1, .found(try candidate(1))), (50, .cancel),
+                (60, .found(try candidate(2))), (70, .finished),
+            ])
+        #expect(reports == [.describe(50, [1])])
+    }
+
+    @Test func nothingIsTrickledAfterARestart() throws {
+        let reports = play(
+            CandidateGathering(batchInterval: .milliseconds(20)),
+            [
+                (0, .describe(within: .milliseconds(100), wanted: nil)), (150, .found(try candidate(1))),
+                (160, .cancel), (500, .finished),
+            ])
+        #expect(reports == [.describe(100, [])])
+    }
+}

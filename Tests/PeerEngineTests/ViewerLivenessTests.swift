@@ -1,0 +1,97 @@
+import MediaCore
+import PeerEngine
+import Testing
+
+@Suite struct ViewerLivenessTests {
+    private let start = MediaInstant(nanoseconds: 5_000_000_000)
+    private let connectLimit = MediaDuration.seconds(20)
+
+    private func opened() -> ViewerLiveness { ViewerLiveness(patience: .seconds(4), now: start) }
+
+    /// Connected at `start`.
+    private func connected() -> ViewerLiveness {
+        var viewer = opened()
+        viewer.connect(now: start)
+        return viewer
+    }
+
+    /// The viewer is looked at each 250 ms, and heard as often as long as `isHeard`.
+    /// - Returns: what is found, with the milliseconds since `start`; up to an end.
+    private func play(
+        _ viewer: inout ViewerLiveness, seconds: Int, isHeard: (_ milliseconds: Int) -> Bool = { _ in false }
+    ) -> [(Int, ViewerLiveness.Change)] {
+        var changes: [(Int, ViewerLiveness.Change)] = []
+        for milliseconds in stride(from: 0, through: seconds * 1_000, by: 250) {
+            let now = start + .milliseconds(milliseconds)
+            if isHeard(milliseconds) { _ = viewer.heard(now) }
+            guard let change = viewer.check(now, connectLimit: connectLimit) else { continue }
+            changes.append((milliseconds, change))
+            if change != .interrupted { return changes }
+        }
+        return changes
+    }
+
+    @Test func aViewerThatNeverConnectsIsGivenUpAfterTwentySeconds() {
+        var viewer = opened()
+        #expect(!viewer.isReceiving)
+        #expect(viewer.check(start + .seconds(20), connectLimit: connectLimit) == nil)
+        #expect(viewer.check(start + .milliseconds(20_001), connectLimit: connectLimit) == .notConnected)
+    }
+
+    @Test func connectingLateIsInTime() {
+        var viewer = opened()
+        viewer.connect(now: start + .milliseconds(19_500))
+        #expect(viewer.heard(start + .milliseconds(19_500)) == nil)
+        #expect(viewer.isReceiving)
+        let (now, later) = (start + .seconds(21), start + .milliseconds(23_500))
+        #expect(viewer.check(now, connectLimit: connectLimit) == nil)
+        #expect(viewer.check(later, connectLimit: connectLimit) == .interrupted)
+        viewer.connect(now: start + .seconds(25))
+        #expect(viewer.connected == start + .milliseconds(19_500), "a session connects once")
+    }
+
+    @Test func silenceInterruptsAfterFourSecondsAndEndsTheSessionAfterThirty() {
+        var viewer = connected()
+        let changes = play(&viewer, seconds: 60)
+        #expect(changes.map(\.0) == [4_000, 30_000])
+        #expect(changes.map(\.1) == [.interrupted, .expired])
+        #expect(!viewer.isReceiving)
+    }
+
+    @Test func anOutageOfTwentySecondsIsSurvivedAgainAndAgain() {
+        var viewer = connected()
+        let changes = play(&viewer, seconds: 100) { $0 % 25_000 < 5_000 }
+        #expect(changes.map(\.1) == Array(repeating: .interrupted, count: 4))
+        #expect(changes.map(\.0) == [8_750, 33_750, 58_750, 83_750])
+        #expect(viewer.isReceiving)
+    }
+
+    @Test func aPacketASecondIsEnough() {
+        var viewer = connected()
+        #expect(play(&viewer, seconds: 600) { $0 % 1_000 == 0 }.isEmpty)
+    }
+
+    @Test func aViewerWhoseStreamAndMediaEndTogetherHasCrashed() {
+        for hungUp in [-1_250, 0, 1_250] {
+            var viewer = connected()
+            _ = viewer.heard(start + .seconds(2))
+            viewer.listening(true, now: start)
+            viewer.listening(false, now: start + .milliseconds(2_000 + hungUp))
+            let changes = play(&viewer, seconds: 10)
+            #expect(changes.map(\.1) == [.crashed] && changes.map(\.0) == [6_000])
+        }
+    }
+
+    @Test func aStreamThatEndedAtAnotherTimeOrIsOpenAgainIsNoCrash() {
+        for hungUp in [-1_750, 1_750] {
+            var viewer = connected()
+            _ = viewer.heard(start + .seconds(2))
+            viewer.listening(false, now: start + .milliseconds(2_000 + hungUp))
+            #expect(play(&viewer, seconds: 10).map(\.1) == [.interrupted])
+        }
+        var viewer = connected()
+        viewer.listening(false, now: start)
+        viewer.listening(true, now: start + .seconds(1))
+        #expect(play(&viewer, seconds: 10).map(\.1) == [.interrupted])
+    }
+}
