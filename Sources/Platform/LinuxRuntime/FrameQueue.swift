@@ -43,13 +43,21 @@ public final class FrameQueue<Info: Sendable>: @unchecked Sendable {
     /// Copies a frame in. From the producer's thread.
     /// - Returns: false if all buffers are in use or the queue is closed.
     public func push(_ bytes: UnsafeRawBufferPointer, _ info: Info) -> Bool {
+        push(byteCount: bytes.count, info) { $0.copyMemory(from: bytes) }
+    }
+
+    /// Lets a frame be written where it goes. From the producer's thread.
+    /// - Parameter write: fills the buffer, of exactly `byteCount` bytes, which is lent for the call; not called if the
+    ///   frame is refused.
+    /// - Returns: false if all buffers are in use or the queue is closed.
+    public func push(byteCount: Int, _ info: Info, _ write: (UnsafeMutableRawBufferPointer) -> Void) -> Bool {
         guard let index = lists.with({ $0.isClosed ? nil : $0.free.popLast() }) else { return false }
-        if buffers[index].count < bytes.count {
+        if buffers[index].count < byteCount {
             buffers[index].deallocate()
-            buffers[index] = .allocate(byteCount: bytes.count + bytes.count / 2, alignment: 16)
+            buffers[index] = .allocate(byteCount: byteCount + byteCount / 2, alignment: 16)
         }
-        buffers[index].copyMemory(from: bytes)
-        lists.change { $0.ready.append(Frame(buffer: index, length: bytes.count, info: info)) }
+        write(UnsafeMutableRawBufferPointer(rebasing: buffers[index][..<byteCount]))
+        lists.change { $0.ready.append(Frame(buffer: index, length: byteCount, info: info)) }
         return true
     }
 
