@@ -46,6 +46,10 @@ let package = Package(
             name: "control-bench",
             dependencies: ["MediaCore", "RTPWire", "MediaEngine"].map(core),
             swiftSettings: settings),
+        .executableTarget(
+            name: "packet-bench",
+            dependencies: ["MediaCore", "RTPWire", "MediaEngine"].map(core),
+            swiftSettings: settings),
         // Links to sources of the package share: depending on it would build all that it depends on.
         .systemLibrary(name: "CVPX", pkgConfig: "vpx"),
         .target(name: "VPXCodec", dependencies: [core("MediaCore"), "CVPX"], swiftSettings: settings),

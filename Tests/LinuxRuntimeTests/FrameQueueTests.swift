@@ -33,6 +33,17 @@ import Testing
         #expect(push(queue, [3], 3))
     }
 
+    @Test func aFrameIsWrittenWhereItGoesAndOnlyIfItIsTaken() {
+        let queue = FrameQueue<Int>(capacity: 1, bytes: 2)
+        let isTaken = queue.push(byteCount: 5, 1) { buffer in
+            #expect(buffer.count == 5)
+            for index in buffer.indices { buffer[index] = UInt8(index) }
+        }
+        #expect(isTaken)
+        #expect(!queue.push(byteCount: 1, 2) { _ in Issue.record("a refused frame was written") })
+        queue.pop { bytes, _ in #expect(Array(bytes) == [0, 1, 2, 3, 4]) }
+    }
+
     @Test func aClosedOneRefusesAndWakesWhoWaits() {
         let queue = FrameQueue<Int>(capacity: 2, bytes: 16)
         let waiting = NamedThread("consumer") { while queue.waitAndPop({ _, _ in }) {} }

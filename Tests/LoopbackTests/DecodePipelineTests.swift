@@ -68,7 +68,8 @@ import Testing
             for _ in 0..<count {
                 [1, 2, 3].withUnsafeBytes { bytes in
                     pipeline.push(
-                        EncodedVideoFrame(bytes: bytes, codec: .vp8, isKeyframe: isKeyframe), showAt: nil)
+                        EncodedVideoFrame(bytes: EncodedFrameBytes(bytes), codec: .vp8, isKeyframe: isKeyframe),
+                        showAt: nil)
                 }
             }
         }
@@ -129,7 +130,9 @@ import Testing
         for (isKeyframe, time) in [(true, later), (false, nil), (false, nil)] {
             [1, 2, 3].withUnsafeBytes { bytes in
                 pipeline.push(
-                    EncodedVideoFrame(bytes: bytes, codec: .vp8, isKeyframe: isKeyframe, captured: now), showAt: time)
+                    EncodedVideoFrame(
+                        bytes: EncodedFrameBytes(bytes), codec: .vp8, isKeyframe: isKeyframe, captured: now),
+                    showAt: time)
             }
         }
         sink.times.wait { $0 == [later, nil, nil] ? () : nil }

@@ -110,7 +110,7 @@ struct PairConsentTests {
         }
 
         func hostIsConnected(_ connection: ReceivingPeer) { isConnected.change { $0 = true } }
-        func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) { frames.change { $0 += 1 } }
+        func host(sent frame: EncodedFrameBytes, _ info: ReceivedFrame) { frames.change { $0 += 1 } }
         func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio) {}
         func hostEnded(_ reason: EndReason) {}
         func found(_ candidate: ICECandidate) {}

@@ -64,7 +64,9 @@ import Testing
 
         func video(captured: MediaInstant?) {
             [1, 2, 3].withUnsafeBytes { bytes in
-                sink.receive(EncodedVideoFrame(bytes: bytes, codec: .vp8, isKeyframe: true, captured: captured))
+                sink.receive(
+                    EncodedVideoFrame(
+                        bytes: EncodedFrameBytes(bytes), codec: .vp8, isKeyframe: true, captured: captured))
             }
         }
 

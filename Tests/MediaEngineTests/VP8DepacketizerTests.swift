@@ -45,7 +45,15 @@ import Testing
     }
 
     @Test func onlyAKeyFrameHasASize() {
-        keyframe.withUnsafeBytes { #expect(VP8Depacketizer.size(of: $0) == PixelSize(width: 64, height: 48)) }
-        [UInt8]([0x11, 0, 0]).withUnsafeBytes { #expect(VP8Depacketizer.size(of: $0) == nil) }
+        keyframe.withUnsafeBytes { frame in
+            #expect(VP8Depacketizer.size(of: EncodedFrameBytes(frame)) == PixelSize(width: 64, height: 48))
+            // Its header is in three packets.
+            let segments = [0..<2, 2..<7, 7..<frame.count].map { UnsafeRawBufferPointer(rebasing: frame[$0]) }
+            segments.withUnsafeBufferPointer { segments in
+                let size = VP8Depacketizer.size(of: EncodedFrameBytes(segments: segments))
+                #expect(size == PixelSize(width: 64, height: 48))
+            }
+        }
+        [UInt8]([0x11, 0, 0]).withUnsafeBytes { #expect(VP8Depacketizer.size(of: EncodedFrameBytes($0)) == nil) }
     }
 }

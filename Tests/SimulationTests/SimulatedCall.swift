@@ -331,9 +331,13 @@ final class SimulatedCall: SimulatedParty {
         }
     }
 
-    private func show(_ frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) {
-        if frame.elementsEqual(SimulatedFrames.skipFrame) { return shownAgain.append(now) }
-        guard let number = SimulatedFrames.number(frame), number < made.count else { return damaged += 1 }
+    private func show(_ frame: EncodedFrameBytes, _ info: ReceivedFrame) {
+        var bytes = [UInt8](repeating: 0, count: frame.count)
+        bytes.withUnsafeMutableBytes { _ = frame.copy(to: $0) }
+        if bytes == SimulatedFrames.skipFrame { return shownAgain.append(now) }
+        guard let number = bytes.withUnsafeBytes(SimulatedFrames.number), number < made.count else {
+            return damaged += 1
+        }
         if !references.decode(number) { outOfOrder += 1 }
         if shown.isEmpty, !info.isKeyframe { outOfOrder += 1 }
         shown.append(Shown(number: number, isKeyframe: info.isKeyframe, captured: made[number].captured, shown: now))

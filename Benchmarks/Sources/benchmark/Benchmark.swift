@@ -5,8 +5,8 @@ import Foundation
 struct Benchmark {
     static let usage = """
         usage: benchmark SHARE [--seconds N] [--scene still|stamp|typing|scrolling|video] [--joins N] [--soak SECONDS]
-                         [--only scenes|viewers|allocations|memory|leaks|owners|networks|pages|links|losses|endurance]
-                         [--still SECONDS (60)] [--minutes N (10)] [--without-chromium] [--without-gstreamer]
+                         [--only scenes|viewers|packets|allocations|memory|leaks|owners|networks|pages|links|losses|endurance]
+                         [--against SHARE] [--still SECONDS (60)] [--minutes N (10)] [--without-chromium] [--without-gstreamer]
 
         """
 
@@ -20,6 +20,7 @@ struct Benchmark {
         let seconds = option("--seconds").flatMap { Int($0) } ?? 10
         let scene = option("--scene")
         let joins = option("--joins").flatMap { Int($0) } ?? 30
+        let other = option("--against")
         let soak = option("--soak").flatMap { Int($0) }
         let still = option("--still").flatMap { Int($0) } ?? 60
         let minutes = option("--minutes").flatMap { Int($0) } ?? 10
@@ -54,6 +55,7 @@ struct Benchmark {
                 if only == "networks" || only == "endurance" { try networks.measureEndurance(minutes: minutes) }
             }
             if only == nil || only == "viewers" { try measureSecondViewer(binary: binary, seconds: seconds) }
+            if only == "packets" { try measurePacketCosts(binary: binary, against: other, seconds: seconds) }
             if only == nil || only == "allocations" { try measureAllocations(binary: binary, seconds: seconds) }
             if only == "owners" { try findOwners(binary: binary) }
             if only == "leaks" { try findLeaks(binary: binary) }

@@ -69,7 +69,7 @@ private func drain(_ receiver: MediaReceiver, _ now: MediaInstant, _ buffer: Uns
         case .rtcp(let length):
             require((8...1_200).contains(length), "an RTCP packet of \(length) bytes")
             fuzzRTCP(UnsafeRawBufferPointer(rebasing: buffer[0..<length]))
-        case .frame(let bytes, _): touch(bytes)
+        case .frame(let bytes, _): bytes.forEachSegment { touch($0) }
         case .audio(let bytes, _): touch(bytes)
         case .event: break
         case .wait(let until, let reason):

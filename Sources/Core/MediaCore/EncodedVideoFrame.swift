@@ -3,7 +3,7 @@
 /// Borrowed: valid only during the call that hands it over.
 public struct EncodedVideoFrame {
     /// The whole frame without RTP framing, at least one byte.
-    public var bytes: UnsafeRawBufferPointer
+    public var bytes: EncodedFrameBytes
     public var codec: VideoCodec
     public var isKeyframe: Bool
     /// In pixels; nil unless it is a key frame.
@@ -17,7 +17,7 @@ public struct EncodedVideoFrame {
     public var captured: MediaInstant?
 
     public init(
-        bytes: UnsafeRawBufferPointer, codec: VideoCodec, isKeyframe: Bool, size: PixelSize? = nil, layer: UInt8 = 0,
+        bytes: EncodedFrameBytes, codec: VideoCodec, isKeyframe: Bool, size: PixelSize? = nil, layer: UInt8 = 0,
         rtpTimestamp: UInt32 = 0, captured: MediaInstant? = nil
     ) {
         self.bytes = bytes

@@ -11,6 +11,9 @@ public struct VP8FrameHeader: Hashable, Sendable {
     /// In pixels, 1...16383 each; key frames only.
     public let size: PixelSize?
 
+    /// Bytes of a key frame before its first partition.
+    public static let keyframeLength = 10
+
     //   byte 0             byte 1        byte 2
     //  +-+-+-+-+-+-+-+-+  +----------+  +-----------+
     //  |size0|H| VER |P|  |  size1   |  |   size2   |   P = 0: key frame; first partition = size0 + 8 size1 + 2048
@@ -33,7 +36,7 @@ public struct VP8FrameHeader: Hashable, Sendable {
             size = nil
             return
         }
-        guard data.count >= 10, data[3] == 0x9D, data[4] == 0x01, data[5] == 0x2A else {
+        guard data.count >= Self.keyframeLength, data[3] == 0x9D, data[4] == 0x01, data[5] == 0x2A else {
             throw RTPMalformed(.vp8Frame)
         }
         let width = (Int(data[7]) << 8 | Int(data[6])) & 0x3FFF
@@ -43,7 +46,7 @@ public struct VP8FrameHeader: Hashable, Sendable {
     }
 
     /// Bytes before the first partition.
-    public var length: Int { isKeyframe ? 10 : 3 }
+    public var length: Int { isKeyframe ? Self.keyframeLength : 3 }
 
     /// Whether a frame of so many bytes has room for its first partition; check it before any decoder sees the frame.
     public func fits(frameLength: Int) -> Bool { frameLength &- length >= firstPartitionLength }

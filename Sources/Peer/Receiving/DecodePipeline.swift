@@ -91,10 +91,14 @@ final class DecodePipeline: @unchecked Sendable {
         if frame.isKeyframe { waitsForKeyframe = false }
         let info = WaitingFrame(arrived: clock(), captured: frame.captured, showAt: time)
         let isLate = !frame.isKeyframe && frames.oldest.map { info.arrived - $0.arrived > Self.longestDelay } ?? false
-        guard !waitsForKeyframe, isLate || !frames.push(frame.bytes, info) else { return }
+        guard !waitsForKeyframe, isLate || !push(frame.bytes, info) else { return }
         if !waitsForKeyframe { counters.with { $0.overflows += 1 } }
         waitsForKeyframe = true
         requestKeyframe()
+    }
+
+    private func push(_ bytes: EncodedFrameBytes, _ info: WaitingFrame) -> Bool {
+        frames.push(byteCount: bytes.count, info) { bytes.copy(to: $0) }
     }
 
     /// Begins a new report.

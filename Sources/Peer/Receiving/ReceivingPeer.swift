@@ -11,7 +11,7 @@ package import Transport
 /// What a viewer's session hears of its connection to the host; on the network loop.
 protocol ReceivingPeerDelegate: AnyObject {
     func hostIsConnected(_ connection: ReceivingPeer)
-    func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame)
+    func host(sent frame: EncodedFrameBytes, _ info: ReceivedFrame)
     func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio)
     func hostEnded(_ reason: EndReason)
     /// Nothing comes from the host any more.

@@ -1,6 +1,6 @@
 import EventLoop
 import LinuxRuntime
-import MediaCore
+package import MediaCore
 package import MediaEngine
 import PeerEngine
 import RTPWire
@@ -10,7 +10,7 @@ package import Transport
 extension ViewerSession: ReceivingPeerDelegate {
     // MARK: Media
 
-    package func host(sent frame: UnsafeRawBufferPointer, _ info: ReceivedFrame) {
+    package func host(sent frame: EncodedFrameBytes, _ info: ReceivedFrame) {
         layer = max(layer ?? 0, info.layer)
         sink.receive(
             EncodedVideoFrame(

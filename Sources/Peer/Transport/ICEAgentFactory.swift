@@ -26,7 +26,17 @@ struct ICEAgentFactory {
     let configuration: ICEAgent.Configuration
     let limits: ICEPath.Limits
     /// Hears of all agents.
-    let owner = WeakBox<ICEPath>()
+    private let owner = Owner()
+
+    private final class Owner {
+        var path: ICEPath?
+    }
+
+    /// - Parameter path: is held until `release`, as a weak reference would cost more for each datagram.
+    func hold(_ path: ICEPath) { owner.path = path }
+
+    /// The path is not called any more.
+    func release() { owner.path = nil }
 
     /// Reserves before it makes anything.
     /// - Parameter checkInterval: milliseconds between connectivity checks; nil for that of the configuration.
@@ -48,11 +58,11 @@ struct ICEAgentFactory {
             return try ICEAgent(
                 loop: loop, configuration: configuration,
                 handlers: .init(
-                    onCandidate: { [owner] in owner.value?.found($0, by: number) },
-                    onGatheringDone: { [owner] in owner.value?.gathered(by: number) },
-                    onState: { [owner] in owner.value?.changed(to: $0, by: number) },
+                    onCandidate: { [owner] in owner.path?.found($0, by: number) },
+                    onGatheringDone: { [owner] in owner.path?.gathered(by: number) },
+                    onState: { [owner] in owner.path?.changed(to: $0, by: number) },
                     onClosed: { [reservation] in reservation?.release() },
-                    onDatagram: { [owner] in owner.value?.received($0, by: number) }))
+                    onDatagram: { [owner] in owner.path?.received($0, by: number) }))
         } catch {
             reservation?.release()
             throw error

@@ -10,7 +10,7 @@ package import SessionDescription
 /// agent was made. The old one serves until the new one has its pair, and is heard until something authentic came
 /// through the new one.
 package final class ICEPath: PacketPath {
-    package weak var delegate: (any PacketPathDelegate)?
+    package var delegate: (any PacketPathDelegate)?
     /// Hears of local candidates.
     package weak var candidateDelegate: (any LocalCandidateDelegate)?
     /// The STUN and TURN servers of this side, for the report.
@@ -42,7 +42,7 @@ package final class ICEPath: PacketPath {
     package init(loop: EventLoop, configuration: ICEAgent.Configuration, limits: Limits) throws(ICEFailure) {
         factory = ICEAgentFactory(loop: loop, configuration: configuration, limits: limits)
         agents = ICEAgentSet(try factory.makeAgent(number: 0))
-        factory.owner.value = self
+        factory.hold(self)
     }
 
     var limits: Limits { factory.limits }
@@ -144,6 +144,8 @@ package final class ICEPath: PacketPath {
 
     package func close(_ done: @escaping () -> Void) {
         isClosed = true
+        delegate = nil
+        factory.release()
         agents.close(done)
     }
 }

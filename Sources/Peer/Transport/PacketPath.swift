@@ -4,7 +4,7 @@ package import MediaCore
 /// What DTLS and SRTP need of the path to the other peer: datagrams in both directions, and whether they may be sent.
 /// Sockets, candidate pairs and their changes belong to the path. Confined to the network loop.
 package protocol PacketPath: AnyObject {
-    /// Held weakly.
+    /// Held until `close`, as a weak reference would cost more for each datagram.
     var delegate: (any PacketPathDelegate)? { get set }
     /// The pair that datagrams are sent over; nil before there is one.
     var selectedPair: ICEAgent.SelectedPair? { get }

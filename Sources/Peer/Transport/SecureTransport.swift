@@ -33,7 +33,8 @@ package final class SecureTransport {
         }
     }
 
-    package weak var delegate: (any SecureTransportDelegate)?
+    /// Held until `close`, as a weak reference would cost more for each packet.
+    package var delegate: (any SecureTransportDelegate)?
     /// Datagrams that were not what they should be.
     package private(set) var badPackets = 0
     private let path: any PacketPath
@@ -201,6 +202,7 @@ package final class SecureTransport {
             dtls.close()
             dtlsTimer.close()
             srtp = nil
+            delegate = nil
         }
         path.close(done)
     }

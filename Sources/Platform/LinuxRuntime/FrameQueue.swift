@@ -3,53 +3,57 @@
 ///
 /// Overflow policy: refuse. The producer is told and decides what follows: skip, or drop to the next key frame.
 /// Allocates: only for a frame that is larger than those before it.
-// SAFETY: `buffers` is storage that is allocated once and never moves; one element of it is reached only by the side
-// that holds its index: free -> producer -> ready -> consumer -> free. Indices change hands in a Monitor, which also
-// orders the accesses.
+// SAFETY: `frames` is storage that is allocated once and never moves; one element of it is reached only by the side that
+// holds its index: free -> producer -> ready -> consumer -> free. Indices change hands in a Monitor, which also orders
+// the accesses. `oldest` reads an element while the Monitor holds its index in `ready`.
 public final class FrameQueue<Info: Sendable>: @unchecked Sendable {
     private struct Frame {
-        var buffer: Int
-        var length: Int
-        var info: Info
+        var buffer: UnsafeMutableRawBufferPointer
+        var length = 0
+        /// Nil while it is free.
+        var info: Info?
     }
 
-    private struct Lists {
-        var free: [Int]
-        var ready: [Frame] = []
-        var isClosed = false
-    }
-
-    private let buffers: UnsafeMutableBufferPointer<UnsafeMutableRawBufferPointer>
-    private let lists: Monitor<Lists>
+    private let frames: UnsafeMutableBufferPointer<Frame>
+    private let lists: Monitor<FrameLists>
 
     /// - Parameters:
     ///   - capacity: frames, the one that the consumer is reading among them; at least 1.
     ///   - bytes: what a buffer holds at first.
     public init(capacity: Int, bytes: Int) {
-        buffers = .allocate(capacity: capacity)
-        for index in buffers.indices {
-            buffers.initializeElement(at: index, to: .allocate(byteCount: bytes, alignment: 16))
+        frames = .allocate(capacity: capacity)
+        for index in frames.indices {
+            frames.initializeElement(at: index, to: Frame(buffer: .allocate(byteCount: bytes, alignment: 16)))
         }
-        var empty = Lists(free: Array(0..<capacity))
-        empty.ready.reserveCapacity(capacity)
-        lists = Monitor(empty)
+        lists = Monitor(FrameLists(capacity: capacity))
     }
 
     deinit {
-        for buffer in buffers { buffer.deallocate() }
-        buffers.deallocate()
+        for frame in frames { frame.buffer.deallocate() }
+        frames.deinitialize()
+        frames.deallocate()
     }
 
     /// Copies a frame in. From the producer's thread.
     /// - Returns: false if all buffers are in use or the queue is closed.
     public func push(_ bytes: UnsafeRawBufferPointer, _ info: Info) -> Bool {
-        guard let index = lists.with({ $0.isClosed ? nil : $0.free.popLast() }) else { return false }
-        if buffers[index].count < bytes.count {
-            buffers[index].deallocate()
-            buffers[index] = .allocate(byteCount: bytes.count + bytes.count / 2, alignment: 16)
+        push(byteCount: bytes.count, info) { $0.copyMemory(from: bytes) }
+    }
+
+    /// Lets a frame be written where it goes. From the producer's thread.
+    /// - Parameter write: fills the buffer, of exactly `byteCount` bytes, which is lent for the call; not called if the
+    ///   frame is refused.
+    /// - Returns: false if all buffers are in use or the queue is closed.
+    public func push(byteCount: Int, _ info: Info, _ write: (UnsafeMutableRawBufferPointer) -> Void) -> Bool {
+        guard let index = lists.with({ $0.takeFree() }) else { return false }
+        if frames[index].buffer.count < byteCount {
+            frames[index].buffer.deallocate()
+            frames[index].buffer = .allocate(byteCount: byteCount + byteCount / 2, alignment: 16)
         }
-        buffers[index].copyMemory(from: bytes)
-        lists.change { $0.ready.append(Frame(buffer: index, length: bytes.count, info: info)) }
+        write(UnsafeMutableRawBufferPointer(rebasing: frames[index].buffer[..<byteCount]))
+        frames[index].length = byteCount
+        frames[index].info = info
+        lists.change { $0.putReady(index) }
         return true
     }
 
@@ -58,8 +62,8 @@ public final class FrameQueue<Info: Sendable>: @unchecked Sendable {
     /// - Returns: false if there was none.
     @discardableResult
     public func pop(_ body: (UnsafeRawBufferPointer, Info) -> Void) -> Bool {
-        guard let frame = lists.with({ $0.ready.isEmpty ? nil : $0.ready.removeFirst() }) else { return false }
-        lend(frame, body)
+        guard let index = lists.with({ $0.takeReady() }) else { return false }
+        lend(index, body)
         return true
     }
 
@@ -67,23 +71,66 @@ public final class FrameQueue<Info: Sendable>: @unchecked Sendable {
     /// - Parameter body: the bytes are lent for the call.
     /// - Returns: false when the queue was closed; what still waits in it is not given out.
     public func waitAndPop(_ body: (UnsafeRawBufferPointer, Info) -> Void) -> Bool {
-        let frame: Frame? = lists.wait { lists in
+        let index = lists.wait { lists -> Int?? in
             if lists.isClosed { return .some(nil) }
-            return lists.ready.isEmpty ? nil : .some(lists.ready.removeFirst())
+            return lists.takeReady().map { .some($0) }
         }
-        guard let frame else { return false }
-        lend(frame, body)
+        guard let index else { return false }
+        lend(index, body)
         return true
     }
 
-    private func lend(_ frame: Frame, _ body: (UnsafeRawBufferPointer, Info) -> Void) {
-        body(UnsafeRawBufferPointer(rebasing: buffers[frame.buffer][..<frame.length]), frame.info)
-        lists.with { $0.free.append(frame.buffer) }
+    private func lend(_ index: Int, _ body: (UnsafeRawBufferPointer, Info) -> Void) {
+        if let info = frames[index].info {
+            body(UnsafeRawBufferPointer(rebasing: frames[index].buffer[..<frames[index].length]), info)
+        }
+        frames[index].info = nil
+        lists.with { $0.putFree(index) }
     }
 
     /// Of the frame that has waited longest.
-    public var oldest: Info? { lists.with { $0.ready.first?.info } }
+    public var oldest: Info? {
+        lists.with { lists in
+            guard let index = lists.oldest else { return nil }
+            return frames[index].info
+        }
+    }
 
     /// Wakes the consumer for good.
     public func close() { lists.change { $0.isClosed = true } }
+}
+
+/// Which frames are free and which are ready. Not generic, so that it is compiled for what it is: generic code of
+/// another module is not specialized.
+private struct FrameLists {
+    private var free: [Int]
+    /// A ring of all indices that are ready, the oldest at `first`.
+    private var ready: [Int]
+    private var first = 0
+    private var count = 0
+    var isClosed = false
+
+    init(capacity: Int) {
+        free = Array(0..<capacity)
+        ready = Array(repeating: 0, count: capacity)
+    }
+
+    var oldest: Int? { count == 0 ? nil : ready[first] }
+
+    /// Nil if all are in use or the queue is closed.
+    mutating func takeFree() -> Int? { isClosed ? nil : free.popLast() }
+
+    mutating func putFree(_ index: Int) { free.append(index) }
+
+    mutating func takeReady() -> Int? {
+        guard let index = oldest else { return nil }
+        first = (first + 1) % ready.count
+        count -= 1
+        return index
+    }
+
+    mutating func putReady(_ index: Int) {
+        ready[(first + count) % ready.count] = index
+        count += 1
+    }
 }

@@ -42,8 +42,7 @@ struct FrameAssembler {
     private let slab: PacketSlab
     private var slots: [Slot]
     private let mask: Int64
-    private let frame: UnsafeMutableRawBufferPointer
-    private let owner: FrameMemory
+    private let segments: FrameSegments
     /// Sequence number at which the next frame begins; nil before the first packet.
     private(set) var expected: Int64?
     private(set) var waitsForEntry = true
@@ -63,8 +62,7 @@ struct FrameAssembler {
         slab = PacketSlab(capacity: capacity, slotBytes: Self.slotBytes)
         slots = Array(repeating: Slot(), count: capacity)
         mask = Int64(capacity - 1)
-        owner = FrameMemory(bytes: Self.largestFrame)
-        frame = owner.memory
+        segments = FrameSegments(capacity: capacity)
     }
 
     /// Start of the newest entry that was not returned yet; nil if there is none.
@@ -232,7 +230,7 @@ struct FrameAssembler {
 
     /// A frame in decoding order. The bytes are valid until the next `insert` or `pop`.
     struct Frame {
-        var bytes: UnsafeRawBufferPointer
+        var bytes: EncodedFrameBytes
         var timestamp: RTPTimestamp
         var firstArrival: MediaInstant
         var lastArrival: MediaInstant
@@ -256,7 +254,7 @@ struct FrameAssembler {
             sequence &+= 1
         }
         let since = stuckSince
-        let bytes = join(span)
+        let bytes = gather(span)
         advance(to: span.last &+ 1)
         guard let bytes else {
             badFrames &+= 1
@@ -271,20 +269,13 @@ struct FrameAssembler {
             layer: head.layer, hadToWaitSince: since, longTermReferenceID: longTermReferenceID)
     }
 
-    /// Copies the packets of a frame together; the only packet of a frame stays where it lies.
+    /// The packets of a frame, which stay where they lie.
     /// - Returns: nil if the frame exceeds `largestFrame`.
-    private func join(_ span: Span) -> UnsafeRawBufferPointer? {
-        if span.first == span.last { return bytes(of: span.first) }
-        var length = 0
-        var sequence = span.first
-        while sequence <= span.last {
-            let part = bytes(of: sequence)
-            guard length &+ part.count <= frame.count else { return nil }
-            UnsafeMutableRawBufferPointer(rebasing: frame[length...]).copyMemory(from: part)
-            length &+= part.count
-            sequence &+= 1
-        }
-        return UnsafeRawBufferPointer(rebasing: frame[0..<length])
+    private func gather(_ span: Span) -> EncodedFrameBytes? {
+        let count = Int(span.last &- span.first &+ 1)
+        for index in 0..<count { segments.memory[index] = bytes(of: span.first &+ Int64(index)) }
+        let frame = EncodedFrameBytes(segments: UnsafeBufferPointer(rebasing: segments.memory[..<count]))
+        return frame.count <= Self.largestFrame ? frame : nil
     }
 
     private func bytes(of sequence: Int64) -> UnsafeRawBufferPointer {
@@ -311,9 +302,14 @@ struct FrameAssembler {
     }
 }
 
-/// The memory of one frame. Untouched pages take no physical memory.
-private final class FrameMemory {
-    let memory: UnsafeMutableRawBufferPointer
-    init(bytes: Int) { memory = .allocate(byteCount: bytes, alignment: 64) }
+/// Where the packets of one frame lie.
+private final class FrameSegments {
+    let memory: UnsafeMutableBufferPointer<UnsafeRawBufferPointer>
+
+    init(capacity: Int) {
+        memory = .allocate(capacity: capacity)
+        memory.initialize(repeating: UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+
     deinit { memory.deallocate() }
 }

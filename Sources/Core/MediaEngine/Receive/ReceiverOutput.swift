@@ -6,7 +6,7 @@ public enum ReceiverOutput {
     /// The buffer holds an RTCP packet of so many bytes: protect and send it.
     case rtcp(Int)
     /// A complete VP8 frame, decodable after those returned before; borrowed until the next call of the receiver.
-    case frame(UnsafeRawBufferPointer, ReceivedFrame)
+    case frame(EncodedFrameBytes, ReceivedFrame)
     /// An Opus packet, borrowed until the next call; nil for a lost one that has to be concealed.
     case audio(UnsafeRawBufferPointer?, ReceivedAudio)
     case event(ReceiverEvent)

@@ -33,5 +33,11 @@ enum VP8Depacketizer {
     }
 
     /// The size in pixels that a whole key frame gives; nil for other frames and malformed ones.
-    static func size(of frame: UnsafeRawBufferPointer) -> PixelSize? { (try? VP8FrameHeader(frame))?.size }
+    static func size(of frame: EncodedFrameBytes) -> PixelSize? {
+        // The first packet need not hold the whole header.
+        withUnsafeTemporaryAllocation(byteCount: VP8FrameHeader.keyframeLength, alignment: 1) { start in
+            let length = frame.copy(to: start)
+            return (try? VP8FrameHeader(UnsafeRawBufferPointer(rebasing: start[..<length])))?.size
+        }
+    }
 }
