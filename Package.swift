@@ -170,7 +170,7 @@ let package = Package(
         tests("OpusCodecTests", ["MediaCore", "OpusCodec", "TestSupport"]),
         tests(
             "ICETransportTests",
-            ["CNice", "ICETransport", "EventLoop", "LinuxRuntime", "MediaCore", "SessionDescription", "TestSupport"]),
+            ["ICETransport", "EventLoop", "LinuxRuntime", "MediaCore", "SessionDescription", "TestSupport"]),
         tests("DTLSTransportTests", ["DTLSTransport", "LinuxRuntime", "MediaCore", "TestSupport", crypto]),
         tests("SRTPTransportTests", ["SRTPTransport", "MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
         tests("WindowPlayoutTests", ["MediaCore", "LinuxRuntime", "WindowPlayout", "TestSupport"]),

@@ -1,4 +1,3 @@
-import CNice
 import EventLoop
 import Glibc
 import LinuxRuntime
@@ -63,7 +62,13 @@ struct ConsentChecksTests {
             guard let socket = agent.socket,
                 let own = agent.localSockets.all.first(where: { $0.descriptor == socket.descriptor })
             else { return }
-            agent.move(to: stranger.address, through: own)
+            // 127.0.0.3, as a sockaddr_in.
+            var address = socket.remote.pointee
+            withUnsafeMutableBytes(of: &address) {
+                $0.storeBytes(of: stranger.port.bigEndian, toByteOffset: 2, as: UInt16.self)
+                $0.storeBytes(of: UInt32(0x7F00_0003).bigEndian, toByteOffset: 4, as: UInt32.self)
+            }
+            agent.move(to: address, through: own)
             agent.checkConsent()
         }
         try await until(loop) { stranger.requests() >= 5 }
@@ -172,13 +177,13 @@ private final class Stranger: Sendable {
 
     deinit { close(socket) }
 
-    var address: sockaddr_storage {
-        var address = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        withUnsafeMutablePointer(to: &address) {
+    var port: UInt16 {
+        var place = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &place) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(socket, $0, &length) }
         }
-        return address
+        return UInt16(bigEndian: place.sin_port)
     }
 
     func send(_ bytes: [UInt8], to port: UInt16) {
