@@ -43,8 +43,8 @@ public struct OutageRecovery: Sendable {
     public enum Action: Equatable, Sendable {
         /// The outage has lasted so long.
         case report(MediaDuration)
-        /// Make the attempt; give up on its answer after `patience`. Tell of its end.
-        case attempt(ReconnectionPolicy.Attempt, patience: MediaDuration)
+        /// Make the attempt; give up on its answer after `timeout`. Tell of its end.
+        case attempt(ReconnectionPolicy.Attempt, timeout: MediaDuration)
         /// The host is heard again, and no attempt is under way: drop an unanswered restart, and the signalling
         /// connections from before, which may be dead without knowing it.
         case cleanUp
@@ -182,9 +182,9 @@ public struct OutageRecovery: Sendable {
 
     private mutating func perform(_ step: ReconnectionPolicy.Step, _ now: MediaInstant) -> [Action] {
         switch step {
-        case .attempt(let attempt, let patience):
+        case .attempt(let attempt, let timeout):
             state = .attempting(attempt)
-            return [.attempt(attempt, patience: patience)]
+            return [.attempt(attempt, timeout: timeout)]
         case .wait(let time, let watchesAddresses):
             state = .waiting(until: now + time, watchesAddresses: watchesAddresses)
             nextLook = watchesAddresses ? now + Self.addressInterval : nil

@@ -42,7 +42,7 @@ extension Broadcast {
         // A viewer that has knocked gets later candidates as events; a foreign player does not.
         let isTold = viewer.knock != nil
         peer.negotiation.whenGathered(
-            patience: isTold ? .milliseconds(200) : .seconds(4), wanted: wantedKind
+            timeout: isTold ? .milliseconds(200) : .seconds(4), wanted: wantedKind
         ) { [weak self] found in
             guard let self, let credentials = peer.negotiation.localCredentials else {
                 return done(.failure(OfferRefusal(.busy, "The host found no way to receive.")))
@@ -186,7 +186,7 @@ extension Broadcast {
         viewer.negotiation.begin(remote: remote, candidates: fragment.candidates, ended: fragment.endsCandidates)
         let own = viewer.negotiation.localCredentials
         // Its event stream is likely dead; so the answer holds what can be had within a second.
-        viewer.negotiation.whenGathered(patience: .seconds(1), wanted: wantedKind) {
+        viewer.negotiation.whenGathered(timeout: .seconds(1), wanted: wantedKind) {
             [weak self] found in
             guard let own else { return done(.failure(OfferRefusal(.busy, "The host found no way to receive."))) }
             let answer = TrickleFragment(

@@ -20,10 +20,10 @@ public struct HostStatistics: Sendable {
     /// Of the viewer who loses most, 0...1.
     public var fractionLost = 0.0
     /// How each viewer with media flowing is reached: "direct, ..." or "relayed, ...".
-    public var routes: [String] = []
+    public var paths: [String] = []
     /// What holds the picture back: nil if nothing does.
     public var limit: String?
-    /// What each viewer of `routes` gets, in the same order.
+    /// What each viewer of `paths` gets, in the same order.
     public var layers: [ViewerLayer] = []
     /// How often a viewer had to wait over 150 ms on this side until a change of the picture had been sent to it whole,
     /// of all viewers, and how long in all. What they lose on the way only they can see.

@@ -17,7 +17,7 @@ public struct EndReason: Error, Sendable, Equatable {
     public var sentence: String
     public var remedy: String
     /// With `noRoute` and `connectionLost`: what was tried.
-    public var route: ConnectivityReport?
+    public var connectivity: ConnectivityReport?
 
     public init(_ code: Code, _ sentence: String, remedy: String = "") {
         self.code = code
@@ -26,9 +26,9 @@ public struct EndReason: Error, Sendable, Equatable {
     }
 
     /// There is no way for the media.
-    package init(_ route: ConnectivityReport, other: String) {
-        self.init(.noRoute, route.sentence(other: other), remedy: route.remedy(other: other))
-        self.route = route
+    package init(_ report: ConnectivityReport, other: String) {
+        self.init(.noRoute, report.sentence(other: other), remedy: report.remedy(other: other))
+        connectivity = report
     }
 
     /// A viewer's session whose place its next one takes.

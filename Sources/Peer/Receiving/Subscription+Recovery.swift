@@ -7,11 +7,11 @@ package import SessionDescription
 package import Transport
 
 /// Outages: runs `OutageRecovery` with a timer, and does what it asks for. Signalling is asked for the rest.
-extension ViewerSession {
+extension Subscription {
     /// What recovery asks of whoever has the signalling connection.
     package enum RecoveryRequest: Sendable {
         /// Make it, and call `attemptEnded`.
-        case attempt(ReconnectionPolicy.Attempt, patience: MediaDuration)
+        case attempt(ReconnectionPolicy.Attempt, timeout: MediaDuration)
         /// Those from before the outage.
         case closeConnections
     }
@@ -48,9 +48,9 @@ extension ViewerSession {
     private func perform(_ action: OutageRecovery.Action, _ reason: (OutageRecovery.End) -> EndReason) {
         switch action {
         case .report(let outage): emit(.waiting(outage))
-        case .attempt(let attempt, let patience):
+        case .attempt(let attempt, let timeout):
             addressesAtAttempt = ICEAgent.localInterfaceAddresses()
-            request(.attempt(attempt, patience: patience))
+            request(.attempt(attempt, timeout: timeout))
         case .cleanUp:
             connection?.path.dropUnansweredRestart()
             request(.closeConnections)

@@ -1,6 +1,6 @@
 public import MediaCore
 
-public enum WatchEvent: Sendable {
+public enum ViewerEvent: Sendable {
     /// The host has to answer; the words are for comparing.
     case knocking(words: String)
     case accepted

@@ -5,7 +5,7 @@ package import SessionDescription
 import Transport
 
 /// This side's candidates, for the offer, for an ICE restart, and after them (trickle ICE, RFC 8838).
-extension ViewerSession {
+extension Subscription {
     /// What an offer or an ICE restart says of this side.
     package struct Gathered: Sendable {
         /// Nil at the end of the session.
@@ -36,8 +36,8 @@ extension ViewerSession {
     }
 }
 
-extension LoopBound<ViewerSession> {
-    package func gathered() async -> ViewerSession.Gathered {
+extension LoopBound<Subscription> {
+    package func gathered() async -> Subscription.Gathered {
         await withCheckedContinuation { continuation in
             let isRunning = perform { $0.whenGathered { continuation.resume(returning: $0) } }
             if !isRunning { continuation.resume(returning: .none) }
