@@ -50,7 +50,7 @@ import Testing
 
     @Test func audioTakesLessOfASmallEstimateButAtLeastSixteenKilobits() throws {
         let tape = Tape()
-        let queue = FrameQueue<AudioPipeline.Info>(capacity: 64, bytes: 2_000)
+        let queue = FrameQueue<AudioPacketInfo>(capacity: 64, bytes: 2_000)
         let pipeline = AudioPipeline(
             track: 0, kind: .applicationAudio, source: tape, encoder: try OpusFrameEncoder(.systemAudio), packets: queue
         )

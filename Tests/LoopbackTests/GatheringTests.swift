@@ -123,7 +123,7 @@ import VPXCodec
                     limits: .init(framesPerSecond: 30), bitrate: .kilobits(1_000), frames: frames,
                     clock: { MonotonicClock.now }), audio: [])
             core = LoopBound(
-                loop, making: { Broadcast(loop: loop, settings: settings, pipelines: pipelines) })
+                loop, making: { Broadcast(loop: loop, settings: settings, source: pipelines) })
             let print = try #require(Fingerprint(sha256: identity.fingerprint))
             let credentials = try #require(
                 ICECredentials(usernameFragment: "abcd", password: String(repeating: "a", count: 22)))

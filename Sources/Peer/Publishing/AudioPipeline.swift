@@ -7,16 +7,11 @@ package import MediaCore
 /// Its properties are those of one encoder: what others ask of it, each in a Monitor, and what was applied of that.
 // SAFETY: encoder and buffers are used only in the source's handler, which runs on one thread.
 package final class AudioPipeline: @unchecked Sendable {
-    package struct Info: Sendable {
-        package var track: Int
-        var captured: MediaInstant
-    }
-
     package let track: Int
     package let kind: MediaTrackKind
     private let source: any AudioSource
     private let encoder: any AudioEncoder
-    private let packets: FrameQueue<Info>
+    private let packets: FrameQueue<AudioPacketInfo>
     private var packetsReady: () -> Void = {}
     private var pending = [Int16](repeating: 0, count: 2 * AudioFormat.framesPerTenMilliseconds * AudioFormat.channels)
     private var filled = 0
@@ -34,7 +29,8 @@ package final class AudioPipeline: @unchecked Sendable {
     private static let leastBitrate = Bitrate.kilobits(16)
 
     package init(
-        track: Int, kind: MediaTrackKind, source: any AudioSource, encoder: any AudioEncoder, packets: FrameQueue<Info>
+        track: Int, kind: MediaTrackKind, source: any AudioSource, encoder: any AudioEncoder,
+        packets: FrameQueue<AudioPacketInfo>
     ) {
         self.track = track
         self.kind = kind
@@ -110,7 +106,7 @@ package final class AudioPipeline: @unchecked Sendable {
         let length = pending.withUnsafeBufferPointer { (try? encoder.encode($0, into: packet)) ?? 0 }
         guard length > 0 else { return }
         let bytes = UnsafeRawBufferPointer(rebasing: packet[..<length])
-        if packets.push(bytes, Info(track: track, captured: pendingSince)) { packetsReady() }
+        if packets.push(bytes, AudioPacketInfo(track: track, captured: pendingSince)) { packetsReady() }
     }
 
     private func applyShare() {

@@ -74,7 +74,7 @@ package final class Broadcast {
     package let settings: Settings
     package let agents: ICEAgentPool
     let allowances = ViewerAllowances(now: MonotonicClock.now)
-    private let pipelines: MediaPipelines
+    private let source: any EncodedMediaSource
     var viewers = ViewerRoster()
     private(set) var isEnded = false
     private var congestionTimer: LoopTimer?
@@ -84,10 +84,10 @@ package final class Broadcast {
     package var servers = ICEServerResolver.Addresses()
     package weak var delegate: (any BroadcastDelegate)?
 
-    package init(loop: EventLoop, settings: Settings, pipelines: MediaPipelines) {
+    package init(loop: EventLoop, settings: Settings, source: any EncodedMediaSource) {
         self.loop = loop
         self.settings = settings
-        self.pipelines = pipelines
+        self.source = source
         agents = ICEAgentPool(settings.agents)
         policy = EncoderPolicy(maximumBitrate: settings.maximumBitrate, hasAudio: !settings.audio.isEmpty)
         cname = RandomName.random().text
@@ -131,7 +131,7 @@ package final class Broadcast {
     }
 
     private func deliver(_ encoding: EncodingID, _ now: MediaInstant) {
-        while pipelines.frames[encoding].pop({ bytes, info in
+        while source.frames[encoding].pop({ bytes, info in
             policy.note(frameOf: encoding, bytes: bytes.count, now: now)
             let base = policy.decision?[encoding]?.layering?.baseBitrate
             for viewer in viewers.all { viewer.send(bytes, info, base: base, now: now) }
@@ -141,7 +141,7 @@ package final class Broadcast {
     /// Called when an audio thread has queued packets.
     package func packetsArrived() {
         let now = MonotonicClock.now
-        while pipelines.packets.pop({ bytes, info in
+        while source.packets.pop({ bytes, info in
             for viewer in viewers.all {
                 viewer.sendAudio(bytes, track: info.track, captured: info.captured, now: now)
             }
@@ -156,11 +156,11 @@ package final class Broadcast {
         var load = EncoderPolicy.Load()
         for viewer in viewers.all where viewer.isReceiving {
             viewer.noteCongestion(now: now)
-            if viewer.takeReturn(now: now) { pipelines.requestKeyframe(viewer.frames.plan.target, isFirst: false) }
+            if viewer.takeReturn(now: now) { source.requestKeyframe(viewer.frames.plan.target, isFirst: false) }
             viewer.contribute(to: &load, now: now)
         }
         if let recheck = load.recheck(now: now) { congestionTimer?.set(recheck) }
-        if let decision = policy.decide(load, now: now) { pipelines.apply(decision) }
+        if let decision = policy.decide(load, now: now) { source.apply(decision) }
         let hasCutOff = cutOffStuck(load, now)
         if policy.selectionIsDue(viewers: viewers.count, hasCutOff: hasCutOff, now: now) {
             selectEncodings(fastest: load.fastest, now)
@@ -183,7 +183,7 @@ package final class Broadcast {
         for viewer in viewers.all where viewer.isReceiving {
             guard viewer.updatePlan(fastest: fastest, demand: demand, now: now) else { continue }
             hasMoves = true
-            pipelines.requestKeyframe(viewer.frames.plan.target, isFirst: false)
+            source.requestKeyframe(viewer.frames.plan.target, isFirst: false)
         }
         // The encoding that they change to may not have been made so far.
         if hasMoves { updateEncoders() }
@@ -201,7 +201,7 @@ package final class Broadcast {
         let references = viewers.referencePolicy(of: encoding, now: now)
         guard last != references else { return }
         last = references
-        pipelines.video.set(references, of: encoding)
+        source.setReferences(references, of: encoding)
     }
 }
 
@@ -217,7 +217,7 @@ extension Broadcast: SendingPeerDelegate {
         let encoding = peer.frames.plan.target
         let isFirst = peer.isOwedKeyframe || peer.lacksPicture
         guard peer.mayHave(.key, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
-        pipelines.requestKeyframe(encoding, isFirst: isFirst)
+        source.requestKeyframe(encoding, isFirst: isFirst)
     }
 
     func viewerNeedsRecovery(_ peer: SendingPeer, from number: UInt32) {
@@ -225,7 +225,7 @@ extension Broadcast: SendingPeerDelegate {
         let encoding = peer.frames.plan.encoding
         guard encoding == peer.frames.plan.target else { return viewerNeedsKeyframe(peer) }
         guard peer.mayHave(.recovery, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
-        pipelines.requestRecovery(encoding, from: number)
+        source.requestRecovery(encoding, from: number)
     }
 
     func viewerIsInterrupted(_ peer: SendingPeer) {

@@ -25,11 +25,11 @@ struct EncoderControl: Sendable {
 }
 
 /// About the frames that viewers keep beside the last one.
-struct LongTermReferencePolicy: Equatable, Sendable {
+package struct LongTermReferencePolicy: Equatable, Sendable {
     /// Some viewer can go on from one.
-    var isRecoverable = false
+    package var isRecoverable = false
     /// Every viewer has the newest: another one may be kept.
-    var mayStore = false
+    package var mayStore = false
 }
 
 /// What the network side wants of the video thread.

@@ -1,21 +1,21 @@
-import MediaCore
-import MediaEngine
+package import MediaCore
+package import MediaEngine
 
 /// Decides what the encoders of a broadcast make from what its viewers can receive: which encodings, their bitrates and
 /// layers, and how much of the path audio may take. Called after each frame; allocates nothing.
-struct EncoderPolicy {
+package struct EncoderPolicy {
     /// What the video and audio threads are told.
-    struct Decision: Equatable {
+    package struct Decision: Equatable {
         /// nil: no viewer gets this encoding.
-        var main: EncodingTarget?
-        var low: EncodingTarget?
+        package var main: EncodingTarget?
+        package var low: EncodingTarget?
         /// The fraction of audio packets that Opus has to make good for, 0...1.
-        var audioLoss: Double
+        package var audioLoss: Double
         /// What all audio tracks together may take for the slowest and the fastest viewer; nil: no limit.
-        var audioLimits: ClosedRange<Bitrate>?
+        package var audioLimits: ClosedRange<Bitrate>?
 
-        var hasViewers: Bool { main != nil || low != nil }
-        subscript(encoding: EncodingID) -> EncodingTarget? { encoding == .main ? main : low }
+        package var hasViewers: Bool { main != nil || low != nil }
+        package subscript(encoding: EncodingID) -> EncodingTarget? { encoding == .main ? main : low }
     }
 
     /// What the receiving viewers have, gathered one by one.

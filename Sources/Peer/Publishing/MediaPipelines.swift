@@ -1,18 +1,18 @@
 import EventLoop
 package import LinuxRuntime
 import MediaCore
-import MediaEngine
+package import MediaEngine
 
 /// The threads that capture and encode for a broadcast, and the queues that they fill for the network loop.
-package struct MediaPipelines: Sendable {
+package struct MediaPipelines: EncodedMediaSource {
     package let frames: FrameQueues
-    package let packets: FrameQueue<AudioPipeline.Info>
+    package let packets: FrameQueue<AudioPacketInfo>
     package let video: VideoPipeline
     /// In the order of their tracks.
     package let audio: [AudioPipeline]
 
     package init(
-        frames: FrameQueues, packets: FrameQueue<AudioPipeline.Info>, video: VideoPipeline, audio: [AudioPipeline]
+        frames: FrameQueues, packets: FrameQueue<AudioPacketInfo>, video: VideoPipeline, audio: [AudioPipeline]
     ) {
         self.frames = frames
         self.packets = packets
@@ -21,7 +21,7 @@ package struct MediaPipelines: Sendable {
     }
 
     /// Tells the encoders what the viewers need now. From any thread.
-    func apply(_ decision: EncoderPolicy.Decision) {
+    package func apply(_ decision: EncoderPolicy.Decision) {
         video.change {
             for encoding in EncodingID.allCases {
                 $0[encoding].isWanted = decision[encoding] != nil
@@ -39,7 +39,7 @@ package struct MediaPipelines: Sendable {
 
     /// Asks for a key frame. From any thread.
     /// - Parameter isFirst: for a viewer that has shown nothing yet, which comes sooner than one for repair.
-    func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {
+    package func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {
         video.change {
             $0[encoding].isKeyframeWanted = true
             $0[encoding].isPictureAwaited = $0[encoding].isPictureAwaited || isFirst
@@ -47,7 +47,12 @@ package struct MediaPipelines: Sendable {
     }
 
     /// Asks for a frame that refers to the long-term reference of this number alone. From any thread.
-    func requestRecovery(_ encoding: EncodingID, from number: UInt32) {
+    package func requestRecovery(_ encoding: EncodingID, from number: UInt32) {
         video.change { $0[encoding].wantRecovery(from: number) }
+    }
+
+    /// Takes effect with the next frame. From any thread.
+    package func setReferences(_ policy: LongTermReferencePolicy, of encoding: EncodingID) {
+        video.set(policy, of: encoding)
     }
 }

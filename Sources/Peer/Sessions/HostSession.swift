@@ -49,7 +49,7 @@ public final class HostSession: Sendable {
         let loop = EventLoop(name: "net-0")
         self.loop = loop
         let frames = FrameQueues()
-        let packets = FrameQueue<AudioPipeline.Info>(capacity: 32, bytes: 2_048)
+        let packets = FrameQueue<AudioPacketInfo>(capacity: 32, bytes: 2_048)
         let settings = configuration.broadcastSettings(
             identity, inputs.map { .init(kind: $0.kind, hasSilenceSuppression: $0.hasSilenceSuppression) }, descriptors)
         pipelines = MediaPipelines(
@@ -65,7 +65,7 @@ public final class HostSession: Sendable {
             })
         let pipelines = pipelines
         let core = LoopBound(
-            loop, making: { Broadcast(loop: loop, settings: settings, pipelines: pipelines) })
+            loop, making: { Broadcast(loop: loop, settings: settings, source: pipelines) })
         self.core = core
         wakeups = LoopBound(
             loop,

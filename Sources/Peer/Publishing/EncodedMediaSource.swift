@@ -1,0 +1,61 @@
+package import LinuxRuntime
+package import MediaCore
+package import MediaEngine
+
+/// A source of encoded media for a ``Broadcast``: encoders of this process (``MediaPipelines``), or media that was
+/// encoded elsewhere.
+///
+/// It fills the queues on threads of its own, and has `Broadcast.framesArrived` or `packetsArrived` called on the network
+/// loop afterwards. Requests are made on the network loop, and must not block it. A source that cannot meet one ignores
+/// it; a request for a key frame it must meet sooner or later.
+package protocol EncodedMediaSource: Sendable {
+    var frames: FrameQueues { get }
+    var packets: FrameQueue<AudioPacketInfo> { get }
+
+    /// Sets what the viewers can receive now.
+    func apply(_ decision: EncoderPolicy.Decision)
+
+    /// Requests a key frame.
+    /// - Parameter isFirst: for a viewer that has shown nothing yet.
+    func requestKeyframe(_ encoding: EncodingID, isFirst: Bool)
+
+    /// Requests a frame that refers to the long-term reference of this number alone, or a key frame.
+    func requestRecovery(_ encoding: EncodingID, from number: UInt32)
+
+    /// Sets which long-term references are of use.
+    func setReferences(_ policy: LongTermReferencePolicy, of encoding: EncodingID)
+}
+
+/// What accompanies an encoded frame on its way to the viewers.
+package struct FrameInfo: Sendable {
+    package var isKeyframe: Bool
+    package var encoding: EncodingID
+    package var layer: UInt8
+    package var captured: MediaInstant
+    /// When the first of the changes that it shows was reported; nil if it shows nothing new.
+    package var changedSince: MediaInstant?
+    package var references: FrameReferences
+
+    package init(
+        isKeyframe: Bool, encoding: EncodingID = .main, layer: UInt8 = 0, captured: MediaInstant,
+        changedSince: MediaInstant? = nil, references: FrameReferences = FrameReferences()
+    ) {
+        self.isKeyframe = isKeyframe
+        self.encoding = encoding
+        self.layer = layer
+        self.captured = captured
+        self.changedSince = changedSince
+        self.references = references
+    }
+}
+
+/// What accompanies an audio packet on its way to the viewers.
+package struct AudioPacketInfo: Sendable {
+    package var track: Int
+    package var captured: MediaInstant
+
+    package init(track: Int, captured: MediaInstant) {
+        self.track = track
+        self.captured = captured
+    }
+}
