@@ -7,12 +7,12 @@ struct FrameInfo: Sendable {
     var encoding: EncodingID
     var layer: UInt8
     var captured: MediaInstant
-    /// When the first of the changes that it shows was reported; nil if it shows nothing new.
+    /// When the first of the changes that the frame shows was reported; nil if it shows no new change.
     var changedSince: MediaInstant?
     var references = FrameReferences()
 }
 
-/// A queue for each encoding, so that frames of one never take the place of the other's.
+/// One queue for each encoding, so that frames of one encoding never displace those of the other.
 package struct FrameQueues: Sendable {
     package init() {}
 
