@@ -14,9 +14,9 @@ public struct WatchStatistics: Sendable {
     public var recoveries: Int
     /// The audio jitter buffer's delay. Video has no jitter buffer.
     public var queue: MediaDuration?
-    /// Retransmitted packets that arrived.
+    /// Lost packets that a retransmission repaired.
     public var repaired: Int
-    /// Freezes: how often, and how long in all, frames had arrived but none could be decoded.
+    /// Freezes over 150 ms: how often, and how long in all, frames waited for missing packets.
     public var freezes: Int
     public var freezeTime: MediaDuration
     /// "direct, ..." or "relayed, ...".
