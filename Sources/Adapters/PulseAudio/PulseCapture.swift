@@ -32,7 +32,7 @@ final class PulseCapture: @unchecked Sendable {
     var assembler = CaptureAssembler()
     var recording = Recording()
 
-    /// How far `start` is.
+    /// The progress of `start`.
     struct Startup {
         /// While it is set, `start` waits and throws the failure.
         var isUnderway = false
