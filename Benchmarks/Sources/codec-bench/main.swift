@@ -31,7 +31,7 @@ func cpuMilliseconds() -> Double {
     return Double(time.tv_sec) * 1e3 + Double(time.tv_nsec) / 1e6
 }
 
-/// Of luma, in decibels.
+/// Returns the PSNR of luma in decibels.
 func psnr(_ a: I420Frame, _ b: I420Frame) -> Double {
     var sum = 0
     for row in 0..<a.size.height {
@@ -76,7 +76,7 @@ struct Run {
         var psnr: Double?
     }
 
-    /// One frame and a thirtieth of a second; nil if it was dropped.
+    /// Encodes one frame and advances by 1/30 s; returns nil if it was dropped.
     mutating func frame(_ changed: BlockMap, isRefinement: Bool = false, measures: Bool = false) throws(CodecFailure)
         -> Sample?
     {

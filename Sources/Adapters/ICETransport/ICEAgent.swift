@@ -133,7 +133,7 @@ public final class ICEAgent {
             for signal in signals { cnice_disconnect(nice.agent, signal) }
             signals = []
             nice_agent_attach_recv(nice.agent, nice.id, 1, loop.context, nil, nil)
-            // The stream is removed in a later iteration of the loop, as the caller may run within a callback of libnice.
+            // The stream is removed in a later iteration of the loop, as the caller may run within libnice's callback.
             if !LoopBound(loop, self).perform({ $0.removeStream() }) { removeStream() }
         }
     }
