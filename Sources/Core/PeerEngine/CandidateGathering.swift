@@ -4,8 +4,8 @@ public import SessionDescription
 /// Decides when the local candidates of one gathering are handed to signalling (trickle ICE, RFC 8838 sections 4, 9
 /// and 13): those of the initial description, later ones in batches, and the end of candidates.
 ///
-/// A description waits until all candidates are gathered, one of a wanted kind is found, or a time is over. Afterwards a
-/// batch is handed out each time that signalling is ready for one. An ICE restart begins another gathering.
+/// A description waits until all candidates are gathered, one of a wanted kind is found, or a time is over. Afterwards
+/// a batch is handed out each time that signalling is ready for one. An ICE restart begins another gathering.
 public struct CandidateGathering: Sendable {
     public enum Input: Sendable {
         /// The ICE agent has found one more.
