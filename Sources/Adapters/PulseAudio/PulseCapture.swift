@@ -41,7 +41,7 @@ final class PulseCapture: @unchecked Sendable {
         var deadline: OpaquePointer?
     }
 
-    /// What is known of the current stream beside libpulse's state.
+    /// The state of the current stream beyond libpulse's own.
     struct Recording {
         /// Runs while nothing plays and the stream is not corked yet.
         var corkTimer: OpaquePointer?

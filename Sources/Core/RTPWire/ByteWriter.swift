@@ -10,7 +10,7 @@ public struct ByteWriter {
 
     public var remaining: Int { buffer.count &- position }
 
-    /// What has been written.
+    /// The bytes written so far.
     public var written: UnsafeRawBufferPointer { UnsafeRawBufferPointer(buffer).part(0, position) }
 
     /// - Throws: if fewer than `count` bytes are free.

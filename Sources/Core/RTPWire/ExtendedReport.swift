@@ -25,7 +25,7 @@ public struct ExtendedReport {
         public var ssrc: UInt32
         /// The middle 32 bits of the receiver's reference time.
         public var lastTime: UInt32
-        /// In 1/65536 s.
+        /// The delay in 1/65536 s.
         public var delay: UInt32
 
         public init(ssrc: UInt32, lastTime: UInt32, delay: UInt32) {
@@ -34,7 +34,7 @@ public struct ExtendedReport {
             self.delay = delay
         }
 
-        /// As `ReportBlock.roundTripTime`.
+        /// Returns the round trip time, as `ReportBlock.roundTripTime` does.
         public func roundTripTime(now: NTPTimestamp) -> MediaDuration? {
             ReportBlock(ssrc: ssrc, lastSenderReport: lastTime, delaySinceLastSenderReport: delay)
                 .roundTripTime(now: now)

@@ -61,7 +61,7 @@ public struct RedundantPayload: Sequence, IteratorProtocol {
         return Block(payloadType: type, timestampOffset: offset, isPrimary: false, bytes: bytes)
     }
 
-    /// In front of a block that the headers' caller has seen to fit.
+    /// Returns the length in an older header, which the caller has checked to be inside the payload.
     private static func length(_ payload: UnsafeRawBufferPointer, _ header: Int) -> Int {
         Int(payload[header &+ 2] & 3) << 8 | Int(payload[header &+ 3])
     }

@@ -32,9 +32,10 @@ extension OfferError: RemoteDescriptionError {}
 /// sendonly one in WHIP (RFC 9725). RFC 9429 section 5.8, RFC 9143.
 public struct Offer: RemoteDescription, Hashable {
     public let transport: TransportDescription
-    /// In the order of the offer.
+    /// The video sections in the order of the offer.
     public let video: [VideoSection]
-    /// In the order of the offer: a host's application audio uses the first, its microphone the second.
+    /// The audio sections in the order of the offer: a host's application audio uses the first, its microphone the
+    /// second.
     public let audio: [AudioSection]
     /// The mids of sections that are always answered with port 0.
     public let refused: [String]

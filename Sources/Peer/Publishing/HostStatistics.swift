@@ -5,9 +5,9 @@ public struct HostStatistics: Sendable {
     public var viewers: Int
     /// Viewers with media flowing.
     public var connected: Int
-    /// Of those, viewers that get only the base of two temporal layers.
+    /// The connected viewers that get only the base of two temporal layers.
     public var baseViewers = 0
-    /// Of those, viewers that get the lower of two encodings.
+    /// The connected viewers that get the lower of two encodings.
     public var lowViewers = 0
     public var video: VideoPipelineStatistics
     public var packetsSent: Int
@@ -21,9 +21,9 @@ public struct HostStatistics: Sendable {
     public var fractionLost = 0.0
     /// The selected pair of each viewer with media flowing: "direct, ..." or "relayed, ...".
     public var routes: [String] = []
-    /// What limits the bitrate; nil if nothing does.
+    /// The reason that limits the bitrate; nil if nothing does.
     public var limit: String?
-    /// What each viewer of `routes` gets, in the same order.
+    /// The layer of each viewer of `routes`, in the same order.
     public var layers: [ViewerLayer] = []
     /// How often a change of the screen took over 150 ms on this side until it was sent completely, over all viewers,
     /// and the total time. Freezes caused by loss on the network are known to viewers only.

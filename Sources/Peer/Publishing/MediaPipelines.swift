@@ -8,7 +8,7 @@ package struct MediaPipelines: Sendable {
     package let frames: FrameQueues
     package let packets: FrameQueue<AudioPipeline.Info>
     package let video: VideoPipeline
-    /// In the order of their tracks.
+    /// The audio pipelines in the order of their tracks.
     package let audio: [AudioPipeline]
 
     package init(

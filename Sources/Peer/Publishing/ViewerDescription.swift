@@ -1,4 +1,4 @@
-/// A viewer, or somebody who knocks, as it is shown to people.
+/// A viewer or a knocking client, as it is shown to people.
 public struct ViewerDescription: Sendable, Equatable {
     public var name: String
     /// "browser", "share", ...

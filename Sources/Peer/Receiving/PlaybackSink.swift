@@ -11,7 +11,7 @@ public enum PlaybackEvent: Sendable {
     case warning(String)
 }
 
-/// The statistics of a `PlaybackSink` since its start, unless a member says otherwise.
+/// The statistics of a `PlaybackSink` since its creation, unless a member says otherwise.
 public struct PlaybackStatistics: Sendable {
     public var decode = DecodeStatistics()
     /// Audio frames (of two samples) of all tracks.

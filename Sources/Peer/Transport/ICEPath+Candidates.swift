@@ -11,9 +11,9 @@ package protocol LocalCandidateDelegate: AnyObject {
 /// The other side's candidates since the last restart, and the number of refused ones since the beginning.
 struct RemoteCandidates {
     private(set) var all: [ICECandidate] = []
-    /// Candidates that are not usable, and names.
+    /// The number of candidates that are not usable, and of names.
     private(set) var refused = 0
-    /// Of the refused ones, those that could be parsed, but must not be tried.
+    /// The part of `refused` that could be parsed, but must not be tried.
     private(set) var unusable = 0
 
     func contains(_ candidate: ICECandidate) -> Bool {

@@ -20,7 +20,7 @@ public final class EventLoop: @unchecked Sendable {
     private let wakeup: UnsafeMutablePointer<GSource>
     private let inbox = Mutex(Inbox())
     private nonisolated(unsafe) var thread: NamedThread?
-    /// By descriptor.
+    /// The readers by their descriptors.
     private nonisolated(unsafe) var readers: [Int32: PriorityReader] = [:]
     /// The read buffer, lent to one reader after the other.
     private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
