@@ -80,7 +80,7 @@ enum HostReporter {
                 "limit": statistics.limit.map { .string($0) } ?? .null, "badPackets": .integer(statistics.badPackets),
                 "queueMs": .init(milliseconds: statistics.queue?.inMilliseconds),
                 "loss": .number((statistics.fractionLost * 10_000).rounded() / 10_000),
-                "routes": .list(statistics.routes.map { .string($0) }),
+                "routes": .list(statistics.paths.map { .string($0) }),
                 "layers": .list(statistics.layers.map { .string($0.rawValue) }),
                 "freezes": .integer(statistics.freezes),
                 "freezeMs": .init(milliseconds: statistics.freezeTime.inMilliseconds),

@@ -99,7 +99,7 @@ struct JoinCommand: ParsableCommand {
                 }
             }, emit: { [window, isMirror] in reporter.report($0, window: window, isMirror: isMirror) })
         if mute || isMirror { playback.setMuted(true) }
-        let session = WatchSession(
+        let session = ViewerSession(
             link: link, identity: identity, name: name ?? NSUserName(), servers: servers,
             usesOnlyRelays: serverOptions.relayOnly, sink: playback,
             emit: { [window, isMirror] in reporter.report($0, window: window, isMirror: isMirror) })

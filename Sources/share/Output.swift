@@ -15,7 +15,7 @@ struct DataOutput: Sendable {
             ("reason", .string(reason.sentence)), ("code", .string(reason.code.rawValue)),
         ]
         if !reason.remedy.isEmpty { fields.append(("remedy", .string(reason.remedy))) }
-        if let route = reason.route {
+        if let report = reason.connectivity {
             func list(_ places: [ConnectivityReport.Place]) -> JSONValue {
                 .list(
                     places.map {
@@ -23,12 +23,12 @@ struct DataOutput: Sendable {
                     })
             }
             fields += [
-                ("ownCandidates", list(route.own)), ("otherCandidates", list(route.other)),
-                ("refusedCandidates", .integer(route.refused)),
+                ("ownCandidates", list(report.own)), ("otherCandidates", list(report.other)),
+                ("refusedCandidates", .integer(report.refused)),
                 (
                     "servers",
                     .list(
-                        route.servers.map {
+                        report.servers.map {
                             .object(["url": .string($0.url), "finding": $0.finding.map { .string($0.words) } ?? .null])
                         })
                 ),

@@ -33,7 +33,7 @@ struct StatisticsLine {
         if statistics.connected > 0 { parts.append("layer " + Self.layers(statistics.layers)) }
         if let limit = statistics.limit { parts.append("limit \(limit)") }
         if statistics.connected > 0 {
-            parts.append("route " + (statistics.routes.isEmpty ? "-" : statistics.routes.joined(separator: " + ")))
+            parts.append("route " + (statistics.paths.isEmpty ? "-" : statistics.paths.joined(separator: " + ")))
         }
         return Self.text(parts)
     }
@@ -44,7 +44,7 @@ struct StatisticsLine {
     /// The values of a viewer, one a line.
     /// - Parameter elapsed: seconds since a fixed start.
     mutating func lines(
-        _ statistics: WatchStatistics, _ playback: PlaybackStatistics, elapsed: Double
+        _ statistics: ViewerStatistics, _ playback: PlaybackStatistics, elapsed: Double
     ) -> [String] {
         let now = (
             playback.decode.frames, statistics.bytesReceived, statistics.packetsReceived, statistics.packetsLost,
@@ -69,7 +69,7 @@ struct StatisticsLine {
             "latency " + Self.milliseconds(playback.decode.latency(percentile: 0.5)),
             "repaired \(statistics.repaired)", "recovered \(statistics.recoveries)",
             "key frames requested \(statistics.keyframeRequests)",
-            "layer \(statistics.layer.map { "\($0)" } ?? "-")", "route \(statistics.route)",
+            "layer \(statistics.layer.map { "\($0)" } ?? "-")", "route \(statistics.path)",
         ]
         return parts
     }

@@ -14,7 +14,7 @@ final class ViewerReporter: Sendable {
     private let output: DataOutput
     private let reportsStatistics: Bool
     private let ending = Monitor<EndReason?>(nil)
-    private let session = Monitor<WatchSession?>(nil)
+    private let session = Monitor<ViewerSession?>(nil)
     private let playback = Monitor<PlaybackSink?>(nil)
     private let result = Monitor<EndReason?>(nil)
     private let hasFrame = Monitor(false)
@@ -59,7 +59,7 @@ final class ViewerReporter: Sendable {
 
     func setMuted(_ muted: Bool) { playback.with { $0 }?.setMuted(muted) }
 
-    func start(_ session: WatchSession, _ playback: PlaybackSink, window: VideoWindow?, duration: Double?) {
+    func start(_ session: ViewerSession, _ playback: PlaybackSink, window: VideoWindow?, duration: Double?) {
         self.window.with { $0 = window }
         self.playback.with { $0 = playback }
         self.session.with { $0 = session }
@@ -117,7 +117,7 @@ final class ViewerReporter: Sendable {
     }
 
     /// - Parameter isMirror: the window is on the display that is shared, so it shows no frames.
-    func report(_ event: WatchEvent, window: VideoWindow?, isMirror: Bool) {
+    func report(_ event: ViewerEvent, window: VideoWindow?, isMirror: Bool) {
         switch event {
         case .knocking(let words):
             output.event("knock", ["words": .string(words)])
@@ -146,7 +146,7 @@ final class ViewerReporter: Sendable {
         }
     }
 
-    private func report(_ statistics: WatchStatistics, _ playback: PlaybackStatistics) {
+    private func report(_ statistics: ViewerStatistics, _ playback: PlaybackStatistics) {
         output.event(
             "statistics",
             [
@@ -164,7 +164,7 @@ final class ViewerReporter: Sendable {
                 "badPackets": .integer(statistics.badPackets), "repaired": .integer(statistics.repaired),
                 "freezes": .integer(statistics.freezes),
                 "freezeMs": .init(milliseconds: statistics.freezeTime.inMilliseconds),
-                "route": .string(statistics.route),
+                "route": .string(statistics.path),
                 "estimateKbit": statistics.estimate.map { .integer($0.kilobitsPerSecond) } ?? .null,
                 "queueMs": .init(milliseconds: statistics.queue?.inMilliseconds),
                 "recoveries": .integer(statistics.recoveries),

@@ -58,7 +58,7 @@ final class Attacker: Sendable {
                     let fragment =
                         "a=ice-ufrag:\(name)\r\na=ice-pwd:\(password)\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\n"
                         + candidates(number).map { "a=\($0)\r\n" }.joined()
-                    if (try? await client.restart(fragment, patience: .seconds(3))) != nil {
+                    if (try? await client.restart(fragment, timeout: .seconds(3))) != nil {
                         counts.restarts += 1
                     } else {
                         counts.refusals += 1

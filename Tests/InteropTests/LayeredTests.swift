@@ -25,7 +25,7 @@ extension InteropTests {
                 encoder: VP8Encoder(),
                 audio: [], decide: { _ in .accepted }, emit: { _ in })
             let link = try await host.start()
-            let slow = WatchSession(
+            let slow = ViewerSession(
                 link: link, identity: try .ephemeral(), name: "slow",
                 sink: PlaybackSink(
                     decoder: { () throws(CodecFailure) in VP8Decoder() }, videoSink: Nothing(),

@@ -20,7 +20,7 @@ struct DemandingViewerTests {
         let link = try await host.start()
         let seen = Seen()
         let content = try watcher(link, seen)
-        let demanding = WatchSession(
+        let demanding = ViewerSession(
             link: link, identity: try .ephemeral(), name: "demanding",
             sink: PlaybackSink(
                 decoder: { () throws(CodecFailure) in HopelessDecoder() }, videoSink: Seen(),

@@ -31,7 +31,7 @@ struct EncodedMediaSinkTests {
     @Test func aSinkWithoutADecoderGetsFramesAndPacketsAsTheyWereEncoded() async throws {
         let (host, link) = try await host()
         let sink = RecordingSink()
-        let session = WatchSession(
+        let session = ViewerSession(
             link: link, identity: try .ephemeral(), name: "recorder", sink: sink, emit: { _ in })
         let watching = Task { await session.run() }
         // At least one sender report has arrived by then.
@@ -70,7 +70,7 @@ struct EncodedMediaSinkTests {
 
     @Test func aSinkThatRefusesEndsTheSessionWithItsReason() async throws {
         let (host, link) = try await host()
-        let reason = await WatchSession(
+        let reason = await ViewerSession(
             link: link, identity: try .ephemeral(), name: "recorder", sink: RefusingSink(), emit: { _ in }
         ).run()
         #expect(reason.code == .failed)

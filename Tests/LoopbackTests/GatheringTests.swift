@@ -26,7 +26,7 @@ import VPXCodec
         let core = LoopBound(
             loop,
             making: {
-                ViewerSession(
+                Subscription(
                     loop: loop, sink: playback(Seen(), speaker: nil), emit: { _ in }, outcome: Outcome(),
                     request: { _ in })
             })

@@ -150,8 +150,8 @@ struct PairConsentTests {
         /// Waits until the host sends to the other address.
         func isFollowed() async throws -> Bool {
             for _ in 0..<400 {
-                let routes = try #require(await host.statistics()).routes
-                if routes.first?.contains("- \(other):") == true { return true }
+                let paths = try #require(await host.statistics()).paths
+                if paths.first?.contains("- \(other):") == true { return true }
                 let frames = viewer.frames.with { $0 }
                 guard await waiting(viewer.frames, { $0 > frames ? true : nil }) == true else { return false }
             }

@@ -38,7 +38,7 @@ struct RelayTests {
 
     private func watch(
         _ link: Link, _ seen: Seen, servers: [ICEServer] = [], relaysOnly: Bool = false
-    ) throws -> (WatchSession, Monitor<String?>, Task<EndReason, Never>) {
+    ) throws -> (ViewerSession, Monitor<String?>, Task<EndReason, Never>) {
         let path = Monitor<String?>(nil)
         let viewer = try watcher(link, seen, servers: servers, relaysOnly: relaysOnly) { event in
             if case .connected(let text) = event { path.change { $0 = text } }
@@ -55,7 +55,7 @@ struct RelayTests {
         let (viewer, path, running) = try watch(link, seen)
         #expect(await seen.wait { $0.counters.count >= 20 })
         #expect(path.with { $0 }?.hasPrefix("relayed") == true)
-        #expect(await host.statistics()?.routes.first?.hasPrefix("relayed") == true)
+        #expect(await host.statistics()?.paths.first?.hasPrefix("relayed") == true)
         viewer.leave()
         #expect(await running.value.code == .stopped)
         await host.stop(EndReason(.stopped, "done"))

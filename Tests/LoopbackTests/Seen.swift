@@ -76,9 +76,9 @@ func silentHost(_ source: sending any ScreenSource) throws -> HostSession {
 /// A viewer without audio.
 func watcher(
     _ link: Link, _ seen: Seen, identity: Identity? = nil, servers: [ICEServer] = [], relaysOnly: Bool = false,
-    emit: @escaping @Sendable (WatchEvent) -> Void = { _ in }
-) throws -> WatchSession {
-    WatchSession(
+    emit: @escaping @Sendable (ViewerEvent) -> Void = { _ in }
+) throws -> ViewerSession {
+    ViewerSession(
         link: link, identity: try identity ?? .ephemeral(), name: "viewer", servers: servers,
         usesOnlyRelays: relaysOnly, sink: playback(seen, speaker: nil), emit: emit)
 }

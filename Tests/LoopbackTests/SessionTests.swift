@@ -38,9 +38,9 @@ struct SessionTests {
     }
 
     private func viewer(
-        _ link: Link, _ seen: Seen, name: String = "viewer", emit: @escaping @Sendable (WatchEvent) -> Void = { _ in }
-    ) throws -> WatchSession {
-        WatchSession(
+        _ link: Link, _ seen: Seen, name: String = "viewer", emit: @escaping @Sendable (ViewerEvent) -> Void = { _ in }
+    ) throws -> ViewerSession {
+        ViewerSession(
             link: link, identity: try .ephemeral(), name: name, sink: playback(seen, speaker: seen), emit: emit)
     }
 
@@ -97,7 +97,7 @@ struct SessionTests {
             _ = await waiting(hasAnswered) { $0 ? true : nil }
             return .accepted
         })
-        var others: [(WatchSession, Task<EndReason, Never>)] = []
+        var others: [(ViewerSession, Task<EndReason, Never>)] = []
         for _ in 0..<2 {
             let viewer = try viewer(link, Seen())
             others.append((viewer, Task { await viewer.run() }))

@@ -5,7 +5,7 @@ import Testing
 @Suite struct EventStreamBackoffTests {
     @Test func pausesGrowToTwoSecondsAndBeginAnew() {
         var backoff = EventStreamBackoff()
-        #expect(backoff.patience == nil)
+        #expect(backoff.timeout == nil)
         var pauses: [MediaDuration] = []
         for _ in 0..<5 {
             let hostIsGone = backoff.noteFailure(isRefusal: false)
@@ -13,9 +13,9 @@ import Testing
             pauses.append(backoff.pause)
         }
         #expect(pauses == [400, 800, 1_600, 2_000, 2_000].map { MediaDuration.milliseconds($0) })
-        #expect(backoff.patience == .seconds(2))
+        #expect(backoff.timeout == .seconds(2))
         backoff.noteOpen()
-        #expect(backoff.patience == nil && backoff.pause == .milliseconds(200))
+        #expect(backoff.timeout == nil && backoff.pause == .milliseconds(200))
     }
 
     @Test func threeRefusalsInARowSayThatTheHostIsGone() {

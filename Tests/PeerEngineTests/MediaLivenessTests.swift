@@ -6,7 +6,7 @@ import Testing
     private let start = MediaInstant(nanoseconds: 5_000_000_000)
 
     @Test func silenceInterruptsOnceAndExpiresOnceAfterThirtySeconds() {
-        var liveness = MediaLiveness(patience: .seconds(4), now: start)
+        var liveness = MediaLiveness(interruptionThreshold: .seconds(4), now: start)
         #expect(liveness.check(start + .milliseconds(3_999)) == nil)
         #expect(liveness.check(start + .seconds(4)) == .interrupted)
         #expect(liveness.check(start + .seconds(5)) == nil)
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func onePacketResumesAndTheThirtySecondsBeginAnew() {
-        var liveness = MediaLiveness(patience: .seconds(4), now: start)
+        var liveness = MediaLiveness(interruptionThreshold: .seconds(4), now: start)
         #expect(liveness.heard(start + .seconds(1)) == nil)
         #expect(liveness.check(start + .milliseconds(4_900)) == nil)
         #expect(liveness.check(start + .seconds(29)) == .interrupted)
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func aLostAddressNeedsNoPatience() {
-        var liveness = MediaLiveness(patience: .seconds(4), now: start)
+        var liveness = MediaLiveness(interruptionThreshold: .seconds(4), now: start)
         #expect(liveness.check(start + .seconds(2), isPathGone: true) == .interrupted)
     }
 }

@@ -18,7 +18,7 @@ import Testing
         /// The times at which this machine gets other addresses.
         var moves: [Int] = []
 
-        private(set) var attempts: [(time: Int, attempt: Attempt, patience: MediaDuration)] = []
+        private(set) var attempts: [(time: Int, attempt: Attempt, timeout: MediaDuration)] = []
         private(set) var reports: [MediaDuration] = []
         private(set) var cleanUps: [Int] = []
         private(set) var end: (time: Int, reason: OutageRecovery.End)?
@@ -48,9 +48,9 @@ import Testing
             for action in recovery.handle(input, now: start + .milliseconds(now)) {
                 switch action {
                 case .report(let outage): reports.append(outage)
-                case .attempt(let attempt, let patience):
+                case .attempt(let attempt, let timeout):
                     let (result, time) = answer(attempts.count, attempt)
-                    attempts.append((now, attempt, patience))
+                    attempts.append((now, attempt, timeout))
                     attempted = now
                     events.append((now + time, .attemptEnded(result)))
                 case .cleanUp: cleanUps.append(now)
@@ -101,7 +101,7 @@ import Testing
         #expect(!outage.recovery.isInterrupted && outage.recovery.deadline == nil)
     }
 
-    /// The network is dead for 20 s. Each answer is awaited for the patience of its attempt.
+    /// The network is dead for 20 s. Each answer is awaited for the timeout of its attempt.
     @Test func anOutageOfTwentySecondsIsSurvived() {
         var outage = Outage()
         outage.answer = { number, _ in number < 6 ? (.failed, number < 4 ? 2_000 : 3_000) : (.answered, 100) }
@@ -109,7 +109,7 @@ import Testing
         outage.play()
         #expect(outage.times == [3_000, 5_400, 7_800, 10_200, 12_600, 16_000, 19_400])
         #expect(outage.kinds.allSatisfy { $0 == .iceRestart })
-        #expect(outage.attempts.map(\.patience) == (0..<7).map { .seconds($0 < 4 ? 2 : 3) })
+        #expect(outage.attempts.map(\.timeout) == (0..<7).map { .seconds($0 < 4 ? 2 : 3) })
         #expect(outage.cleanUps == [19_600] && outage.end == nil)
     }
 

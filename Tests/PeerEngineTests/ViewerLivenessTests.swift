@@ -6,7 +6,7 @@ import Testing
     private let start = MediaInstant(nanoseconds: 5_000_000_000)
     private let connectLimit = MediaDuration.seconds(20)
 
-    private func opened() -> ViewerLiveness { ViewerLiveness(patience: .seconds(4), now: start) }
+    private func opened() -> ViewerLiveness { ViewerLiveness(interruptionThreshold: .seconds(4), now: start) }
 
     /// Connected at `start`.
     private func connected() -> ViewerLiveness {

@@ -81,9 +81,9 @@ public struct CandidateGathering: Sendable {
         case .finished:
             isComplete = true
             return handOut()
-        case .describe(let patience, let wanted):
+        case .describe(let timeout, let wanted):
             state = .describing(wanted: wanted)
-            deadline = now + patience
+            deadline = now + timeout
             return isComplete || has(wanted) ? handOut() : nil
         case .trickle:
             state = .trickling

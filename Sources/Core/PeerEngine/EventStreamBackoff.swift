@@ -8,7 +8,7 @@ public struct EventStreamBackoff: Sendable {
     public init() {}
 
     /// The time limit for an answer; nil for the first attempt, which has no limit of its own.
-    public var patience: MediaDuration? { failures == 0 ? nil : .seconds(2) }
+    public var timeout: MediaDuration? { failures == 0 ? nil : .seconds(2) }
 
     public mutating func noteOpen() {
         failures = 0

@@ -7,7 +7,7 @@ public import MediaCore
 /// send at least one packet a second.
 public struct MediaLiveness: Sendable {
     public enum Change: Equatable, Sendable {
-        /// The peer has been silent for `patience`. No media is sent until it is heard.
+        /// The peer has been silent for `interruptionThreshold`. No media is sent until it is heard.
         case interrupted
         /// The peer has been silent for `limit`.
         case expired
@@ -16,13 +16,13 @@ public struct MediaLiveness: Sendable {
     /// The silence after which the session is over; as long as consent lasts (RFC 7675 section 5.1).
     public static let limit = MediaDuration.seconds(30)
     /// The silence that is an interruption.
-    public let patience: MediaDuration
+    public let interruptionThreshold: MediaDuration
     public private(set) var lastHeard: MediaInstant
     public private(set) var isInterrupted = false
     private var hasExpired = false
 
-    public init(patience: MediaDuration, now: MediaInstant) {
-        self.patience = patience
+    public init(interruptionThreshold: MediaDuration, now: MediaInstant) {
+        self.interruptionThreshold = interruptionThreshold
         lastHeard = now
     }
 
@@ -47,7 +47,7 @@ public struct MediaLiveness: Sendable {
             hasExpired = true
             return .expired
         }
-        guard !isInterrupted, isPathGone || silence(now) >= patience else { return nil }
+        guard !isInterrupted, isPathGone || silence(now) >= interruptionThreshold else { return nil }
         isInterrupted = true
         return .interrupted
     }

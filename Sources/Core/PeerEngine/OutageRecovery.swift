@@ -43,8 +43,8 @@ public struct OutageRecovery: Sendable {
     public enum Action: Equatable, Sendable {
         /// Report that the outage has lasted for this long.
         case report(MediaDuration)
-        /// Make the attempt, and give up on its answer after `patience`. Call with `.attemptEnded` afterwards.
-        case attempt(ReconnectionPolicy.Attempt, patience: MediaDuration)
+        /// Make the attempt, and give up on its answer after `timeout`. Call with `.attemptEnded` afterwards.
+        case attempt(ReconnectionPolicy.Attempt, timeout: MediaDuration)
         /// The host is heard again, and no attempt is in progress. Drop an unanswered restart, and close the signalling
         /// connections from before the outage, which may be dead.
         case cleanUp
@@ -182,9 +182,9 @@ public struct OutageRecovery: Sendable {
 
     private mutating func perform(_ step: ReconnectionPolicy.Step, _ now: MediaInstant) -> [Action] {
         switch step {
-        case .attempt(let attempt, let patience):
+        case .attempt(let attempt, let timeout):
             state = .attempting(attempt)
-            return [.attempt(attempt, patience: patience)]
+            return [.attempt(attempt, timeout: timeout)]
         case .wait(let time, let watchesAddresses):
             state = .waiting(until: now + time, watchesAddresses: watchesAddresses)
             nextLook = watchesAddresses ? now + Self.addressInterval : nil

@@ -22,8 +22,8 @@ public struct ReconnectionPolicy: Sendable {
     }
 
     public enum Step: Equatable, Sendable {
-        /// Make the attempt; give up on its answer after `patience`.
-        case attempt(Attempt, patience: MediaDuration)
+        /// Make the attempt; give up on its answer after `timeout`.
+        case attempt(Attempt, timeout: MediaDuration)
         /// Wait for media. End the wait early if this machine's addresses change, if they are watched.
         case wait(MediaDuration, watchesAddresses: Bool)
         /// The host's program has ended.
@@ -49,7 +49,7 @@ public struct ReconnectionPolicy: Sendable {
     /// The first four answers are awaited for 2 s, because another address may work; later ones for 3 s, because the
     /// path may be slow.
     private var next: Step {
-        .attempt(canRestart ? .iceRestart : .newSession, patience: attempts <= 4 ? .seconds(2) : .seconds(3))
+        .attempt(canRestart ? .iceRestart : .newSession, timeout: attempts <= 4 ? .seconds(2) : .seconds(3))
     }
 
     /// Handles the end of an attempt.

@@ -20,10 +20,10 @@ public struct ViewerLiveness: Sendable {
         case expired
     }
 
-    /// - Parameter patience: the silence that is an interruption.
-    public init(patience: MediaDuration, now: MediaInstant) {
+    /// - Parameter interruptionThreshold: the silence that is an interruption.
+    public init(interruptionThreshold: MediaDuration, now: MediaInstant) {
         opened = now
-        media = MediaLiveness(patience: patience, now: now)
+        media = MediaLiveness(interruptionThreshold: interruptionThreshold, now: now)
     }
 
     public var isConnected: Bool { connected != nil }

@@ -42,7 +42,7 @@ extension Broadcast {
         // A viewer that has knocked gets later candidates as events; a player with the fixed token does not.
         let isTold = viewer.knock != nil
         peer.negotiation.whenGathered(
-            patience: isTold ? .milliseconds(200) : .seconds(4), wanted: wantedKind
+            timeout: isTold ? .milliseconds(200) : .seconds(4), wanted: wantedKind
         ) { [weak self] found in
             guard let self, let credentials = peer.negotiation.localCredentials else {
                 return done(.failure(OfferRefusal(.busy, "The host found no way to receive.")))
@@ -188,7 +188,7 @@ extension Broadcast {
         let own = viewer.negotiation.localCredentials
         // The viewer's event stream is likely dead, so the answer contains the candidates that are found within a
         // second.
-        viewer.negotiation.whenGathered(patience: .seconds(1), wanted: wantedKind) {
+        viewer.negotiation.whenGathered(timeout: .seconds(1), wanted: wantedKind) {
             [weak self] found in
             guard let own else { return done(.failure(OfferRefusal(.busy, "The host found no way to receive."))) }
             let answer = TrickleFragment(

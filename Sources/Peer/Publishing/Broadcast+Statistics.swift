@@ -23,7 +23,7 @@ extension Broadcast {
             if let time = viewer.roundTripTime { result.roundTrip = max(result.roundTrip ?? time, time) }
             result.queue = max(result.queue ?? .zero, viewer.backlog)
             result.fractionLost = max(result.fractionLost, viewer.statistics.fractionLost)
-            result.routes.append(viewer.pathSummary)
+            result.paths.append(viewer.pathSummary)
             result.limit = result.limit ?? viewer.limit
         }
         return result

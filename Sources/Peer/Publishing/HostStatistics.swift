@@ -20,10 +20,10 @@ public struct HostStatistics: Sendable {
     /// The highest packet loss of all viewers, 0...1.
     public var fractionLost = 0.0
     /// The selected pair of each viewer with media flowing: "direct, ..." or "relayed, ...".
-    public var routes: [String] = []
+    public var paths: [String] = []
     /// The reason that limits the bitrate; nil if nothing does.
     public var limit: String?
-    /// The layer of each viewer of `routes`, in the same order.
+    /// The layer of each viewer of `paths`, in the same order.
     public var layers: [ViewerLayer] = []
     /// How often a change of the screen took over 150 ms on this side until it was sent completely, over all viewers,
     /// and the total time. Freezes caused by loss on the network are known to viewers only.

@@ -32,9 +32,9 @@ final class ICENegotiation {
 
     /// See ``CandidateReporter/describe(within:wanted:_:)``.
     func whenGathered(
-        patience: MediaDuration, wanted: ICECandidate.Kind?, _ body: @escaping (CandidateGathering.Batch) -> Void
+        timeout: MediaDuration, wanted: ICECandidate.Kind?, _ body: @escaping (CandidateGathering.Batch) -> Void
     ) {
-        candidates.describe(within: patience, wanted: wanted, body)
+        candidates.describe(within: timeout, wanted: wanted, body)
     }
 
     /// See ``CandidateReporter/trickle(_:)``.

@@ -38,7 +38,7 @@ final class SendingPeer: SecureTransportDelegate {
     private(set) var isEnded = false
 
     /// The silence that is an interruption. A viewer sends a receiver report at least each second, also without video.
-    static let patience = MediaDuration.seconds(4)
+    static let interruptionThreshold = MediaDuration.seconds(4)
 
     init(
         id: SessionID, viewer: Viewer, description: ViewerDescription, loop: EventLoop,
@@ -54,7 +54,7 @@ final class SendingPeer: SecureTransportDelegate {
         self.allowance = allowance
         self.delegate = delegate
         let now = MonotonicClock.now
-        liveness = ViewerLiveness(patience: Self.patience, now: now)
+        liveness = ViewerLiveness(interruptionThreshold: Self.interruptionThreshold, now: now)
         let box = WeakBox<SendingPeer>()
         timer = loop.makeTimer { box.value?.pump() }
         livenessTimer = loop.makeTimer { box.value?.checkLiveness() }

@@ -32,10 +32,10 @@ final class ReceivingPeer: SecureTransportDelegate {
     private var isSecure = false
     private var isEnded = false
     private var started: MediaInstant?
-    private var liveness = MediaLiveness(patience: patience, now: MonotonicClock.now)
+    private var liveness = MediaLiveness(interruptionThreshold: interruptionThreshold, now: MonotonicClock.now)
 
     /// The silence that is an interruption. The host sends a sender report at least each second.
-    static let patience = MediaDuration.seconds(3)
+    static let interruptionThreshold = MediaDuration.seconds(3)
     /// The silence after which this machine's addresses are checked.
     static let suspicion = MediaDuration.milliseconds(1_500)
 

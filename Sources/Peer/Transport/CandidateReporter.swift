@@ -31,11 +31,11 @@ package final class CandidateReporter: LocalCandidateDelegate {
 
     /// Calls back once; see `CandidateGathering.Input.describe`.
     package func describe(
-        within patience: MediaDuration, wanted: ICECandidate.Kind?,
+        within timeout: MediaDuration, wanted: ICECandidate.Kind?,
         _ body: @escaping (CandidateGathering.Batch) -> Void
     ) {
         onDescription = body
-        handle(.describe(within: patience, wanted: wanted))
+        handle(.describe(within: timeout, wanted: wanted))
     }
 
     /// Calls back once with the next batch of candidates after the description; with nil if no more will come.

@@ -125,12 +125,12 @@ extension ConnectivityReport.Place {
 
 extension EndReason {
     /// Adds results of server checks that may explain why the connection was lost.
-    package func explained(by route: ConnectivityReport) -> EndReason {
-        let bad = route.findings(false)
+    package func explained(by report: ConnectivityReport) -> EndReason {
+        let bad = report.findings(false)
         var reason = self
         reason.sentence = ([sentence] + bad.map { "\($0.url) \($0.finding.words)" }).joined(separator: "; ")
         reason.remedy = bad.map { "\($0.url): \($0.finding.remedy)." }.joined(separator: " ")
-        reason.route = route
+        reason.connectivity = report
         return reason
     }
 }

@@ -17,7 +17,7 @@ public struct EndReason: Error, Sendable, Equatable {
     public var sentence: String
     public var remedy: String
     /// The candidates and servers that were tried, with `noRoute` and `connectionLost`.
-    public var route: ConnectivityReport?
+    public var connectivity: ConnectivityReport?
 
     public init(_ code: Code, _ sentence: String, remedy: String = "") {
         self.code = code
@@ -26,9 +26,9 @@ public struct EndReason: Error, Sendable, Equatable {
     }
 
     /// The reason for a session without a connection.
-    package init(_ route: ConnectivityReport, other: String) {
-        self.init(.noRoute, route.sentence(other: other), remedy: route.remedy(other: other))
-        self.route = route
+    package init(_ report: ConnectivityReport, other: String) {
+        self.init(.noRoute, report.sentence(other: other), remedy: report.remedy(other: other))
+        connectivity = report
     }
 
     /// The reason for a viewer's session that the viewer's next session replaces.

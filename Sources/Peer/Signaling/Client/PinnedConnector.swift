@@ -57,9 +57,9 @@ struct PinnedConnector: Sendable {
         func handlerRemoved(context: ChannelHandlerContext) { promise.fail(HTTPExchange.Closed()) }
     }
 
-    /// - Parameter patience: time limit for TCP and TLS together; nil: `timeout`.
-    func connect(patience: Duration? = nil) async throws(SignalingError) -> any Channel {
-        let timeout = patience ?? timeout
+    /// - Parameter timeout: time limit for TCP and TLS together; nil: `timeout`.
+    func connect(timeout: Duration? = nil) async throws(SignalingError) -> any Channel {
+        let timeout = timeout ?? self.timeout
         let finding = Finding()
         let expected = link.fingerprint
         let context = context

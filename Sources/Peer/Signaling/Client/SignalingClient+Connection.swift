@@ -31,7 +31,7 @@ extension SignalingClient {
             }
             break
         }
-        let channel = try await connect(patience: timeout.map { min($0, connector.timeout) })
+        let channel = try await connect(timeout: timeout.map { min($0, connector.timeout) })
         do {
             return try await exchange(head, body, on: channel, timeout)
         } catch {

@@ -6,9 +6,9 @@ extension SignalingClient {
     /// Opens the host's stream of events. The stream ends after `.ended`, and throws `.connectionLost` when the
     /// connection breaks.
     public func events(
-        patience: Duration? = nil
+        timeout: Duration? = nil
     ) async throws(SignalingError) -> AsyncThrowingStream<HostEvent, any Error> {
-        let channel = try await connect(patience: patience)
+        let channel = try await connect(timeout: timeout)
         let (events, feed) = AsyncThrowingStream.makeStream(
             of: HostEvent.self, bufferingPolicy: .bufferingOldest(configuration.eventCapacity))
         let reader = EventStreamReader(feed, lost: SignalingError.lost(link)) { channel.close(promise: nil) }
@@ -17,7 +17,7 @@ extension SignalingClient {
             head: requestHead(.GET, "/\(link.id.text)/events", nil, 0, [("Accept", "text/event-stream")]), body: nil,
             kind: .stream(head: head, piece: { reader.read($0) }, end: { reader.end($0) }))
         feed.onTermination = { _ in channel.close(promise: nil) }
-        let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(patience ?? configuration.answerTimeout)) {
+        let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(timeout ?? configuration.answerTimeout)) {
             channel.close(promise: nil)
         }
         // Cancelled on the event loop, which may be shut down by the time this function continues.

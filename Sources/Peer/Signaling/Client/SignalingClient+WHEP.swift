@@ -21,15 +21,15 @@ public struct RestartAnswer: Sendable {
 extension SignalingClient {
     /// Sends an offer. Checks that the answer's fingerprint is the link's, and that the host's proof (`Share-Proof`) is
     /// right.
-    /// - Parameter patience: time limit for a new connection, and again for the answer. Nil: the default limit, and an
+    /// - Parameter timeout: time limit for a new connection, and again for the answer. Nil: the default limit, and an
     ///   idle connection may be used.
     public func offer(
-        _ sdp: String, token: String, patience: Duration? = nil
+        _ sdp: String, token: String, timeout: Duration? = nil
     ) async throws(SignalingError) -> OfferAnswer {
         self.token = token
         let answer = try await ask(
             .POST, path: "/\(link.id.text)/whep", type: "application/sdp", body: ByteBuffer(string: sdp),
-            extra: [(Header.shareVisit.rawName, clientInstance.text)], timeout: patience, isFresh: patience != nil)
+            extra: [(Header.shareVisit.rawName, clientInstance.text)], timeout: timeout, isFresh: timeout != nil)
         guard answer.status == 201, let resource = answer.headers.first(name: "Location"),
             resource.hasPrefix("/\(link.id.text)/whep/")
         else { throw failure(answer) }
@@ -61,13 +61,13 @@ extension SignalingClient {
 
     /// Sends the credentials and candidates of an ICE restart (RFC 9725 section 4.4) on a new connection, because
     /// existing ones may have died in the outage without notice.
-    /// - Parameter patience: time limit for the connection, and again for the answer.
+    /// - Parameter timeout: time limit for the connection, and again for the answer.
     /// - Throws: `.gone` if the host does not have the session any more.
-    public func restart(_ fragment: String, patience: Duration) async throws(SignalingError) -> RestartAnswer {
+    public func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer {
         guard let session else { throw SignalingError(.gone, "there is no session yet") }
         let answer = try await ask(
             .PATCH, path: session.resource, type: "application/trickle-ice-sdpfrag", body: ByteBuffer(string: fragment),
-            extra: [("If-Match", "*")], timeout: patience, isFresh: true)
+            extra: [("If-Match", "*")], timeout: timeout, isFresh: true)
         guard answer.status != 503 else { throw SignalingError(.tooMany, "the host cannot restart ICE now") }
         guard answer.status == 200 else { throw failure(answer) }
         let etag = (answer.headers.first(name: "ETag") ?? "").filter { $0 != "\"" }

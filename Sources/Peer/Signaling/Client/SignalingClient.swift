@@ -69,12 +69,12 @@ public actor SignalingClient {
 
     /// Opens a connection. NIO must not connect with a group that is shut down; so if `close` was called meanwhile, the
     /// last pending connection attempt shuts the group down.
-    func connect(patience: Duration?) async throws(SignalingError) -> any Channel {
+    func connect(timeout: Duration?) async throws(SignalingError) -> any Channel {
         guard !isClosed else { throw .lost(link) }
         connecting += 1
         let result: Result<any Channel, SignalingError>
         do throws(SignalingError) {
-            result = .success(try await connector.connect(patience: patience))
+            result = .success(try await connector.connect(timeout: timeout))
         } catch {
             result = .failure(error)
         }

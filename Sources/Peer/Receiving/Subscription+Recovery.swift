@@ -7,11 +7,11 @@ package import SessionDescription
 package import Transport
 
 /// Recovers from outages: runs `OutageRecovery` with a timer and performs its actions, or requests them of signalling.
-extension ViewerSession {
+extension Subscription {
     /// A request to the owner of the signalling connection.
     package enum RecoveryRequest: Sendable {
         /// Make the attempt, then call `attemptEnded`.
-        case attempt(ReconnectionPolicy.Attempt, patience: MediaDuration)
+        case attempt(ReconnectionPolicy.Attempt, timeout: MediaDuration)
         /// Close the connections from before the outage.
         case closeConnections
     }
@@ -48,9 +48,9 @@ extension ViewerSession {
     private func perform(_ action: OutageRecovery.Action, _ reason: (OutageRecovery.End) -> EndReason) {
         switch action {
         case .report(let outage): emit(.waiting(outage))
-        case .attempt(let attempt, let patience):
+        case .attempt(let attempt, let timeout):
             addressesAtAttempt = ICEAgent.localInterfaceAddresses()
-            request(.attempt(attempt, patience: patience))
+            request(.attempt(attempt, timeout: timeout))
         case .cleanUp:
             connection?.path.dropUnansweredRestart()
             request(.closeConnections)

@@ -9,10 +9,10 @@ package import Transport
 
 /// The viewer's state on the network loop: the connection to the host, through ICE restarts and replacements. Received
 /// media goes to an `EncodedMediaSink`, which stays the same for the whole session.
-package final class ViewerSession {
+package final class Subscription {
     package let loop: EventLoop
     package let sink: any EncodedMediaSink
-    package let emit: @Sendable (WatchEvent) -> Void
+    package let emit: @Sendable (ViewerEvent) -> Void
     package let outcome: Outcome
     /// Called with the requests to signalling during an outage.
     let request: @Sendable (RecoveryRequest) -> Void
@@ -32,7 +32,7 @@ package final class ViewerSession {
     var layer: UInt8?
 
     package init(
-        loop: EventLoop, sink: any EncodedMediaSink, emit: @escaping @Sendable (WatchEvent) -> Void,
+        loop: EventLoop, sink: any EncodedMediaSink, emit: @escaping @Sendable (ViewerEvent) -> Void,
         outcome: Outcome, request: @escaping @Sendable (RecoveryRequest) -> Void
     ) {
         self.loop = loop
@@ -41,7 +41,7 @@ package final class ViewerSession {
         self.outcome = outcome
         self.request = request
         candidates = CandidateReporter(loop: loop)
-        let box = WeakBox<ViewerSession>()
+        let box = WeakBox<Subscription>()
         recoveryTimer = loop.makeTimer { box.value?.recoveryTimeout() }
         box.value = self
     }
@@ -106,7 +106,7 @@ package final class ViewerSession {
     }
 
     /// The candidates of both sides, for the report why there is no connection.
-    package var route: ConnectivityReport? { connection?.path.report }
+    package var connectivity: ConnectivityReport? { connection?.path.report }
 
     // MARK: Ending
 

@@ -7,7 +7,7 @@ import RTPWire
 package import Transport
 
 /// Handles what the connection to the host reports: passes media to the sink, and emits events and statistics.
-extension ViewerSession: ReceivingPeerDelegate {
+extension Subscription: ReceivingPeerDelegate {
     // MARK: Media
 
     package func host(sent frame: EncodedFrameBytes, _ info: ReceivedFrame) {
@@ -63,17 +63,17 @@ extension ViewerSession: ReceivingPeerDelegate {
     // MARK: Statistics
 
     /// Returns the statistics and begins a new report. Nil before there is a connection.
-    package var statistics: WatchStatistics? {
+    package var statistics: ViewerStatistics? {
         guard let connection else { return nil }
         let received = connection.statistics
         defer { layer = nil }
-        return WatchStatistics(
+        return ViewerStatistics(
             packetsReceived: received?.packets ?? 0, bytesReceived: received?.bytes ?? 0,
             packetsLost: received?.lost ?? 0, nacks: received?.nacks ?? 0,
             keyframeRequests: received?.keyframeRequests ?? 0, roundTrip: connection.roundTripTime,
             estimate: connection.estimate, recoveries: received?.recoveries ?? 0, queue: received?.audioDelay,
             repaired: received?.repaired ?? 0, freezes: received?.freezes ?? 0,
-            freezeTime: received?.freezeTime ?? .zero, route: connection.path.summary, layer: layer.map { Int($0) },
+            freezeTime: received?.freezeTime ?? .zero, path: connection.path.summary, layer: layer.map { Int($0) },
             badPackets: connection.badPackets)
     }
 }

@@ -5,7 +5,7 @@ package import SessionDescription
 import Transport
 
 /// Hands out this side's candidates: for the offer, for an ICE restart, and after them (trickle ICE, RFC 8838).
-extension ViewerSession {
+extension Subscription {
     /// The credentials and candidates for an offer or an ICE restart.
     package struct Gathered: Sendable {
         /// Nil at the end of the session.
@@ -37,8 +37,8 @@ extension ViewerSession {
     }
 }
 
-extension LoopBound<ViewerSession> {
-    package func gathered() async -> ViewerSession.Gathered {
+extension LoopBound<Subscription> {
+    package func gathered() async -> Subscription.Gathered {
         await withCheckedContinuation { continuation in
             let isRunning = perform { $0.whenGathered { continuation.resume(returning: $0) } }
             if !isRunning { continuation.resume(returning: .none) }

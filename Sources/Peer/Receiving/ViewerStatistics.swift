@@ -1,7 +1,7 @@
 public import MediaCore
 
 /// The statistics of what a session has received; `PlaybackStatistics` has those of its playback.
-public struct WatchStatistics: Sendable {
+public struct ViewerStatistics: Sendable {
     public var packetsReceived: Int
     public var bytesReceived: Int
     public var packetsLost: Int
@@ -20,7 +20,7 @@ public struct WatchStatistics: Sendable {
     public var freezes: Int
     public var freezeTime: MediaDuration
     /// "direct, ..." or "relayed, ...".
-    public var route: String
+    public var path: String
     /// The highest temporal layer of the frames since the last report; nil if none came.
     public var layer: Int?
     public var badPackets: Int

@@ -15,17 +15,17 @@ public import Transport
 /// differ only in their sinks.
 ///
 /// Call `run` once; it returns the reason when the session is over. `leave` ends the session, from any thread.
-public final class WatchSession: Sendable {
+public final class ViewerSession: Sendable {
     let link: Link
     let identity: Identity
     private let name: String
     private let ownServers: [ICEServer]
     private let usesOnlyRelays: Bool
-    let emit: @Sendable (WatchEvent) -> Void
+    let emit: @Sendable (ViewerEvent) -> Void
     private let loop: EventLoop
-    let core: LoopBound<ViewerSession>
+    let core: LoopBound<Subscription>
     let outcome = Outcome()
-    private let recoveryRequests: AsyncStream<ViewerSession.RecoveryRequest>
+    private let recoveryRequests: AsyncStream<Subscription.RecoveryRequest>
     /// The knock that waits for its answer.
     private let ticket = Monitor<KnockTicket?>(nil)
     private let servers = Monitor<ICEServerResolver?>(nil)
@@ -43,7 +43,7 @@ public final class WatchSession: Sendable {
     ///   - sink: used by this session only, which closes it at its end.
     public init(
         link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
-        sink: any EncodedMediaSink, emit: @escaping @Sendable (WatchEvent) -> Void
+        sink: any EncodedMediaSink, emit: @escaping @Sendable (ViewerEvent) -> Void
     ) {
         self.link = link
         self.identity = identity
@@ -55,13 +55,13 @@ public final class WatchSession: Sendable {
         self.loop = loop
         let outcome = outcome
         let (requests, source) = AsyncStream.makeStream(
-            of: ViewerSession.RecoveryRequest.self,
-            bufferingPolicy: .bufferingOldest(ViewerSession.recoveryRequestLimit))
+            of: Subscription.RecoveryRequest.self,
+            bufferingPolicy: .bufferingOldest(Subscription.recoveryRequestLimit))
         recoveryRequests = requests
         core = LoopBound(
             loop,
             making: {
-                ViewerSession(
+                Subscription(
                     loop: loop, sink: sink, emit: emit, outcome: outcome, request: { source.yield($0) })
             })
     }
@@ -69,7 +69,7 @@ public final class WatchSession: Sendable {
     /// Ends the session; `run` returns soon after.
     public func leave(_ reason: EndReason = EndReason(.stopped, "you left")) { outcome.settle(reason) }
 
-    public func statistics() async -> WatchStatistics? { await core.ifRunning { $0.statistics } ?? nil }
+    public func statistics() async -> ViewerStatistics? { await core.ifRunning { $0.statistics } ?? nil }
 
     /// Runs the session from the knock to its end.
     public func run() async -> EndReason {
@@ -103,10 +103,10 @@ public final class WatchSession: Sendable {
     /// Adds the results of server checks to a reason that says that no connection was found, or that it was lost.
     private func explained(_ reason: EndReason) async -> EndReason {
         guard let servers = servers.with({ $0 }) else { return reason }
-        let lost = reason == .hostIsSilent ? await core.ifRunning { $0.route } ?? nil : nil
-        guard var route = reason.code == .noRoute ? reason.route : lost else { return reason }
-        route.servers = await servers.findings().map { .init(url: $0.url, finding: $0.finding) }
-        return lost == nil ? EndReason(route, other: "the host") : reason.explained(by: route)
+        let lost = reason == .hostIsSilent ? await core.ifRunning { $0.connectivity } ?? nil : nil
+        guard var report = reason.code == .noRoute ? reason.connectivity : lost else { return reason }
+        report.servers = await servers.findings().map { .init(url: $0.url, finding: $0.finding) }
+        return lost == nil ? EndReason(report, other: "the host") : reason.explained(by: report)
     }
 
     private func enter(_ client: SignalingClient) async throws(EndReason) {
@@ -115,7 +115,7 @@ public final class WatchSession: Sendable {
         let addresses = await find(ownServers + hostServers)
         admission.with { $0 = Admission(token: token, servers: addresses) }
         try await prepare(addresses)
-        let found = try await offer(client, token, patience: nil)
+        let found = try await offer(client, token, timeout: nil)
         guard let credentials = found.credentials else { return }
         if !found.isComplete { Task { await trickleRest(client, credentials) } }
         async let listening: Void = listen(client)
@@ -142,8 +142,8 @@ public final class WatchSession: Sendable {
 
     /// Sends the offer, checks the answer's certificate, and starts the connection.
     func offer(
-        _ client: SignalingClient, _ token: String, patience: Duration?
-    ) async throws(EndReason) -> ViewerSession.Gathered {
+        _ client: SignalingClient, _ token: String, timeout: Duration?
+    ) async throws(EndReason) -> Subscription.Gathered {
         let found = await core.gathered()
         guard let credentials = found.credentials, let print = Fingerprint(sha256: identity.fingerprint) else {
             throw EndReason(.failed, "this machine found no way to receive")
@@ -153,7 +153,7 @@ public final class WatchSession: Sendable {
         ).offer(.receiving)
         let text: String
         do throws(SignalingError) {
-            text = try await client.offer(offer, token: token, patience: patience).sdp
+            text = try await client.offer(offer, token: token, timeout: timeout).sdp
         } catch {
             throw EndReason(error)
         }

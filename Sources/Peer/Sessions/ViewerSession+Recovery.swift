@@ -10,13 +10,13 @@ import Transport
 
 /// Recovers from an outage: reopens the event stream, restarts ICE on the networks that the machine has now, and, if
 /// the host has no such session any more, opens a new session with the same token, without a knock.
-extension WatchSession {
+extension ViewerSession {
     /// Receives the host's events. An `ended` event gives a better reason for the end than the silence that follows it.
     func listen(_ client: SignalingClient) async {
         var backoff = EventStreamBackoff()
         while !Task.isCancelled {
             do {
-                let events = try await client.events(patience: backoff.patience.map { Duration($0) })
+                let events = try await client.events(timeout: backoff.timeout.map { Duration($0) })
                 backoff.noteOpen()
                 for try await event in events {
                     switch event {
@@ -38,11 +38,11 @@ extension WatchSession {
     }
 
     /// Performs the signalling requests of `OutageRecovery`, one after the other.
-    func recover(_ client: SignalingClient, _ requests: AsyncStream<ViewerSession.RecoveryRequest>) async {
+    func recover(_ client: SignalingClient, _ requests: AsyncStream<Subscription.RecoveryRequest>) async {
         for await request in requests {
             switch request {
-            case .attempt(let attempt, let patience):
-                let (result, reason) = await attempted(attempt, client, Duration(patience))
+            case .attempt(let attempt, let timeout):
+                let (result, reason) = await attempted(attempt, client, Duration(timeout))
                 await core.ifRunning { [hostHasGone] session in
                     session.attemptEnded(result) { $0 == .hostIsGone ? hostHasGone : reason }
                 }
@@ -53,12 +53,12 @@ extension WatchSession {
 
     /// - Returns: how the attempt ended, and the reason for the session's end if no other attempt can follow.
     private func attempted(
-        _ attempt: ReconnectionPolicy.Attempt, _ client: SignalingClient, _ patience: Duration
+        _ attempt: ReconnectionPolicy.Attempt, _ client: SignalingClient, _ timeout: Duration
     ) async -> (OutageRecovery.AttemptResult, EndReason) {
         do {
             switch attempt {
-            case .iceRestart: try await restart(client, patience)
-            case .newSession: try await rejoin(client, patience)
+            case .iceRestart: try await restart(client, timeout)
+            case .newSession: try await rejoin(client, timeout)
             }
             return (.answered, .hostIsSilent)
         } catch let reason as EndReason {
@@ -71,14 +71,14 @@ extension WatchSession {
     }
 
     /// Restarts ICE: sends new credentials and this machine's current addresses in a PATCH.
-    private func restart(_ client: SignalingClient, _ patience: Duration) async throws {
+    private func restart(_ client: SignalingClient, _ timeout: Duration) async throws {
         guard await core.ifRunning({ $0.restart() }) == true else { throw NoAddress() }
         let found = await core.gathered()
         guard let credentials = found.credentials else { throw NoAddress() }
         let offer = TrickleFragment(
             credentials: credentials, mid: "0", candidates: CandidateList(found.candidates),
             endsCandidates: found.isComplete)
-        let text = try await client.restart(offer.serialised, patience: patience).fragment
+        let text = try await client.restart(offer.serialised, timeout: timeout).fragment
         let answer = try TrickleFragment.parse(text)
         guard let remote = answer.credentials else { throw NoAddress() }
         await core.ifRunning { $0.resume(remote, answer.candidates, ended: answer.endsCandidates) }
@@ -87,10 +87,10 @@ extension WatchSession {
 
     /// Opens another session with the first session's token, which is valid for this certificate as long as the host
     /// runs.
-    private func rejoin(_ client: SignalingClient, _ patience: Duration) async throws {
+    private func rejoin(_ client: SignalingClient, _ timeout: Duration) async throws {
         guard let admission = admission.with({ $0 }) else { throw NoAddress() }
         try await prepare(admission.servers)
-        let found = try await offer(client, admission.token, patience: patience)
+        let found = try await offer(client, admission.token, timeout: timeout)
         if !found.isComplete, let credentials = found.credentials {
             Task { await trickleRest(client, credentials) }
         }

@@ -1,6 +1,6 @@
 public import MediaCore
 
-public enum WatchEvent: Sendable {
+public enum ViewerEvent: Sendable {
     /// The knock waits for the host's answer; the words are for comparing.
     case knocking(words: String)
     case accepted
