@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Programs, displays and emulated networks for tests. The package share has these targets too; this manifest is for the
-// benchmarks and the tests of the core, which do without that package and all that it depends on.
+// Programs, displays and emulated networks for tests. The package share contains these targets, too. This manifest is
+// for the benchmarks and the tests of the core, which do not need that package and its dependencies.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The tests of the core. The package share has them too; from this one Scripts/test builds them for release, as
+// The tests of the core. The package share contains them, too. Scripts/test builds this manifest in release mode, as
 // simulations take some ten times as long in a debug build.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),

@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The package share has these targets too; this manifest is for who needs the core alone: its tests in a release build.
+// The package share contains these targets, too. This manifest builds the core alone, such as its tests in release
+// mode.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),

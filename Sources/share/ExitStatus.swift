@@ -21,7 +21,7 @@ enum ExitStatus: Int32 {
     case cannotWrite = 73
     /// The connection was lost.
     case lost = 74
-    /// Nobody answered within 60 s.
+    /// The knock was not answered within 60 s.
     case unanswered = 75
     /// The peer is not the one that the link names, or does not speak the protocol.
     case untrusted = 76

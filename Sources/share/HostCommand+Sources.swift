@@ -6,7 +6,7 @@ import Sessions
 import TestSource
 import X11Capture
 
-/// What a host captures.
+/// The sources that a host captures.
 extension HostCommand {
     func makeSources() throws -> (any ScreenSource, [AudioInput]) {
         var sound: [AudioInput] = []

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the terminal supports: colours, cursor movements, and characters beyond ASCII.
+/// The capabilities of the terminal: colours, cursor movements, and characters beyond ASCII.
 struct TerminalStyle: Sendable {
     /// The terminal supports escape sequences that move the cursor and erase.
     let canRedraw: Bool

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What other processes of the same user can learn of a process that holds keys.
+/// The protection of a process that holds keys from other processes of the same user.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct PrivacyTests {
     /// These files belong to root while the process does not allow tracing, so other processes of the user cannot read

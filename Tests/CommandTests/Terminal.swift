@@ -90,7 +90,8 @@ extension String {
         contains("\"\(name)\" (") && hasSuffix("s left:") ? self : nil
     }
 
-    /// As `isAsking(about:)`, but only when the question has been shown for over a second, so that keys count.
+    /// Returns the same as `isAsking(about:)`, but only after the question has been shown for over a second, so that
+    /// keys count.
     func takesAnswer(about name: String) -> String? {
         secondsLeft.map { $0 <= 58 } == true ? isAsking(about: name) : nil
     }

@@ -27,7 +27,7 @@ import Testing
         }
         try await done.wait()
         let result = fired.withLock { $0 }
-        // Those that are due together, on a busy machine, come in any order.
+        // Timers that are due together, on a busy machine, fire in any order.
         #expect(result.map(\.0).sorted() == [0, 1, 2])
         #expect(result.allSatisfy { $1 >= .milliseconds([3, 1, 2][$0]) })
         await loop.stop()

@@ -5,13 +5,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A pair of datagram sockets, of which a source of GLib's watches one, as libnice does.
+/// A pair of datagram sockets; a GLib source watches one of them, as libnice does.
 private final class WatchedPair {
     private let loop: EventLoop
     let reading: Int32
     let writing: Int32
     private let source: UnsafeMutablePointer<GSource>
-    /// How often GLib was told that there is something to read.
+    /// Counts how often GLib was told that the socket is readable.
     let seen: Seen
 
     final class Seen: Sendable {
@@ -19,7 +19,7 @@ private final class WatchedPair {
         let some = Expectation("what GLib sees")
     }
 
-    /// On the loop.
+    /// Call it on the loop.
     init(_ loop: EventLoop) throws {
         self.loop = loop
         var ends: [Int32] = [-1, -1]
@@ -44,12 +44,12 @@ private final class WatchedPair {
 
     func write(_ byte: UInt8) { withUnsafePointer(to: byte) { _ = send(writing, $0, 1, 0) } }
 
-    /// Takes one datagram; nil if there is none.
+    /// Reads one datagram; returns nil if there is none.
     func read(_ room: UnsafeMutableRawBufferPointer) -> UInt8? {
         recv(reading, room.baseAddress, room.count, 0) > 0 ? room[0] : nil
     }
 
-    /// On the loop.
+    /// Call it on the loop.
     func close() {
         g_source_destroy(source)
         g_source_unref(source)
@@ -59,7 +59,7 @@ private final class WatchedPair {
 }
 
 @Suite struct PriorityReaderTests {
-    // SAFETY: used on the loop alone.
+    // SAFETY: used on the loop only.
     private final class Stage: @unchecked Sendable {
         let pair: WatchedPair
         var reader: PriorityReader?

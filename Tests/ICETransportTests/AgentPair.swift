@@ -2,9 +2,9 @@ import EventLoop
 import ICETransport
 import TestSupport
 
-/// Two agents on one loop that hand each other their candidates.
+/// Two agents on one loop that exchange their candidates.
 final class AgentPair: @unchecked Sendable {
-    // SAFETY: touched on the loop, but for what `connected` does before anything runs.
+    // SAFETY: touched on the loop, except by `connected` before anything runs.
     enum Side: Sendable { case controlling, controlled }
 
     let loop: EventLoop
@@ -20,7 +20,7 @@ final class AgentPair: @unchecked Sendable {
         return agent
     }
 
-    /// Of the controlling side, before `connect`; nothing but loopback if nil.
+    /// The addresses of the controlling side, set before `connect`; loopback only if nil.
     var controllingAddresses: [String]?
 
     static func connected(on loop: EventLoop) async throws -> AgentPair {

@@ -8,10 +8,10 @@ import Testing
 
 @testable import ICETransport
 
-/// Checks of our own, and the way to another address of a peer.
+/// The agent's own checks, and the change to another address of a peer.
 @Suite(.timeLimit(.minutes(1)))
 struct ConsentChecksTests {
-    /// A pair of which the controlling side has two addresses.
+    /// A pair whose controlling side has two addresses.
     private func pair(_ loop: EventLoop) async throws -> AgentPair {
         let pair = AgentPair(loop: loop)
         pair.controllingAddresses = ["127.0.0.1", "127.0.0.2"]
@@ -28,7 +28,7 @@ struct ConsentChecksTests {
             try await until(loop) { pair.agent(.controlled).counters.consentAnswers > before }
         }
         #expect(try await loop.run { pair.agent(.controlled).hasConsent(MonotonicClock.now) })
-        // Without an answer for 30 s it is over.
+        // Consent expires after 30 s without an answer.
         #expect(try await loop.run { !pair.agent(.controlled).hasConsent(MonotonicClock.now + .seconds(31)) })
         try await pair.close()
         await loop.stop()
@@ -40,7 +40,7 @@ struct ConsentChecksTests {
         try await loop.run {
             let agent = pair.agent(.controlled)
             agent.checkConsent()
-            // Right in form; but nobody who has not seen the request knows its transaction.
+            // The message is well-formed, but its transaction is unknown to anyone who has not seen the request.
             let forged: [UInt8] = [1, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42] + [UInt8](repeating: 7, count: 12)
             for length in [0, 1, 19, 20] {
                 forged[..<length].withUnsafeBytes { agent.take(answer: $0) }
@@ -86,7 +86,7 @@ struct ConsentChecksTests {
             pair.agent(.controlled).followSource(MonotonicClock.now)
             return pair.agent(.controlled).selectedPair?.remote == other
         }
-        // What is sent arrives there.
+        // Packets arrive at the new address.
         let arrived = Expectation("a datagram")
         pair.onDatagram = { side, _ in if side == .controlling { arrived.fulfill() } }
         loop.perform { pair.send([0x80, 1], from: .controlled) }
@@ -99,7 +99,7 @@ struct ConsentChecksTests {
         let loop = EventLoop(name: "net-0")
         let pair = try await pair(loop)
         let before = try await loop.run { pair.agent(.controlled).selectedPair?.remote }
-        // Anybody may send media to the host's socket, from an address that is not theirs.
+        // Anyone may send media to the host's socket from a foreign address.
         let stranger = try Stranger()
         let place = try await loop.run { pair.agent(.controlled).selectedPair?.local }
         let port = try #require(place.flatMap { $0.split(separator: ":").last }.flatMap { UInt16($0) })
@@ -113,7 +113,7 @@ struct ConsentChecksTests {
         await loop.stop()
     }
 
-    /// - Returns: the address that it sends from.
+    /// - Returns: the address of the sender.
     private func sendFromTheOther(_ pair: AgentPair, _ loop: EventLoop) async throws -> String {
         let found: String? = try await loop.run {
             let agent = pair.agent(.controlling)
@@ -125,7 +125,7 @@ struct ConsentChecksTests {
             return other.endpoint
         }
         let repeated = try #require(found)
-        // From now on something comes from there each 20 ms.
+        // From now on, packets come from that address each 20 ms.
         loop.perform { Self.keepSending(pair, loop) }
         return repeated
     }
@@ -143,7 +143,7 @@ struct ConsentChecksTests {
         timer?.set(MonotonicClock.now)
     }
 
-    /// Asks each 20 ms, on the loop.
+    /// Polls the condition each 20 ms, on the loop.
     private func until(_ loop: EventLoop, _ condition: @escaping @Sendable () -> Bool) async throws {
         let done = Expectation("the condition")
         loop.perform {
@@ -190,7 +190,7 @@ private final class Stranger: Sendable {
         _ = Self.with(0x7F00_0001, port) { Int32(sendto(socket, bytes, bytes.count, 0, $0, $1)) }
     }
 
-    /// STUN binding requests so far.
+    /// The number of STUN binding requests so far.
     func requests() -> Int {
         var bytes = [UInt8](repeating: 0, count: 2_048)
         while recv(socket, &bytes, bytes.count, Int32(MSG_DONTWAIT)) >= 20 {

@@ -9,7 +9,8 @@ import Testing
 @testable import ICETransport
 
 @Suite struct HostileDatagramTests {
-    /// A stranger throws STUN and garbage at both ports of a pair that works: it goes on working, and sees none of it.
+    /// A stranger sends STUN and garbage to both ports of a working pair. The pair keeps working and delivers none of
+    /// it.
     @Test func strangersNeitherEndTheProcessNorReachTheMedia() async throws {
         let loop = EventLoop(name: "net-0")
         let pair = try await AgentPair.connected(on: loop)
@@ -41,7 +42,7 @@ import Testing
             default: bytes = Array(bytes.prefix(.random(in: 0...bytes.count, using: &generator)))
             }
             for port in ports { Self.send(bytes, to: port, over: descriptor) }
-            // A flood would only fill the sockets' buffers; a turn of the loop empties them.
+            // The sockets' buffers would overflow; an iteration of the loop empties them.
             if round % 50 == 0 { try await loop.run {} }
         }
         loop.perform { pair.send([0x80, 1, 2], from: .controlling) }
@@ -51,7 +52,7 @@ import Testing
         await loop.stop()
     }
 
-    /// A STUN message (RFC 8489 section 5) with random attributes, of which the lengths may lie.
+    /// A STUN message (RFC 8489 section 5) with random attributes, some with wrong lengths.
     private static func stun(username: String, using generator: inout SeededGenerator) -> [UInt8] {
         let kinds: [UInt16] = [0x0001, 0x0101, 0x0111, 0x0011, 0x0003, 0x0016, 0x3fff]
         let attributes: [UInt16] = [

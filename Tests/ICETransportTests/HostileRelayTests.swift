@@ -8,11 +8,11 @@ import Testing
 
 @testable import ICETransport
 
-/// TURN servers that do not do what they should: gathering ends, and the agent lives.
+/// TURN servers that misbehave: gathering ends, and the agent keeps working.
 @Suite(.timeLimit(.minutes(2)))
 struct HostileRelayTests {
-    /// Asks a server that answers each request so, until gathering is over.
-    /// - Returns: the kinds of the candidates found, and how often the server was asked.
+    /// Gathers with a server that answers each request by `answer`, until gathering is complete.
+    /// - Returns: the kinds of the candidates found, and the number of requests.
     private func gather(_ answer: @escaping @Sendable ([UInt8]) -> [UInt8]) async throws -> ([String], Int) {
         let server = try FakeRelay(answer)
         let loop = EventLoop(name: "net-0")
@@ -64,7 +64,7 @@ private func refusal(of request: [UInt8], _ code: Int) -> [UInt8] {
     return [1, 0x13, 0, UInt8(attributes.count)] + request[4..<20] + attributes
 }
 
-/// A UDP socket on loopback that answers whatever comes; closed with the value.
+/// A UDP socket on loopback that answers every datagram; closed with the value.
 private final class FakeRelay: Sendable {
     let port: UInt16
     private let socket: Int32

@@ -29,7 +29,7 @@ import Testing
         await loop.stop()
     }
 
-    /// Equal sizes, shorter ends of runs, longer ones after them: all leave as the datagrams they are.
+    /// Equal sizes, shorter ends of runs, and longer packets after them are all sent as separate datagrams.
     @Test func aBatchArrivesAsItsPackets() async throws {
         let loop = EventLoop(name: "net-0")
         let pair = try await AgentPair.connected(on: loop)
@@ -65,7 +65,7 @@ import Testing
         await loop.stop()
     }
 
-    /// What looks like STUN is left to libnice, which then reads what is behind it, too.
+    /// Datagrams that look like STUN are left to libnice, which then reads those behind them, too.
     @Test func mediaArrivesInOrderAroundWhatIsNoMedia() async throws {
         let loop = EventLoop(name: "net-0")
         let pair = try await AgentPair.connected(on: loop)
@@ -76,7 +76,7 @@ import Testing
             if number % 10 == 5 { pair.send([number % 4, 1, 0, 0, 1], from: .controlling) }
             pair.send([0x80, number], from: .controlling)
         }
-        // One after the other, so that each is read in a turn of its own.
+        // Each datagram is sent after the last arrived, so that each is read in its own iteration.
         pair.onDatagram = { _, datagram in
             guard datagram.first == 0x80 else { return }
             received.withLock { $0.append(datagram[1]) }
@@ -195,7 +195,7 @@ import Testing
     @Test func manyAgentsLeaveNoDescriptors() async throws {
         let loop = EventLoop(name: "net-0")
         for _ in 0..<3 { try await Self.openAndClose(20, on: loop) }
-        // Each agent has sockets of its own; other tests run meanwhile, but open fewer than this.
+        // Each agent has its own sockets; tests that run concurrently open fewer than this.
         let before = Self.openDescriptors()
         for _ in 0..<10 { try await Self.openAndClose(20, on: loop) }
         #expect(Self.openDescriptors() < before + 100)

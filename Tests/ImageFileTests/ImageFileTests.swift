@@ -11,7 +11,7 @@ import Testing
         FileManager.default.temporaryDirectory.appendingPathComponent("picture-\(UUID().uuidString).png").path
     }
 
-    /// A frame whose upper and lower halves differ in luma, slightly red.
+    /// A slightly red frame whose upper and lower halves differ in luma.
     private func testFrame() -> I420Buffer {
         let canvas = I420Buffer(size)
         for row in 0..<size.height {

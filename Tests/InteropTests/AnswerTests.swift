@@ -3,7 +3,7 @@ import SessionDescription
 import Testing
 
 extension InteropTests {
-    /// Offers of every shape that a browser makes, and whether it takes our answer.
+    /// Offers of every shape that browsers make, and whether they accept our answer.
     @Suite struct AnswerTests {
         @Test(arguments: Browser.Kind.allCases)
         func browsersTakeTheAnswer(kind: Browser.Kind) async throws {
@@ -20,7 +20,7 @@ extension InteropTests {
             }
         }
 
-        /// What the host refuses has port 0 and the lines of a transport all the same, as aiortc wants.
+        /// Sections that the host refuses have port 0 and still have the lines of a transport, as aiortc requires.
         @Test(arguments: Browser.Kind.allCases)
         func browsersTakeAnAnswerThatRefusesSections(kind: Browser.Kind) async throws {
             try await Browser.with(kind) { browser in
@@ -42,7 +42,7 @@ extension InteropTests {
             #expect(directions.sorted() == expected.sorted(), "\(kinds) \(policy) \(audioTracks)")
         }
 
-        /// - Returns: the current directions of the browser's transceivers once it has our answer.
+        /// - Returns: the current directions of the browser's transceivers after our answer.
         private func answered(
             _ browser: Browser, _ kinds: [String], _ policy: String, _ audioTracks: Int
         ) async throws -> [String] {

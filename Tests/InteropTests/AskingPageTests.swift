@@ -5,7 +5,7 @@ import Signaling
 import Testing
 
 extension InteropTests {
-    /// What the page asks its user before it asks the host, and offers at the end.
+    /// The page's question to its user before it knocks, and its offers at the end.
     @Suite struct AskingPageTests {
         @Test(arguments: Browser.Kind.allCases)
         func theNameIsAskedForBeforeTheHostIsAndRemembered(kind: Browser.Kind) async throws {
@@ -15,14 +15,14 @@ extension InteropTests {
                     try await browser.waitForState("asking")
                     #expect(try await browser.evaluate("document.activeElement.id") == "name")
                     #expect(stage.delegate.knockCount == 0)
-                    // As Enter does.
+                    // Submits the form, as Enter does.
                     _ = try await browser.evaluate(
                         """
                         (document.getElementById("name").value = " Marie ", document.getElementById("form").requestSubmit())
                         """)
                     #expect(await stage.delegate.knocks.next()?.name == "Marie")
 
-                    // Sent when all that is kept has been written.
+                    // The fragment is sent when all stored values have been written.
                     #expect(await stage.delegate.fragments.next() != nil)
                     _ = try await browser.evaluate("sessionStorage.clear()")
                     try await browser.open("about:blank")
@@ -50,7 +50,7 @@ extension InteropTests {
             }
         }
 
-        /// A refusal holds for a time, which the button says.
+        /// A refusal applies for a time, which the button shows.
         @Test func whoWasRefusedIsToldWhenToAskAgain() async throws {
             try await PageStage.with(
                 configure: { $0.refusalTimeout = .seconds(4) }, decision: { _ in .refused("not now") }
@@ -111,7 +111,7 @@ extension InteropTests {
             }
         }
 
-        /// The server gives other addresses than the broadcast's a page in the viewer's style.
+        /// For other addresses than the broadcast's, the server returns a page in the viewer's style.
         @Test(arguments: Browser.Kind.allCases)
         func anOldLinkAndTheFrontPageSayWhatToDo(kind: Browser.Kind) async throws {
             try await PageStage.with { stage in
@@ -137,7 +137,7 @@ extension InteropTests {
             }
         }
 
-        /// What the button says that goes on; nil if there is none.
+        /// The text of the button that continues; nil if there is none.
         private func button(_ browser: Browser) async throws -> String? {
             try await browser.evaluate(
                 "document.getElementById('form').hidden ? null : document.getElementById('watch').textContent"

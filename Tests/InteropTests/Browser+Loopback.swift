@@ -1,9 +1,9 @@
 import BrowserControl
 
 extension Browser {
-    /// From now on a page's connection leads to a host inside the page, made by the browser itself, with a moving
-    /// canvas and two tones; whatever answer the server gives is looked at by the page as ever, but not connected to.
-    /// `window.host` is that host.
+    /// Connects pages from now on to a host inside the page, made by the browser itself, with a moving canvas and two
+    /// tones. The page checks the server's answer as usual, but does not connect to it. `window.host` is the inner
+    /// host.
     func loopMediaBack() async throws {
         try await preload(
             """

@@ -3,15 +3,15 @@ import Foundation
 import MediaCore
 import TestSource
 
-/// The test picture as a page's video shows it.
+/// The test pattern as shown by a page's video.
 struct ShownPattern: Sendable {
     let size: PixelSize
     /// Red, green, blue (0...255) in the middle of the corners: red, green, blue, white.
     let corners: [[Int]]
-    /// The counter; nil if the picture shows none.
+    /// The counter; nil if the frame shows none.
     let frame: Int?
 
-    /// How far the corners are from their colours, at most; 255 if there is no picture.
+    /// The largest deviation of the corners from their colours; 255 if there is no frame.
     var colourError: Int {
         let expected = [[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]]
         guard corners.map(\.count) == [3, 3, 3, 3] else { return 255 }
@@ -31,7 +31,7 @@ extension Browser {
             """)
     }
 
-    /// What the next picture shows that the page's video presents.
+    /// Returns the pattern in the next frame that the page's video presents.
     func pattern(_ size: PixelSize = TestVideoSource.defaultSize) async throws -> ShownPattern {
         let pattern = TestPattern(size)
         let rects = [pattern.red, pattern.green, pattern.blue, pattern.white] + pattern.cells
@@ -65,7 +65,7 @@ extension Browser {
             size: PixelSize(width: Int(width), height: Int(height)), corners: Array(pixels.prefix(4)), frame: frame)
     }
 
-    /// Statistics of what is received of one kind (`audio` or `video`), once `condition` (of `entry`) holds.
+    /// Returns the inbound statistics of one kind (`audio` or `video`), once `condition` (of `entry`) holds.
     func inbound(_ kind: String, until condition: String, within limit: Duration = .seconds(10)) async throws -> JSON {
         try await evaluate(
             """

@@ -1,7 +1,7 @@
 import BrowserControl
 import Testing
 
-/// What the page under a link says about itself.
+/// The state that the page under a link shows.
 struct PageState: Hashable, Sendable, CustomStringConvertible {
     let state: String
     let sentence: String
@@ -11,7 +11,7 @@ struct PageState: Hashable, Sendable, CustomStringConvertible {
 
 extension Browser {
     /// Waits until the page is in one of these states.
-    /// - Throws: ``Failure`` with what the page shows instead when the time is over.
+    /// - Throws: ``Failure`` with the page's content when the time is over.
     @discardableResult
     func waitForState(_ states: String..., within limit: Duration = .seconds(15)) async throws -> PageState {
         let list = JSON.array(states.map { .string($0) }).text
@@ -45,8 +45,8 @@ extension Browser {
         return page
     }
 
-    /// Lines that declare `isOver()`, which is asked every 50 ms and becomes true when the time is over. A machine that
-    /// stands still takes no more than one step of it.
+    /// Returns lines that declare `isOver()`, which is called every 50 ms and returns true when the time is over. A
+    /// suspension of the machine uses up at most one step of the time.
     static func patience(milliseconds: Int64) -> String {
         """
         let left = \(milliseconds), last = performance.now();
@@ -59,14 +59,13 @@ extension Browser {
         """
     }
 
-    /// Opens a link and asks to watch, as a person does. Returns when the page has asked the host, or has gone on by
-    /// itself.
+    /// Opens a link and asks to watch, as a user does. Returns when the page has knocked, or has continued without.
     func watch(_ link: String) async throws {
         try await open(link)
         if try await evaluate("document.documentElement.dataset.state") == "asking" { try await click("watch") }
     }
 
-    /// Clicks as a person would, so that it counts as a gesture.
+    /// Clicks as a user would, so that it counts as a gesture.
     func click(_ id: String) async throws {
         _ = try await evaluate("document.getElementById('\(id)').click()")
     }

@@ -4,7 +4,7 @@ import TestSource
 import Testing
 
 extension Browser {
-    /// The test picture in its colours, and its counter going up.
+    /// Expects the test pattern in its colours, with an increasing counter.
     func expectMovingPattern() async throws {
         let first = try await pattern()
         #expect(first.size == TestVideoSource.defaultSize)
@@ -17,8 +17,8 @@ extension Browser {
         Issue.record("the picture stands still at \(frame)")
     }
 
-    /// What the page shows once `condition` (of `look`, where `frames` counts from now, or from the
-    /// end of the last mark) holds, or when the time is over.
+    /// Returns the page's state once `condition` holds, or when the time is over. In the condition, `frames` of `look`
+    /// counts from now, or from the end of the last mark.
     func look(until condition: String, limitSeconds: Int = 10) async throws -> JSON {
         try await evaluate(
             """

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension InteropTests {
-    /// The drivers themselves.
+    /// Tests of the browser drivers themselves.
     @Suite struct BrowserTests {
         @Test(arguments: Browser.Kind.allCases)
         func aPageIsOpenedReadAndPictured(kind: Browser.Kind) async throws {

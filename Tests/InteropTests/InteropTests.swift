@@ -1,7 +1,7 @@
 import BrowserControl
 import Testing
 
-/// Everything that starts browsers, one after the other: they take much of a small machine.
+/// All tests that start browsers, one after the other, as browsers use much of a small machine.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct InteropTests {}
 

@@ -4,7 +4,7 @@ import Signaling
 import Testing
 
 extension InteropTests {
-    /// What a browser keeps: its certificate over visits, its admission over a reload.
+    /// The values that a browser stores: its certificate across visits, its admission across a reload.
     @Suite struct KeepingPageTests {
         @Test(arguments: Browser.Kind.allCases)
         func aReloadAsksNobodyAgain(kind: Browser.Kind) async throws {
@@ -25,7 +25,7 @@ extension InteropTests {
             }
         }
 
-        /// Nor does that disturb the host before a click.
+        /// The page does not knock again before a click.
         @Test(arguments: Browser.Kind.allCases)
         func anAdmissionThatTheHostHasForgottenIsAskedForAnew(kind: Browser.Kind) async throws {
             try await playing(kind) { browser, stage in
@@ -59,7 +59,7 @@ extension InteropTests {
             #expect(visits[0].fingerprint != visits[1].fingerprint && visits[0].identity.key != visits[1].identity.key)
         }
 
-        /// As in some private windows.
+        /// Storage is not available, as in some private windows.
         @Test(arguments: Browser.Kind.allCases)
         func aBrowserThatKeepsNothingWatchesAllTheSame(kind: Browser.Kind) async throws {
             let visits = try await twoVisits(
@@ -84,7 +84,7 @@ extension InteropTests {
                     for _ in 0..<2 {
                         try await browser.watch(stage.link.text)
                         knocks.append(try #require(await stage.delegate.knocks.next()))
-                        // Sent when all that is kept has been written.
+                        // The fragment is sent when all stored values have been written.
                         #expect(await stage.delegate.fragments.next() != nil)
                         _ = try await browser.evaluate("sessionStorage.clear()")
                         try await browser.open("about:blank")

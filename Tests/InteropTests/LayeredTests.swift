@@ -12,7 +12,7 @@ import VPXCodec
 @testable import Transport
 
 extension InteropTests {
-    /// Browsers that get two temporal layers, while somebody slower gets the base alone.
+    /// Browsers that get two temporal layers, while a slower viewer gets only the base.
     @Suite struct LayeredTests {
         @Test(arguments: Browser.Kind.allCases)
         func aBrowserShowsBothLayersBesideASlowerViewer(kind: Browser.Kind) async throws {
@@ -45,8 +45,8 @@ extension InteropTests {
                     let statistics = try #require(await host.statistics())
                     #expect(statistics.video.upperLayerFrames >= 40)
                     #expect(statistics.baseViewers >= 1)
-                    // It decodes about as many as are made, and asks for no key frames on the way. A busy machine may
-                    // not let it follow all the time.
+                    // The browser decodes about as many frames as are made, and requests no key frames. A busy machine
+                    // may not let it keep up all the time.
                     var (video, later, made) = (JSON.null, statistics, Int.max)
                     for _ in 0..<3 where made >= 120 {
                         let start = try await browser.inbound("video", until: "entry.framesDecoded >= 1")

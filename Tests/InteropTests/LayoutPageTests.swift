@@ -5,13 +5,13 @@ import Signaling
 import Testing
 
 extension InteropTests {
-    /// Nothing covers what matters, on a telephone held upright or lying, and on a desk.
+    /// No element covers another important one, on a telephone in both orientations, and on a desktop.
     @Suite struct LayoutPageTests {
         static let sizes = [
             PixelSize(width: 360, height: 640), PixelSize(width: 640, height: 320), PixelSize(width: 1280, height: 800),
         ]
 
-        /// The middle is half of the picture's width and half of its height.
+        /// The middle is half of the video's width and half of its height.
         @Test(arguments: Browser.Kind.allCases)
         func statisticsAndControlsLeaveThePicturesMiddleFree(kind: Browser.Kind) async throws {
             try await PageStage.with { stage in
@@ -85,7 +85,7 @@ extension InteropTests {
             })
             """
 
-        /// Those of the elements that are not seen whole.
+        /// Returns those of the elements that are not entirely visible.
         private static func hidden(_ ids: [String]) -> String {
             """
             \(JSON.array(ids.map { .string($0) }).text).filter(id => {

@@ -4,8 +4,8 @@ import NetworkBed
 import Testing
 
 extension InteropTests {
-    /// A browser watches a real `share host` across an emulated network, which goes for a while or becomes another: the
-    /// last picture stays up, marked, and moves again within 5 s of the network's return, and nobody is asked again.
+    /// A browser watches a real `share host` over an emulated network, which is interrupted or changes. The last frame
+    /// stays visible, marked. The video resumes within 5 s of the network's return, without a new question to the host.
     @Suite struct NetworkWatchTests {
         /// A browser and a host with an emulated link and a router between them.
         private struct Street {
@@ -24,7 +24,7 @@ extension InteropTests {
                 hostNode = try bed.node()
                 link = try bed.link(
                     viewerNode, "10.9.1.2/24", router, "10.9.1.1/24", interface: "wlan0", conditions: conditions)
-                // It would become usable a second later, which browsers take for another network.
+                // The address would become usable a second later, which browsers take for a change of the network.
                 try viewerNode.run("ip -6 addr flush dev wlan0")
                 try bed.wire(router, "10.9.2.1/24", hostNode, "\(Self.host)/24", interface: "eth0")
                 try router.forward()
@@ -32,7 +32,7 @@ extension InteropTests {
                 try hostNode.run("ip route add default via 10.9.2.1")
             }
 
-            /// As from Wi-Fi to a telephone: the old address is gone with all its connections.
+            /// Changes the network as from Wi-Fi to mobile: the old address disappears with all its connections.
             func readdress(_ address: String) throws {
                 try viewerNode.run("ip addr flush dev wlan0")
                 try viewerNode.run("ip addr add \(address)/24 dev wlan0")
@@ -45,7 +45,7 @@ extension InteropTests {
                 try link.set(conditions)
             }
 
-            /// Media is dropped, HTTPS goes on.
+            /// Drops media, but not HTTPS.
             func dropUDP() throws {
                 for rule in [
                     "add table inet cut",
@@ -59,7 +59,7 @@ extension InteropTests {
             func passUDP() throws { try router.run("nft delete table inet cut") }
         }
 
-        /// Watches until the picture moves.
+        /// Watches until the video moves.
         private func watching(
             _ kind: Browser.Kind, preload: String? = nil, _ body: (Street, ShareHost, Browser) async throws -> Void
         ) async throws {
@@ -88,14 +88,14 @@ extension InteropTests {
             #expect(bright["isThere"] == true, "\(bright.text)")
             #expect(bright["words"] == "" && bright["filter"] == "none", "\(bright.text)")
             try await browser.expectMovingPattern()
-            // It lasts: both sides agree on the way.
+            // The new path lasts: both sides agree on it.
             let later = try await browser.look(until: "look.isMarked", limitSeconds: 6)
             #expect(later["isThere"] == false && later["state"] == "playing", "\(later.text)")
             #expect(host.count("knock") == 1, "somebody was asked again")
         }
 
-        /// Packets of pictures are repeated unasked, on the stream for retransmissions; those of sound carry older ones
-        /// again where the browser has offered that (RFC 2198), as Chromium does.
+        /// Video packets are duplicated unrequested on the RTX stream. Audio packets repeat older ones if the browser
+        /// has offered that (RFC 2198), as Chromium does.
         @Test(arguments: Browser.Kind.allCases)
         func lossIsHardlySeenOrHeard(kind: Browser.Kind) async throws {
             try await watching(kind) { street, host, browser in
@@ -103,10 +103,10 @@ extension InteropTests {
                 var conditions = street.conditions
                 conditions.lossPercent = 8
                 try street.link.set(conditions)
-                // Until the host knows.
+                // Until the host has detected the loss.
                 let begin = try await browser.inbound("audio", until: "entry.packetsLost > 8", within: .seconds(20))
                 let first = try await browser.inbound("video", until: "true")
-                // 8 s of sound.
+                // 8 s of audio.
                 func later(_ from: JSON) async throws -> JSON {
                     let packets = (from["packetsReceived"].number ?? 0) + 400
                     return try await browser.inbound(
@@ -118,7 +118,7 @@ extension InteropTests {
                 func grown(_ field: String, _ from: JSON, _ to: JSON) -> Double {
                     (to[field].number ?? 0) - (from[field].number ?? 0)
                 }
-                // 8 s and more of 30 pictures each.
+                // At least 8 s of 30 frames each.
                 #expect(grown("framesDecoded", first, last) > 120, "\(last.text)")
                 #expect(grown("keyFramesDecoded", first, last) <= 4, "\(last.text)")
                 try await browser.expectMovingPattern()
@@ -126,7 +126,7 @@ extension InteropTests {
                     let size = (good["bytesReceived"].number ?? 0) / (good["packetsReceived"].number ?? 1)
                     let carried = grown("bytesReceived", begin, end) / grown("packetsReceived", begin, end)
                     #expect(carried > 1.5 * size, "\(end.text)")
-                    // A machine that stands still makes silence too: one window of three is enough.
+                    // A suspended machine conceals audio, too: one good interval of three is enough.
                     func silent(_ from: JSON, _ to: JSON) -> Double {
                         grown("concealedSamples", from, to) / grown("totalSamplesReceived", from, to)
                     }
@@ -143,7 +143,7 @@ extension InteropTests {
             try await watching(kind) { street, host, browser in
                 for address in ["10.9.1.7", "10.9.1.8"] {
                     try street.readdress(address)
-                    // Not marked if the host has followed it within 3 s.
+                    // The page is not marked if the host has followed it within 3 s.
                     let bright = try await browser.look(
                         until: "look.frames >= 5 && (look.wasMarked || look.milliseconds > 4500)", limitSeconds: 5)
                     #expect(bright["isThere"] == true, "\(bright.text)")
@@ -164,7 +164,7 @@ extension InteropTests {
             }
         }
 
-        /// The host lives, but has given the session up: the page takes another with the token that it has.
+        /// The host runs, but has given the session up: the page opens another with its token.
         @Test(arguments: Browser.Kind.allCases)
         func aSessionThatIsGoneIsReplacedByAnother(kind: Browser.Kind) async throws {
             try await watching(kind, preload: Self.noting) { street, host, browser in
@@ -180,7 +180,7 @@ extension InteropTests {
             }
         }
 
-        /// What a server says that knows no restart, or whose restart leads nowhere.
+        /// The responses of a server that does not support restarts, or whose restart leads to no pair.
         @Test(arguments: Browser.Kind.allCases, ["412", "elsewhere"])
         func aRestartThatIsRefusedOrLeadsNowhereIsFollowedByAnotherSession(
             kind: Browser.Kind, answer: String
@@ -209,7 +209,7 @@ extension InteropTests {
             }
         }
 
-        /// Keeps the session's address and token for `giveUp`, and answers restarts as `restarts` says.
+        /// Stores the session's address and token for `giveUp`, and answers restarts as `restarts` says.
         private static let noting = """
             const ask = window.fetch;
             let session = null, headers = null;

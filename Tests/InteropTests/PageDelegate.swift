@@ -5,7 +5,7 @@ import SessionDescription
 import Signaling
 import Synchronization
 
-/// A host without media: lets in or refuses as the test says, and answers offers with a description that leads nowhere.
+/// A host without media: accepts or refuses as the test defines, and answers offers with an unreachable description.
 final class PageDelegate: SignalingServerDelegate {
     let knocks: AsyncStream<Knock>
     let withdrawals: AsyncStream<KnockWithdrawal>
@@ -25,7 +25,7 @@ final class PageDelegate: SignalingServerDelegate {
     private let candidate: String
     private let count = Atomic(0)
 
-    /// - Parameter address: of its only candidate.
+    /// - Parameter address: the address of its only candidate.
     init(fingerprint: [UInt8], address: String, decision: @escaping @Sendable (Knock) async -> KnockDecision) {
         self.fingerprint = fingerprint
         candidate = "candidate:1 1 udp 2130706431 \(address) 9 typ host"
@@ -38,7 +38,7 @@ final class PageDelegate: SignalingServerDelegate {
         (closed, onClose) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(16))
     }
 
-    /// How many knocks there were.
+    /// The number of knocks.
     var knockCount: Int { count.load(ordering: .relaxed) }
 
     func decide(_ knock: Knock) async -> KnockDecision {
@@ -71,7 +71,7 @@ final class PageDelegate: SignalingServerDelegate {
 
     struct Unmade: Error {}
 
-    /// A host whose candidate nobody answers on.
+    /// A host whose candidate does not answer.
     static func media(
         fingerprint: [UInt8], candidate: String = "candidate:1 1 udp 2130706431 127.0.0.1 9 typ host",
         audioTracks: Int = 2
@@ -135,7 +135,7 @@ struct PageStage: Sendable {
         await server.stop()
     }
 
-    /// Until the question is taken away.
+    /// Waits until the question is withdrawn.
     static var stayAway: @Sendable (Knock) async -> KnockDecision {
         { _ in
             let (never, end) = AsyncStream<KnockDecision>.makeStream(bufferingPolicy: .bufferingNewest(1))

@@ -39,7 +39,7 @@ extension InteropTests {
             }
         }
 
-        /// A request that fails, and one that the host has no time for.
+        /// A request that fails, and one that the host refuses as busy.
         @Test(arguments: Browser.Kind.allCases)
         func candidatesThatDidNotArriveAreSentAgain(kind: Browser.Kind) async throws {
             try await PageStage.with { stage in
@@ -83,7 +83,7 @@ extension InteropTests {
             }
         }
 
-        /// As on a phone whose owner looks for the host's chat, to tell the words.
+        /// The page is hidden, as on a phone whose user switches to a chat to tell the words.
         @Test(arguments: Browser.Kind.allCases)
         func aPageThatWasStoppedKnocksAgainWithTheSameWords(kind: Browser.Kind) async throws {
             let hasReturned = Atomic(false)
@@ -113,8 +113,8 @@ extension InteropTests {
             }
         }
 
-        /// Not a firewall where the host named its loopback address alone. A browser that has no address to try says
-        /// nothing of it; the page's patience of 25 s is over at once here.
+        /// The page does not blame a firewall if the host named only its loopback address. A browser reports nothing
+        /// without an address to try. The page's time limit of 25 s is over at once in this test.
         @Test(
             arguments: Browser.Kind.allCases,
             [
@@ -175,7 +175,7 @@ extension InteropTests {
                         ("#B" + fragment.dropFirst(), "The link is mistyped, or made by a newer"),
                     ]
                     for (end, sentence) in cases {
-                        // Another query makes it another page, not only another fragment.
+                        // Another query makes another page; another fragment alone does not.
                         try await browser.open("\(page)?\(UUID().uuidString)\(end)")
                         #expect(try await browser.waitForState("error").sentence.hasPrefix(sentence))
                     }
@@ -184,15 +184,15 @@ extension InteropTests {
                         fingerprint: stage.link.fingerprint)
                     try await browser.watch(other.text)
                     #expect(try await browser.waitForState("refused").sentence == "The link is not right.")
-                    // Some programs put a stroke at the end of a path.
+                    // Some programs add a slash to the end of a path.
                     try await browser.watch("\(page)/#\(fragment)")
                     #expect(await stage.delegate.offers.next() != nil)
                 }
             }
         }
 
-        /// RFC 8122 allows other hashes beside, but neither link nor proof covers them: the browser is given the
-        /// checked one alone.
+        /// RFC 8122 allows further hashes, but neither link nor proof covers them: only the checked one is passed to
+        /// the browser.
         @Test(arguments: Browser.Kind.allCases)
         func fingerprintsOfOtherHashesAreNeitherAnErrorNorTrusted(kind: Browser.Kind) async throws {
             try await PageStage.with { stage in
@@ -225,7 +225,7 @@ extension InteropTests {
             }
         }
 
-        /// A host in the middle has the link's secret at best, not the host's certificate. It may let everybody in.
+        /// A host in the middle has at most the link's secret, not the host's certificate. It may admit every viewer.
         @Test(arguments: Browser.Kind.allCases)
         func anotherCertificateThanTheLinksIsNotTalkedTo(kind: Browser.Kind) async throws {
             try await PageStage.with(answerFingerprint: Array(repeating: 7, count: 32)) { stage in
@@ -238,7 +238,7 @@ extension InteropTests {
             }
         }
 
-        /// What the page signs for the link's host is wrong for any other.
+        /// A signature that the page makes for the link's host is wrong for any other host.
         @Test func aKnockForTheLinksHostIsWrongElsewhere() async throws {
             try await PageStage.with { stage in
                 try await Browser.with(.chromium) { browser in

@@ -4,7 +4,7 @@ import Signaling
 import Testing
 
 extension InteropTests {
-    /// The page while it plays, with media that the browser sends to itself.
+    /// The page during playback, with media that the browser sends to itself.
     @Suite struct PlayingPageTests {
         @Test(arguments: Browser.Kind.allCases)
         func itPlaysCountsMutesAndLeaves(kind: Browser.Kind) async throws {
@@ -17,7 +17,7 @@ extension InteropTests {
                         == 1)
                 #expect(try await browser.evaluate("document.getElementById('microphone').srcObject !== null") == true)
 
-                // The stream of events is opened after the answer; until then nobody is told.
+                // The event stream is opened after the answer; earlier events are not delivered.
                 try await tellCount(3, stage, browser)
                 #expect(try await browser.evaluate("document.getElementById('count').textContent") == "3 watching")
 
@@ -43,7 +43,7 @@ extension InteropTests {
             }
         }
 
-        /// The reason comes on another connection than the media.
+        /// The reason arrives on another connection than the media.
         @Test(arguments: Browser.Kind.allCases)
         func aReasonThatArrivesAfterTheMediaHasEndedIsShown(kind: Browser.Kind) async throws {
             try await playing(kind) { browser, stage in
@@ -84,7 +84,7 @@ extension InteropTests {
             }
         }
 
-        /// As Safari pauses it after full screen.
+        /// The video is paused, as Safari does after full screen.
         @Test(arguments: Browser.Kind.allCases)
         func aPausedPictureGoesOn(kind: Browser.Kind) async throws {
             try await playing(kind) { browser, _ in
@@ -118,7 +118,7 @@ extension InteropTests {
             }
         }
 
-        /// Focus that a pointer has brought does not keep the bar over the picture; that of the keyboard does.
+        /// Focus by a pointer does not keep the bar visible; focus by the keyboard does.
         @Test(arguments: Browser.Kind.allCases)
         func theBarIsLeftByThePointerAlone(kind: Browser.Kind) async throws {
             try await playing(kind) { browser, _ in
@@ -150,7 +150,7 @@ extension InteropTests {
             try await playing(kind) { browser, _ in
                 #expect(try await browser.evaluate(Self.isStatisticsHidden) == true)
                 _ = try await browser.evaluate("dispatchEvent(new KeyboardEvent('keydown', { key: 's' }))")
-                // The second report has rates.
+                // The second report contains rates.
                 let text = try await browser.evaluate(
                     """
                     new Promise(done => {
@@ -169,7 +169,7 @@ extension InteropTests {
             }
         }
 
-        /// A fragment of another ICE session is left alone.
+        /// A fragment of another ICE session is ignored.
         @Test(arguments: Browser.Kind.allCases)
         func candidatesThatTheHostFindsLateAreTaken(kind: Browser.Kind) async throws {
             try await PageStage.with { stage in
@@ -209,7 +209,7 @@ extension InteropTests {
         private static let isUnmuteHidden = "document.getElementById('unmute').hidden"
         private static let isSilent = "['video', 'microphone'].map(id => document.getElementById(id).muted)"
 
-        /// As a browser that plays nothing without a gesture, but for `condition`.
+        /// Simulates a browser that plays nothing without a gesture, unless `condition` holds.
         private static func refusing(unless condition: String) -> String {
             """
             const play = HTMLMediaElement.prototype.play;

@@ -2,16 +2,16 @@ import BrowserControl
 import NetworkBed
 import TestSupport
 
-/// `share host` as a person would start it, with the moving test picture and its sound.
+/// `share host` as a user would start it, with the moving test pattern and its audio.
 final class ShareHost: Sendable {
     let link: String
     private let process: Program
     private let home: TemporaryFolder
 
-    /// Starts it and waits for the link, the first line of its output.
+    /// Starts the host and waits for the link, the first line of its output.
     /// - Parameters:
-    ///   - listen: address and port; a free one of 127.0.0.1 unless told.
-    ///   - node: of an emulated network; nil for this machine's own.
+    ///   - listen: address and port; by default a free port of 127.0.0.1.
+    ///   - node: a node of an emulated network; nil for this machine's own.
     init(
         _ more: [String] = [], listen: String = "127.0.0.1:0", in node: NetworkNode? = nil,
         environment: [String: String] = [:]
@@ -29,7 +29,7 @@ final class ShareHost: Sendable {
         self.link = link
     }
 
-    /// Runs `body` with a host that is ended in any case.
+    /// Runs `body` with a host, which is ended in any case.
     static func with(
         _ more: [String] = [], listen: String = "127.0.0.1:0", in node: NetworkNode? = nil,
         environment: [String: String] = [:], _ body: (ShareHost) async throws -> Void
@@ -44,7 +44,7 @@ final class ShareHost: Sendable {
         await host.close()
     }
 
-    /// Its last events, the last statistics, and its words.
+    /// The last events, the last statistics, and stderr.
     var lastWords: String {
         let lines = process.lines(.standard).filter { !$0.contains(link) }
         let isStatistics: (String) -> Bool = { $0.hasPrefix("{\"event\":\"statistics\"") }
@@ -52,7 +52,7 @@ final class ShareHost: Sendable {
         return (events + process.lines(.error).suffix(10)).joined(separator: "\n")
     }
 
-    /// The first event of that name, past or future.
+    /// Returns the first event of that name, past or future.
     func event(_ name: String, within limit: Duration = .seconds(15)) async throws -> JSON {
         try JSON(
             parsing: try await process.line(.standard, within: limit) {
@@ -60,17 +60,17 @@ final class ShareHost: Sendable {
             })
     }
 
-    /// As Ctrl-C would.
+    /// Sends SIGINT, as Ctrl-C does.
     func interrupt() { process.interrupt() }
 
-    /// Without a word to anybody.
+    /// Kills the host, which can send nothing more.
     func kill() { process.kill() }
 
-    /// Silent, but not gone, until ``resume()``.
+    /// Stops the host with its sockets open until ``resume()``.
     func suspend() { process.suspend() }
     func resume() { process.resume() }
 
-    /// How many events of that name there were.
+    /// Returns the number of events of that name.
     func count(_ name: String) -> Int {
         process.lines(.standard).count { (try? JSON(parsing: $0))?["event"] == .string(name) }
     }

@@ -13,9 +13,9 @@ import VPXCodec
 @testable import Transport
 
 extension InteropTests {
-    /// A screen on which nothing changes, at 1 Mbit/s.
+    /// A still screen at 1 Mbit/s.
     @Suite struct StillScreenTests {
-        /// Browsers ask for a key frame when no frame has come for 3 s.
+        /// Browsers request a key frame when no frame has arrived for 3 s.
         @Test(arguments: Browser.Kind.allCases)
         func aStillScreenCostsABrowserNoKeyFrameAndHardlyABit(kind: Browser.Kind) async throws {
             let configuration = HostSession.Configuration(
@@ -30,7 +30,7 @@ extension InteropTests {
                     try await browser.recordPeers()
                     try await browser.watch(link.text)
                     try await browser.waitForState("playing", within: .seconds(20))
-                    // The page is sharp when nothing more has come for a second.
+                    // The page is sharp when no frame has arrived for a second.
                     _ = try await browser.inbound("video", until: "entry.framesDecoded >= 2", within: .seconds(20))
                     try await Self.waitForRest(host)
                     let before = try #require(await host.statistics())
@@ -64,7 +64,7 @@ extension InteropTests {
             await host.stop(EndReason(.stopped, "done"))
         }
 
-        /// No frame was made for a second.
+        /// Waits until no frame was made for a second.
         private static func waitForRest(_ host: HostSession) async throws {
             var frames = -1
             for _ in 0..<40 {
@@ -126,7 +126,7 @@ private final class DensePage: ScreenSource {
 }
 
 extension Browser {
-    /// The brightness of some hundred spots of the page's video, 0...255.
+    /// The brightness of some hundred points of the page's video, 0...255.
     fileprivate func luma() async throws -> [Double] {
         let answer = try await evaluate(
             """

@@ -53,7 +53,7 @@ extension InteropTests {
             }
         }
 
-        /// A host that is held looks like an outage: its port still takes connections, but nothing answers.
+        /// A stopped host looks like an outage: its port still accepts connections, but nothing answers.
         @Test(arguments: Browser.Kind.allCases)
         func anOutageIsShownAndPassesWithoutAnotherKnock(kind: Browser.Kind) async throws {
             try await ShareHost.with { host in
@@ -77,7 +77,8 @@ extension InteropTests {
                     #expect(bright["filter"] == "none")
                     try await browser.expectMovingPattern()
 
-                    // It lasts, so both sides agree on the way: one that had not would be silent again after 3 s.
+                    // The connection lasts, so both sides agree on the pair: a side that did not would be silent again
+                    // after 3 s.
                     let later = try await browser.look(until: "look.isMarked", limitSeconds: 6)
                     #expect(later["isThere"] == false, "\(later.text)")
                     #expect(later["state"] == "playing")

@@ -56,13 +56,13 @@ import Testing
             held = object
             await NamedThread("holds") { withExtendedLifetime(object) {} }.ended()
         }
-        // The closure goes after the end is told.
+        // The closure is released after the end is announced.
         let deadline = MonotonicClock.now + .seconds(10)
         while held != nil, MonotonicClock.now < deadline { await Task.yield() }
         #expect(held == nil)
     }
 
-    /// A thread that is neither joined nor detached keeps its stack.
+    /// A thread that is neither joined nor detached would keep its stack.
     @Test func oneThatNobodyJoinsLeavesNothing() async throws {
         func mapped() throws -> Int {
             let status = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
@@ -71,7 +71,7 @@ import Testing
         for _ in 0..<50 { await NamedThread("brief") {}.ended() }
         let before = try mapped()
         for _ in 0..<500 { await NamedThread("brief") {}.ended() }
-        // 500 stacks of 8 MiB would be 4 GiB; other tests of the process map something, too.
+        // 500 stacks of 8 MiB would be 4 GiB; concurrent tests map memory, too.
         #expect(try mapped() - before < 2 << 30)
     }
 }

@@ -9,7 +9,7 @@ import Testing
 @testable import Transport
 
 @Suite struct AudioPipelineTests {
-    /// Gives out audio on request.
+    /// Delivers audio on request.
     private final class Tape: AudioSource {
         let summary = "a tape"
         private let handler = Monitor<(@Sendable (UnsafeBufferPointer<Int16>, MediaInstant) -> Void)?>(nil)
@@ -23,7 +23,7 @@ import Testing
 
         func stop() {}
 
-        /// A second of noise, from a moment on.
+        /// Delivers a second of noise that begins at `start`.
         func play(from start: MediaInstant) {
             let body = handler.with { $0 }
             var state: UInt32 = 1
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// The slowest viewer decides, but takes no more than half of it from the others.
+    /// The slowest viewer's limit applies, but takes at most half of the others' bitrate.
     @Test(
         arguments: [
             (nil, 1), (40...40, 0.25), (160...160, 1), (600...600, 1), (8...40, 0.125), (8...600, 0.5),
@@ -60,7 +60,7 @@ import Testing
         var start = MediaInstant(nanoseconds: 1_000_000_000)
         let kilobits = [1.0, 0.25, 0, 5].map { (share: Double) in
             pipeline.setShare(share)
-            // The first second still has the change in it.
+            // The first second still contains the change.
             var bytes = 0
             for _ in 0..<2 {
                 bytes = 0

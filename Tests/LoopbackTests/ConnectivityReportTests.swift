@@ -7,7 +7,7 @@ import Testing
 @testable import Sessions
 @testable import Transport
 
-/// What a person reads when there is no way.
+/// The messages for people when there is no connection.
 @Suite struct ConnectivityReportTests {
     private func place(_ kind: String, _ address: String) -> ConnectivityReport.Place {
         .init(kind: kind, address: address, port: 1)

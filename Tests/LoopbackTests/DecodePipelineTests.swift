@@ -7,9 +7,9 @@ import Testing
 @testable import Sessions
 @testable import Transport
 
-/// What is given to the decode thread faster than it decodes.
+/// Frames that arrive faster than the decode thread decodes them.
 @Suite(.timeLimit(.minutes(1))) struct DecodePipelineTests {
-    /// Decodes so many frames, and stands still at the next; shows nothing.
+    /// Decodes so many frames, and blocks at the next; shows nothing.
     private final class Gate: VideoDecoder, Sendable {
         private struct State {
             var begun = 0
@@ -31,7 +31,7 @@ import Testing
         var begun: Int { state.with { $0.begun } }
     }
 
-    /// Shows a grey frame for each.
+    /// Decodes each frame to a grey one.
     private final class GreyDecoder: VideoDecoder {
         private let canvas = I420Buffer(PixelSize(width: 16, height: 16))
         func decode(_ frame: UnsafeRawBufferPointer) throws(CodecFailure) -> I420Frame? { canvas.frame }
@@ -74,7 +74,7 @@ import Testing
             }
         }
 
-        /// The first frame takes 600 ms, and so many wait behind it, of which the first is being decoded then.
+        /// The first frame takes 600 ms; `waiting` frames wait behind it, the first of which is then being decoded.
         func fallBehind(waiting: Int) {
             push(1, isKeyframe: true)
             push(waiting)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    /// One second of video at 60 frames/s comes at once when the one packet that was missing comes.
+    /// One second of video at 60 frames/s arrives at once, with the one packet that was missing.
     @Test func framesThatWaitedForARepairAreDecodedWithoutAKeyFrame() {
         let stage = Stage()
         stage.push(1, isKeyframe: true)
@@ -98,7 +98,7 @@ import Testing
         let stage = Stage()
         stage.push(1, isKeyframe: true)
         stage.gate.waitForBeginning(of: 1)
-        // The frame that is being decoded has its buffer as well.
+        // The frame that is being decoded takes a buffer as well.
         stage.push(64)
         #expect(stage.requests.with { $0 } == 1)
         stage.gate.open(for: 64)
@@ -110,7 +110,7 @@ import Testing
         #expect(stage.pipeline.takeStatistics().overflows == 1)
     }
 
-    /// One frame has waited while the machine stood still; the next ones have not.
+    /// One frame has waited while the machine was suspended; the next ones have not.
     @Test func aDecoderThatStoodStillOnceIsNotTakenForSlow() throws {
         let stage = Stage()
         stage.fallBehind(waiting: 1)
@@ -120,7 +120,7 @@ import Testing
         stage.gate.waitForBeginning(of: 4)
     }
 
-    /// Lip-sync holds a frame back on the presenting side.
+    /// Lip-sync delays a frame on the presenting side.
     @Test func decodingGoesOnWhileAFrameWaitsForItsTime() {
         let now = MediaInstant(nanoseconds: 1_000_000_000)
         let sink = TimeSink()
@@ -136,14 +136,14 @@ import Testing
             }
         }
         sink.times.wait { $0 == [later, nil, nil] ? () : nil }
-        // The last one may not be counted yet.
+        // The last frame may not be counted yet.
         #expect(pipeline.takeStatistics().latencies.prefix(2) == [3_600_000, 0])
         pipeline.close()
     }
 
     @Test func aDecoderThatIsFarBehindGetsAKeyFrame() {
         let stage = Stage()
-        // The second has waited for 600 ms, and the third waits behind it.
+        // The second frame has waited for 600 ms, and the third waits behind it.
         stage.fallBehind(waiting: 2)
         stage.push(1)
         #expect(stage.requests.with { $0 } == 1)

@@ -12,7 +12,7 @@ import VPXCodec
 @testable import Sessions
 @testable import Transport
 
-/// A viewer that is never content with what it gets, beside one that is.
+/// A viewer that keeps requesting key frames, beside one that does not.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct DemandingViewerTests {
     @Test func aViewerThatAsksForKeyFramesAllTheTimeGetsFewerAndFewer() async throws {
@@ -40,7 +40,8 @@ struct DemandingViewerTests {
             #expect(await seen.wait { $0.counters.count > count })
         }
         let after = try #require(await host.statistics())
-        // It asked each second at least, and got what it asked for after 1, 2, 4 and 8 s at most, and one of before.
+        // The viewer requested at least each second. It got key frames after 1, 2, 4 and 8 s at the earliest, and at
+        // most one for an earlier request.
         #expect(after.keyframeRequests - before.keyframeRequests >= 10)
         #expect(after.video.keyframes - before.video.keyframes <= 6)
         for viewer in [content, demanding] { viewer.leave() }
@@ -57,7 +58,7 @@ struct DemandingViewerTests {
         #expect(await seen.wait { $0.counters.count >= 5 })
         let before = try #require(await host.statistics())
         let identity = try Identity.ephemeral()
-        // A session each second, as many as its allowance has ICE agents for.
+        // One session each second, up to the ICE agents of its allowance.
         for _ in 0..<11 {
             let count = seen.state.counters.count
             let connected = Monitor(false)
@@ -71,7 +72,7 @@ struct DemandingViewerTests {
             #expect(await task.value.code == .stopped)
         }
         let after = try #require(await host.statistics())
-        // One at once, then after 1, 1, 2, 4 and 8 s at the earliest.
+        // One at once, then after at least 1, 1, 2, 4 and 8 s.
         #expect(after.video.keyframes - before.video.keyframes <= 6)
         content.leave()
         #expect(await watching.value.code == .stopped)

@@ -12,7 +12,7 @@ import VPXCodec
 @testable import Sessions
 @testable import Transport
 
-/// A session that differs from a viewer's in its sink alone.
+/// A session that differs from a viewer's only in its sink.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct EncodedMediaSinkTests {
     private func host() async throws -> (HostSession, Link) {
@@ -34,7 +34,7 @@ struct EncodedMediaSinkTests {
         let session = ViewerSession(
             link: link, identity: try .ephemeral(), name: "recorder", sink: sink, emit: { _ in })
         let watching = Task { await session.run() }
-        // One sender report at least has come by then.
+        // At least one sender report has arrived by then.
         let recorded = try #require(
             await waiting(sink.state) { state in
                 state.frames.count >= 40 && state.packets.count >= 60 && state.frames.last?.captured != nil

@@ -10,7 +10,7 @@ import VPXCodec
 @testable import Sessions
 @testable import Transport
 
-/// The video thread with a screen of its own, and viewers who are only wishes.
+/// The video thread with its own screen, and viewers that are simulated by their requests.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct EncodingTests {
     @Test func aSecondEncodingStartsWithAKeyFrameAndShowsTheSameWithFewerBytes() async throws {
@@ -65,7 +65,7 @@ struct EncodingTests {
         stage.screen.rest()
         #expect(stage.wait { $0.isSharp })
         await stage.pipeline.stop()
-        // Who got the base alone sees the same in the end.
+        // A viewer that got only the base shows the same in the end.
         var pictures: [[UInt8]] = []
         for isAll in [true, false] {
             let decoder = VP8Decoder()
@@ -89,7 +89,7 @@ struct EncodingTests {
             }
         }
         #expect(stage.wait { $0.main.count >= 2 && $0.low.count >= 2 })
-        // A storm, for a while.
+        // Requests flood the encoder for a while.
         let keyframes = stage.state.low.count { $0.isKeyframe }
         while stage.elapsed < 2.5 {
             let frames = stage.state.low.count
@@ -119,7 +119,7 @@ struct EncodingTests {
         let then = stage.state.main.count
         #expect(stage.wait { $0.main.count >= then + 5 })
         #expect(stage.state.low.count == low)
-        // It comes back with a key frame.
+        // The encoding resumes with a key frame.
         stage.pipeline.change { $0.low.isWanted = true }
         #expect(stage.wait { $0.low.count > low })
         #expect(stage.state.low[low].isKeyframe)
@@ -127,13 +127,13 @@ struct EncodingTests {
     }
 }
 
-/// A pipeline whose frames are kept.
+/// A pipeline whose frames are recorded.
 private final class Stage: Sendable {
     struct Frame {
         var bytes: [UInt8]
         var isKeyframe: Bool
         var layer: UInt8
-        /// Since the start.
+        /// The time since the start.
         var seconds: Double
     }
 
@@ -141,7 +141,7 @@ private final class Stage: Sendable {
         var main: [Frame] = []
         var low: [Frame] = []
         var lastFrame = MediaInstant(nanoseconds: 0)
-        /// Nothing has come for a while after something had.
+        /// Whether no frame has come for a while after the first.
         var isSharp = false
     }
 
@@ -183,7 +183,7 @@ private final class Stage: Sendable {
     var state: State { monitor.with { $0 } }
     var elapsed: Double { (MonotonicClock.now - start).inSeconds }
 
-    /// Waits for 20 s at most.
+    /// Waits for the condition, for 20 s at most.
     func wait(_ condition: @Sendable (State) -> Bool) -> Bool {
         let deadline = MonotonicClock.now + .seconds(20)
         while MonotonicClock.now < deadline {
@@ -198,8 +198,8 @@ private final class Stage: Sendable {
     }
 }
 
-/// A page on which a place changes with each reading, until it rests.
-// SAFETY: all but `state` is used by the pipeline's thread, and by the test when that has ended.
+/// A page on which one area changes with each read, until it becomes still.
+// SAFETY: all but `state` is used by the pipeline's thread, and by the test after that thread has ended.
 private final class Screen: ScreenSource, @unchecked Sendable {
     let size = PixelSize(width: 320, height: 240)
     let summary = "a page"
@@ -236,7 +236,7 @@ private final class Screen: ScreenSource, @unchecked Sendable {
         return MonotonicClock.now
     }
 
-    /// Letters of a sort: dark dots on light paper, other ones each time.
+    /// Draws text-like dots, dark on light, different ones each time.
     private func draw(_ row: Int, _ columns: Range<Int>, _ canvas: I420Buffer) {
         for column in columns {
             let isInk = (row / 2 &* 31 &+ column / 2 &* 17 &+ number &* 7) % 11 < 3

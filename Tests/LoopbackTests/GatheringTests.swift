@@ -15,7 +15,7 @@ import VPXCodec
 @testable import Signaling
 @testable import Transport
 
-/// Sessions that end while candidates are awaited. The STUN server does not answer, so that gathering takes its time.
+/// Sessions that end while candidates are awaited. The STUN server does not answer, so gathering takes long.
 @Suite struct GatheringTests {
     private let servers = ICEServerResolver.Addresses(stun: [.init(address: "127.0.0.1", port: 9)])
 
@@ -58,8 +58,8 @@ import VPXCodec
         await stage.loop.stop()
     }
 
-    /// There is room for one; a session that it has left behind does not keep it out. Another program with the same
-    /// certificate takes nobody's place, even if both were let in by one knock.
+    /// There is room for one viewer, and a viewer's abandoned session does not keep that viewer out. Another program
+    /// with the same certificate replaces no session, even if both were admitted by one knock.
     @Test(arguments: [true, false])
     func aViewerThatJoinsAgainReplacesItsSession(isSameClientInstance: Bool) async throws {
         let stage = try Stage()
@@ -69,8 +69,8 @@ import VPXCodec
         await expectRefusals(of: viewers, at: stage, [isSameClientInstance ? "first" : "second"])
     }
 
-    /// There is room for one. Whoever names the fingerprint of another viewer's certificate, with a key of its own,
-    /// gets no place of that viewer's.
+    /// There is room for one viewer. A client that names another viewer's certificate fingerprint, with a key of its
+    /// own, does not replace that viewer's session.
     @Test(arguments: [ViewerIdentity.Kind.native, .browser])
     func aClaimOfAnothersCertificateClosesNoSession(victim: ViewerIdentity.Kind) async throws {
         let stage = try Stage()
@@ -84,7 +84,7 @@ import VPXCodec
         await expectRefusals(of: viewers, at: stage, ["claim"])
     }
 
-    /// All of them open a session, one after the other; then it ends.
+    /// Opens a session for each viewer, one after the other, and then ends the broadcast.
     private func expectRefusals(of viewers: [(name: String, viewer: Viewer)], at stage: Stage, _ expected: [String])
         async
     {

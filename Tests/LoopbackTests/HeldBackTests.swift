@@ -10,7 +10,7 @@ import VPXCodec
 @testable import Sessions
 @testable import Transport
 
-/// What the host says of changes that waited on its side.
+/// The host's statistics of changes that waited on its side.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct HeldBackTests {
     @Test func aChangeThatWaitsOnTheHostIsAFreezeOfTheHosts() async throws {
@@ -24,7 +24,7 @@ struct HeldBackTests {
         let before = try #require(await host.statistics())
         #expect(before.layers == [.all])
         screen.hesitate(for: .milliseconds(400))
-        // Frames that were made before are still on their way.
+        // Frames that were made before may still be in flight.
         var after = before
         for _ in 0..<100 where after.freezes == before.freezes {
             let count = seen.state.counters.count
@@ -35,13 +35,13 @@ struct HeldBackTests {
         #expect(after.freezeTime - before.freezeTime >= .milliseconds(390))
         viewer.leave()
         #expect(await watching.value.code == .stopped)
-        // It stays counted when the viewer has gone.
+        // The freezes stay counted after the viewer has left.
         #expect(try #require(await host.statistics()).freezes >= after.freezes)
         await host.stop(EndReason(.stopped, "done"))
     }
 }
 
-/// A test video source of which one read takes long.
+/// A test video source in which one read takes long.
 // SAFETY: `video` is used as it requires; the rest is in a Monitor.
 private final class HesitantScreen: ScreenSource, @unchecked Sendable {
     private let video = TestVideoSource()

@@ -10,7 +10,7 @@ import Testing
 import Transport
 import VPXCodec
 
-/// A viewer that was let in names places that no packet should go to, and many of them.
+/// An admitted viewer names many addresses that no packet should go to.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct HostileCandidateTests {
     private static let hostile =
@@ -38,7 +38,7 @@ struct HostileCandidateTests {
             credentials: credentials, fingerprint: try #require(Fingerprint(sha256: fingerprint)), candidates: [],
             endsCandidates: false
         ).offer(.receiving)
-        // In the offer, a few; then all of them, again and again.
+        // A few are in the offer; then all of them follow repeatedly.
         let lines = Self.hostile.prefix(12).map { "a=\($0)\r\n" }.joined()
         _ = try await client.offer(offer + lines, token: token)
         for start in stride(from: 0, to: Self.hostile.count, by: 40) {

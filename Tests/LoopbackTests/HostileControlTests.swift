@@ -15,11 +15,11 @@ import VPXCodec
 @testable import Sessions
 @testable import Transport
 
-/// A viewer that was let in sends RTCP that claims much in few bytes, beside one that only watches.
+/// An admitted viewer sends RTCP that claims large counts in few bytes, beside a viewer that only watches.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct HostileControlTests {
-    /// 30 times 65,535 "lost" in a datagram, 100 times a second: 1 Mbit/s. Each costs the network thread next to
-    /// nothing.
+    /// 30 times 65,535 "lost" in a datagram, 100 times a second: 1 Mbit/s. Each datagram costs the network thread next
+    /// to nothing.
     @Test func claimsOfManyLostPacketsDelayNoOtherViewer() async throws {
         let host = try silentHost(TestVideoSource(framesPerSecond: 30))
         let link = try await host.start()
@@ -41,7 +41,7 @@ struct HostileControlTests {
             "hostile RTCP:", sent, "datagrams,", Self.networkTicks() - before.ticks, "ticks of the network threads,",
             "longest gap of the other viewer", gap.nanoseconds / 1_000_000, "ms")
         #expect(sent >= 100)
-        // What was sent was authentic.
+        // All sent packets were authentic.
         #expect(try #require(await host.statistics()).badPackets == bad)
 
         await hostile.close()
@@ -52,7 +52,7 @@ struct HostileControlTests {
         await host.stop(EndReason(.stopped, "done"))
     }
 
-    /// Processor time of the threads named net-0, the host's and the viewer's, in 1/100 s.
+    /// The processor time of the threads named net-0, the host's and the viewer's, in 1/100 s.
     private static func networkTicks() -> Int {
         guard let folder = opendir("/proc/self/task") else { return 0 }
         defer { closedir(folder) }
@@ -74,7 +74,7 @@ struct HostileControlTests {
     }
 }
 
-/// ICE, DTLS and SRTP of a viewer, and above them a timer that sends the same RTCP again and again.
+/// A viewer's ICE, DTLS and SRTP with a timer that sends the same RTCP repeatedly.
 private struct HostileViewer {
     private let loop: EventLoop
     private let core: LoopBound<Core?>
@@ -138,7 +138,7 @@ private struct HostileViewer {
 
         func begin(_ answer: Answer) {
             let ssrc = answer.video.first?.ssrc ?? 0
-            // Eight runs of 8,191 lost, and one of 7.
+            // Eight runs of 8,191 lost packets, and one of 7.
             var message: [UInt8] = [0x8F, 205, 0, 9, 0, 0, 0, 9]
             message += (0..<4).map { UInt8(truncatingIfNeeded: ssrc >> (24 - 8 * UInt32($0))) }
             message += [0, 1, 0xFF, 0xFF, 0, 0, 0, 0]

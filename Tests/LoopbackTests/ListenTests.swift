@@ -12,7 +12,7 @@ import VPXCodec
 @testable import Sessions
 @testable import Transport
 
-/// Which addresses a host offers for media, by where it listens.
+/// The media addresses that a host offers, depending on its listening address.
 @Suite(.serialized, .timeLimit(.minutes(1)))
 struct ListenTests {
     private func configuration(_ host: String) -> HostSession.Configuration {

@@ -16,11 +16,11 @@ import VPXCodec
 @testable import Sessions
 @testable import Transport
 
-/// Consent to send is the destination's, not the session's: a viewer with two addresses falls silent at the one that
-/// media goes to, and keeps its session alive from the other.
+/// Consent to send belongs to the destination, not to the session: a viewer with two addresses falls silent at the
+/// destination of media, and keeps its session alive from the other address.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct PairConsentTests {
-    /// A viewer that was let in and does with its sockets what it likes.
+    /// An admitted viewer that controls its sockets arbitrarily.
     private final class TwoAddresses: ReceivingPeerDelegate, LocalCandidateDelegate, Sendable {
         static let addresses = ["127.0.0.1", "127.0.0.2"]
         let loop = EventLoop(name: "net-0")
@@ -66,7 +66,7 @@ struct PairConsentTests {
             _ = await waiting(frames) { $0 > 0 ? true : nil }
         }
 
-        /// What the host sends to: this side's address of the pair in use.
+        /// The host's destination: this side's address of the selected pair.
         func address() async -> String? {
             await core?.ifRunning { $0.path.localAddress } ?? nil
         }
@@ -74,7 +74,7 @@ struct PairConsentTests {
         private var core: LoopBound<ReceivingPeer>? { connection.with { $0 } }
 
         /// - Parameters:
-        ///   - address: packets leave from there from now on.
+        ///   - address: the source address of packets from now on.
         ///   - deaf: addresses at which nothing arrives any more.
         func send(from address: String, deaf: [String]) async {
             await core?.ifRunning { connection in
@@ -85,13 +85,13 @@ struct PairConsentTests {
                     if deaf.contains(String(own)) { Self.deafen(socket.descriptor) }
                     guard own == address else { continue }
                     agent.move(to: remote, through: socket)
-                    // As an agent that has chosen another pair does.
+                    // An agent that has selected another pair does the same.
                     agent.checkConsent()
                 }
             }
         }
 
-        /// The kernel drops what comes: a filter of one instruction, "return 0" (BPF_RET | BPF_K).
+        /// Makes the kernel drop received packets, by a filter of one instruction, "return 0" (BPF_RET | BPF_K).
         private static func deafen(_ descriptor: Int32) {
             var instruction = UInt64(6)
             withUnsafeMutablePointer(to: &instruction) {
@@ -174,13 +174,13 @@ struct PairConsentTests {
 
     @Test func mediaStopsToASilentAddressWhileAnotherSends() async throws {
         let watched = try await Watched()
-        // The host knows both of its addresses, and sends to the second.
+        // The host knows both addresses, and sends to the second.
         await watched.viewer.send(from: watched.other, deaf: [])
         #expect(try await watched.isFollowed())
-        // What it sends from the first is authentic; but nothing that is sent to either arrives.
+        // Packets from the first address are authentic, but no packet that is sent to either address arrives.
         await watched.viewer.send(from: watched.used, deaf: TwoAddresses.addresses)
         #expect(await waiting(watched.events) { $0.contains("interrupted") ? true : nil } == true)
-        // The session goes on, with reports alone.
+        // The session continues with reports only.
         try await Task.sleep(for: .seconds(2))
         let statistics = try #require(await watched.host.statistics())
         #expect(statistics.viewers == 1)

@@ -16,7 +16,7 @@ final class RecordingSink: EncodedMediaSink {
     struct State {
         var formats: [EncodedMediaFormat] = []
         var frames: [Frame] = []
-        /// Of each packet that arrived: track, length in bytes, samples of one channel and RTP timestamp.
+        /// For each packet that arrived: track, length in bytes, samples of one channel and RTP timestamp.
         var packets: [(track: Int, length: Int, frames: Int, rtpTimestamp: UInt32)] = []
         var closings = 0
         var requestKeyframe: (@Sendable () -> Void)?
@@ -49,7 +49,7 @@ final class RecordingSink: EncodedMediaSink {
     }
 }
 
-/// Refuses whatever is to be received.
+/// Refuses every format.
 final class RefusingSink: EncodedMediaSink {
     func start(
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable () -> Void

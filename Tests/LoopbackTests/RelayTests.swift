@@ -46,7 +46,7 @@ struct RelayTests {
         return (viewer, path, Task { await viewer.run() })
     }
 
-    /// The host sends through TURN alone; it gives the viewer the same server.
+    /// The host sends through TURN only, and gives the viewer the same server.
     @Test(arguments: ["udp", "tcp"])
     func theHostsRelayCarriesTheSession(_ transport: String) async throws {
         let relay = try RelayServer(password: "secret")
@@ -61,7 +61,7 @@ struct RelayTests {
         await host.stop(EndReason(.stopped, "done"))
     }
 
-    /// The viewer's relay is found after the offer, or with it; either way the host hears of it.
+    /// The viewer's relayed candidate is found after the offer, or with it; in both cases the host gets it.
     @Test(arguments: ["udp", "tcp"])
     func theViewersOwnRelayCarriesTheSession(_ transport: String) async throws {
         let relay = try RelayServer(password: "secret")
@@ -96,7 +96,7 @@ struct RelayTests {
         await host.stop(EndReason(.stopped, "done"))
     }
 
-    /// A viewer gets video, over no relay, and leaves.
+    /// A viewer gets video over a direct pair, and leaves.
     private func watchDirectly(_ link: Link) async throws {
         let seen = Seen()
         let (viewer, path, running) = try watch(link, seen)

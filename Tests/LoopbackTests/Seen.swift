@@ -12,14 +12,14 @@ import TestSource
 import Transport
 import VPXCodec
 
-/// What a viewer saw and heard.
+/// Records what a viewer shows and plays.
 final class Seen: VideoSink, AudioSink {
     struct State {
         /// The frame numbers that the frames show.
         var counters: [Int] = []
-        /// When each of them came.
+        /// When each of the frames was shown.
         var times: [MediaInstant] = []
-        /// Audible samples of one channel.
+        /// The number of audible samples of one channel.
         var samples = 0
     }
 
@@ -46,7 +46,7 @@ final class Seen: VideoSink, AudioSink {
     var latency: MediaDuration { .zero }
     func close() {}
 
-    /// Waits for 20 s at most.
+    /// Waits for the condition, for 20 s at most.
     func wait(_ condition: @escaping @Sendable (State) -> Bool) async -> Bool {
         await waiting(monitor) { condition($0) ? true : nil } ?? false
     }
@@ -63,7 +63,7 @@ func waiting<Value: Sendable, Result: Sendable>(
     }
 }
 
-/// A host without audio that lets everybody in.
+/// A host without audio that admits every viewer.
 func silentHost(_ source: sending any ScreenSource) throws -> HostSession {
     try HostSession(
         configuration: .init(
@@ -83,14 +83,14 @@ func watcher(
         usesOnlyRelays: relaysOnly, sink: playback(seen, speaker: nil), emit: emit)
 }
 
-/// Decodes and plays to these; without a speaker there is no audio.
+/// Decodes and plays to these sinks; without a speaker there is no audio.
 func playback(_ seen: Seen, speaker: Seen?) -> PlaybackSink {
     PlaybackSink(
         decoder: { () throws(CodecFailure) in VP8Decoder() }, videoSink: seen,
         audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { speaker })
 }
 
-/// Knocks, and gives the token of the host that lets it in.
+/// Knocks, and returns the token of a host that admits it.
 func admissionToken(for identity: Identity, named name: String, from client: SignalingClient) async throws -> String {
     let ticket = try await client.knock(name: name, identity: identity)
     guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else { throw NotAccepted() }

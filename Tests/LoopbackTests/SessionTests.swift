@@ -72,7 +72,7 @@ struct SessionTests {
         await host.stop(EndReason(.stopped, "done"))
     }
 
-    /// The 60 s of a question are KnockTableTests' and JoiningTests'.
+    /// The timeout of 60 s is tested by KnockTableTests and JoiningTests.
     @Test func aViewerThatNobodyAnswersIsToldSo() async throws {
         let refusals = Monitor<[String]>([])
         let (host, link) = try await host(
@@ -88,7 +88,7 @@ struct SessionTests {
         await host.stop(EndReason(.stopped, "done"))
     }
 
-    /// Two questions of one address wait at a time.
+    /// At most two questions of one address wait at a time.
     @Test func theThirdKnockOfAnAddressWaitsForRoomInTheQueue() async throws {
         let hasAnswered = Monitor(false)
         let questions = Monitor(0)
@@ -137,7 +137,7 @@ struct SessionTests {
         let statistics = try #require(await host.statistics())
         #expect(statistics.connected == 2)
         #expect(statistics.layers == [.all, .all])
-        // One frame for both: as many were encoded as one of them got, give or take those on the way.
+        // Both get the same frames: about as many were encoded as one viewer got, except for frames in flight.
         #expect(statistics.video.frames < seen[0].state.counters.count + seen[1].state.counters.count)
         for viewer in viewers { viewer.leave() }
         for task in tasks { #expect(await task.value.code == .stopped) }
@@ -161,7 +161,7 @@ struct SessionTests {
         #expect(statistics.baseViewers == 1)
         #expect(statistics.lowViewers == 0)
         #expect(Set(statistics.layers) == [.all, .base])
-        // A machine that is too busy for all frames has nothing to leave out for a while.
+        // A machine that is too busy for all frames leaves none out for a while.
         var ahead = 0
         for _ in 0..<6 where ahead <= 0 {
             let before = (fast: fast.state.counters.count, slow: slow.state.counters.count)
@@ -169,7 +169,7 @@ struct SessionTests {
             ahead = fast.state.counters.count - before.fast - (slow.state.counters.count - before.slow)
         }
         #expect(ahead > 0)
-        // What they see goes forward, and nobody had to ask for a key frame.
+        // The counters increase, and no viewer had to request a key frame.
         for numbers in [fast.state.counters, slow.state.counters] {
             for (one, next) in zip(numbers, numbers.dropFirst()) { #expect(next >= one) }
         }
@@ -195,13 +195,13 @@ struct SessionTests {
         #expect(statistics.video.lowFrames >= 5)
         #expect(statistics.lowViewers == 1)
         #expect(statistics.layers.contains(.low))
-        // Both go on, and the fast one gets more of it.
+        // Both continue, and the fast viewer gets more frames.
         let before = (fast: fast.state.counters.count, slow: slow.state.counters.count)
         #expect(await slow.wait { $0.counters.count >= before.slow + 10 })
         #expect(await fast.wait { $0.counters.count >= before.fast + 20 })
         let numbers = slow.state.counters
         for (one, next) in zip(numbers, numbers.dropFirst()) { #expect(next >= one) }
-        // The slow one alone is the fastest there is, and comes back.
+        // A slow viewer on its own is the fastest one, and gets the main encoding again.
         viewers[0].leave()
         let last = slow.state.counters.count
         #expect(await slow.wait { $0.counters.count >= last + 20 })

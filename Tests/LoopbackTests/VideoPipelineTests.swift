@@ -8,10 +8,10 @@ import Testing
 @testable import Sessions
 @testable import Transport
 
-/// The video thread in a time of its own, which goes on by a millisecond each time that somebody asks for it.
+/// The video thread in virtual time, which advances by a millisecond whenever the clock is read.
 @Suite(.timeLimit(.minutes(1)))
 struct VideoPipelineTests {
-    /// Somebody asks for a key frame with each frame that there is.
+    /// A key frame is requested after every frame.
     @Test(arguments: [(isPictureAwaited: false, interval: 1_000), (isPictureAwaited: true, interval: 250)])
     func aStormOfRequestsMakesOneKeyFrameAnInterval(isPictureAwaited: Bool, interval: Int) async throws {
         let stage = ClockworkStage { stage, _ in
@@ -28,7 +28,7 @@ struct VideoPipelineTests {
         let keyframes = frames.filter { $0.info.isKeyframe }.map(\.made)
         let shortest = try #require(zip(keyframes, keyframes.dropFirst()).map { $1 - $0 }.min())
         #expect(shortest >= .milliseconds(interval))
-        // And they do come: each at most a few frames late.
+        // Each key frame is at most a few frames late.
         #expect(keyframes.count > 20_000 / interval * 9 / 10, "\(keyframes.count) of \(frames.count)")
         #expect(frames.count > 5 * keyframes.count)
     }
@@ -38,7 +38,7 @@ struct VideoPipelineTests {
             if count == 1 { stage.pipeline?.change { $0.main.demand.isBlocked = true } }
         }
         stage.start()
-        // The first frame has left, and the screen has changed since.
+        // The first frame has been sent, and the screen has changed since.
         let damage = stage.screen.damage.wait { $0 }
         while stage.clock.with({ $0 }) < damage + .milliseconds(300) { stage.pipeline?.change { _ in } }
         stage.pipeline?.change { $0.main.demand.isBlocked = false }
@@ -49,8 +49,8 @@ struct VideoPipelineTests {
         #expect(frame.made - since > .milliseconds(290))
     }
 
-    /// On a slow machine a refinement is due as soon as a frame is made. The screen, which changes all the time, goes
-    /// first.
+    /// On a slow machine a refinement is due as soon as a frame is made. The screen, which changes all the time, takes
+    /// precedence.
     @Test func aChangeGoesBeforeARefinement() async throws {
         let clock = ClockworkStage.makeClock()
         let encoder = SlowEncoder(clock)
@@ -63,7 +63,7 @@ struct VideoPipelineTests {
     }
 }
 
-// SAFETY: `pipeline` is set before its thread starts; all else is in Monitors.
+// SAFETY: `pipeline` is set before its thread starts; the rest is in Monitors.
 private final class ClockworkStage: @unchecked Sendable {
     struct Frame: Sendable {
         var info: FrameInfo
@@ -76,10 +76,10 @@ private final class ClockworkStage: @unchecked Sendable {
     private(set) var pipeline: VideoPipeline?
     private let take: @Sendable (ClockworkStage) -> Void
 
-    /// Begins behind zero, where lanes say that their last frame was.
+    /// The clock begins after zero, the initial time of an encoding's last frame.
     static func makeClock() -> Monitor<MediaInstant> { Monitor(MediaInstant(nanoseconds: 0) + .seconds(1)) }
 
-    /// - Parameter body: called on the video thread after each frame, with how many there were.
+    /// - Parameter body: called on the video thread after each frame, with the number of frames so far.
     init(
         _ clock: Monitor<MediaInstant> = makeClock(),
         _ encoder: sending any VideoEncoder = PlainEncoder(),
@@ -117,12 +117,12 @@ private final class ClockworkStage: @unchecked Sendable {
     }
 }
 
-/// It changes all the time.
+/// A screen that changes all the time.
 private final class RestlessScreen: ScreenSource, Sendable {
     let size = PixelSize(width: 64, height: 64)
     let summary = "a restless screen"
     let limitations: [String] = []
-    /// When it was damaged first.
+    /// When the screen was first damaged.
     let damage = Monitor<MediaInstant?>(nil)
     private let clock: Monitor<MediaInstant>
 
@@ -144,7 +144,7 @@ private final class RestlessScreen: ScreenSource, Sendable {
     func close() {}
 }
 
-/// Its frames are as small as they can be; a key frame is one that was asked for.
+/// Makes frames of minimum size; a key frame only on request.
 private final class PlainEncoder: VideoEncoder {
     var contentHint = ContentHint.text
     var unrefined: BlockMap? { nil }
@@ -163,7 +163,7 @@ private final class PlainEncoder: VideoEncoder {
     func makeAnother() -> any VideoEncoder { PlainEncoder() }
 }
 
-/// Takes 200 ms for a frame, and always knows something that could be sharper.
+/// Takes 200 ms for a frame, and always has blocks to refine.
 private final class SlowEncoder: VideoEncoder {
     var contentHint = ContentHint.text
     let unrefined: BlockMap?

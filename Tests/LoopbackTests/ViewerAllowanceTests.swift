@@ -10,7 +10,7 @@ import Testing
 @testable import Signaling
 @testable import Transport
 
-/// What bounds the ICE agents of a host and what viewers may make them do, without agents.
+/// The limits of a host's ICE agents and of viewers' effects on others, without agents.
 @Suite struct ViewerAllowanceTests {
     private let start = MediaInstant(nanoseconds: 5_000_000_000)
 
@@ -23,19 +23,19 @@ import Testing
     @Test func anAllowanceOutlivesTheSession() {
         let book = ViewerAllowances(now: start)
         var taken = 0
-        // A session each tenth of a second for a minute.
+        // One session each tenth of a second for a minute.
         for step in 0..<600 {
             let now = start + .milliseconds(step * 100)
             if book.allowance(for: viewer(1), now: now).takeAgent(now: now) { taken += 1 }
         }
         #expect((25...33).contains(taken), "\(taken)")
-        // Another viewer has its own.
+        // Another viewer has its own allowance.
         #expect(book.allowance(for: viewer(2), now: start + .seconds(60)).takeAgent(now: start + .seconds(60)))
     }
 
     @Test func aViewerThatJoinsAgainOwesTheKeyFramesOfItsFormerSessions() {
         let book = ViewerAllowances(now: start)
-        // A session each half second for a minute.
+        // One session each half second for a minute.
         let granted = (0..<120).count { step in
             let now = start + .milliseconds(step * 500)
             return book.allowance(for: viewer(1), now: now).keyframes.take(.key, isShared: true, now: now)
@@ -64,7 +64,7 @@ import Testing
             _ = book.allowance(for: viewer, now: start).takeAgent(now: start)
         }
         #expect(book.count <= ViewerAllowances.capacity)
-        // After a while they are full again, and give way.
+        // After a while the allowances are full again, and can be removed.
         let later = start + .seconds(600)
         #expect(book.allowance(for: viewer(9), now: later).takeAgent(now: later))
         #expect(book.count == 2)
@@ -128,7 +128,7 @@ import Testing
         }
         #expect(try permits("169.254.3.3", "169.254.1.1"))
         #expect(!(try permits("169.254.3.3", "127.0.0.1")))
-        // Nobody needs these.
+        // These addresses have no legitimate use.
         for text in ["::ffff:127.0.0.1", "::127.0.0.1", "::", "0.0.0.0", "224.0.0.1", "ff02::1", "255.255.255.255"] {
             #expect(!(try permits("127.0.0.1", text)), "\(text)")
         }

@@ -2,7 +2,7 @@ import MediaCore
 import Testing
 
 @Suite struct EncodedFrameBytesTests {
-    /// Of the bytes 0...9, in segments of these lengths.
+    /// Makes a frame of the bytes 0...9, in segments of these lengths.
     private func withFrame(_ lengths: [Int], _ body: (EncodedFrameBytes) -> Void) {
         let bytes = (0..<UInt8(10)).map { $0 }
         bytes.withUnsafeBytes { bytes in

@@ -4,7 +4,7 @@ import Testing
 @Suite struct TokenBucketTests {
     private let start = MediaInstant(nanoseconds: 1_000_000_000_000)
 
-    /// How many single tokens can be taken at once.
+    /// Returns how many single tokens can be taken at once.
     private func drain(_ bucket: inout TokenBucket) -> Int {
         var taken = 0
         while bucket.has() {
@@ -25,7 +25,7 @@ import Testing
         var bucket = TokenBucket(burst: 3, rate: 50_000, now: start)
         _ = drain(&bucket)
         var taken = 0
-        // Steps that are no multiple of a token's 20 us.
+        // The steps are no multiple of a token's 20 us.
         for step in 1...100_000 {
             bucket.refill(start + .microseconds(7 * step))
             taken += drain(&bucket)

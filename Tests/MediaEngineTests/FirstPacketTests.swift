@@ -3,7 +3,7 @@ import MediaEngine
 import RTPWire
 import Testing
 
-/// What a sender sends before the first video frame.
+/// The packets that a sender sends before the first video frame.
 @Suite struct FirstPacketTests {
     /// Firefox 153 took the RTX stream for the video when padding came first, and never showed a frame.
     @Test func noProbeAndNoRetransmissionPrecedesTheFirstFrame() {

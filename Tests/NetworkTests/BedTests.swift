@@ -2,7 +2,7 @@ import Foundation
 import NetworkBed
 import Testing
 
-/// The bed itself.
+/// Tests of the emulated network itself.
 @Suite struct BedTests {
     @Test func nothingIsLeftWhenTheBedIsClosed() throws {
         let bed = try NetworkBed()
@@ -27,7 +27,7 @@ import Testing
         try link.set(LinkConditions(isDown: true), afterMilliseconds: 0)
         try link.set(LinkConditions(), afterMilliseconds: 0)
         try first.run("ip route get 10.9.0.2")
-        // A datagram to a port where nobody listens is answered by the kernel.
+        // The kernel answers a datagram to a port where no process listens.
         try first.run("bash -c echo>/dev/udp/10.9.0.2/9")
         #expect(try link.figures(.forward).packetsIn >= 1)
         #expect(try link.figures(.forward).lost == 0)

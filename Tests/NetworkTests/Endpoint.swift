@@ -8,7 +8,7 @@ final class Endpoint: Sendable {
 
     private let program: Program
 
-    /// - Parameter environment: changes to the test's own, in addition.
+    /// - Parameter environment: changes to the test's own environment.
     init(
         _ arguments: [String], in node: NetworkNode, _ folder: TemporaryFolder, link: String? = nil,
         environment: [String: String] = [:]
@@ -22,8 +22,8 @@ final class Endpoint: Sendable {
             ].merging(environment) { $1 })
     }
 
-    /// The first event of that name, past or future, that satisfies the condition.
-    /// - Throws: with what it said, if there is none in that time.
+    /// Returns the first event of that name, past or future, that satisfies the condition.
+    /// - Throws: with the program's output, if there is none in that time.
     @discardableResult
     func event(_ name: String, seconds: Double = 30, where condition: (Event) -> Bool = { _ in true }) throws -> Event {
         let event = program.line(seconds: seconds) { line -> Event? in
@@ -41,8 +41,8 @@ final class Endpoint: Sendable {
         program.lines(.standard).compactMap(Self.parse).filter { $0["event"] as? String == name }
     }
 
-    /// Waits for so many more reports, one a second.
-    /// - Returns: the last of them.
+    /// Waits for so many further reports, one a second.
+    /// - Returns: the last report.
     @discardableResult
     func reports(_ count: Int) throws -> Event {
         let wanted = events("statistics").count + count
@@ -59,7 +59,7 @@ final class Endpoint: Sendable {
 
     var isRunning: Bool { program.isRunning }
     var errorText: String { program.text.errors }
-    /// Of the processor, so far.
+    /// The processor time used so far, in s.
     var processorSeconds: Double? { program.processorSeconds }
     func exitCode(seconds: Double = 20) -> Int32? { program.exitCode(seconds: seconds) }
     func interrupt() { program.interrupt() }

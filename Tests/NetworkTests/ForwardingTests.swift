@@ -3,8 +3,8 @@ import NetworkBed
 import TestSupport
 import Testing
 
-/// UPnP: the host's router forwards a port when it is asked to. Nobody has a server, and the viewer's router is
-/// symmetric, so there is no other way.
+/// UPnP: the host's router forwards a port on request. There is no server, and the viewer's router is symmetric, so
+/// there is no other path.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct ForwardingTests {
     private let homes: TwoHomes
     private let gateway: GatewayDaemon
@@ -12,7 +12,7 @@ import Testing
     init() throws {
         homes = try TwoHomes(
             host: .init(.portRestricted), viewer: .init(.symmetric), conditions: LinkConditions(delayMilliseconds: 10))
-        // A network beside that to the router, as of containers.
+        // A further network beside the one to the router, as of containers.
         try homes.host.run("ip link add inner type veth peer name within")
         try homes.host.run("ip link set inner up")
         try homes.host.run("ip link set within up")
@@ -26,7 +26,7 @@ import Testing
         let path = try meeting.path()
         #expect(path.hasPrefix("direct") && path.contains("\(GatewayDaemon.address):"), "\(path)")
         #expect(try gateway.forwards() == 1)
-        // Routers have enough to do without.
+        // Few requests are enough.
         #expect((1...3).contains(gateway.requests), "asked \(gateway.requests) times")
         meeting.host.interrupt()
         #expect(meeting.host.exitCode() == 0)

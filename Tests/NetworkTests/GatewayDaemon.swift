@@ -2,10 +2,10 @@ import Foundation
 import NetworkBed
 import TestSupport
 
-/// miniupnpd on the host's router of `TwoHomes`: it really forwards ports, by rules of nftables. Killed with the value.
+/// miniupnpd on the host's router of `TwoHomes`: it really forwards ports, by nftables rules. Killed with the value.
 final class GatewayDaemon: Sendable {
-    /// Where the router forwards ports of. The daemon refuses the addresses for documentation, as any that are not
-    /// routed in the real internet; this one is nobody's here.
+    /// The router's outside address for forwarded ports. The daemon refuses addresses for documentation, as they are
+    /// not routed on the real internet; this address belongs to nobody here.
     static let address = "203.0.112.2"
     private let program: Program
     private let router: NetworkNode
@@ -40,7 +40,7 @@ final class GatewayDaemon: Sendable {
 
             """
         try settings.write(toFile: folder.file("settings"), atomically: true, encoding: .utf8)
-        // In the foreground, with its log on stderr.
+        // In the foreground, with the log on stderr.
         let (launcher, words) = router.command(
             "/usr/sbin/miniupnpd", ["-d", "-f", folder.file("settings"), "-P", folder.file("pid")])
         program = try Program(launcher, words)
@@ -48,14 +48,14 @@ final class GatewayDaemon: Sendable {
         guard isReady == true else { throw Program.Failure("miniupnpd did not start: \(program.text)") }
     }
 
-    /// How often a port was asked for so far.
+    /// The number of port requests so far.
     var requests: Int { program.text.errors.matches(of: /SOAPAction: .*#AddPortMapping/).count }
 
-    /// It answers nothing until `resume`.
+    /// Stops the daemon, which answers nothing until `resume`.
     func suspend() { program.suspend() }
     func resume() { program.resume() }
 
-    /// How many ports are forwarded now, by the rules of nftables.
+    /// Returns the number of ports that are forwarded now, by the nftables rules.
     func forwards() throws -> Int {
         try router.run("nft list chain inet upnp prerouting").matches(of: /dnat ip to/).count
     }

@@ -2,14 +2,14 @@ import NetworkBed
 import TestSupport
 import Testing
 
-/// Going on from a frame that the viewer has said to have, with the real programs.
+/// Recovery from a frame that the viewer has acknowledged, with the real programs.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct KeptFrameTests {
     private static let good = LinkConditions(delayMilliseconds: 25)
     private static let down = LinkConditions(delayMilliseconds: 25, isDown: true)
     private static let rounds = 4
 
-    /// Each round loses a burst, lets one or two frames through, so that the viewer knows, and loses the
-    /// retransmissions too.
+    /// Each round loses a burst, lets one or two frames through, so that the viewer detects the loss, and loses the
+    /// retransmissions, too.
     @Test func lossesBeyondRetransmissionAreReplacedWithoutAKeyFrame() throws {
         let pair = try LinkedPair(Self.good)
         let host = try pair.host()
@@ -27,13 +27,13 @@ import Testing
         }
         let statistics = try viewer.reports(11)
         let after = try host.reports(1)
-        // One may be for a viewer that stood still with its machine.
+        // One key frame may be for a viewer whose machine was suspended.
         #expect(try #require(after.number("keyframes")) - #require(before.number("keyframes")) <= 1)
-        // A machine that is busy may let no frame through in between, and then retransmissions are enough.
+        // A busy machine may let no frame through in between, and then retransmissions are enough.
         #expect(try #require(after.number("recoveries")) >= 2)
         #expect(try #require(statistics.number("recoveries")) >= 2)
         #expect(statistics.number("corrupt") == 0)
-        // 11 s of 30 frames each, without some 0.9 s in each round.
+        // 11 s of 30 frames each, less some 0.9 s in each round.
         #expect(try #require(statistics.number("frames")) - first > 130)
         #expect(try pair.link.figures(.forward).lost > 50)
     }

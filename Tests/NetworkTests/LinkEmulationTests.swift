@@ -1,7 +1,7 @@
 import LinkEmulation
 import Testing
 
-/// The emulated link alone, on a clock of the test's own.
+/// Tests of the emulated link alone, in virtual time.
 @Suite struct LinkEmulationTests {
     /// One direction of a link; times are in ms.
     private final class Wire {
@@ -23,7 +23,7 @@ import Testing
             way_accept(&way, &packet, packet.count, Int64(time * 1e6))
         }
 
-        /// Numbers of the packets that have come by then, in their order.
+        /// Returns the numbers of the packets that have arrived by then, in their order.
         func arrived(until time: Double) -> [UInt8] {
             var numbers: [UInt8] = []
             let now = time == .infinity ? Int64.max : Int64(time * 1e6)
@@ -45,7 +45,7 @@ import Testing
     @Test func packetsWaitForTheRateAndTheLastOnesFallOffTheQueue() {
         let wire = Wire(["rate": 1_000, "queue": 20])
         for number in 0..<10 { wire.send(UInt8(number), at: 0) }
-        // 8 ms each: the fourth finds 24 ms in front of it.
+        // Each packet takes 8 ms: the fourth finds a queue of 24 ms.
         #expect(wire.arrived(until: 24) == [0, 1, 2])
         #expect(wire.arrived(until: 1_000) == [])
         #expect(wire.figures.overflowed == 7)

@@ -21,27 +21,27 @@ import Testing
         #expect(host.exitCode() == 0)
     }
 
-    /// Each packet on its own, and in runs.
+    /// Independent losses, and losses in runs.
     @Test(arguments: [1.0, 4]) func fivePercentOfLossFreezesNothing(run: Double) throws {
         let pair = try LinkedPair(
             LinkConditions(kilobits: 10_000, delayMilliseconds: 25, lossPercent: 5, burstPackets: run))
         let host = try pair.host()
         let viewer = try pair.join()
         try viewer.event("first-picture", seconds: 20)
-        // The start, with its great key frame, has other limits.
+        // The start, with its large key frame, has other limits.
         try viewer.reports(2)
         let early = viewer.events("statistics").count
         let statistics = try viewer.reports(15)
         let gaps = viewer.events("statistics").dropFirst(early).compactMap { $0.number("longestGapMs") }
         #expect(gaps.count >= 12)
-        // One may be a machine that stood still; losses come in every second.
+        // One gap may be a suspension of the machine; losses occur in every second.
         #expect(try #require(gaps.sorted().dropLast().last) < 400, "\(gaps)")
         #expect(try #require(statistics.number("frames")) > 15 * 15)
         #expect(try #require(statistics.number("lost")) > 0)
         #expect(host.isRunning)
     }
 
-    /// A terminal full of noise that scrolls takes all that there is.
+    /// A scrolling terminal full of noise uses the whole bandwidth.
     @Test func aRateThatDropsFrom3To1MegabitsIsFollowed() throws {
         let pair = try LinkedPair(LinkConditions(kilobits: 3_000, queueMilliseconds: 500, delayMilliseconds: 25))
         let display = try VirtualDisplay()

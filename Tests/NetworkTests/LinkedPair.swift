@@ -21,7 +21,7 @@ final class LinkedPair {
         folder = try TemporaryFolder()
     }
 
-    /// Starts sharing: the moving test picture with its sound, unless a display is given.
+    /// Starts a host with the moving test pattern and its audio, or with a display if one is given.
     /// - Returns: the host, to be kept.
     func host(_ arguments: [String] = [], display: String? = nil) throws -> Endpoint {
         let source = display.map { ["--display", $0, "--audio", "none"] } ?? ["--source", "test"]

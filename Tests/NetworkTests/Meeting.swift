@@ -1,20 +1,20 @@
 import NetworkBed
 import TestSupport
 
-/// A host and a viewer in two homes; the host sends the moving test picture, and its signalling is one forwarded port.
+/// A host and a viewer in two homes. The host sends the moving test pattern; its signalling uses one forwarded port.
 final class Meeting {
     let homes: TwoHomes
     let host: Endpoint
     let viewer: Endpoint
-    /// As others see it.
+    /// The link with the outside address.
     let link: String
     private let servers: [TURNServer]
     private let folder: TemporaryFolder
 
     /// - Parameters:
     ///   - servers: kept alive.
-    ///   - host: options, as those that name servers; the viewer hears of the host's servers from it.
-    ///   - environment: of both.
+    ///   - host: options, such as those that name servers; the viewer gets the host's servers from the host.
+    ///   - environment: the environment of both.
     init(
         _ homes: TwoHomes, _ servers: [TURNServer], host: [String], viewer: [String] = [],
         environment: [String: String] = [:]
@@ -39,10 +39,10 @@ final class Meeting {
         return try viewer.event("connected")["path"] as? String ?? ""
     }
 
-    /// How many frames the viewer has shown so far.
+    /// Returns the number of frames that the viewer has shown so far.
     func framesShown() throws -> Double { try viewer.reports(1).number("frames") ?? 0 }
 
-    /// The viewer has come back by itself: video continues, and nobody was asked again.
+    /// Whether the viewer has reconnected by itself: video continues, and there was no further question.
     func isBack() throws -> Bool {
         let before = try framesShown()
         try viewer.reports(1)

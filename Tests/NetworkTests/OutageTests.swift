@@ -3,9 +3,10 @@ import NetworkBed
 import TestSupport
 import Testing
 
-/// The network goes for a while, or becomes another: the session is there again without a new prompt, within 5 s of the
-/// network's return. The real programs; `cut` drops everything silently, as a dead Wi-Fi does. OutageRecoveryTests and
-/// ViewerLivenessTests have each decision in virtual time; RelayLossTests see the viewer end after 30 s.
+/// The network is interrupted or changes. The session recovers without a new prompt, within 5 s of the network's
+/// return. These tests run the real programs; `cut` drops everything silently, as a dead Wi-Fi does.
+/// OutageRecoveryTests and ViewerLivenessTests test each decision in virtual time; RelayLossTests test the viewer's end
+/// after 30 s.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct OutageTests {
     /// A viewer and a host with a router between them.
@@ -21,8 +22,8 @@ struct OutageTests {
         let folder: TemporaryFolder
 
         /// - Parameters:
-        ///   - translation: what the viewer's router does.
-        ///   - conditions: of the viewer's line; the best there are if nil.
+        ///   - translation: the translation of the viewer's router.
+        ///   - conditions: the conditions of the viewer's line; without limits if nil.
         init(_ translation: AddressTranslation = .none, conditions: LinkConditions? = nil) throws {
             bed = try NetworkBed()
             viewerNode = try bed.node()
@@ -49,8 +50,8 @@ struct OutageTests {
         }
 
         /// - Parameters:
-        ///   - interface: what comes in there; everything if nil.
-        ///   - protocol: "udp" leaves the signalling alone.
+        ///   - interface: drops what arrives at this interface; everything if nil.
+        ///   - protocol: "udp" does not affect the signalling.
         func cut(_ interface: String? = nil, protocol: String? = nil) throws {
             for rule in [
                 "add table inet cut",
@@ -70,7 +71,7 @@ struct OutageTests {
 
         func mend() throws { try router.run("nft delete table inet cut") }
 
-        /// Both sides say that they are there again, within the limit, and video continues.
+        /// Expects that both sides report the return within the limit, and that video continues.
         func expectReturn(within seconds: Double = 5) throws {
             try viewer.event("resumed", seconds: seconds)
             try host.event("resumed", seconds: seconds)
@@ -100,7 +101,8 @@ struct OutageTests {
         #expect(ContinuousClock.now - cut < .seconds(8))
         let before = try #require(try watched.host.reports(1).number("sentPackets"))
         let after = try #require(try watched.host.reports(3).number("sentPackets"))
-        // The estimator counts what was dropped before the socket, too; but with nobody to send to nothing is encoded.
+        // The estimator counts packets that were dropped before the socket, too; but without a receiving viewer nothing
+        // is encoded.
         #expect(after - before < 60, "\(after - before) packets in 3 s to an address that does not answer")
         try watched.mend()
         try watched.expectReturn()
@@ -115,8 +117,8 @@ struct OutageTests {
         #expect(try #require(watched.viewer.events("resumed").first?.number("afterMs")) > 19_000)
     }
 
-    /// The host misses the viewer for longer than the viewer misses the host, and has given the session up when the
-    /// network is back: the viewer's token opens another.
+    /// The host's outage is longer than the viewer's, and the host has given the session up when the network returns:
+    /// the viewer's token opens another.
     @Test func aSessionThatTheHostHasGivenUpIsReplacedByAnother() throws {
         let watched = try Watched()
         try watched.cut("inner")
@@ -129,8 +131,8 @@ struct OutageTests {
         try watched.expectAnotherSession()
     }
 
-    /// The host answers an ICE restart, but no check gets through: one is enough, the next try is another session. Two
-    /// of 4 s each would still be at the second one.
+    /// The host answers an ICE restart, but no check gets through: after one such restart the next attempt is another
+    /// session. A second restart of 4 s would not be over when the network returns.
     @Test func aRestartThatLeadsNowhereIsFollowedByAnotherSession() throws {
         let watched = try Watched()
         try watched.cut(protocol: "udp")

@@ -3,10 +3,9 @@ import NetworkBed
 import TestSupport
 import Testing
 
-/// What becomes of a session whose media goes through a TURN server, and through nothing else, when something happens
-/// to the server or to the way to it.
+/// Sessions whose media can only use a TURN server, when the server or the path to it fails.
 @Suite(.serialized, .timeLimit(.minutes(4))) struct RelayLossTests {
-    /// Neither side can reach the other directly.
+    /// Connects two homes that cannot reach each other directly.
     private func meet(
         _ servers: [TURNServer], _ options: [String] = ["--turn", TURNServer.url()], environment: [String: String] = [:]
     ) throws -> Meeting {
@@ -35,7 +34,7 @@ import Testing
         #expect(try meeting.isBack())
     }
 
-    /// It is there again after ten seconds, and has forgotten everybody.
+    /// The server returns after ten seconds, without its previous state.
     @Test func aServerThatIsRestartedCostsLittleMoreThanItsAbsence() throws {
         let server = try TURNServer(in: homes.server)
         let meeting = try meet([server])
@@ -61,7 +60,7 @@ import Testing
         #expect(try meeting.isBack())
     }
 
-    /// One server never returns; the other one takes its allocation away and knows the user no more.
+    /// One server never returns; the other one removes the allocation and rejects the user.
     @Test func aViewerThatLosesItsServerIsToldWhy() throws {
         let secret = "of-the-server"
         let limited = TimeLimited(secret: secret, seconds: 10)
@@ -80,7 +79,7 @@ import Testing
         #expect(meeting.viewer.exitCode() == 74)
         #expect(try meeting.host.event("viewer-left", seconds: 10).number("viewers") == 0)
         for words in [meeting.viewer.errorText, meeting.host.errorText] {
-            // The kernel says that a port is closed once a second at most.
+            // The kernel reports a closed port at most once a second.
             let isSilent = words.contains(":3478?transport=udp does not answer")
             #expect(words.contains(":3478?transport=udp cannot be reached") || isSilent, "\(words)")
             #expect(words.contains(":3479?transport=udp does not accept the user name and credential"), "\(words)")

@@ -2,7 +2,7 @@ import NetworkBed
 import TestSupport
 import Testing
 
-/// TURN over TLS, where no datagram gets out of either home.
+/// TURN over TLS, where both homes block all UDP.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct SecureRelayTests {
     private let homes: TwoHomes
 
@@ -21,7 +21,7 @@ import Testing
         #expect(server.sessions.count >= 2)
     }
 
-    /// Who pretends to be the server gets nothing, not even a user name.
+    /// A false server gets nothing, not even a user name.
     @Test func aCertificateOfSomebodyElseIsRefusedAndSaidSo() throws {
         let certificate = try ServerCertificate(address: TwoHomes.serverAddress)
         let other = try ServerCertificate(address: TwoHomes.serverAddress)

@@ -3,19 +3,18 @@ import Foundation
 import NetworkBed
 import TestSupport
 
-/// coturn on the server of `TwoHomes`, for STUN and for TURN over UDP and TCP, or over TLS alone. Killed with the
-/// value.
+/// coturn on the server of `TwoHomes`, for STUN and for TURN over UDP and TCP, or over TLS only. Killed with the value.
 final class TURNServer: Sendable {
-    /// What `share` is told about it: the URL's user, and the credential for the environment.
+    /// The user name in the URL; the credential is in the environment.
     static let user = "tester"
     static let credential = "not-a-secret"
-    /// For TLS.
+    /// The port for TLS.
     static let securePort = 5_349
 
-    /// Whom it lets in.
+    /// The users that the server accepts.
     enum Guests {
         case user(credential: String)
-        /// Whoever has a credential made from this secret (`TimeLimited`), until its time is over.
+        /// Users with a credential made from this secret (`TimeLimited`), until it expires.
         case timeLimited(secret: String)
     }
 
@@ -24,7 +23,7 @@ final class TURNServer: Sendable {
     private let program: Program
     private let folder: TemporaryFolder
 
-    /// - Parameter certificate: for TLS; it then listens for nothing else.
+    /// - Parameter certificate: for TLS; the server then has no other listener.
     init(
         in node: NetworkNode, port: Int = 3_478,
         guests: Guests = .user(credential: TURNServer.credential), certificate: ServerCertificate? = nil
@@ -52,7 +51,7 @@ final class TURNServer: Sendable {
         }
         let (launcher, words) = node.command("turnserver", arguments)
         program = try Program(launcher, words)
-        // The last listener that it opens.
+        // The last listener that the server opens.
         let last = certificate == nil ? "TCP listener opened on" : "TLS listener opened on"
         let isReady = program.line(seconds: 20) { $0.contains(last) ? true : nil }
         guard isReady == true else {
@@ -62,7 +61,7 @@ final class TURNServer: Sendable {
 
     private static func controlPort(_ port: Int) -> Int { 10_000 + port }
 
-    /// For `--turn`.
+    /// The URL for `--turn`.
     static func url(_ transport: String = "udp", port: Int = 3_478, user: String = TURNServer.user) -> String {
         let name = user.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? user
         return "turn:\(name)@\(TwoHomes.serverAddress):\(port)?transport=\(transport)"
@@ -70,19 +69,19 @@ final class TURNServer: Sendable {
 
     static var secureURL: String { "turns:\(user)@\(TwoHomes.serverAddress):\(securePort)" }
 
-    /// It dies, and with it all its allocations.
+    /// Kills the server with all its allocations.
     func kill() { program.kill() }
 
-    /// Of all who got an allocation so far.
+    /// The sessions of all clients that got an allocation so far.
     var sessions: Set<String> {
         Set(program.text.output.matches(of: /session ([0-9]+): new, realm/).map { String($0.1) })
     }
 
-    /// Takes all allocations away from those who have them, as at the end of their lifetimes.
-    /// - Returns: how many there were.
+    /// Removes all allocations, as at the end of their lifetimes.
+    /// - Returns: the number of removed ones.
     func expireAllocations() throws -> Int {
         let sessions = sessions
-        // Its console takes one command a prompt.
+        // coturn's console takes one command for each prompt.
         let script =
             "exec 3<>/dev/tcp/127.0.0.1/\(Self.controlPort(port)); read -t 5 -d : -u 3; "
             + ([Self.credential] + sessions.map { "cs \($0)" })
@@ -97,14 +96,14 @@ final class TURNServer: Sendable {
     }
 }
 
-/// A certificate for a server in a test, which is its own authority, and its key, in a folder of its own.
+/// A self-signed certificate of a test server, and its key, in a folder of its own.
 final class ServerCertificate: Sendable {
     private let folder: TemporaryFolder
     /// PEM.
     var file: String { folder.file("certificate.pem") }
     var keyFile: String { folder.file("key.pem") }
 
-    /// - Parameter address: which it is for.
+    /// - Parameter address: the subject of the certificate.
     init(address: String) throws {
         folder = try TemporaryFolder()
         _ = try Program(
@@ -117,8 +116,7 @@ final class ServerCertificate: Sendable {
     }
 }
 
-/// A user name and credential that are good until some time, for a server with that secret (coturn's
-/// `use-auth-secret`).
+/// A user name and credential that expire, for a server with that secret (coturn's `use-auth-secret`).
 struct TimeLimited {
     let user: String
     let credential: String

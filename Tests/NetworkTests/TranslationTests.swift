@@ -4,7 +4,7 @@ import Testing
 
 /// Two homes behind routers of every kind, a TURN server between them, and one forwarded TCP port for the signalling.
 @Suite(.serialized) struct TranslationTests {
-    /// With a server for STUN, and for TURN over UDP and TCP.
+    /// Connects two homes, with a server for STUN, and for TURN over UDP and TCP.
     private func meet(_ host: TwoHomes.Home, _ viewer: TwoHomes.Home) throws -> Meeting {
         let homes = try TwoHomes(host: host, viewer: viewer, conditions: LinkConditions(delayMilliseconds: 10))
         let server = try TURNServer(in: homes.server)
@@ -14,7 +14,7 @@ import Testing
         return try Meeting(homes, [server], host: options, viewer: options)
     }
 
-    /// No hole can be punched where each packet to a new place gets a new port, unless the other side takes everything.
+    /// Hole punching fails if a router maps each destination to a new port, unless the other side accepts every source.
     private static func isDirect(_ host: AddressTranslation, _ viewer: AddressTranslation) -> Bool {
         switch (host, viewer) {
         case (.symmetric, .symmetric), (.symmetric, .portRestricted), (.portRestricted, .symmetric): false

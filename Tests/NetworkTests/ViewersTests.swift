@@ -3,7 +3,7 @@ import NetworkBed
 import TestSupport
 import Testing
 
-/// One host and two viewers, each at the end of a link of its own.
+/// One host and two viewers, each behind a link of its own.
 @Suite(.serialized) struct ViewersTests {
     private final class Fork {
         static let hostAddress = "10.9.0.1"
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// A terminal full of noise takes all that there is, so the slow viewer's line is always full.
+    /// A terminal full of noise uses the whole bandwidth, so the slow viewer's line is always full.
     @Test func aViewerOverALineOf1MegabitSlowsTheOtherDownByLittle() throws {
         let fork = try Fork([
             LinkConditions(kilobits: 20_000, delayMilliseconds: 10),
@@ -70,7 +70,7 @@ import Testing
         let alone = try #require(fast.reports(5).number("frames")) - #require(early.number("frames"))
         let slow = try fork.join(1)
         try slow.event("first-picture", seconds: 30)
-        // What it takes until the slow one has an encoding of its own.
+        // The time until the slow viewer has an encoding of its own.
         var from = try #require(fast.reports(1).number("frames"))
         let starting = try #require(fast.reports(5).number("frames")) - from
         try fast.reports(6)

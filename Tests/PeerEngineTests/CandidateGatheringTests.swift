@@ -11,9 +11,10 @@ import Testing
             ICECandidate("candidate:\(number) 1 udp \(number) 192.0.2.\(number) 5000 typ \(kind.rawValue)"))
     }
 
-    /// Something that happens so many milliseconds after `start`.
+    /// An input so many milliseconds after `start`.
     private typealias Event = (Int, CandidateGathering.Input)
-    /// What is handed out then: whether it is the description, its last candidates' priorities, whether it is the end.
+    /// A batch that is handed out: whether it is the description, the priorities of its last candidates, whether it is
+    /// the end.
     private struct Report: Equatable {
         var time: Int
         var isDescription: Bool
@@ -30,7 +31,7 @@ import Testing
     }
 
     /// Plays the events, and each deadline when it comes.
-    /// - Parameter pause: signalling asks for the next batch so long after each report; never if nil.
+    /// - Parameter pause: the time after which signalling asks for the next batch; never if nil.
     private func play(_ blank: CandidateGathering, next pause: Int? = 0, _ events: [Event]) -> [Report] {
         var gathering = blank
         var events = events
@@ -141,7 +142,7 @@ import Testing
             ])
     }
 
-    /// A request is under way for 70 ms; what is found meanwhile is in the next one.
+    /// A request takes 70 ms; candidates found meanwhile are in the next one.
     @Test func slowSignallingGetsLargerBatches() throws {
         let reports = play(
             CandidateGathering(), next: 70,

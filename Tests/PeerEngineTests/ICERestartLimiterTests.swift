@@ -5,7 +5,7 @@ import Testing
 @Suite struct ICERestartLimiterTests {
     private let start = MediaInstant(nanoseconds: 5_000_000_000)
 
-    /// The moments, in milliseconds, of the restarts of a peer that asks every 10 ms for ten seconds.
+    /// Returns the times, in milliseconds, of the restarts of a peer that tries every 10 ms for ten seconds.
     private func restarts(hasProvenPair: Bool) -> [Int] {
         var limiter = ICERestartLimiter()
         return stride(from: 0, to: 10_000, by: 10).filter { time in

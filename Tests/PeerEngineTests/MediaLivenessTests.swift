@@ -14,7 +14,7 @@ import Testing
         #expect(liveness.check(start + .milliseconds(29_999)) == nil)
         #expect(liveness.check(start + .seconds(30)) == .expired)
         #expect(liveness.check(start + .seconds(31)) == nil)
-        // What comes after the end does not bring it back.
+        // Packets after the end do not revive the session.
         #expect(liveness.heard(start + .seconds(31)) == nil)
     }
 

@@ -7,15 +7,15 @@ import Testing
     private typealias Attempt = ReconnectionPolicy.Attempt
     private typealias Result = OutageRecovery.AttemptResult
 
-    /// A viewer, and a host that answers its attempts. Times are milliseconds since the host was heard last.
+    /// A viewer, and a host that answers its attempts. Times are milliseconds since the host was last heard.
     private struct Outage {
         private let start = MediaInstant(nanoseconds: 5_000_000_000)
         var recovery = OutageRecovery()
-        /// How the host answers the attempt with this number, and how long it takes.
+        /// The host's answer to the attempt with this number, and the time that it takes.
         var answer: (_ number: Int, _ attempt: Attempt) -> (Result, milliseconds: Int) = { _, _ in (.failed, 2_000) }
-        /// When something else happens.
+        /// Further inputs with their times.
         var events: [(Int, OutageRecovery.Input)] = []
-        /// When this machine gets other addresses.
+        /// The times at which this machine gets other addresses.
         var moves: [Int] = []
 
         private(set) var attempts: [(time: Int, attempt: Attempt, timeout: MediaDuration)] = []
@@ -101,7 +101,7 @@ import Testing
         #expect(!outage.recovery.isInterrupted && outage.recovery.deadline == nil)
     }
 
-    /// The network is dead for 20 s; each answer is awaited for as long as its attempt says.
+    /// The network is dead for 20 s. Each answer is awaited for the timeout of its attempt.
     @Test func anOutageOfTwentySecondsIsSurvived() {
         var outage = Outage()
         outage.answer = { number, _ in number < 6 ? (.failed, number < 4 ? 2_000 : 3_000) : (.answered, 100) }
@@ -148,7 +148,7 @@ import Testing
         outage.events = [(5_400, .heard)]
         outage.play()
         #expect(outage.kinds == [.iceRestart, .iceRestart, .iceRestart])
-        // Addresses are looked at ten times a second.
+        // Addresses are compared ten times a second.
         #expect(outage.times == [3_000, 4_000, 5_100])
     }
 
@@ -178,7 +178,7 @@ import Testing
         #expect(outage.end?.time == 5_060 && outage.end?.reason == .hostIsGone)
     }
 
-    /// The broadcast is gone, or its host does not let this viewer in any more: no attempt can do better.
+    /// The broadcast is gone, or its host does not admit this viewer any more: no attempt can succeed.
     @Test(arguments: [OutageRecovery.AttemptResult.gone, .notAdmitted])
     func aRefusedNewSessionIsTheEnd(refusal: OutageRecovery.AttemptResult) {
         var outage = Outage()
@@ -203,7 +203,7 @@ import Testing
         var recovery = OutageRecovery()
         #expect(recovery.handle(.eventStreamRefused(silence: .seconds(1)), now: now).isEmpty)
         #expect(recovery.handle(.eventStreamRefused(silence: .milliseconds(1_001)), now: now) == [.end(.hostIsGone)])
-        // In an outage, what a session that replaces the lost one says of itself is of no interest.
+        // During an outage, the silence of the session that replaces the lost one does not matter.
         var outage = Outage()
         outage.events = [(10_000, .eventStreamRefused(silence: .zero))]
         outage.play()

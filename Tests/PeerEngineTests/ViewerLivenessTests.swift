@@ -15,8 +15,8 @@ import Testing
         return viewer
     }
 
-    /// The viewer is looked at each 250 ms, and heard as often as long as `isHeard`.
-    /// - Returns: what is found, with the milliseconds since `start`; up to an end.
+    /// Checks a viewer each 250 ms, which is heard as often while `isHeard` returns true.
+    /// - Returns: the changes, with the milliseconds since `start`; up to an end.
     private func play(
         _ viewer: inout ViewerLiveness, seconds: Int, isHeard: (_ milliseconds: Int) -> Bool = { _ in false }
     ) -> [(Int, ViewerLiveness.Change)] {

@@ -1,10 +1,10 @@
 import MediaCore
 import RTPWire
 
-/// Where 16-bit arithmetic goes wrong if it does.
+/// The values at which 16-bit arithmetic overflows or changes sign.
 let wrapPoints: [UInt16] = [0, 1, 127, 32_767, 32_768, 65_534, 65_535]
 
-/// Gives the bytes in memory of exactly their length, so that a sanitizer sees a read behind them.
+/// Passes the bytes in memory of exactly their length, so that a sanitizer detects a read behind them.
 @discardableResult
 func withBytes<R>(_ bytes: some Collection<UInt8>, _ body: (UnsafeRawBufferPointer) throws -> R) throws -> R {
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
@@ -13,7 +13,7 @@ func withBytes<R>(_ bytes: some Collection<UInt8>, _ body: (UnsafeRawBufferPoint
     return try body(UnsafeRawBufferPointer(memory))
 }
 
-/// What the body writes into a buffer of that capacity.
+/// Returns the bytes that `body` writes into a buffer of that capacity.
 func written(_ capacity: Int = 1_500, _ body: (inout ByteWriter) throws -> Void) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0xEE, count: capacity)
     let length = try bytes.withUnsafeMutableBytes { buffer in
@@ -24,8 +24,8 @@ func written(_ capacity: Int = 1_500, _ body: (inout ByteWriter) throws -> Void)
     return Array(bytes[0..<length])
 }
 
-/// Goes through a whole RTCP datagram, so that everything that can be parsed is.
-/// - Returns: how many packets it found before the first error.
+/// Parses a whole RTCP datagram with all its packets.
+/// - Returns: the number of packets before the first error.
 @discardableResult
 func walk(_ bytes: UnsafeRawBufferPointer) -> Int {
     var packets = RTCPIterator(bytes)

@@ -22,7 +22,7 @@ import Testing
         #expect(try report(asked) { $0.answer(for: 7) } == .some(nil))
         #expect(try report(answered) { $0.answer(for: 7) } == answer)
         #expect(try report(answered) { $0.answer(for: 8) } == .some(nil))
-        // Sent at 0, back after two seconds, of which one and a half were spent there.
+        // Sent at 0, back after two seconds, of which one and a half were spent at the other side.
         #expect(answer.roundTripTime(now: time.advanced(by: .seconds(2))) == .milliseconds(500))
     }
 
@@ -31,9 +31,9 @@ import Testing
         let empty: [UInt8] = [99, 0, 0, 0]
         let bytes = [0x80, 207, 0, 8] + asked[4..<8] + loss + empty + asked[8...]
         #expect(try report(bytes) { $0.time?.seconds } == 0x0102_0304)
-        // A time of another length is none.
+        // A block with another length has no time.
         #expect(try report([0x80, 207, 0, 3] + asked[4..<8] + [4, 0, 0, 1, 1, 2, 3, 4]) { $0.time } == .some(nil))
-        // Half an answer is none.
+        // An incomplete DLRR entry is ignored.
         #expect(
             try report([0x80, 207, 0, 4] + answered[4..<8] + [5, 0, 0, 2] + answered[12..<20]) { $0.answer(for: 7) }
                 == .some(nil))

@@ -3,12 +3,12 @@ import RTPWire
 import TestSupport
 import Testing
 
-/// Whatever comes from the network: no trap, no read outside the bytes, an end in bounded time. The seed is the
-/// argument, and stands in the name of a test case that fails.
+/// Arbitrary input from the network: no trap, no read outside the bytes, an end in bounded time. The seed is the
+/// argument, and is part of the name of a failed test case.
 @Suite struct HostileInputTests {
     private let ids: HeaderExtensionMap = [.transportSequence: 3, .playoutDelay: 6, .absSendTime: 2, .mid: 9]
 
-    /// Gives the bytes to everything that parses.
+    /// Passes the bytes to every parser.
     private func parseAll(_ bytes: [UInt8]) throws {
         try withBytes(bytes) { bytes throws in
             _ = PacketKind(of: bytes)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// One of each RTCP packet that we write.
+    /// A datagram with one of each RTCP packet that is written.
     private func compound() throws -> [UInt8] {
         let arrivals = (0..<Int64(40)).filter { $0 % 5 != 3 }.map {
             TransportArrival(sequence: $0, arrival: MediaInstant(nanoseconds: $0 * $0 * 3_000_000))

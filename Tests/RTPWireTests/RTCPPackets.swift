@@ -10,7 +10,7 @@ let senderInfo = SenderInfo(
     ssrc: 0xDEAD_BEEF, ntp: NTPTimestamp(seconds: 0xB44D_B705, fraction: 0x2000_0000),
     rtpTimestamp: RTPTimestamp(0xFFFF_FFFF), packetCount: 10, octetCount: 11)
 
-/// The packets of a datagram that is expected to be whole.
+/// Parses the packets of a datagram that is expected to be well-formed.
 func packets<R>(_ bytes: [UInt8], _ body: ([RTCPPacket]) throws -> R) throws -> R {
     try withBytes(bytes) { bytes throws in
         var iterator = RTCPIterator(bytes)

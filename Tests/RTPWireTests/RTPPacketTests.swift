@@ -7,7 +7,7 @@ private let header = RTPHeader(
     marker: true, payloadType: 96, sequenceNumber: SequenceNumber(0x1234), timestamp: RTPTimestamp(0x5678_9ABC),
     ssrc: 0xDEAD_BEEF)
 
-/// A packet as our own writer makes it.
+/// A packet as written by `RTPPacketLayout`.
 private func packet(
     _ extensions: HeaderExtensionValues, _ ids: HeaderExtensionMap = ids, header: RTPHeader = header,
     payload: [UInt8] = [1, 2, 3]
@@ -239,7 +239,7 @@ private let everything = HeaderExtensionValues(
 }
 
 @Suite struct RTXTests {
-    /// Wraps a packet and gives the retransmission to the body.
+    /// Wraps a packet and passes the retransmission to `body`.
     private func wrap(_ original: [UInt8], mid: (UInt8, String)? = nil) throws -> [UInt8] {
         try withBytes(original) { bytes throws in
             var buffer = [UInt8](repeating: 0xEE, count: 1_500)
@@ -278,14 +278,14 @@ private let everything = HeaderExtensionValues(
         }
     }
 
-    /// In both forms of the extension; what it is patched with, and what it repeats, are where they were.
+    /// In both forms of the extension, patched fields and the original sequence number keep their places.
     @Test(arguments: [1, 15] as [UInt8], ["0", "video0", "a mid of seventeen"])
     func theCopySaysItsSection(id: UInt8, mid: String) throws {
         var ids = ids
         ids[.mid] = id
         var plain = everything
         plain.mid = nil
-        // The form is that of the original, which has other elements.
+        // The form is that of the original, which has further elements.
         if id > 14 || mid.utf8.count > 16 { ids[.transportSequence] = 20 }
         let (bytes, layout) = try packet(plain, ids)
         var copy = try wrap(bytes, mid: (id, mid))
@@ -299,10 +299,10 @@ private let everything = HeaderExtensionValues(
             let again = try #require(try RTX.unwrap(view, ssrc: header.ssrc, payloadType: 96))
             #expect(Array(again.payload) == [1, 2, 3])
         }
-        // Once is enough.
+        // The mid is not added twice.
         let whole = try packet(everything, ids).bytes
         #expect(try wrap(whole, mid: (id, mid)) == wrap(whole))
-        // A packet that has no extension gets one.
+        // A packet without an extension gets one.
         let bare: [UInt8] = [0x80, 0xE0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9, 7, 8]
         try withBytes(try wrap(bare, mid: (id, mid))) { bytes throws in
             let view = try RTPPacketView(bytes)

@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test func olderBlocksComeBeforeThePacketsOwn() throws {
-        // RFC 2198 section 3: 1920 and 960 ticks older, of 2 and 3 bytes.
+        // RFC 2198 section 3: blocks of 2 and 3 bytes, 1920 and 960 ticks older.
         let found = try blocks([0xEF, 0x1E, 0x00, 0x02, 0xEF, 0x0F, 0x00, 0x03, 0x6F, 1, 2, 3, 4, 5, 6, 7])
         #expect(found.map(\.type) == [111, 111, 111])
         #expect(found.map(\.offset) == [1_920, 960, 0])

@@ -5,7 +5,7 @@ import Testing
 
 private let epoch = MediaInstant(nanoseconds: 5_000_000_000)
 
-/// One packet written, and what is read out of it.
+/// One written packet, and the result of parsing it.
 private struct Written {
     var bytes: [UInt8]
     var count: Int
@@ -40,7 +40,7 @@ private func arrival(_ sequence: Int64, ticks: Int64) -> TransportArrival {
     TransportArrival(sequence: sequence, arrival: epoch + MediaDuration(nanoseconds: ticks * 250_000))
 }
 
-/// What should be read after writing these.
+/// Expects the written arrivals in the parsed packet.
 private func expectSame(_ arrivals: [TransportArrival], base: Int64, _ bytes: [UInt8]) throws {
     let found = try read(bytes)
     var next = arrivals.startIndex
@@ -129,12 +129,13 @@ private func expectSame(_ arrivals: [TransportArrival], base: Int64, _ bytes: [U
         let arrivals = (0..<50).map { arrival(base + $0, ticks: 1_000 + $0 * 4) }
         let result = try write(arrivals, base: base)
         #expect(result.count == 50 && result.nextBase == base + 50)
-        // The first delta, from the reference time, is 1,000 - 3 * 256; so all are small and one run says so.
+        // The first delta, from the reference time, is 1,000 - 3 * 256. All deltas are therefore small, and one run is
+        // enough.
         #expect(result.bytes.count == 4 + 16 + 2 + 50)
         try expectSame(arrivals, base: base, result.bytes)
     }
 
-    /// After so many statuses come the same ones, whether they were read or skipped.
+    /// After `skip`, the following statuses are the same as after reading.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func skippedStatusesAreAsIfTheyHadBeenRead(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)

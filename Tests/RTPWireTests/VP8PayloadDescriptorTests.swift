@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test func descriptorsWrittenByHandFromRFC7741AreRead() throws {
-        // Nothing but the required byte.
+        // Only the required byte.
         var (descriptor, data) = try parse([0x10, 0xAA])
         #expect(descriptor == VP8PayloadDescriptor(isPartitionStart: true))
         #expect(descriptor.isFrameStart && data == [0xAA])

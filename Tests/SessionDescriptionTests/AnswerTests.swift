@@ -42,7 +42,7 @@ import Testing
         #expect(try Answer(description.serialised, to: .receiving).audio.map(\.kind) == [.applicationAudio])
     }
 
-    /// aiortc takes no answer with a section that lacks these lines, not even if the section is refused.
+    /// aiortc rejects an answer with a section that lacks these lines, even if the section is refused.
     @Test func refusedSectionsRepeatTheTransportOfTheBundle() throws {
         let video =
             "m=video 9 UDP/TLS/RTP/SAVPF 120\r\na=mid:v2\r\na=recvonly\r\na=rtcp-mux\r\n"
@@ -60,7 +60,7 @@ import Testing
         #expect(refused[0].attributes.contains(SDPAttribute("rtcp-mux")))
         #expect(refused[0]["rtpmap"] == "120 H264/90000" && refused[0].formats == ["120"])
         #expect(!refused[1].attributes.contains(SDPAttribute("rtcp-mux")))
-        // They stay outside the bundle and are not read back as media.
+        // The refused sections stay outside the bundle and are not read back as media.
         #expect(description["group"] == "BUNDLE 0 1 2")
         #expect(try Answer(description.serialised, to: .receiving).audio.count == 2)
     }

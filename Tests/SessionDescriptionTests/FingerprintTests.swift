@@ -24,7 +24,7 @@ import Testing
         #expect(Fingerprint(sha256: [1, 2, 3]) == nil)
     }
 
-    /// Two sections of one bundle, and what stands above them.
+    /// A description with two sections of one bundle, and lines at session level.
     private func fingerprints(
         session: [String] = [], _ first: [String], _ second: [String] = []
     ) throws -> CertificateFingerprints {

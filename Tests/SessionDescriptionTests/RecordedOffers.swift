@@ -1,4 +1,4 @@
-/// Offers as they were recorded from the programs themselves: a recvonly video and one or two recvonly audio sections.
+/// Offers recorded from the programs themselves: a recvonly video and one or two recvonly audio sections.
 enum RecordedOffers {
     /// Chromium 156, `bundlePolicy: "max-bundle"`; addresses hidden behind `.local` names.
     static let chromium = """

@@ -470,7 +470,7 @@ enum SendingOffers {
 
         """
 
-    /// whipsink with `max-bundle`, written after what webrtcbin 1.22 says: the second section has port 0 and
+    /// whipsink with `max-bundle`, written after the output of webrtcbin 1.22: the second section has port 0 and
     /// `bundle-only`.
     static let gstreamer = """
         v=0

@@ -5,9 +5,9 @@ import Testing
 
 @testable import SessionDescription
 
-/// A peer that sends makes the offer (WHIP, RFC 9725), and the one that receives answers.
+/// A sending peer makes the offer (WHIP, RFC 9725), and the receiving peer answers.
 @Suite struct SendingPeerTests {
-    /// Of a relay, which decodes nothing.
+    /// The capabilities of a relay, which decodes nothing.
     private static let anyCodec = MediaCapabilities(
         direction: .receiveOnly, videoCodecs: Set(VideoCodec.allCases))
     private static let endpoint = LocalDescription(

@@ -148,7 +148,8 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 $0.limits.requestBurst = 2_000
                 $0.limits.connectionBurst = 2_000
                 $0.limits.allConnectionBurst = 8_000
-                // Nobody polls: on a busy machine the burst lasts longer than the first two knocks would wait for that.
+                // No client polls: on a busy machine the burst lasts longer than the first two knocks would wait for a
+                // poll.
                 $0.abandonTimeout = .seconds(60)
             }
         ) { stage in

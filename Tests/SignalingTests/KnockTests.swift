@@ -240,7 +240,8 @@ import Testing
 
     // MARK: Tokens
 
-    /// With `--accept any`, strangers knock while a viewer's session is interrupted and the host has ended it.
+    /// Strangers knock at a host with `--accept any`, while a viewer's session is interrupted and the host has ended
+    /// it.
     @Test func aTokenOutlivesAnOutageWhateverKnocks() async throws {
         try await with(configure: { $0.tokenLimits.all = 8 }) { stage, wire in
             let fingerprint = randomFingerprint()

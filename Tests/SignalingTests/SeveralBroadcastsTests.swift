@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    /// What strangers see of an identifier does not tell whether the server has other broadcasts, or had this one.
+    /// The responses to strangers do not reveal whether the server has other broadcasts, or had this one.
     @Test func anUnknownIdentifierIsAnsweredAlike() async throws {
         try await with { stage, other, one, _ in
             await other.broadcast.remove(reason: "over")
@@ -223,7 +223,7 @@ import Testing
                 statuses.append(try await wire.ask(.POST, "/\(wire.link.id.text)/knock", body: body).status)
             }
             #expect(statuses == [403, 403, 403, 403, 403, 403, 429, 429])
-            // Who knows a secret is not affected.
+            // A viewer that knows a secret is not affected.
             _ = try await two.token(randomFingerprint())
             #expect(stage.server.statistics.wrongProofs == 8 && other.delegate.seen.knocks.count == 1)
         }

@@ -7,7 +7,7 @@ import Testing
 /// RTCP that claims large counts in few bytes. The work that it causes is bounded, and an honest viewer never reaches
 /// the bound.
 @Suite struct HostileControlTests {
-    /// What `RTCPWorkLimiter` allows one peer per second, and at once.
+    /// The work that `RTCPWorkLimiter` allows one peer per second, and at once.
     private static let (rate, burst) = (50_000, 25_000)
 
     private func sender(packets: Int = 0, at now: MediaInstant = SimulatedCall.start) -> MediaSender {
@@ -45,7 +45,7 @@ import Testing
         return [0x8F, 205, UInt8((body.count / 4) >> 8), UInt8(body.count / 4 & 0xFF)] + body
     }
 
-    /// As many copies as fit into a datagram.
+    /// Returns as many copies as fit into a datagram.
     private func datagram(_ packet: [UInt8]) -> [UInt8] {
         Array(repeating: packet, count: 1_200 / packet.count).flatMap { $0 }
     }

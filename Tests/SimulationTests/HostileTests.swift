@@ -4,7 +4,7 @@ import RTPWire
 import TestSupport
 import Testing
 
-/// Whatever bytes arrive are counted and dropped at worst, and video goes on.
+/// Arbitrary bytes are at worst counted and dropped, and video goes on.
 @Suite struct HostileTests {
     static let video = VideoStreamParameters(
         ssrc: 0x1111, payloadType: 96, rtxSSRC: 0x2222, rtxPayloadType: 97, mid: "0")

@@ -4,7 +4,7 @@ import RTPWire
 import TestSupport
 import Testing
 
-/// What a viewer gets that is sent only some of the frames.
+/// The stream of a viewer that is sent only some of the frames.
 @Suite struct LayeredStreamTests {
     private func sender() -> MediaSender {
         MediaSender(

@@ -3,7 +3,8 @@ import MediaEngine
 import RTPWire
 import Testing
 
-/// What loss, reordering and duplication do to video. Each case prints its seed; the same seed gives the same call.
+/// The effects of loss, reordering and duplication on video. Each case prints its seed; the same seed gives the same
+/// call.
 @Suite struct LossTests {
     @Test(arguments: [1, 2, 3] as [UInt64])
     func withoutLossEveryFrameIsShownAsSoonAsItArrives(seed: UInt64) {

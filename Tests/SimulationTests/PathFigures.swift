@@ -53,7 +53,7 @@ struct PathFigures {
 }
 
 extension Double {
-    /// With this number of decimals.
+    /// Formats the number with so many decimals.
     func text(_ digits: Int) -> String {
         let factor = (0..<digits).reduce(1.0) { power, _ in power * 10 }
         let rounded = (self * factor).rounded() / factor

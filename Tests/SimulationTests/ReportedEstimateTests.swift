@@ -2,7 +2,7 @@ import MediaCore
 import MediaEngine
 import Testing
 
-/// What our own viewer learns of the path from the host's reports.
+/// The viewer's knowledge of the path from the host's reports.
 @Suite struct ReportedEstimateTests {
     private func call(hasReferences: Bool) -> SimulatedCall {
         var options = SimulatedCall.Options()

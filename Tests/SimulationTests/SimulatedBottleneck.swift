@@ -3,7 +3,7 @@ import MediaCore
 /// A simulated bottleneck link that several flows share, in virtual time: a drop-tail queue whose rate follows a
 /// schedule.
 final class SimulatedBottleneck {
-    /// What happened to one packet, with the time at which it entered.
+    /// The passage of one packet, with the time at which it entered.
     struct Passage {
         var at: MediaInstant
         var flow: Int

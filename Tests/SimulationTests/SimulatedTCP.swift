@@ -13,7 +13,7 @@ final class SimulatedTCP: SimulatedParty {
         case cubic
     }
 
-    /// What is downloaded.
+    /// The downloads of a flow.
     enum Load {
         case endless
         /// Transfers of 100 kB to 1 MB, with exponentially distributed pauses of this mean in seconds.

@@ -77,7 +77,7 @@ private final class LayeredPeer {
         try peer.step(canvas, BlockMap(Self.size, filled: true), base: .kilobits(19_000))
         try peer.rest(canvas, base: .kilobits(19_000))
         let before = peer.baseBlocks
-        // Three places change in turn, each of them once.
+        // Three areas change in turn, each of them once.
         for index in 0..<3 {
             let changed = draw(50 + UInt64(index), on: canvas, PixelRect(x: 192 * index, y: 96, width: 64, height: 32))
             #expect(try peer.step(canvas, changed, base: .kilobits(19_000), isBlocked: true) == 1)

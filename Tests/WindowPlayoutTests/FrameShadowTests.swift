@@ -103,7 +103,7 @@ struct FrameShadowTests {
         show(1, at: nil, shadow)
         show(2, at: time(100), shadow)
         show(3, at: time(90), shadow)
-        // Without a time of its own, but behind the others.
+        // A frame without a time is presented after the others.
         show(4, at: nil, shadow)
         show(5, at: time(120), shadow)
         #expect(shadow.takeDue(time(99)) == time(100))

@@ -4,8 +4,8 @@ import MediaCore
 import Testing
 import WindowPlayout
 
-/// SDL has one display per process, and a window belongs to the thread that made it. So the tests run one at a time,
-/// each on one thread.
+/// SDL has one display per process, and a window belongs to the thread that made it. The tests therefore run one at a
+/// time, each on one thread.
 @Suite(.serialized) struct VideoWindowTests {
     private func withWindow(
         _ width: Int, _ height: Int, _ presentation: VideoWindow.Presentation = .surface,
@@ -182,7 +182,7 @@ import WindowPlayout
         }
     }
 
-    /// On a display other than X11 SDL waits for events, and the doorbell is an event in its queue.
+    /// On a display other than X11 SDL waits for events, and the wake-up is an event in its queue.
     @Test func anotherKindOfDisplayIsWokenToo() throws {
         setenv("SDL_VIDEODRIVER", "dummy", 1)
         let window = try VideoWindow(title: "share", converter: PlainConverter())

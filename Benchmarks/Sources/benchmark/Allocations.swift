@@ -5,10 +5,10 @@ import Foundation
 final class AllocationFile {
     private let directory: TemporaryDirectory
     private let path: String
-    /// For the program.
+    /// The environment for the counted program.
     let environment: [String: String]
 
-    /// - Parameter tracing: from the first allocation on.
+    /// - Parameter tracing: what is traced from the first allocation on.
     init(tracing: Tracing = .off) throws {
         directory = try TemporaryDirectory()
         path = directory.path + "/counts"
@@ -19,7 +19,7 @@ final class AllocationFile {
         }
     }
 
-    /// Looks at the counters, which go on counting.
+    /// Reads the counters while they go on counting.
     private func read<R>(_ body: (UnsafeMutablePointer<allocation_counts>) -> R) throws -> R {
         let file = open(path, O_RDWR | O_CLOEXEC)
         guard file >= 0 else { throw BenchmarkFailure("the program does not count its allocations") }
@@ -60,7 +60,7 @@ final class AllocationFile {
         var frames: [UInt64]
     }
 
-    /// - Parameter live: those that are not freed; else every one that was recorded.
+    /// - Parameter live: only allocations that are not freed; else all recorded ones.
     func traces(live: Bool = false) throws -> [Trace] {
         try read { memory in
             let all = UnsafeBufferPointer(start: allocation_traces(memory), count: Int(ALLOCATION_TRACES))
@@ -76,9 +76,9 @@ final class AllocationFile {
     }
 }
 
-/// Counts what host and viewer allocate for each packet while nothing but media happens.
+/// Counts the allocations of host and viewer for each packet while only media is exchanged.
 ///
-/// Neither of the two prints statistics, so that only media is counted; a second viewer, which is not looked at, counts the packets.
+/// Neither of the two prints statistics. A second, unmeasured viewer counts the packets.
 func measureAllocations(binary: String, seconds: Int) throws {
     Table.title("Allocations a packet in steady state")
     Table.header(["what", "thread", "packets/s", "allocations/s", "a packet", "bytes a packet"])
@@ -99,7 +99,7 @@ func measureAllocations(binary: String, seconds: Int) throws {
         defer { counter.stop() }
         let viewer = try host.join(display: nil, isReporting: false, environment: viewerFile.environment)
         defer { viewer.stop() }
-        // Buffers have grown to their size by then, and the start's probes are over.
+        // By then buffers have grown to their size, and the initial probes are over.
         Thread.sleep(forTimeInterval: 8)
 
         let sides = [("host", host.process, hostFile, 2.0), ("viewer", viewer.process, viewerFile, 1.0)]

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Measures share, beside the floor, Chromium and GStreamer, on virtual displays, and prints tables.
+/// Measures share, a lower bound, Chromium and GStreamer on virtual displays, and prints tables.
 @main
 struct Benchmark {
     static let usage = """
@@ -84,7 +84,7 @@ struct Benchmark {
                 do {
                     Table.row(try rival.measure(scene, seconds).cells)
                 } catch {
-                    // What a foreign program does wrong is no reason to measure no further.
+                    // A failure of another program does not end the benchmark.
                     var row = Measurement(rival.name, scene)
                     row.add(note: "\(error)")
                     Table.row(row.cells)

@@ -1,14 +1,15 @@
 import Foundation
 import NetworkBed
 
-/// Chromium as a screen share: one captures a display with getDisplayMedia, another shows it on a second display.
+/// Chromium as a screen share: one instance captures a display with getDisplayMedia, another shows it on a second
+/// display.
 enum Chromium {
     /// The program's path, if it is installed.
     static func find() -> String? {
         ["/usr/bin/chromium", "/usr/bin/google-chrome"].first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// VP8, thirty pictures a second, the browser's own rate control.
+    /// VP8, thirty frames a second, the browser's own rate control.
     static let senderPage = """
         <!doctype html><title>sender</title><body style="background:#888">click<script>
         const tell = (path, text) => fetch(path, {method: "POST", body: text})
@@ -53,7 +54,7 @@ enum Chromium {
         </script>
         """
 
-    /// - Parameter extra: what else this one is told.
+    /// - Parameter extra: additional arguments of this instance.
     static func start(
         _ program: String, profile: String, display: String, extra: [String], in node: NetworkNode?
     ) throws -> Subprocess {
@@ -69,20 +70,20 @@ enum Chromium {
     }
 }
 
-/// A session between two Chromiums.
+/// A session between two instances of Chromium.
 struct ChromiumSession {
     let from: String
     let to: String
     let sender: Subprocess
     let mail: MailServer
 
-    /// What the sender last told: when, in ms, bytes, frames, width of a frame.
+    /// The sender's last report: time in ms, bytes, frames, width of a frame.
     var sent: [Double] { (mail.paper("/sent") ?? "").split(separator: " ").compactMap { Double($0) } }
     var cpuMilliseconds: Double { sender.figures.family.reduce(0) { $0 + $1.cpuMilliseconds } }
 }
 
-/// Runs `body` while one Chromium shows what another sends.
-/// - Parameter start: starts what happens on the sender's display.
+/// Runs `body` while one Chromium shows the stream of another.
+/// - Parameter start: starts the programs on the sender's display.
 func withChromium(
     _ program: String, over path: EmulatedPath? = nil, start: (String) throws -> [Subprocess],
     _ body: (ChromiumSession) throws -> Void
@@ -121,7 +122,7 @@ func withChromium(
         ], in: path?.viewer)
     defer { viewer.terminate() }
     try wait(for: "/ready")
-    // A capture starts only after a gesture, and a window that has just come may miss it.
+    // A capture needs a user gesture, and a window that has just opened may miss it.
     for _ in 0..<20 where mail.paper("/offer") == nil {
         let gesture = try Subprocess(
             "xdotool", ["mousemove", "1600", "980", "click", "1", "mousemove", "1900", "10"],
@@ -130,7 +131,7 @@ func withChromium(
         gesture.terminate()
     }
     try wait(for: "/offer")
-    // Not before, as a terminal would cover the page.
+    // The scene starts late, as a terminal would cover the page.
     let actors = try start(from.name)
     defer { actors.forEach { $0.terminate() } }
     try wait(for: "/playing")

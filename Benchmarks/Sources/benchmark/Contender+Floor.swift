@@ -1,6 +1,6 @@
 import Foundation
 
-/// The least that can be had: the same work in one thread, without network, crypto or a second process.
+/// Measures a lower bound: the same work in one thread, without network, encryption or a second process.
 func measureFloor(_ scene: Scene, seconds: Int) throws -> Measurement {
     try withDisplays(start: { try scene.start(on: $0, seconds: seconds + 30) }) { from, to in
         let floor = try Subprocess(tool("floor"), [from, to, "\(seconds + 10)"])

@@ -1,7 +1,7 @@
 import Foundation
 import NetworkBed
 
-/// Whether all of GStreamer that is needed is installed; what is missing is told on stderr.
+/// Whether all required parts of GStreamer are installed; missing ones are printed on stderr.
 func isGStreamerComplete() throws -> Bool {
     let program = try Subprocess(tool("gstreamer"), [])
     let isComplete = program.exitStatus == 0
@@ -9,16 +9,17 @@ func isGStreamerComplete() throws -> Bool {
     return isComplete
 }
 
-/// Runs `body` while GStreamer's ximagesrc, vp8enc and webrtcbin on one display send to a process that shows it on another.
+/// Runs `body` while GStreamer's ximagesrc, vp8enc and webrtcbin on one display send to a process that shows the video
+/// on another.
 /// - Parameters:
-///   - start: starts what happens on the sender's display.
-///   - body: takes the two displays and the sender, whose `statistics` come each second.
+///   - start: starts the programs on the sender's display.
+///   - body: gets the two displays and the sender, whose `statistics` arrive each second.
 func withGStreamer(
     over path: EmulatedPath? = nil, start: (String) throws -> [Subprocess],
     _ body: (_ from: String, _ to: String, _ sender: Subprocess) throws -> Void
 ) throws {
     try withDisplays(start: start) { from, to in
-        // The receiving process is its child, whose CPU is not counted.
+        // The receiving process is the sender's child; its CPU time is not counted.
         let sender = try Subprocess(
             tool("gstreamer"), [from, to] + (path.map { [$0.viewer.path] } ?? []), in: path?.host)
         defer { sender.terminate() }

@@ -10,7 +10,7 @@ func measureShare(_ scene: Scene, binary: String, seconds: Int) throws -> Measur
         var probe: Probe?
         var isAtRest = true
         if scene.hasStamp {
-            // Until what rests has been refined, the figures are those of the start.
+            // Until still content has been refined, the results are those of the start.
             Thread.sleep(forTimeInterval: 3)
         } else {
             isAtRest = try host.waitForRest()

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Who allocates: traces with names, the most frequent first.
+/// Names the allocating functions: traces with symbols, the most frequent first.
 enum Culprits {
     private struct Mapping {
         var range: Range<UInt64>
-        /// What to subtract from an address to get one of the file.
+        /// The offset between an address in memory and in the file.
         var base: UInt64
         var file: String
     }
@@ -46,7 +46,7 @@ enum Culprits {
     private static func names(of frames: [UInt64], _ mappings: [Mapping]) -> [String] {
         let input = frames.prefix(14).compactMap { frame -> String? in
             guard let mapping = mappings.first(where: { $0.range.contains(frame) }) else { return nil }
-            // A return address is behind its call.
+            // A return address points after its call.
             return "CODE \"\(mapping.file)\" 0x\(String(frame - mapping.base - 1, radix: 16))"
         }
         let names = lines(of: "llvm-symbolizer", ["--output-style=GNU", "--no-inlines", "--basenames"] + input)

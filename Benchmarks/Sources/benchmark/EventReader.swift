@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// One line that a program wrote: a JSON event, or any other line under the name "line".
+/// One line of a program's output: a JSON event, or any other line under the name "line".
 struct Event: Sendable {
     var name: String
-    /// When it came, in seconds of the monotonic clock.
+    /// When the line arrived, in seconds of the monotonic clock.
     var time: Double
     var text: String
     var numbers: [String: Double] = [:]
@@ -23,7 +23,7 @@ struct Event: Sendable {
     subscript(field: String) -> Double { numbers[field] ?? 0 }
 }
 
-/// Reads a program's lines as they come, on a thread of its own.
+/// Reads a program's lines on a thread of its own.
 // SAFETY: `events` and `isOver` are touched only while `condition` is held.
 final class EventReader: @unchecked Sendable {
     private let condition = NSCondition()
@@ -58,22 +58,22 @@ final class EventReader: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// How many events have come so far.
+    /// The number of events so far.
     var count: Int {
         condition.lock()
         defer { condition.unlock() }
         return events.count
     }
 
-    /// The newest of that name.
+    /// Returns the newest event of that name.
     func last(_ name: String) -> Event? {
         condition.lock()
         defer { condition.unlock() }
         return events.last { $0.name == name }
     }
 
-    /// The first of that name that is not among the first `seen`.
-    /// - Throws: when the program ends or the time passes before there is one.
+    /// Returns the first event of that name that is not among the first `seen`.
+    /// - Throws: when the program ends or the time is over before there is one.
     func wait(for name: String, after seen: Int = 0, seconds: Double = 20) throws -> Event {
         let deadline = Date(timeIntervalSinceNow: seconds)
         condition.lock()

@@ -1,9 +1,10 @@
 import Foundation
 
-/// Memory of a host while viewers come and go.
+/// Measures a host's memory while viewers join and leave.
 ///
 /// - Parameters:
-///   - joins: how many come, one after the other.
+///   - joins: the number of viewers, one after the other.
+///   - soak: the duration in seconds, instead of that number.
 ///   - soak: for how many seconds it goes on instead.
 func measureJoins(binary: String, joins wanted: Int, soak: Int?) throws {
     Table.title(
@@ -47,7 +48,8 @@ func measureJoins(binary: String, joins wanted: Int, soak: Int?) throws {
     Table.line("From viewer \(first.joins) to viewer \(last.joins): \(cell(growth, 1)) KB a viewer.")
 }
 
-/// Names what a host keeps of viewers that have gone: what was allocated while ten came and went, and is not freed.
+/// Lists the memory that a host keeps for viewers that have left: allocated while ten viewers joined and left, and not
+/// freed.
 func findLeaks(binary: String) throws {
     let file = try AllocationFile()
     let host = try ShareHost(
@@ -64,7 +66,7 @@ func findLeaks(binary: String) throws {
     Thread.sleep(forTimeInterval: 2)
     try file.setTracing(.live)
     for _ in 0..<10 { try joinAndLeave() }
-    // What a knock leaves is kept for a minute.
+    // The state of a knock is kept for a minute.
     Thread.sleep(forTimeInterval: 75)
     let traces = try file.traces(live: true)
     try file.setTracing(.off)
@@ -73,7 +75,7 @@ func findLeaks(binary: String) throws {
     for line in Culprits.text(of: traces, in: host.process, title: "not freed", bySize: true) { Table.line(line) }
 }
 
-/// Names what the host's memory is made of while one watches.
+/// Lists the allocations of which a host's memory consists while one viewer watches.
 func findOwners(binary: String) throws {
     let from = try VirtualDisplay()
     defer { from.close() }

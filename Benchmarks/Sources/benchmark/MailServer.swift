@@ -4,17 +4,17 @@ import Namespaces
 import NetworkBed
 import Synchronization
 
-/// A small HTTP server on 127.0.0.1 through which two pages exchange offer and answer: what is posted to a path is what a
-/// later GET of it gives. Pages are given under their names.
+/// A small HTTP server on 127.0.0.1 by which two pages exchange offer and answer: a GET of a path returns what was
+/// posted there. Pages are served under their names.
 final class MailServer: Sendable {
     let port: UInt16
     private let descriptors: [Int32]
     private let papers: Mutex<[String: String]>
 
-    /// - Parameter nodes: in whose networks it can be reached, at the same port; this machine's if there are none.
+    /// - Parameter nodes: the nodes in which the server listens, on the same port; this machine if there are none.
     init(pages: [String: String], in nodes: [NetworkNode] = []) throws {
         papers = Mutex(pages)
-        // In each network 127.0.0.1 is another place; a page from there is trusted with a capture.
+        // Each network namespace has its own 127.0.0.1; browsers allow pages from that address to capture.
         var descriptors = nodes.map { socket_in_namespace($0.path) }
         if descriptors.isEmpty { descriptors = [socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)] }
         self.descriptors = descriptors
@@ -27,7 +27,7 @@ final class MailServer: Sendable {
         }
     }
 
-    /// - Parameter port: 0 takes a free one.
+    /// - Parameter port: 0 selects a free one.
     private static func open(_ descriptor: Int32, port: UInt16) throws -> UInt16 {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -45,7 +45,7 @@ final class MailServer: Sendable {
         return UInt16(bigEndian: address.sin_port)
     }
 
-    /// What was posted there.
+    /// Returns the content that was posted to a path.
     func paper(_ path: String) -> String? { papers.withLock { $0[path] } }
 
     func close() { for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_RDWR)) } }

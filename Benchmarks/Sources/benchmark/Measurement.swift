@@ -2,18 +2,18 @@
 struct Measurement {
     var contender: String
     var scene: Scene
-    /// Age of a stamp when it was seen, in ms.
+    /// The age of a stamp when it was seen, in ms.
     var p50: Double?
     var p95: Double?
     var stampsPerSecond: Double?
-    /// CPU of the sending side, in ms a second.
+    /// The CPU time of the sending side, in ms a second.
     var hostCPU: Double?
     var residentMegabytes: Double?
-    /// Memory with a part of what others map too, in MB.
+    /// The memory including a share of mappings that other processes have, too (PSS), in MB.
     var proportionalMegabytes: Double?
-    /// RTP with its headers, in kbit/s.
+    /// The bitrate of RTP with its headers, in kbit/s.
     var kilobits: Double?
-    /// From the start of the viewer to its first picture, in ms.
+    /// The time from the start of the viewer to its first frame, in ms.
     var firstPicture: Double?
     var note = ""
 

@@ -1,16 +1,16 @@
 import Foundation
 import NetworkBed
 
-/// share and others over emulated links.
+/// Compares share with other programs over emulated links.
 struct Networks {
     let binary: String
     let chromium: String?
     let hasGStreamer: Bool
     let seconds: Int
 
-    /// The displays while a contender's session runs.
+    /// Gets the displays while a contender's session runs.
     private typealias Body = (_ from: String, _ to: String) throws -> Void
-    /// `run` returns what else is to be said.
+    /// `run` returns a remark for the table.
     private typealias Contender = (
         name: String,
         run: (EmulatedPath, (String) throws -> [Subprocess], Body) throws -> String
@@ -51,7 +51,8 @@ struct Networks {
         try withDisplays(start: start) { from, to in
             let host = try ShareHost(binary: binary, display: from, over: path)
             defer { host.stop() }
-            // Not muted: the window would say so at its top right, and its pixels would count as errors of the picture.
+            // The audio is not muted: the window would show that at its top right, and its pixels would count as
+            // errors.
             let viewer = try host.join(display: to, arguments: ["--fullscreen"])
             defer { viewer.stop() }
             Thread.sleep(forTimeInterval: 5)
@@ -62,7 +63,7 @@ struct Networks {
 
     // MARK: Pages
 
-    /// A still page, then a new one.
+    /// Measures the change from a still page to a new one.
     func measurePages(still: Int) throws {
         Table.title("A new page after \(still) s of rest, round trip 50 ms")
         Table.header([
@@ -111,7 +112,7 @@ struct Networks {
         ),
     ]
 
-    /// The stamp's age while a terminal scrolls or a video plays.
+    /// Measures the stamp's age while a terminal scrolls or a video plays.
     func measureScenes() throws {
         Table.title("Scenes, \(seconds) s each")
         Table.header([
@@ -151,7 +152,7 @@ struct Networks {
 
     // MARK: Losses
 
-    /// share alone: the stamp at every loss and round trip.
+    /// Measures share's stamps at every loss and round trip time.
     func measureLosses() throws {
         Table.title("Losses, both ways, 10 Mbit/s, the stamp 30 times a second, \(seconds) s each")
         Table.header([
@@ -219,7 +220,7 @@ struct Networks {
         }
     }
 
-    /// The test picture and its sound for minutes, to viewers without a window; all losses at the same time.
+    /// Measures the test video and tone for minutes, with headless viewers; all losses at the same time.
     func measureEndurance(minutes: Int) throws {
         Table.title("\(minutes) minutes of loss, both ways, 10 Mbit/s, round trip 50 ms")
         Table.header([

@@ -1,8 +1,8 @@
 import Foundation
 
-/// How soon the other display shows a new page, and how well.
+/// The time until the other display shows a new page, and its quality.
 struct NewPage: Decodable {
-    /// From the turn of the page, in ms, until the luma's PSNR was 30 dB and 38 dB.
+    /// From the change of the page until the luma's PSNR was 30 dB and 38 dB, in ms.
     var readable: Double?
     var sharp: Double?
     /// At the end, in dB.
@@ -15,9 +15,9 @@ struct NewPage: Decodable {
     }
 
     /// - Parameters:
-    ///   - still: how long the page before it rests, in seconds.
-    ///   - limit: how long is waited for it to be sharp, in seconds.
-    ///   - turned: called when the page turns.
+    ///   - still: the time before the change of the page, in seconds.
+    ///   - limit: the time limit for the page to become sharp, in seconds.
+    ///   - turned: called when the page changes.
     static func watch(from: String, to: String, still: Int, limit: Int, turned: () throws -> Void) throws -> NewPage {
         let process = try Subprocess(tool("newpage"), [from, to, "\(still)", "\(limit)"])
         defer { process.terminate() }

@@ -1,8 +1,9 @@
 import Foundation
 
-/// What a packet costs the thread `net-0` of the host and of a headless viewer, at a high rate: the scrolling terminal.
+/// Measures the cost of a packet for the thread `net-0` of the host and of a headless viewer, at a high rate: the
+/// scrolling terminal.
 ///
-/// - Parameter other: another build, measured in turns with the first, so that what changes with time changes both.
+/// - Parameter other: another build, measured alternately with the first, so that changes over time affect both.
 func measurePacketCosts(binary: String, against other: String?, seconds: Int) throws {
     Table.title("CPU of the network thread")
     Table.header([
@@ -59,7 +60,7 @@ private func measurePacketCost(binary: String, seconds: Int) throws -> PacketCos
     defer { host.stop() }
     let viewer = try host.join(display: nil)
     defer { viewer.stop() }
-    // The start's probes are over by then.
+    // The initial probes are over by then.
     Thread.sleep(forTimeInterval: 4)
     var viewerCPU = 0.0
     var elapsed = 0.0

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How old each stamp was when it was first seen, in ms.
+/// The ages of the stamps when they were first seen, in ms.
 struct Probe: Decodable {
     var stamps: Int
     var stampsPerSecond: Double?
@@ -18,7 +18,7 @@ struct Probe: Decodable {
         case longestGap = "longest_gap_ms"
     }
 
-    /// Watches the display for that long.
+    /// Watches the display for so many seconds.
     static func run(_ display: String, seconds: Int) throws -> Probe {
         let process = try Subprocess(tool("probe"), ["-d", display, "-s", "\(seconds)"])
         let text = try process.wait(for: "line", seconds: Double(seconds) + 30).text

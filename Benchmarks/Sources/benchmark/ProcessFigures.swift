@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
 
-/// What the kernel says of a process and its threads.
+/// The kernel's figures for a process and its threads.
 struct ProcessFigures {
     let identifier: Int32
 
-    /// User and system time so far of all its threads, those that ended included, in milliseconds.
+    /// The user and system time of all its threads, including ended ones, in milliseconds.
     var cpuMilliseconds: Double {
         var clock = clockid_t()
         var time = timespec()
@@ -13,10 +13,11 @@ struct ProcessFigures {
         return Double(time.tv_sec) * 1e3 + Double(time.tv_nsec) / 1e6
     }
 
-    /// Time so far of the threads of that name, in milliseconds.
+    /// Returns the CPU time of the threads of that name, in milliseconds.
     func cpuMilliseconds(ofThread name: String) -> Double {
         threadNames.filter { $0.value == name }.keys.reduce(0) { sum, thread in
-            // Time on a core in nanoseconds, time waiting for one, and turns.
+            // The fields are the time on a core in nanoseconds, the time waiting for a core, and the number of time
+            // slices.
             let text = try? String(
                 contentsOfFile: "/proc/\(identifier)/task/\(thread)/schedstat", encoding: .utf8)
             return sum + (text?.split(separator: " ").first.flatMap { Double($0) } ?? 0) / 1e6
@@ -24,7 +25,7 @@ struct ProcessFigures {
     }
 
     struct Memory {
-        /// Resident, in MB: all, its share of what others map too, its own without files, shared memory.
+        /// In MB: resident, proportional share (PSS), private without files, shared memory.
         var resident = 0.0
         var proportional = 0.0
         var anonymous = 0.0
@@ -57,7 +58,7 @@ struct ProcessFigures {
         }
     }
 
-    /// The names of its threads by their identifiers.
+    /// The names of the threads by their identifiers.
     var threadNames: [Int32: String] {
         let directory = "/proc/\(identifier)/task"
         var names: [Int32: String] = [:]
@@ -70,7 +71,7 @@ struct ProcessFigures {
         return names
     }
 
-    /// It and all that descend from it.
+    /// The process and all its descendants.
     var family: [ProcessFigures] {
         var parents: [Int32: Int32] = [:]
         for entry in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {

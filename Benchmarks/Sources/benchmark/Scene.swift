@@ -1,10 +1,10 @@
-/// What happens on the host's display.
+/// The activity on the host's display.
 enum Scene: String, CaseIterable {
     case still, stamp, typing, scrolling, video
 
     var hasStamp: Bool { self != .still }
 
-    /// Starts it; it runs for at least `seconds`.
+    /// Starts the scene, which runs for at least `seconds`.
     func start(on display: String, seconds: Int) throws -> [Subprocess] {
         let environment = ["DISPLAY": display]
         var running: [Subprocess] = []
@@ -13,7 +13,8 @@ enum Scene: String, CaseIterable {
         case .typing:
             running.append(try terminal(environment, "200x60+100+200", ["-r", "10", "-t"], seconds))
         case .scrolling:
-            // Nearly all of the screen: 1,860 x 916 pixels, 170 of 232 columns full, four lines seventeen times a second.
+            // Nearly the whole screen: 1,860 x 916 pixels, 170 of 232 columns full, four lines seventeen times a
+            // second.
             running.append(try terminal(environment, "232x57+0+160", ["-r", "68", "-b", "4", "-w", "170"], seconds))
         case .video:
             running.append(try Subprocess(tool("scene"), ["-s", "\(seconds)"], environment: environment))

@@ -1,14 +1,14 @@
 import Foundation
 
-/// What a second viewer costs the host. The host has a core to itself: viewers are other machines in real life, and their decoders
-/// would take its time and its caches here.
+/// Measures the cost of a second viewer for the host. The host has a core of its own: viewers usually run on other
+/// machines, and here their decoders would compete for its time and caches.
 func measureSecondViewer(binary: String, seconds: Int) throws {
     Table.title("A second viewer")
     Table.header([
         "scene", "packets/s to one", "host CPU with 1, ms/s", "with 2", "second viewer costs", "of it on net-0, ms/s",
     ])
     for scene in [Scene.stamp, .video] {
-        // Those that are started next, threads and all, keep this core.
+        // Programs started next, with all their threads, keep this core.
         try keep(to: 1)
         let from = try VirtualDisplay()
         defer { from.close() }
@@ -27,7 +27,7 @@ func measureSecondViewer(binary: String, seconds: Int) throws {
         defer { first.stop() }
         var one: [ShareHost.Figures] = []
         var two: [ShareHost.Figures] = []
-        // In turns, so that what changes with time changes both.
+        // Measured alternately, so that changes over time affect both.
         for _ in 0..<rounds {
             one.append(try figures())
             let second = try host.join(display: nil)
@@ -47,14 +47,14 @@ func measureSecondViewer(binary: String, seconds: Int) throws {
     try keep(to: nil)
 }
 
-/// The least, the median and the largest.
+/// Formats the minimum, the median and the maximum.
 private func range(_ values: [Double]) -> String {
     let sorted = values.sorted()
     guard let least = sorted.first, let most = sorted.last else { return "" }
     return "\(cell(sorted[sorted.count / 2], 1)) (\(cell(least, 1))-\(cell(most, 1)))"
 }
 
-/// Keeps this process and those it starts to one core; nil for all.
+/// Pins this process and its future children to one core; nil for all.
 private func keep(to core: Int?) throws {
     let cores = core.map { "\($0)" } ?? "0-\(ProcessInfo.processInfo.processorCount - 1)"
     let taskset = Process()

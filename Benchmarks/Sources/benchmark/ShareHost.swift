@@ -1,18 +1,18 @@
 import Foundation
 import NetworkBed
 
-/// A `share host` that lets anyone in.
+/// A `share host` that admits every viewer.
 final class ShareHost {
     let process: Subprocess
     let link: String
     private let binary: String
-    /// Identities and known viewers go here, not into the home of whoever measures.
+    /// The directory of identities and known viewers, instead of the user's home.
     private let directory: TemporaryDirectory
     private let path: EmulatedPath?
 
     /// - Parameters:
-    ///   - isReporting: whether it prints its statistics each second, which costs it a little.
-    ///   - path: what lies between it and its viewers; nil for this machine's loopback.
+    ///   - isReporting: whether the host prints statistics each second, which has a small cost.
+    ///   - path: the emulated path to the viewers; nil for this machine's loopback.
     init(
         binary: String, display: String?, arguments: [String] = ["--audio", "none"], isReporting: Bool = true,
         environment: [String: String] = [:], over path: EmulatedPath? = nil
@@ -31,8 +31,8 @@ final class ShareHost {
         link = first[start.lowerBound...].prefix { $0 != "\"" }.replacingOccurrences(of: "\\/", with: "/")
     }
 
-    /// Starts a viewer and waits for its first picture.
-    /// - Parameter display: nil for one without a window.
+    /// Starts a viewer and waits for its first frame.
+    /// - Parameter display: nil for a headless viewer.
     func join(
         display: String?, isReporting: Bool = true, arguments: [String] = ["--mute"],
         environment: [String: String] = [:]
@@ -47,18 +47,18 @@ final class ShareHost {
 
     struct Figures {
         var cpu = 0.0
-        /// Of it, on the network thread.
+        /// The part on the network thread.
         var networkCPU = 0.0
         var kilobits = 0.0
         var packetsPerSecond = 0.0
         var framesPerSecond = 0.0
-        /// A frame, in ms: reading the screen and converting it; encoding.
+        /// The times for one frame, in ms: reading and converting the screen; encoding.
         var readMilliseconds = 0.0
         var encodeMilliseconds = 0.0
         var refinements = 0.0
     }
 
-    /// What the host did while `body` ran.
+    /// Measures the host while `body` runs.
     func measure(_ body: () throws -> Void) throws -> Figures {
         var figures = Figures()
         let first = try process.wait(for: "statistics", after: process.events.count)
@@ -81,7 +81,7 @@ final class ShareHost {
         return figures
     }
 
-    /// Waits until no frame is made for two seconds: the picture is as sharp as it gets.
+    /// Waits until no frame is made for two seconds, so that refinement is complete.
     /// - Returns: false if that took more than `limit` seconds.
     func waitForRest(limit: Double = 20) throws -> Bool {
         let deadline = monotonicSeconds() + limit
@@ -102,7 +102,7 @@ final class ShareHost {
 /// A `share join`.
 final class ShareViewer {
     let process: Subprocess
-    /// From its start to its first picture, in ms.
+    /// The time from the start to the first frame, in ms.
     let firstPicture: Double
 
     fileprivate init(
@@ -110,7 +110,7 @@ final class ShareViewer {
         in node: NetworkNode?
     ) throws {
         let begin = monotonicSeconds()
-        // The first picture is told as an event only.
+        // The first frame is reported by an event only.
         process = try Subprocess(
             binary, ["join"] + arguments + (hasWindow ? [] : ["--headless"]) + (isReporting ? ["--json"] : []),
             environment: environment, in: node)

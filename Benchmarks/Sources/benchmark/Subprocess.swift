@@ -1,7 +1,7 @@
 import Foundation
 import NetworkBed
 
-/// A program under measurement, or one that helps; its lines are kept as events, its stderr as text.
+/// A program under measurement, or a helper; its lines are kept as events, its stderr as text.
 final class Subprocess {
     private let process = Process()
     private let output = Pipe()
@@ -10,8 +10,8 @@ final class Subprocess {
     let events: EventReader
 
     /// - Parameters:
-    ///   - executable: a path, or a name to be looked for in PATH.
-    ///   - node: where it runs; nil for this machine's own network.
+    ///   - executable: a path, or a name to be found in PATH.
+    ///   - node: the node to run in; nil for this machine's own network.
     convenience init(
         _ executable: String, _ arguments: [String], environment: [String: String] = [:], in node: NetworkNode?
     ) throws {
@@ -19,11 +19,10 @@ final class Subprocess {
         try self.init(launcher, words, environment: environment)
     }
 
-    /// - Parameter executable: a path, or a name to be looked for in PATH.
+    /// - Parameter executable: a path, or a name to be found in PATH.
     init(_ executable: String, _ arguments: [String], environment: [String: String] = [:]) throws {
         name = (executable as NSString).lastPathComponent
-        // Whatever ends the benchmark ends it too: the kernel tells it, as a Ctrl-C reaches it as little as a signal to the
-        // benchmark does.
+        // The kernel ends the program when the benchmark ends, as it gets neither a Ctrl-C nor the benchmark's signals.
         process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
         process.arguments = ["--pdeathsig", "TERM", executable] + arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
@@ -40,14 +39,14 @@ final class Subprocess {
 
     var figures: ProcessFigures { ProcessFigures(identifier: process.processIdentifier) }
     var isRunning: Bool { process.isRunning }
-    /// After it has ended, which is waited for.
+    /// The exit status; waits for the end.
     var exitStatus: Int32 {
         process.waitUntilExit()
         return process.terminationStatus
     }
     var errorText: String { (try? String(contentsOf: errors, encoding: .utf8)) ?? "" }
 
-    /// Waits for an event; what the program complained of is in the error.
+    /// Waits for an event; an error contains the program's messages.
     func wait(for name: String, after seen: Int = 0, seconds: Double = 20) throws -> Event {
         do {
             return try events.wait(for: name, after: seen, seconds: seconds)
@@ -69,7 +68,7 @@ final class Subprocess {
     }
 }
 
-/// An Xvfb of 1920 x 1080 on a display number that it chose itself.
+/// An Xvfb of 1920 x 1080 on a display number that it chooses itself.
 final class VirtualDisplay {
     let name: String
     private let server: Subprocess
@@ -84,8 +83,8 @@ final class VirtualDisplay {
     deinit { close() }
 }
 
-/// Runs `body` with a display to send from and one to show it on.
-/// - Parameter start: starts what happens on the first one.
+/// Runs `body` with a sender's display and a viewer's display.
+/// - Parameter start: starts the programs on the sender's display.
 func withDisplays<Result>(
     start: (String) throws -> [Subprocess], _ body: (_ from: String, _ to: String) throws -> Result
 ) throws -> Result {
@@ -100,7 +99,7 @@ func withDisplays<Result>(
     return try body(from.name, to.name)
 }
 
-/// A directory that goes away with its owner.
+/// A directory that is removed with its owner.
 final class TemporaryDirectory {
     let path: String
 

@@ -16,7 +16,7 @@ enum Table {
     private static func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
 }
 
-/// A number with so many digits behind the point; "-" for none.
+/// Formats a number with so many decimals; "-" for none.
 func cell(_ value: Double?, _ digits: Int = 0) -> String {
     value.map { String(format: "%.\(digits)f", $0) } ?? "-"
 }

@@ -1,9 +1,9 @@
 import Glibc
 import MediaCore
 
-/// What happens on a 1920 x 1080 screen full of text, thirty times a second.
+/// The activity on a 1920 x 1080 screen full of text, thirty times a second.
 enum Scene: String, CaseIterable {
-    /// Nothing changes, but a frame is made.
+    /// Nothing changes, but a frame is encoded.
     case none
     /// A bar code of 620 x 48 pixels, new each time.
     case stamp
@@ -11,13 +11,13 @@ enum Scene: String, CaseIterable {
     case typing
     /// A terminal of 720 x 480 scrolls by a line.
     case terminal
-    /// It scrolls by three lines.
+    /// The terminal scrolls by three lines.
     case terminalFast
     /// The whole page scrolls by a line.
     case scroll
-    /// Another page each time.
+    /// Each frame shows another page.
     case page
-    /// A moving picture of 1280 x 720.
+    /// A moving image of 1280 x 720.
     case video
 }
 
@@ -60,7 +60,7 @@ final class Screen {
         return random
     }
 
-    /// Draws the next picture of the scene and says what changed.
+    /// Draws the next frame of the scene and returns the changed blocks.
     func step(_ scene: Scene) -> BlockMap {
         frame += 1
         var changed = BlockMap(Self.size)
@@ -119,7 +119,7 @@ final class Screen {
         }
     }
 
-    /// Gradients that turn, with a little noise.
+    /// Draws rotating gradients with a little noise.
     private func showFilm(_ rect: PixelRect) {
         for row in 0..<rect.height {
             let line = canvas.y + (row + rect.y) * canvas.strideY + rect.x

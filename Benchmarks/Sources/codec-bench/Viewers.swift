@@ -1,7 +1,7 @@
 import MediaCore
 import VPXCodec
 
-/// What viewers of different speed cost the encoder: one layer at the slowest's rate, two layers, two encodings.
+/// The encoder's strategies for viewers of different speed: one layer at the slowest's rate, two layers, two encodings.
 enum ViewersCase: String, CaseIterable {
     case alone = "one viewer"
     case slowest = "one layer for both"
@@ -9,7 +9,7 @@ enum ViewersCase: String, CaseIterable {
     case encodings = "two encodings"
 }
 
-/// A line that empties at its rate, as the pacer in front of the network does.
+/// A queue that empties at its rate, like the pacer in front of the network.
 private struct Line {
     let rate: Bitrate
     var waiting = 0.0
@@ -42,7 +42,7 @@ func runViewers(
     var now = MediaInstant(nanoseconds: 1_000_000_000)
     var spent = 0.0
     var made = [0, 0, 0]
-    // The first ten seconds are the first picture's and its refinement's.
+    // The first ten seconds contain the first frame and its refinement.
     let lead = 300
     for index in 0..<(lead + frames) {
         now = now + .microseconds(33_333)
@@ -91,7 +91,7 @@ func runViewers(
     print("| " + columns.joined(separator: " | ") + " |")
 }
 
-/// A table of all cases.
+/// Prints a table of all cases.
 func compareViewers(frames: Int, fast: Bitrate, slow: Bitrate) throws(CodecFailure) {
     print(
         "| scene | how | encoder ms/s | fast frames/s | kbit/s | slow frames/s | kbit/s | base / layer 1 / low, a second |"

@@ -1,4 +1,4 @@
-// What encoding and decoding cost on one screen of 1920 x 1080: CPU milliseconds a frame, bytes, and how sharp it is.
+// Measures encoding and decoding of a 1920 x 1080 screen: CPU milliseconds a frame, bytes, and sharpness.
 // usage: codec-bench [FRAMES [KBIT [SCENE|all [PAGE.pgm]]]]     (a page is 1920 x 8192, such as a browser's screen shot of a long text)
 //        codec-bench viewers [FRAMES [KBIT [SLOW-KBIT]]]             what two viewers of different speed cost
 import Glibc
@@ -31,7 +31,7 @@ func cpuMilliseconds() -> Double {
     return Double(time.tv_sec) * 1e3 + Double(time.tv_nsec) / 1e6
 }
 
-/// Of luma, in decibels.
+/// Returns the PSNR of luma in decibels.
 func psnr(_ a: I420Frame, _ b: I420Frame) -> Double {
     var sum = 0
     for row in 0..<a.size.height {
@@ -76,7 +76,7 @@ struct Run {
         var psnr: Double?
     }
 
-    /// One frame and a thirtieth of a second; nil if it was dropped.
+    /// Encodes one frame and advances by 1/30 s; returns nil if it was dropped.
     mutating func frame(_ changed: BlockMap, isRefinement: Bool = false, measures: Bool = false) throws(CodecFailure)
         -> Sample?
     {

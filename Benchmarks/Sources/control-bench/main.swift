@@ -3,8 +3,8 @@ import MediaCore
 import MediaEngine
 import RTPWire
 
-// What hostile RTCP costs the sender that gets it, without SRTP and sockets: 1 Mbit/s of each kind for ten seconds of
-// virtual time.
+// Measures the cost of hostile RTCP for the sender that receives it, without SRTP and sockets: 1 Mbit/s of each kind
+// for ten seconds of virtual time.
 
 func nanoseconds() -> Int64 {
     var time = timespec()
@@ -12,7 +12,7 @@ func nanoseconds() -> Int64 {
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
 }
 
-/// Transport-wide feedback about what was sent last, or whatever is claimed.
+/// Builds transport-wide feedback about recently sent packets, or with arbitrary claims.
 func feedback(base: Int, count: Int, chunks: [UInt16]) -> [UInt8] {
     var body: [UInt8] = [0, 0, 0, 9, 0, 0, 0x11, 0x11]
     for word in [UInt16(truncatingIfNeeded: base), UInt16(count), 0, 0] + chunks {
@@ -24,7 +24,7 @@ func feedback(base: Int, count: Int, chunks: [UInt16]) -> [UInt8] {
 
 func datagram(_ packet: [UInt8]) -> [UInt8] { Array(repeating: packet, count: 1_200 / packet.count).flatMap { $0 } }
 
-/// The sender of a host that has been sending for a while.
+/// Makes the sender of a host that has been sending for a while.
 func makeSender(_ start: MediaInstant) -> (MediaSender, MediaInstant) {
     let sender = MediaSender(
         SenderParameters(
@@ -75,7 +75,7 @@ print("| RTCP, 1 Mbit/s | datagrams a second | us a datagram | of one core |")
 print("|---|--:|--:|--:|")
 for (name, bytes) in attacks {
     let (sender, begin) = makeSender(MediaInstant(nanoseconds: 1_000_000_000_000))
-    // With UDP's and SRTCP's bytes.
+    // With the bytes of UDP and SRTCP.
     let pause = Bitrate.kilobits(1_000).duration(ofBytes: bytes.count + 42)
     var now = begin
     var nextFrame = begin

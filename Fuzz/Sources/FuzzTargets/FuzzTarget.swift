@@ -1,10 +1,10 @@
 import Glibc
 
-/// What is fuzzed. Each has a folder of seeds under `Corpus`.
+/// The fuzz targets. Each has a folder of seeds under `Corpus`.
 enum FuzzTarget: String, CaseIterable {
     case rtp, payload, rtcp, offer, answer, fragment, candidate, link, sender, receiver
 
-    /// Of the environment's `SHARE_FUZZ_TARGET`.
+    /// The target named by the environment's `SHARE_FUZZ_TARGET`.
     static let chosen: FuzzTarget = {
         guard let name = getenv("SHARE_FUZZ_TARGET"), let target = FuzzTarget(rawValue: String(cString: name)) else {
             fatalError("SHARE_FUZZ_TARGET has to be one of: \(allCases.map(\.rawValue).joined(separator: " "))")
@@ -35,10 +35,10 @@ public func testOneInput(_ data: UnsafeRawPointer?, _ count: Int) -> CInt {
     return 0
 }
 
-/// A property that holds whatever the input is.
+/// Requires a property that holds for every input.
 func require(_ claim: Bool, _ words: @autoclosure () -> String) { if !claim { fatalError(words()) } }
 
-/// Looks at each byte, so that AddressSanitizer sees where they lie.
+/// Reads each byte, so that AddressSanitizer checks its address.
 func touch(_ bytes: UnsafeRawBufferPointer?) {
     var sum: UInt8 = 0
     for byte in bytes ?? UnsafeRawBufferPointer(start: nil, count: 0) { sum &+= byte }

@@ -17,7 +17,7 @@ func fuzzRTP(_ bytes: UnsafeRawBufferPointer) {
     touch(packet.payload)
     fuzzPayload(packet.payload)
     if let original = try? RTX.unwrap(packet, ssrc: 1, payloadType: 96) { touch(original.payload) }
-    // What is repeated is the same packet again.
+    // A retransmission unwraps to the same packet.
     withUnsafeTemporaryAllocation(byteCount: bytes.count + 64, alignment: 8) { buffer in
         guard
             let length = try? RTX.wrap(
@@ -33,7 +33,7 @@ func fuzzRTP(_ bytes: UnsafeRawBufferPointer) {
     }
 }
 
-/// What is behind the header: VP8's descriptor and frame header, or redundant sound.
+/// The data after the header: VP8's descriptor and frame header, or redundant audio.
 func fuzzPayload(_ bytes: UnsafeRawBufferPointer) {
     if let (descriptor, data) = try? VP8PayloadDescriptor.parse(bytes) {
         touch(data)

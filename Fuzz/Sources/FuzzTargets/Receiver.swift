@@ -2,8 +2,8 @@ import MediaCore
 import MediaEngine
 import RTPWire
 
-/// A receiver under a script of packets and time. `poll` ends, its waits lie in the future, and what it gives out lies
-/// in its memory.
+/// Runs a receiver on a script of packets and time. Polling ends, wait deadlines are in the future, and returned bytes
+/// are in the receiver's memory.
 func fuzzReceiver(_ bytes: UnsafeRawBufferPointer) {
     var script = Script(bytes)
     let kind = script.byte()
@@ -79,7 +79,7 @@ private func drain(_ receiver: MediaReceiver, _ now: MediaInstant, _ buffer: Uns
     fatalError("the receiver never waits")
 }
 
-/// Packets that follow one another, but for what the script wants.
+/// Makes consecutive packets, unless the script wants others.
 private struct PacketMaker {
     private var sequence: UInt16 = 65_500
     private var timestamp: UInt32 = 0xFFFF_0000
@@ -125,7 +125,7 @@ private struct PacketMaker {
         return try repeated(packet, buffer)
     }
 
-    /// As a packet of the retransmission stream.
+    /// Wraps a packet for the retransmission stream.
     private mutating func repeated(
         _ packet: UnsafeRawBufferPointer, _ buffer: UnsafeMutableRawBufferPointer
     ) throws -> UnsafeRawBufferPointer {

@@ -1,6 +1,6 @@
 import MediaCore
 
-/// Takes the input apart: what happens, and how much time lies between. Behind the end all is 0.
+/// Reads the input as a script of steps and pauses. After its end all values are 0.
 struct Script {
     private var rest: Slice<UnsafeRawBufferPointer>
 
@@ -11,14 +11,14 @@ struct Script {
     mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
     mutating func word() -> UInt16 { UInt16(byte()) << 8 | UInt16(byte()) }
 
-    /// At most so many bytes.
+    /// Returns at most so many bytes.
     mutating func bytes(_ count: Int) -> UnsafeRawBufferPointer {
         let part = rest.prefix(count)
         rest = rest.dropFirst(count)
         return UnsafeRawBufferPointer(rebasing: part)
     }
 
-    /// From nothing to some hours, most often some milliseconds.
+    /// Returns a pause from zero to some hours, most often some milliseconds.
     mutating func pause() -> MediaDuration {
         let byte = byte()
         let mantissa = Int(byte & 7) + 1
@@ -35,5 +35,5 @@ struct Script {
 }
 
 let scriptStart = MediaInstant(nanoseconds: 1_000_000_000_000)
-/// Polls of one round: far more than any number of packets that may wait.
+/// The limit of polls in one round: far more than the number of packets that may wait.
 let mostPolls = 20_000

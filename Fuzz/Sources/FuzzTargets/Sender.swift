@@ -2,8 +2,8 @@ import MediaCore
 import MediaEngine
 import RTPWire
 
-/// A sender under a script of frames, sound, RTCP and time. `poll` ends, its waits lie in the future, and its estimate
-/// keeps its limits; libFuzzer's limits see to the memory.
+/// Runs a sender on a script of frames, audio, RTCP and time. Polling ends, wait deadlines are in the future, and the
+/// estimate stays within its limits; libFuzzer limits the memory.
 func fuzzSender(_ bytes: UnsafeRawBufferPointer) {
     var script = Script(bytes)
     let kind = script.byte()
@@ -102,7 +102,7 @@ private struct SenderRun {
         }
     }
 
-    /// Transport-wide feedback whose header is right, near to what was sent.
+    /// Builds transport-wide feedback with a valid header, near the numbers of sent packets.
     private func feedback(
         _ script: inout Script, _ buffer: UnsafeMutableRawBufferPointer
     ) -> Slice<UnsafeMutableRawBufferPointer> {

@@ -17,7 +17,7 @@ func fuzzOffer(_ bytes: UnsafeRawBufferPointer) {
         cname: "host", name: "fuzz")
     for capabilities in everyDirection {
         guard let offer = try? Offer(text, for: capabilities) else { continue }
-        // Whatever was offered, the answer to it is SDP with as many sections.
+        // The answer to any accepted offer is SDP with the same number of sections.
         let answer = local.answer(to: offer)
         guard let read = try? SessionDescription.parse(answer) else {
             fatalError("an answer that is no SDP:\n\(answer)")
@@ -27,7 +27,7 @@ func fuzzOffer(_ bytes: UnsafeRawBufferPointer) {
     }
 }
 
-/// A host, a recorder, a relay that decodes nothing, and a peer that does both.
+/// A host, a recorder, a relay that decodes nothing, and a peer that sends and receives.
 private let everyDirection: [MediaCapabilities] = [
     .sending, .receiving,
     MediaCapabilities(direction: .receiveOnly, videoCodecs: Set(VideoCodec.allCases), videoSections: 2),
@@ -44,7 +44,7 @@ func fuzzFragment(_ bytes: UnsafeRawBufferPointer) {
     require(fragment.candidates.usable.count <= 40, "candidates of a fragment")
     guard let again = try? TrickleFragment.parse(fragment.serialised) else { fatalError("a fragment that was written") }
     require(again.credentials == fragment.credentials, "credentials of a fragment")
-    // Two that differ in what is not written are one.
+    // Two values that differ only in what is not written count as one.
     require(
         Set(again.candidates.usable.map(\.text)) == Set(fragment.candidates.usable.map(\.text)),
         "candidates that were written")
@@ -53,7 +53,7 @@ func fuzzFragment(_ bytes: UnsafeRawBufferPointer) {
 func fuzzCandidate(_ bytes: UnsafeRawBufferPointer) {
     let text = text(bytes)
     if let candidate = ICECandidate(text) {
-        // Half of a related address is left away.
+        // Half of a related address is left out.
         require(ICECandidate(candidate.text)?.text == candidate.text, "a candidate that was written: \(candidate.text)")
         _ = candidate.isUsable
     }

@@ -1,21 +1,21 @@
 import SessionDescription
 
-/// Why a candidate of the other side was not used.
+/// Why a candidate of the other side is not used.
 public enum CandidateRefusal: Error, Hashable, Sendable {
-    /// libnice does not take it.
+    /// libnice cannot parse it.
     case malformed
-    /// TCP candidates and other transports.
+    /// It is a TCP candidate, or of another transport.
     case notUDP
-    /// RTP and RTCP share one component here (RFC 5761).
+    /// It is of another component; RTP and RTCP share one component here (RFC 5761).
     case otherComponent
-    /// A host name or an mDNS name; libnice would look it up.
+    /// It has a host name or an mDNS name, which libnice would resolve.
     case hostName
-    /// Unspecified, multicast or broadcast; or port 0.
+    /// Its address is unspecified, multicast or broadcast, or its port is 0.
     case unusableAddress
     case tooMany
     case closed
 
-    /// Of a candidate that no agent of ours tries; nil for one that is ``ICECandidate/isUsable``.
+    /// The reason why a candidate is not tried; nil for one that is ``ICECandidate/isUsable``.
     init?(of candidate: ICECandidate) {
         if candidate.component != 1 {
             self = .otherComponent

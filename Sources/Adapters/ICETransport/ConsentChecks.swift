@@ -2,10 +2,11 @@ internal import CNice
 internal import EventLoop
 import SessionDescription
 
-/// Connectivity checks that an agent makes itself, beside libnice's, which tell neither when nor from where they were
+/// Connectivity checks that an agent makes in addition to libnice's, which do not report when and from where they are
 /// answered.
 ///
-/// An answer proves that packets to a destination arrive at somebody who knows the session's ICE password: its
+/// An answer proves that packets to a destination reach a holder of the session's ICE password: its transaction has 96
+/// random bits, so a forged source address is of no use (RFC 7675 section 5.1). Confined to the loop.
 /// transaction has 96 random bits, so a forged source address is no use (RFC 7675 section 5.1). Confined to the loop.
 final class ConsentChecks {
     private let checks: UnsafeMutablePointer<cnice_checks>
@@ -23,11 +24,11 @@ final class ConsentChecks {
 
     deinit { free(checks) }
 
-    /// For `cnice_receive`, while self lives.
+    /// The argument of `cnice_receive`; valid while self lives.
     var pending: UnsafePointer<cnice_checks> { UnsafePointer(checks) }
 
-    /// Sends one. Of the last sixteen, an answer counts.
-    /// - Parameter number: names the destination when the answer comes; 0 or more.
+    /// Sends a check. Answers to the last sixteen checks count.
+    /// - Parameter number: identifies the destination in the answer; 0 or more.
     func send(to address: UnsafePointer<sockaddr_storage>, through descriptor: Int32, number: Int32) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1_024) { room in
             let length = cnice_check_write(checks, username, isControlling, number, room.baseAddress, room.count)
@@ -36,7 +37,7 @@ final class ConsentChecks {
         }
     }
 
-    /// - Returns: the number of the destination that this answers for; nil if it is no valid answer.
+    /// - Returns: the number of the destination that answered; nil if the datagram is not a valid answer.
     func answered(_ datagram: UnsafeRawBufferPointer) -> Int32? {
         guard let base = datagram.baseAddress else { return nil }
         let number = cnice_check_answered(checks, base.assumingMemoryBound(to: UInt8.self), datagram.count)

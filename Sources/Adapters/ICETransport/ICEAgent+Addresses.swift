@@ -2,7 +2,7 @@ internal import CNice
 import SessionDescription
 
 extension ICEAgent {
-    /// The addresses that this machine can be reached at now, numeric; no loopback, no link-local ones with a zone.
+    /// Returns the present numeric addresses of this machine, without loopback and without link-local ones with a zone.
     public static func localInterfaceAddresses() -> [String] {
         var addresses: [String] = []
         let list = nice_interfaces_get_local_ips(0)
@@ -10,7 +10,7 @@ extension ICEAgent {
         while let current = item {
             if let text = current.pointee.data {
                 let address = String(cString: text.assumingMemoryBound(to: CChar.self))
-                // Link-local IPv6 comes with a zone, which means nothing to the other side.
+                // A link-local IPv6 address has a zone, which is meaningless on other machines.
                 if isUnicast(address), !addresses.contains(address) { addresses.append(address) }
                 g_free(text)
             }
@@ -21,5 +21,5 @@ extension ICEAgent {
     }
 }
 
-/// A numeric address that packets can be sent to.
+/// Whether a text is a numeric unicast address.
 func isUnicast(_ address: String) -> Bool { IPAddress(address)?.isUnicast ?? false }

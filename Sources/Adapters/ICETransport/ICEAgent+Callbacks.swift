@@ -72,7 +72,7 @@ extension ICEAgent {
         case candidate(ICECandidate)
     }
 
-    /// libnice reports what UPnP found on that library's thread.
+    /// Passes a report to the loop. libnice reports UPnP results on the thread of its UPnP library.
     private func report(_ report: Report) {
         if loop.isOnLoop { return take(report) }
         LoopBound(loop, self).perform { $0.take(report) }

@@ -5,19 +5,19 @@ internal import LinuxRuntime
 public import MediaCore
 import SessionDescription
 
-/// What is known of the destination of an agent's packets, and of where else authentic datagrams may come from.
+/// The consent of the destination of an agent's packets, and the other source of datagrams.
 struct ConsentState {
     var checks: ConsentChecks?
     var timer: LoopTimer?
-    /// Since when packets go to this destination.
+    /// When the destination became the present one.
     var since: MediaInstant?
-    /// The last answer of this destination, or its selection.
+    /// When the destination last answered a check, or was selected.
     var lastAnswer: MediaInstant?
-    /// Names the destination in checks.
+    /// The destination's number in checks.
     var number: Int32 = 0
-    /// Names a destination that is being checked, too.
+    /// The highest number so far, including that of a source that is being checked.
     var newest: Int32 = 0
-    /// Where the last datagram came from that was not from the destination.
+    /// The source of the last datagram that did not come from the destination.
     var source: Source?
 
     struct Source {
@@ -29,36 +29,36 @@ struct ConsentState {
     }
 }
 
-/// Consent to send (RFC 7675), for the destination that packets go to, not for the session: a check of our own each 5
-/// s, and the way to another address of the same peer when this one is silent.
+/// Consent to send (RFC 7675) for the present destination of packets, not for the whole session. The agent makes a
+/// check of its own each 5 s. When the destination is silent, it follows the peer to another address.
 ///
-/// It differs from RFC 7675 in one point: an unanswered check is followed by others each 500 ms. They end an outage: a
-/// browser that has given its pair up makes it again when a check arrives.
+/// It differs from RFC 7675 in one point: an unanswered check is repeated each 500 ms. These checks also end outages: a
+/// browser that has given up its pair makes it again when a check arrives.
 extension ICEAgent {
     /// RFC 7675 section 5.1.
     static let consentLimit = MediaDuration.seconds(30)
     static let checkInterval = MediaDuration.seconds(5)
-    /// While a check is unanswered.
+    /// The interval of checks while one is unanswered.
     static let repetitionInterval = MediaDuration.milliseconds(500)
-    /// Between two checks of another source.
+    /// The interval between two checks of another source.
     static let sourceCheckInterval = MediaDuration.milliseconds(250)
 
-    /// Since when packets go where they go now; nil while there is no pair.
+    /// When packets were first sent to the present destination; nil while there is no pair.
     public var pairSince: MediaInstant? { consent.since }
 
-    /// Whether the destination has answered a check within 30 s. Of a relayed pair libnice says so, after 50 s.
+    /// Whether the destination has answered a check within 30 s. For a relayed pair libnice decides, after 50 s.
     public func hasConsent(_ now: MediaInstant) -> Bool {
         guard let socket, socket.isOpen else { return state != .failed }
         return consent.lastAnswer.map { now - $0 < Self.consentLimit } ?? true
     }
 
-    /// Whether the destination has answered a check, or was selected, within `time`. False of a relayed pair.
+    /// Whether the destination has answered a check, or was selected, within `time`. False for a relayed pair.
     public func hasAnswered(within time: MediaDuration, now: MediaInstant) -> Bool {
         guard let socket, socket.isOpen, let last = consent.lastAnswer else { return false }
         return now - last <= time
     }
 
-    /// Another destination was selected; a check that it has answered is the first consent.
+    /// Begins consent for a newly selected destination. The check that it has answered is the first consent.
     func beginConsent(_ remote: ICECredentials) {
         let now = MonotonicClock.now
         if consent.checks == nil {
@@ -77,12 +77,12 @@ extension ICEAgent {
         scheduleCheck(now, Self.checkInterval)
     }
 
-    /// RFC 7675 section 5.1: 0.8 to 1.2 of the interval.
+    /// Schedules the next check after 0.8 to 1.2 of the interval (RFC 7675 section 5.1).
     private func scheduleCheck(_ now: MediaInstant, _ interval: MediaDuration) {
         consent.timer?.set(now + MediaDuration(nanoseconds: interval.nanoseconds / 100 * Int64.random(in: 80...120)))
     }
 
-    /// Asks the destination.
+    /// Sends a check to the destination.
     func checkConsent() {
         guard isOpen, let socket, socket.isOpen else { return }
         consent.checks?.send(to: socket.remote, through: socket.descriptor, number: consent.number)
@@ -106,7 +106,7 @@ extension ICEAgent {
 
     // MARK: Other sources
 
-    /// Gives `body` the address that was asked whether it answers, if it sends to that socket.
+    /// Calls `body` with the address of the source that is being checked, if it sends to that socket.
     func withSourceUnderCheck<Result>(
         at descriptor: Int32, _ body: (UnsafePointer<sockaddr_storage>?) -> Result
     ) -> Result {
@@ -118,7 +118,7 @@ extension ICEAgent {
 
     func noteSourceAgain() { consent.source?.seen = MonotonicClock.now }
 
-    /// A datagram lies in a socket that is not from the destination and no STUN.
+    /// Notes a datagram in a socket that is not STUN and not from the destination.
     func noteSource(_ address: sockaddr_storage, at descriptor: Int32) {
         let now = MonotonicClock.now
         if var source = consent.source {
@@ -132,14 +132,14 @@ extension ICEAgent {
                 consent.source = source
                 return
             }
-            // One that is being checked is not replaced by whoever sends more.
+            // A source that is being checked is not replaced by another one.
             if let checked = source.checked, now - checked < Self.sourceCheckInterval { return }
         }
         consent.source = ConsentState.Source(address: address, descriptor: descriptor, seen: now)
     }
 
-    /// Something authentic has come, not from the destination, which is silent: asks the address that datagrams were
-    /// last seen from. When it answers, packets go there.
+    /// Checks the address that datagrams last came from. Call it when authentic packets arrive from another address
+    /// than the silent destination. If the address answers, it becomes the destination.
     public func followSource(_ now: MediaInstant) {
         guard isOpen, let socket, socket.isOpen, var source = consent.source, now - source.seen < .seconds(1),
             source.checked.map({ now - $0 >= Self.sourceCheckInterval }) ?? true

@@ -6,9 +6,10 @@ internal import Glibc
 extension ICEAgent {
     /// Sends one datagram over the selected pair. Allocates: never when the pair is direct.
     ///
-    /// Before there is a pair, the first few are held until there is one: the other side may have its pair half a round
-    /// trip earlier, and its ClientHello is then answered now rather than after a timeout.
-    /// - Returns: false if it is dropped: too many are held, or the socket's buffer is full, which is counted.
+    /// Before there is a pair, the first few datagrams are held until there is one: the other side may have its pair
+    /// half a round trip earlier, and its ClientHello is then answered at once instead of after a timeout.
+    /// - Returns: false if the datagram is dropped: too many are held, or the socket's buffer is full, which is
+    ///   counted.
     @discardableResult
     public func send(_ datagram: UnsafeRawBufferPointer) -> Bool {
         guard case .open = closing, let base = datagram.baseAddress else { return false }
@@ -25,8 +26,8 @@ extension ICEAgent {
     }
 
     /// Sends packets that lie `stride` bytes apart, in order. Runs of equal sizes, of which the last may be shorter,
-    /// leave in one system call (UDP_SEGMENT) when the pair is direct. What does not fit in the socket's buffer is
-    /// dropped and counted. Allocates: never when the pair is direct.
+    /// are sent in one system call (UDP_SEGMENT) when the pair is direct. Packets that do not fit in the socket's
+    /// buffer are dropped and counted. Allocates: never when the pair is direct.
     public func sendBatch(_ base: UnsafeRawPointer, stride: Int, lengths: UnsafeBufferPointer<Int>) {
         assert(loop.isOnLoop)
         guard case .open = closing else { return }
@@ -48,9 +49,9 @@ extension ICEAgent {
         }
     }
 
-    /// One of the sockets can be read. libnice reads a socket until it is empty, and GLib makes an error object each
-    /// time it is.
-    /// - Returns: false if libnice has to look at it.
+    /// Reads a socket that is readable, before libnice does. libnice reads a socket until it is empty, and GLib
+    /// allocates an error object each time.
+    /// - Returns: false if libnice has to read the next datagram.
     func receive(_ descriptor: Int32, into room: UnsafeMutableRawBufferPointer) -> Bool {
         let selected = socket?.descriptor == descriptor ? socket : nil
         guard let local = localSockets[descriptor] else { return false }

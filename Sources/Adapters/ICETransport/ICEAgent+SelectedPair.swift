@@ -12,7 +12,7 @@ extension ICEAgent {
         socket = makeSelectedSocket(to: cnice_candidate_address(remote))
         watchAll()
         if let socket, let last, last.isSame(socket) {
-            // Known already: consent goes on from when it was last given.
+            // The pair was selected before: its consent continues from the last answer.
         } else if let credentials = self.remote.credentials {
             beginConsent(credentials)
         }
@@ -32,7 +32,7 @@ extension ICEAgent {
         return SelectedSocket(local, to: address)
     }
 
-    /// Reads first from every UDP socket that there is now, if the pair is direct.
+    /// Registers readers for all UDP sockets of the agent, if the pair is direct.
     private func watchAll() {
         guard socket != nil else { return watch([]) }
         guard let all = nice_agent_get_sockets(nice.agent, nice.id, 1) else { return }
@@ -53,14 +53,14 @@ extension ICEAgent {
         }
     }
 
-    /// Sends go to `address` through `local` from now on.
+    /// Sends to `address` through `local` from now on.
     func move(to address: sockaddr_storage, through local: LocalSocket) {
         socket = SelectedSocket(local, to: address)
         selectedPair = SelectedPair(
             localKind: "host", remoteKind: "prflx", local: local.endpoint, remote: address.endpoint)
     }
 
-    /// The pair's datagrams pass a TURN server of this side.
+    /// Whether the pair's datagrams pass a TURN server of this side.
     var isRelayed: Bool { selectedPair != nil && socket == nil }
     var isOpen: Bool { if case .open = closing { true } else { false } }
     func makeTimer(_ fire: @escaping () -> Void) -> LoopTimer { loop.makeTimer(fire) }

@@ -2,7 +2,7 @@ import EventLoop
 public import SessionDescription
 
 extension ICEAgent {
-    /// What to gather, and as whom to check.
+    /// The servers and addresses to gather with, and the role in connectivity checks.
     public struct Configuration: Sendable {
         public struct STUNServer: Hashable, Sendable {
             /// A numeric address: names are resolved by the caller.
@@ -16,7 +16,7 @@ extension ICEAgent {
         }
 
         public struct TURNServer: Hashable, Sendable {
-            /// How the server is reached. Not TLS: what libnice calls so is none.
+            /// The transport to the server. There is no TLS, because libnice's "TURN over TLS" is not TLS.
             public enum Transport: Sendable { case udp, tcp }
             /// A numeric address: names are resolved by the caller.
             public var address: String
@@ -36,21 +36,21 @@ extension ICEAgent {
             }
         }
 
-        /// The side that made the offer controls (RFC 8839 section 4.2.5).
+        /// Whether this side made the offer, which makes it controlling (RFC 8839 section 4.2.5).
         public var isControlling: Bool
-        /// libnice asks one; the first is used.
+        /// Only the first server is used, as libnice supports one.
         public var stunServers: [STUNServer]
         public var turnServers: [TURNServer]
-        /// Numeric addresses to listen at; nil for all of the machine.
+        /// Numeric addresses to bind; nil for all addresses of the machine.
         public var localAddresses: [String]?
-        /// Listens at 127.0.0.1 too, for a viewer on the same machine.
+        /// Also binds 127.0.0.1, for a viewer on the same machine.
         public var includesLoopback: Bool
-        /// Uses nothing but TURN, so that the other side does not learn an address of this machine.
+        /// Uses relayed candidates only, so that the other side does not learn an address of this machine.
         public var usesOnlyRelays: Bool
-        /// Asks the router to forward the ports (UPnP). Handlers are called on the loop all the same.
+        /// Asks the router to forward the ports (UPnP). Handlers are still called on the loop.
         public var usesUPnP: Bool
-        /// Between two connectivity checks, milliseconds (Ta of RFC 8445 section 14.2). 5 is for few checks: 20 is felt
-        /// when joining.
+        /// The interval between two connectivity checks in milliseconds (Ta of RFC 8445 section 14.2). 5 suits a small
+        /// number of checks; 20 would delay joining noticeably.
         public var checkInterval = 5
 
         public init(
@@ -67,9 +67,10 @@ extension ICEAgent {
             self.usesUPnP = usesUPnP
         }
 
-        /// File descriptors that an agent takes at most: a GLib context, a socket for each address, sockets for each
-        /// TURN server from each address, of which TCP has two more in the tunnel, and UPnP's own context and sockets.
-        /// - Parameter localInterfaceAddresses: those of ``ICEAgent/localInterfaceAddresses()``.
+        /// Returns the most file descriptors that an agent takes: a GLib context, a socket for each address, sockets
+        /// for each TURN server from each address (with TCP two more in the tunnel), and UPnP's own context and
+        /// sockets.
+        /// - Parameter localInterfaceAddresses: the number of ``ICEAgent/localInterfaceAddresses()``.
         public func descriptors(localInterfaceAddresses: Int) -> Int {
             let addresses = (localAddresses?.count ?? localInterfaceAddresses) + (includesLoopback ? 1 : 0)
             let relays = turnServers.prefix(8).reduce(0) { $0 + ($1.transport == .tcp ? 3 : 1) }
@@ -79,24 +80,24 @@ extension ICEAgent {
 
     public enum State: Hashable, Sendable {
         case new, gathering, connecting
-        /// A pair works: media may flow.
+        /// A pair has been selected: media may flow.
         case connected
         /// All checks are done.
         case ready
-        /// Soft: no check succeeded, or the selected pair has not answered for 50 s. A direct pair still sends, and may
-        /// come back without a report: datagrams then arrive again.
+        /// No check succeeded, or the selected pair has not answered for 50 s. This is not final: a direct pair still
+        /// sends, and may recover without a report, when datagrams arrive again.
         case failed
     }
 
-    /// What the agent reports, all on the loop. They may be called from within a method of the agent.
+    /// The agent's callbacks, all on the loop. They may be called from within a method of the agent.
     public struct Handlers {
         /// A local candidate.
         public var onCandidate: (ICECandidate) -> Void
         public var onGatheringDone: () -> Void
         public var onState: (State) -> Void
-        /// One datagram that is not STUN, or STUN that is not ours; lent for the call, and may be overwritten.
+        /// Called with one datagram that is not STUN, or is unknown STUN; lent for the call, and may be overwritten.
         public var onDatagram: (UnsafeMutableRawBufferPointer) -> Void
-        /// libnice has let go of everything, once; also of an agent whose `init` has thrown after it had been made.
+        /// Called once when libnice has released everything; also for an agent whose `init` throws late.
         public var onClosed: () -> Void
 
         public init(
@@ -112,7 +113,7 @@ extension ICEAgent {
         }
     }
 
-    /// The pair in use, for people and statistics.
+    /// The selected pair, for people and statistics.
     public struct SelectedPair: Hashable, Sendable, CustomStringConvertible {
         /// `host`, `srflx`, `prflx` or `relay`.
         public var localKind: String
@@ -136,16 +137,16 @@ extension ICEAgent {
     public struct Counters: Hashable, Sendable {
         public var packetsSent = 0
         public var bytesSent = 0
-        /// The socket's buffer was full.
+        /// Packets dropped because the socket's buffer was full.
         public var packetsDropped = 0
-        /// Refused by the kernel or by libnice for another reason.
+        /// Packets refused by the kernel or by libnice for another reason.
         public var sendErrors = 0
         /// Sends that carried more than one packet (UDP_SEGMENT).
         public var segmentedSends = 0
         public var packetsReceived = 0
-        /// Of them, those that were read past libnice.
+        /// Of the received packets, those that were read without libnice.
         public var packetsReadDirectly = 0
-        /// Checks of our own that were answered.
+        /// Answers to the agent's own checks.
         public var consentAnswers = 0
         public var bytesReceived = 0
         public var candidatesRefused = 0

@@ -5,13 +5,13 @@ public import SessionDescription
 
 /// One ICE agent with one stream of one component (RFC 8445), over libnice. Confined to its loop.
 ///
-/// libnice holds a reference to it from `init` until the completion of `close`; so close it explicitly.
+/// libnice holds a reference to the agent from `init` until the completion of `close`, so close it explicitly.
 public final class ICEAgent {
-    /// The most candidates of the other side that are tried.
+    /// The limit of the other side's candidates.
     public static let remoteCandidateLimit = 40
-    /// The most datagrams that wait for the first pair: a DTLS flight.
+    /// The limit of datagrams that wait for the first pair: a DTLS flight.
     public static let earlyLimit = 8
-    /// Datagrams in a turn of the loop, so that the others have theirs.
+    /// The limit of datagrams read in one iteration of the loop, so that other sources are served, too.
     static let receiveLimit = 64
 
     public let credentials: ICECredentials
@@ -24,22 +24,22 @@ public final class ICEAgent {
     let nice: NiceStream
     var signals: [gulong] = []
     var remote = RemoteSide()
-    /// Of a direct pair.
+    /// The socket of a direct pair; nil for a relayed one.
     var socket: SelectedSocket?
     var localSockets = LocalSockets()
-    /// What the pair's other end still wants, and where else datagrams come from (`ICEAgent+Consent.swift`).
+    /// The consent of the pair's remote end, and other sources of datagrams (`ICEAgent+Consent.swift`).
     var consent = ConsentState()
-    /// Whether the datagram that is being given out is from the other end of the pair in use. Of a relayed pair the
-    /// sender is not known: then it is true while checks are answered.
+    /// Whether the datagram that is being delivered came from the remote end of the selected pair. For a relayed pair
+    /// the sender is not known: it is then true while checks are answered.
     public internal(set) var isFromSelectedPair = false
     /// Datagrams that wait for the first pair.
     var early: [[UInt8]] = []
     var closing = Closing.open
 
-    /// What the other side has said.
+    /// The other side's credentials and the number of its candidates.
     struct RemoteSide {
         var credentials: ICECredentials?
-        /// Candidates that were given to libnice.
+        /// The number of candidates that were passed to libnice.
         var candidateCount = 0
     }
 
@@ -68,7 +68,7 @@ public final class ICEAgent {
         connect(box)
     }
 
-    /// Starts to gather; candidates come through the handler, the first of them before this returns.
+    /// Starts to gather candidates. They are passed to the handler, the first ones before this returns.
     /// - Throws: if no socket can be opened.
     public func gather() throws(ICEFailure) {
         loop.preconditionOnLoop()
@@ -89,8 +89,8 @@ public final class ICEAgent {
     }
 
     /// Adds a candidate of the other side.
-    /// - Parameter candidate: untrusted; repeated ones are fine.
-    /// - Throws: why it is not used, which is also counted; the agent goes on.
+    /// - Parameter candidate: untrusted; duplicates are allowed.
+    /// - Throws: why it is not used, which is also counted; the agent continues.
     public func addRemote(_ candidate: ICECandidate) throws(CandidateRefusal) {
         loop.preconditionOnLoop()
         do throws(CandidateRefusal) {
@@ -105,7 +105,7 @@ public final class ICEAgent {
         }
     }
 
-    /// No more candidates come (RFC 8838 section 14), so that checks may fail early.
+    /// Notes that no more candidates come (RFC 8838 section 14), so that checks may fail early.
     public func remoteCandidatesEnded() {
         loop.preconditionOnLoop()
         guard case .open = closing else { return }
@@ -114,9 +114,9 @@ public final class ICEAgent {
 
     // MARK: Closing
 
-    /// Ends the agent; handlers are not called again. `completion` runs on the loop, not from within this call, when
-    /// libnice has let go of everything: with TURN it gives the allocation back first, which took 2.5 s. A second call
-    /// only waits for the same end.
+    /// Closes the agent; handlers are not called again. `completion` runs on the loop, not within this call, when
+    /// libnice has released everything. With TURN, libnice first releases the allocation, which took 2.5 s. A second
+    /// call only adds a completion.
     public func close(_ completion: @escaping () -> Void = {}) {
         loop.preconditionOnLoop()
         switch closing {
@@ -133,7 +133,7 @@ public final class ICEAgent {
             for signal in signals { cnice_disconnect(nice.agent, signal) }
             signals = []
             nice_agent_attach_recv(nice.agent, nice.id, 1, loop.context, nil, nil)
-            // A turn of the loop: libnice may be in the middle of a callback that called us.
+            // The stream is removed in a later iteration of the loop, as the caller may run within libnice's callback.
             if !LoopBound(loop, self).perform({ $0.removeStream() }) { removeStream() }
         }
     }

@@ -5,20 +5,20 @@ internal import Glibc
 /// One UDP socket of an agent. Confined to the loop.
 final class LocalSocket {
     enum Event {
-        /// From the pair's other end, and no STUN; lent for the call, at the start of the room.
+        /// A datagram from the remote end that is not STUN; lent for the call, at the start of the buffer.
         case media(UnsafeMutableRawBufferPointer)
-        /// RTP or RTCP from the other source that was asked for; lent for the call, at the start of the room.
+        /// RTP or RTCP from the other source; lent for the call, at the start of the buffer.
         case otherMedia(UnsafeMutableRawBufferPointer)
-        /// It has the transaction of a check of our own; borrowed for the call.
+        /// A datagram with the transaction of an own check; borrowed for the call.
         case answer(UnsafeRawBufferPointer)
-        /// No STUN, from elsewhere; libnice reads it.
+        /// A datagram from elsewhere that is not STUN; libnice reads it.
         case other(sockaddr_storage)
     }
 
     private let socket: UnsafeMutablePointer<GSocket>
     let descriptor: Int32
 
-    /// - Parameter socket: is released with self.
+    /// - Parameter socket: released with self.
     init(owning socket: UnsafeMutablePointer<GSocket>) {
         self.socket = socket
         descriptor = g_socket_get_fd(socket)
@@ -26,7 +26,7 @@ final class LocalSocket {
 
     deinit { g_object_unref(socket) }
 
-    /// libnice closes a socket that failed; its descriptor may then be someone else's.
+    /// libnice closes a failed socket; its descriptor may then belong to another file.
     var isOpen: Bool { g_socket_is_closed(socket) == 0 }
 
     /// `address:port`.
@@ -39,14 +39,14 @@ final class LocalSocket {
         return address.endpoint
     }
 
-    /// Reads media from `remote` and `other` and answers to `checks` past libnice, up to the first datagram that is
-    /// none of these.
+    /// Reads media from `remote` and `other`, and answers to `checks`, without libnice. Stops at the first other
+    /// datagram.
     /// - Parameters:
-    ///   - remote: the pair's other end; nil if the pair has another socket.
+    ///   - remote: the pair's remote end; nil if the pair has another socket.
     ///   - other: another source; nil for none.
-    ///   - limit: datagrams at most.
-    ///   - body: false ends it.
-    /// - Returns: false if the next datagram is libnice's. Allocates: never.
+    ///   - limit: the most datagrams to read.
+    ///   - body: returns false to stop.
+    /// - Returns: false if libnice has to read the next datagram. Allocates: never.
     func receive(
         from remote: UnsafePointer<sockaddr_storage>?, or other: UnsafePointer<sockaddr_storage>?,
         into room: UnsafeMutableRawBufferPointer, checks: ConsentChecks?, limit: Int, _ body: (Event) -> Bool

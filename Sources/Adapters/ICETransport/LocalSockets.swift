@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// All UDP sockets of an agent, once there is a pair. Readers read them before libnice does, until `close`.
+/// All UDP sockets of an agent, once there is a pair. They are read before libnice reads them, until the agent closes.
 struct LocalSockets {
     private(set) var all: [LocalSocket] = []
     private var readers: [PriorityReader] = []

@@ -3,28 +3,28 @@ import SessionDescription
 
 /// A libnice agent with one stream of one component. Confined to the loop.
 ///
-/// A copy is the same agent; whoever made it closes it and releases `agent` once.
+/// A copy refers to the same agent. The creator closes it and releases `agent` once.
 struct NiceStream {
     let agent: OpaquePointer
     let id: guint
     let isControlling: Bool
 
-    /// - Parameter context: the loop's; libnice's sources are attached to it.
-    /// - Throws: if libnice makes no agent or no stream.
+    /// - Parameter context: the loop's context; libnice attaches its sources to it.
+    /// - Throws: if libnice creates no agent or no stream.
     init(
         _ context: OpaquePointer, _ configuration: ICEAgent.Configuration, _ credentials: ICECredentials
     ) throws(ICEFailure) {
-        // Not libnice's consent freshness: it sends a request each 4...6 s, gives up for good after 10 s, and then
-        // refuses to send over a relay. The same requests without it give up after 50 s; who wants RFC 7675's 30 s
-        // counts them from the last packet that SRTP authenticated.
+        // libnice's consent freshness is not used: it sends a request each 4...6 s, gives up permanently after 10 s,
+        // and then refuses to send over a relay. Without it libnice sends the same requests and gives up after 50 s.
+        // RFC 7675's 30 s are counted in `ICEAgent+Consent.swift`.
         let options = NICE_AGENT_OPTION_ICE_TRICKLE
         guard let agent = nice_agent_new_full(context, NICE_COMPATIBILITY_RFC5245, options) else {
             throw ICEFailure("libnice made no agent")
         }
         cnice_set_flag(agent, "controlling-mode", configuration.isControlling ? 1 : 0)
         cnice_set_flag(agent, "upnp", configuration.usesUPnP ? 1 : 0)
-        // A router may take 3 s to say that it is there, and libnice's 0.2 s are short for its other answers, too.
-        // Media does not wait: what comes late is trickled.
+        // A router may take 3 s to answer a UPnP search, and libnice's 0.2 s are too short for its other answers, too.
+        // Media does not wait for it: late candidates are trickled.
         cnice_set_number(agent, "upnp-timeout", 6_000)
         cnice_set_flag(agent, "ice-tcp", 0)
         cnice_set_flag(agent, "keepalive-conncheck", 1)
@@ -50,7 +50,7 @@ struct NiceStream {
             cnice_set_text(agent, "stun-server", server.address)
             cnice_set_number(agent, "stun-server-port", guint(server.port))
         }
-        // libnice takes eight, and complains aloud of the ninth.
+        // libnice uses eight servers, and prints a warning for the ninth.
         for server in configuration.turnServers.prefix(8) {
             let kind =
                 switch server.transport {
@@ -63,11 +63,12 @@ struct NiceStream {
             else { throw ICEFailure("\(server.address) is not the address of a TURN server") }
         }
         cnice_set_flag(agent, "force-relay", configuration.usesOnlyRelays ? 1 : 0)
-        // As soon as one address is given, libnice gathers no others by itself.
+        // If at least one address is set, libnice does not gather on others.
         var addresses = configuration.localAddresses ?? ICEAgent.localInterfaceAddresses()
         if configuration.includesLoopback, !addresses.contains("127.0.0.1") { addresses.append("127.0.0.1") }
-        // Each of them is asked a port for. A router refuses what is not its own network's, and is asked again at once,
-        // without end; so with UPnP the address that it knows is the only one of IPv4.
+        // libnice requests a port mapping for each address. A router refuses addresses of other networks, and libnice
+        // repeats the request at once, without end. With UPnP, the address of the default route is therefore the only
+        // IPv4 one.
         if configuration.usesUPnP, let outward = outwardAddress(), addresses.contains(outward) {
             addresses.removeAll { $0 != outward && !$0.contains(":") }
         }
@@ -81,7 +82,7 @@ struct NiceStream {
     }
 
     /// Adds a candidate of the other side.
-    /// - Throws: `.malformed` or `.hostName` if libnice does not take it.
+    /// - Throws: `.malformed` or `.hostName` if libnice refuses it.
     func add(_ parsed: ICECandidate) throws(CandidateRefusal) {
         let kind =
             switch parsed.kind {

@@ -1,7 +1,7 @@
 internal import CNice
 internal import Glibc
 
-/// The IPv4 address that this machine has for the world outside; nil if there is no way there.
+/// Returns the local IPv4 address of the default route; nil if there is no route.
 func outwardAddress() -> String? {
     let socket = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard socket >= 0 else { return nil }
@@ -9,7 +9,7 @@ func outwardAddress() -> String? {
     var place = sockaddr_in()
     place.sin_family = sa_family_t(AF_INET)
     place.sin_port = UInt16(9).bigEndian
-    // An address of RFC 5737; this chooses the way there, and sends nothing.
+    // An address of RFC 5737. Connecting a UDP socket to it selects the route and sends nothing.
     place.sin_addr.s_addr = UInt32(0xC000_0201).bigEndian
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let isKnown = withUnsafeMutablePointer(to: &place) {

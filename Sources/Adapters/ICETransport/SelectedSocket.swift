@@ -2,11 +2,10 @@ internal import CNice
 internal import EventLoop
 internal import Glibc
 
-/// The socket and the destination of a direct pair, and the memory to send batches through it.
-/// Confined to the loop. Neither sending nor receiving allocates, where libnice's own receiving makes an error object
-/// each time that it has read all there is.
+/// The socket and the destination of a direct pair, with the memory to send batches. Confined to the loop. Sending and
+/// receiving do not allocate, whereas libnice allocates an error object each time that a socket is empty.
 final class SelectedSocket {
-    /// Of one send; the kernel takes 64 in all versions.
+    /// The most packets of one send; all kernel versions support 64.
     static let segmentLimit = 64
 
     private let local: LocalSocket
@@ -15,7 +14,7 @@ final class SelectedSocket {
     private let packets: UnsafeMutablePointer<iovec>
     private var canSegment = true
 
-    /// - Parameter remote: the pair's other end.
+    /// - Parameter remote: the pair's remote end.
     init(_ local: LocalSocket, to remote: sockaddr_storage) {
         self.local = local
         address = .allocate(capacity: 1)
@@ -24,7 +23,7 @@ final class SelectedSocket {
         addressLength = socklen_t(isIPv4 ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size)
         packets = .allocate(capacity: Self.segmentLimit)
         packets.initialize(repeating: iovec(), count: Self.segmentLimit)
-        // A key frame is a burst of hundreds of packets; the kernel cuts this to its own limit.
+        // A key frame is a burst of hundreds of packets; the kernel reduces this size to its own limit.
         var size: Int32 = 1 << 20
         setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
@@ -37,7 +36,7 @@ final class SelectedSocket {
 
     var isOpen: Bool { local.isOpen }
     var descriptor: Int32 { local.descriptor }
-    /// Where packets go.
+    /// The destination of packets.
     var remote: UnsafePointer<sockaddr_storage> { UnsafePointer(address) }
 
     func isSame(_ other: SelectedSocket) -> Bool {
@@ -55,7 +54,7 @@ final class SelectedSocket {
             let size = lengths[next]
             var count = 0
             var bytes = 0
-            // A run: equal sizes, of which the last may be shorter, in one datagram's worth of bytes.
+            // A run of equal sizes, of which the last may be shorter, that fits in one datagram's size limit.
             while next + count < lengths.count, count < (canSegment ? Self.segmentLimit : 1) {
                 let length = lengths[next + count]
                 guard length <= size, bytes + length <= 65_000 else { break }
@@ -78,14 +77,14 @@ final class SelectedSocket {
                 counters.bytesSent += bytes
                 if count > 1 { counters.segmentedSends += 1 }
             case EAGAIN, ENOBUFS:
-                // Full: what comes later would be late anyway; the other side asks again for what it misses.
+                // The buffer is full. Later packets would be late anyway; the other side requests retransmissions.
                 counters.packetsDropped += lengths.count - next
                 return
             case EIO, EINVAL, EMSGSIZE, EOPNOTSUPP, ENOPROTOOPT:
                 if count == 1 {
                     counters.sendErrors += 1
                 } else {
-                    // No segmentation on this path: one by one from here on.
+                    // The path does not support segmentation: packets are sent one by one from now on.
                     canSegment = false
                     continue
                 }

@@ -1,6 +1,6 @@
 import MediaCore
 
-/// What a `PulseCapture` records.
+/// The source that a `PulseCapture` records.
 enum CaptureTarget: Equatable, Sendable {
     /// The monitor source of the default sink.
     case systemOutput

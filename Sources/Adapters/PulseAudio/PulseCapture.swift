@@ -32,7 +32,7 @@ final class PulseCapture: @unchecked Sendable {
     var assembler = CaptureAssembler()
     var recording = Recording()
 
-    /// How far `start` is.
+    /// The progress of `start`.
     struct Startup {
         /// While it is set, `start` waits and throws the failure.
         var isUnderway = false
@@ -41,7 +41,7 @@ final class PulseCapture: @unchecked Sendable {
         var deadline: OpaquePointer?
     }
 
-    /// What is known of the current stream beside libpulse's state.
+    /// The state of the current stream beyond libpulse's own.
     struct Recording {
         /// Runs while nothing plays and the stream is not corked yet.
         var corkTimer: OpaquePointer?

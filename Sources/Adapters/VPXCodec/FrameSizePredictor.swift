@@ -76,7 +76,7 @@ struct FrameSizePredictor {
 
 /// Token bucket for frame bytes: the bitrate fills it and encoded frames drain it.
 struct FrameByteBudget {
-    /// In bytes; negative after a frame that was larger than the credit.
+    /// The credit in bytes; negative after a frame that was larger than the credit.
     private(set) var credit = 0
     private var last: MediaInstant?
 

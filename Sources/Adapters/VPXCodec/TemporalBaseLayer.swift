@@ -2,8 +2,8 @@ internal import MediaCore
 
 /// State of the base layer of two temporal layers: the blocks that it lacks and its byte budget.
 ///
-/// Frames of layer 1 refer to the base layer only. So each of them codes all blocks that the base lacks, as does the
-/// next base frame or the next slices.
+/// Frames of layer 1 refer to the base layer only. Each of them therefore codes all blocks that the base lacks, as does
+/// the next base frame or the next slices.
 struct TemporalBaseLayer {
     var bucket = FrameByteBudget()
     /// The blocks that changed and are not yet coded in the base layer.

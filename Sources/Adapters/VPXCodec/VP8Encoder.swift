@@ -86,7 +86,7 @@ public final class VP8Encoder: VideoEncoder {
         return new
     }
 
-    /// From this quantizer down a block is indistinguishable from its source: at least 46 dB on small text.
+    /// The highest quantizer at which a block is indistinguishable from its source: at least 46 dB on small text.
     static let sharpQuantizer = 6
     /// The quantizer of refinement frames: about 51 dB.
     static let refiningQuantizer = 4

@@ -2,7 +2,7 @@ import MediaCore
 
 /// Copies of frames that are to be presented later (lip-sync), in order.
 ///
-/// Overflow policy: whoever appends to a full queue takes out the oldest before. Buffers are used again until
+/// Overflow policy: the caller removes the oldest frame before it appends to a full queue. Buffers are reused until
 /// `releaseBuffers`.
 struct PresentationQueue {
     private struct Entry {

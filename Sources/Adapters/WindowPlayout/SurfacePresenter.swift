@@ -111,7 +111,7 @@ final class SurfacePresenter {
 /// The BGRA pixels of a window.
 struct PixelSurface {
     let pixels: UnsafeMutableRawPointer
-    /// In bytes.
+    /// The bytes from one row to the next.
     let stride: Int
     let size: PixelSize
 

@@ -2,7 +2,7 @@ import LinuxRuntime
 public import MediaCore
 import Synchronization
 
-/// What other threads tell the window.
+/// The methods of the window for other threads.
 extension VideoWindow {
     struct Commands {
         var isStopped = false

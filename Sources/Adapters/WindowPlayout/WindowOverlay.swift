@@ -4,11 +4,11 @@ import MediaCore
 
 /// The texts that the window shows over the frame.
 struct WindowOverlay: Equatable {
-    /// In the centre.
+    /// The text in the centre.
     var status: String?
-    /// At the top left.
+    /// The text at the top left.
     var statistics: String?
-    /// At the top right.
+    /// Whether the sign for muted audio is shown, at the top right.
     var isMute = false
 }
 

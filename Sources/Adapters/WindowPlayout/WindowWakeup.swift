@@ -23,7 +23,7 @@ final class WindowWakeup: Sendable {
         }
     }
 
-    /// From any thread.
+    /// Wakes the main thread. May be called from any thread.
     func signal() {
         if socket >= 0 { return wakeup.signal() }
         var event = SDL_Event()
@@ -31,8 +31,8 @@ final class WindowWakeup: Sendable {
         SDL_PushEvent(&event)
     }
 
-    /// Sleeps until the window has events, a signal came or the deadline passed. Main thread; SDL's queue has to be
-    /// empty.
+    /// Sleeps until the window has events, a signal came or the deadline passed. Called on the main thread, with SDL's
+    /// queue empty.
     func wait(until deadline: MediaInstant?) {
         if socket >= 0 {
             if wakeup.wait(or: socket, until: deadline) { wakeup.consume() }

@@ -2,8 +2,8 @@ internal import CXCB
 internal import Glibc
 public import MediaCore
 
-/// Announces on an X display that it is being captured and by whom: an unmapped window with a property.
-/// The server destroys the window when the connection ends, so a host that crashed leaves no mark.
+/// Marks an X display as captured, and by which broadcast: an unmapped window with a property. The server destroys the
+/// window when the connection ends, so a host that crashed leaves no mark.
 public final class CaptureMark {
     private static let property = "_SHARE_CAPTURE"
     private let connection: X11Connection

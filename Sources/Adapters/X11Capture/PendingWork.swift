@@ -1,6 +1,6 @@
 internal import MediaCore
 
-/// What the next read of a screen has to do.
+/// The work of a screen's next read.
 struct PendingWork {
     /// The blocks that were drawn on since the last read.
     var blocks: BlockMap

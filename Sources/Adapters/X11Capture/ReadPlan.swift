@@ -9,9 +9,9 @@ struct ReadPlan {
     /// Rows of blocks in one request. The server copies one band while the one before is being compared.
     static let bandRows = 8
 
-    /// In pixels: disjoint, aligned to blocks, clipped to the map's size, from top to bottom.
+    /// The rectangles to read in pixels: disjoint, aligned to blocks, clipped to the map's size, from top to bottom.
     private(set) var rects: [PixelRect] = []
-    /// In blocks, before they are split into bands.
+    /// The rectangles in blocks, before they are split into bands.
     private var areas: [PixelRect] = []
 
     mutating func clear() { rects.removeAll(keepingCapacity: true) }

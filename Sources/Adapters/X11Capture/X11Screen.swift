@@ -32,7 +32,7 @@ public final class X11Screen: ScreenSource {
 
     public var size: PixelSize { shadow.size }
 
-    /// What the server reports.
+    /// The features of the server.
     struct Features {
         var hasDamage: Bool
         var hasCursor: Bool

@@ -7,7 +7,7 @@ public struct Bitrate: Hashable, Comparable, Sendable {
 
     public var kilobitsPerSecond: Int { bitsPerSecond / 1_000 }
 
-    /// How long sending so many bytes takes.
+    /// Returns the time that sending so many bytes takes.
     public func duration(ofBytes count: Int) -> MediaDuration {
         MediaDuration(nanoseconds: Int64(Double(count) * 8e9 / Double(max(bitsPerSecond, 1))))
     }

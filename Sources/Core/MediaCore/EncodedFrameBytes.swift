@@ -1,5 +1,6 @@
-/// The bytes of an encoded frame in one or several segments, in order: a received frame has one for each packet.
-/// Whoever needs them in one piece copies them there once; a file or a socket can take the segments as they are.
+/// The bytes of an encoded frame in one or several segments, in order. A received frame has one segment for each
+/// packet. A consumer that needs contiguous bytes copies them once; a file or a socket can take the segments as they
+/// are.
 ///
 /// Borrowed: valid only as long as the segments.
 public struct EncodedFrameBytes {

@@ -1,9 +1,8 @@
-/// What a session receives, by its description.
+/// The format of the media that a session receives, from the session description.
 public struct EncodedMediaFormat: Equatable, Sendable {
     /// Nil without video.
     public var video: VideoCodec?
-    /// What each track of Opus audio carries, in the order of `EncodedAudioPacket.track`; nil if the description does
-    /// not say.
+    /// The kind of each Opus track, in the order of `EncodedAudioPacket.track`; nil if the description does not say.
     public var audio: [MediaTrackKind?]
 
     public init(video: VideoCodec?, audio: [MediaTrackKind?]) {
@@ -23,7 +22,8 @@ public struct MediaSinkFailure: Error, Equatable, Sendable {
     }
 }
 
-/// Takes what a session receives, still encoded: a viewer plays it, a recorder writes it, a service passes it on.
+/// Takes the media that a session receives, still encoded: a viewer plays it, a recorder writes it, a service forwards
+/// it.
 ///
 /// - Isolation: all calls are made on the session's network thread, and must not block it.
 public protocol EncodedMediaSink: AnyObject, Sendable {

@@ -1,9 +1,9 @@
-/// What a track of a broadcast carries.
+/// The content of a broadcast's track.
 ///
 /// The raw value is the track's id in a description (`a=msid`, RFC 8830 section 2), which pages and other peers read.
 public enum MediaTrackKind: String, CaseIterable, Hashable, Sendable {
     case video = "screen"
-    /// What applications play.
+    /// The audio that applications play.
     case applicationAudio = "system"
     case microphoneAudio = "microphone"
 }

@@ -35,7 +35,7 @@ public protocol ScreenSource: AnyObject {
     /// A description for people: "display :0, 1920 x 1080".
     var summary: String { get }
 
-    /// What is slow or missing on this system, each as a sentence for people; empty if nothing is.
+    /// The limitations of this system, each as a sentence for people; empty if there are none.
     var limitations: [String] { get }
 
     /// Blocks until something is damaged, the size changes, the deadline passes or `wake` is called.

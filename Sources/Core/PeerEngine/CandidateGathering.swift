@@ -4,8 +4,8 @@ public import SessionDescription
 /// Decides when the local candidates of one gathering are handed to signalling (trickle ICE, RFC 8838 sections 4, 9
 /// and 13): those of the initial description, later ones in batches, and the end of candidates.
 ///
-/// A description waits until all candidates are gathered, one of a wanted kind is found, or a time is over. Afterwards a
-/// batch is handed out each time that signalling is ready for one. An ICE restart begins another gathering.
+/// A description waits until all candidates are gathered, one of a wanted kind is found, or a time is over. Afterwards
+/// a batch is handed out each time that signalling is ready for one. An ICE restart begins another gathering.
 public struct CandidateGathering: Sendable {
     public enum Input: Sendable {
         /// The ICE agent has found one more.
@@ -17,22 +17,22 @@ public struct CandidateGathering: Sendable {
         case describe(within: MediaDuration, wanted: ICECandidate.Kind?)
         /// The description is out, and one batch of later candidates can be taken.
         case trickle
-        /// The deadline has come.
+        /// The deadline has passed.
         case timeout
-        /// The gathering is over before its end: the session ends, or ICE restarts.
+        /// The gathering ends early: the session ends, or ICE restarts.
         case cancel
     }
 
     public enum Action: Equatable, Sendable {
-        /// What the description says.
+        /// The candidates for the description.
         case describe(Batch)
-        /// What is told after it.
+        /// A batch of candidates after the description.
         case trickle(Batch)
     }
 
     public struct Batch: Equatable, Sendable {
         public var candidates: [ICECandidate]
-        /// Signalled as the end of candidates.
+        /// Whether the end of candidates is signalled with this batch.
         public var isComplete: Bool
 
         public init(candidates: [ICECandidate] = [], isComplete: Bool) {
@@ -53,17 +53,17 @@ public struct CandidateGathering: Sendable {
     private var state = State.idle
     private var candidates: [ICECandidate] = []
     private var isComplete = false
-    /// How many candidates the description has.
+    /// The number of candidates in the description.
     private var described = 0
-    /// How many candidates were handed out at all.
+    /// The number of candidates handed out in all.
     private var handedOut = 0
     /// When to call with `.timeout`; nil for never.
     public private(set) var deadline: MediaInstant?
 
     /// - Parameters:
-    ///   - batchInterval: a batch is handed out when nothing was found for this long.
-    ///   - repeatsTrickled: each batch has all candidates since the description, for signalling of which a receiver may
-    ///     see the last message alone.
+    ///   - batchInterval: a batch is handed out when no candidate was found for this long.
+    ///   - repeatsTrickled: each batch has all candidates since the description, for signalling whose receiver may see
+    ///     only the last message.
     public init(batchInterval: MediaDuration = .zero, repeatsTrickled: Bool = false) {
         self.batchInterval = batchInterval
         self.repeatsTrickled = repeatsTrickled
@@ -115,7 +115,7 @@ public struct CandidateGathering: Sendable {
         return candidates.contains { $0.kind == wanted }
     }
 
-    /// Gives what was asked for, if something was.
+    /// Hands out the requested candidates, if there was a request.
     private mutating func handOut() -> Action? {
         let action: Action
         switch state {

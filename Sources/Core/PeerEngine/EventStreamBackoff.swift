@@ -7,7 +7,7 @@ public struct EventStreamBackoff: Sendable {
 
     public init() {}
 
-    /// How long to wait for an answer; nil for the first attempt, which has no limit of its own.
+    /// The time limit for an answer; nil for the first attempt, which has no limit of its own.
     public var timeout: MediaDuration? { failures == 0 ? nil : .seconds(2) }
 
     public mutating func noteOpen() {
@@ -15,8 +15,9 @@ public struct EventStreamBackoff: Sendable {
         refusals = 0
     }
 
-    /// - Parameter isRefusal: nothing listens at the host's address, or the broadcast is gone.
-    /// - Returns: whether so many refusals in a row say that the host's program has ended, if no media comes either.
+    /// - Parameter isRefusal: no process listens at the host's address, or the broadcast is gone.
+    /// - Returns: whether the number of refusals in a row shows that the host's program has ended, if no media arrives
+    ///   either.
     public mutating func noteFailure(isRefusal: Bool) -> Bool {
         failures += 1
         refusals = isRefusal ? refusals + 1 : 0

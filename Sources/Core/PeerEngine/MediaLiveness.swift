@@ -28,7 +28,7 @@ public struct MediaLiveness: Sendable {
 
     public func silence(_ now: MediaInstant) -> MediaDuration { now - lastHeard }
 
-    /// An authentic packet came.
+    /// Notes an authentic packet.
     /// - Returns: the silence before it, if it ends an interruption.
     public mutating func heard(_ now: MediaInstant) -> MediaDuration? {
         guard !hasExpired else { return nil }
@@ -39,7 +39,7 @@ public struct MediaLiveness: Sendable {
         return silence
     }
 
-    /// - Parameter isPathGone: other evidence says that nothing can come; the interruption begins at once.
+    /// - Parameter isPathGone: whether the path is known to be lost; the interruption then begins at once.
     /// - Returns: `.interrupted` and `.expired` once each.
     public mutating func check(_ now: MediaInstant, isPathGone: Bool = false) -> Change? {
         if hasExpired { return nil }

@@ -1,62 +1,62 @@
 public import MediaCore
 
-/// Leads a viewer through the outages of its session: reports how long one lasts, asks for one attempt to get back to
-/// the host after the other (`ReconnectionPolicy`), and ends the session when the host is gone or nothing came for
-/// `MediaLiveness.limit`.
+/// Controls a viewer's recovery from outages of its session: reports how long an outage lasts, requests one
+/// reconnection attempt after the other (`ReconnectionPolicy`), and ends the session when the host is gone or no packet
+/// arrived for `MediaLiveness.limit`.
 ///
-/// Media ends an outage, over whichever pair or session it comes. An attempt that is under way then is awaited.
+/// Media over any pair or session ends an outage. An attempt that is in progress then is awaited.
 public struct OutageRecovery: Sendable {
     public enum Input: Sendable {
-        /// Nothing has come since `lastHeard`.
+        /// No packet has arrived since `lastHeard`.
         case interrupted(lastHeard: MediaInstant)
-        /// Authentic media came, or a session that replaces the lost one is connected.
+        /// Authentic media arrived, or a session that replaces the lost one is connected.
         case heard
-        /// The attempt that was asked for is over.
+        /// The requested attempt has ended.
         case attemptEnded(AttemptResult)
-        /// The deadline has come.
-        /// - Parameter addressesChanged: this machine has other addresses than when the last attempt began; asked for
+        /// The deadline has passed.
+        /// - Parameter addressesChanged: this machine has other addresses than when the last attempt began; needed
         ///   while `watchesAddresses`.
         case timeout(addressesChanged: Bool)
         /// The host's event stream was refused so often that its program may have ended (`EventStreamBackoff`).
-        /// - Parameter silence: since the newest session was heard.
+        /// - Parameter silence: the time since the newest session was heard.
         case eventStreamRefused(silence: MediaDuration)
         /// No candidate pair was found for the newest session in time.
         case noPair
     }
 
-    /// What signalling said to an attempt.
+    /// The result of an attempt's signalling.
     public enum AttemptResult: Equatable, Sendable {
         /// The host answered; media may follow.
         case answered
-        /// The host has no such session; to an offer: no such broadcast.
+        /// The host has no such session; as the result of an offer, no such broadcast.
         case gone
         /// The host refused the description.
         case offerRefused
-        /// Nothing listens at the host's address.
+        /// No process listens at the host's address.
         case connectionRefused
-        /// The host does not let this viewer in any more.
+        /// The host does not admit this viewer any more.
         case notAdmitted
-        /// No answer in time, an answer that cannot be used, or no address at this machine.
+        /// There was no answer in time, or an unusable one, or this machine has no address.
         case failed
     }
 
     public enum Action: Equatable, Sendable {
-        /// The outage has lasted so long.
+        /// Report that the outage has lasted for this long.
         case report(MediaDuration)
-        /// Make the attempt; give up on its answer after `timeout`. Tell of its end.
+        /// Make the attempt, and give up on its answer after `timeout`. Call with `.attemptEnded` afterwards.
         case attempt(ReconnectionPolicy.Attempt, timeout: MediaDuration)
-        /// The host is heard again, and no attempt is under way: drop an unanswered restart, and the signalling
-        /// connections from before, which may be dead without knowing it.
+        /// The host is heard again, and no attempt is in progress. Drop an unanswered restart, and close the signalling
+        /// connections from before the outage, which may be dead.
         case cleanUp
         case end(End)
     }
 
     public enum End: Equatable, Sendable {
-        /// Nothing came for `MediaLiveness.limit`.
+        /// No packet arrived for `MediaLiveness.limit`.
         case silence
         /// The host's program has ended.
         case hostIsGone
-        /// The host answered the last attempt so that there can be no other one.
+        /// The host's answer to the last attempt rules out another one.
         case refused
         case noPair
     }
@@ -68,14 +68,14 @@ public struct OutageRecovery: Sendable {
         case over
     }
 
-    /// With a silence longer than this, a refused event stream says that the host is gone.
+    /// The silence beyond which a refused event stream means that the host is gone.
     static let refusalSilence = MediaDuration.seconds(1)
-    /// How often this machine's addresses are looked at.
+    /// How often this machine's addresses are compared.
     static let addressInterval = MediaDuration.milliseconds(100)
 
     private var state = State.idle
     private var policy = ReconnectionPolicy()
-    /// The last sign of the host before an outage; nil while there is none.
+    /// When the host was last heard before the present outage; nil while there is none.
     private var lastHeard: MediaInstant?
     private var nextReport: MediaInstant?
     private var nextLook: MediaInstant?
@@ -84,10 +84,10 @@ public struct OutageRecovery: Sendable {
 
     public var isInterrupted: Bool { lastHeard != nil }
 
-    /// How long nothing has come; nil while all is well.
+    /// Returns how long the present outage has lasted; nil without an outage.
     public func outage(_ now: MediaInstant) -> MediaDuration? { lastHeard.map { now - $0 } }
 
-    /// Whether `.timeout` is to say if this machine's addresses have changed.
+    /// Whether `.timeout` has to say if this machine's addresses have changed.
     public var watchesAddresses: Bool { if case .waiting(_, true) = state { true } else { false } }
 
     /// When to call with `.timeout`; nil for never.
@@ -99,7 +99,7 @@ public struct OutageRecovery: Sendable {
         }
     }
 
-    /// - Returns: what to do, in this order.
+    /// - Returns: the actions to perform, in this order.
     public mutating func handle(_ input: Input, now: MediaInstant) -> [Action] {
         if case .over = state { return [] }
         switch input {
@@ -109,7 +109,7 @@ public struct OutageRecovery: Sendable {
         case .timeout(let addressesChanged): return timeout(addressesChanged, now)
         case .eventStreamRefused(let silence):
             return isInterrupted || silence > Self.refusalSilence ? end(.hostIsGone) : []
-        // Of a session that was to replace the lost one: the next attempt may do better.
+        // The session that was to replace the lost one found no pair; the next attempt may.
         case .noPair: return isInterrupted ? [] : end(.noPair)
         }
     }
@@ -143,7 +143,7 @@ public struct OutageRecovery: Sendable {
         return [.end(reason)]
     }
 
-    /// On the second, as it is shown in seconds.
+    /// Reports at whole seconds, as the duration is shown in seconds.
     private mutating func report(since lastHeard: MediaInstant, _ now: MediaInstant) -> [Action] {
         let outage = now - lastHeard
         guard outage < MediaLiveness.limit else { return end(.silence) }

@@ -3,18 +3,19 @@ public import MediaCore
 /// Decides whether a viewer is connected and heard, and when its session is over.
 public struct ViewerLiveness: Sendable {
     private let opened: MediaInstant
-    /// When media could flow first; nil before.
+    /// When DTLS completed, so that media could flow; nil before.
     public private(set) var connected: MediaInstant?
     private var media: MediaLiveness
-    /// When its last event stream was closed by itself.
+    /// When the viewer's last event stream was closed; nil while one is open.
     private var hungUp: MediaInstant?
 
     public enum Change: Equatable, Sendable {
-        /// Nothing came of the offer in time.
+        /// The offer led to no connection in time.
         case notConnected
-        /// It is silent; no media is sent until it is heard.
+        /// The viewer is silent. No media is sent until it is heard.
         case interrupted
-        /// It is silent, and its event stream was closed when its media ended: an outage is not told of.
+        /// The viewer is silent, and its event stream was closed when its media ended. In an outage no close would
+        /// arrive.
         case crashed
         case expired
     }
@@ -27,21 +28,21 @@ public struct ViewerLiveness: Sendable {
 
     public var isConnected: Bool { connected != nil }
     public var isInterrupted: Bool { media.isInterrupted }
-    /// Connected, and not silent.
+    /// Whether the viewer is connected and not silent.
     public var isReceiving: Bool { isConnected && !isInterrupted }
 
-    /// DTLS is done: media may flow.
+    /// Notes that DTLS is complete.
     public mutating func connect(now: MediaInstant) { connected = connected ?? now }
 
-    /// An authentic packet came from the address that media goes to.
+    /// Notes an authentic packet from the address that media goes to.
     /// - Returns: the silence before it, if it ends an interruption.
     public mutating func heard(_ now: MediaInstant) -> MediaDuration? { media.heard(now) }
 
-    /// It has opened an event stream, or closed its last one.
+    /// Notes that the viewer has opened an event stream, or closed its last one.
     public mutating func listening(_ isOpen: Bool, now: MediaInstant) { hungUp = isOpen ? nil : now }
 
-    /// - Parameter connectLimit: from the offer to `connect`.
-    /// - Returns: `.notConnected` as long as that is so; each other change once.
+    /// - Parameter connectLimit: the time limit from the offer to `connect`.
+    /// - Returns: `.notConnected` at each call after that limit; each other change once.
     public mutating func check(_ now: MediaInstant, connectLimit: MediaDuration) -> Change? {
         guard isConnected else { return now - opened > connectLimit ? .notConnected : nil }
         switch media.check(now) {

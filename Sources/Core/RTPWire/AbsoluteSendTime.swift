@@ -11,10 +11,10 @@ public struct AbsoluteSendTime: RawRepresentable, Hashable, Sendable {
     /// 24 bits.
     public let rawValue: UInt32
 
-    /// The low 24 bits count.
+    /// Uses the low 24 bits.
     public init(rawValue: UInt32) { self.rawValue = rawValue & 0xFF_FFFF }
 
-    /// Any clock will do: only differences mean something.
+    /// Only differences have a meaning, so any clock will do.
     public init(_ instant: MediaInstant) {
         let (seconds, nanoseconds) = instant.nanoseconds.floorDivided(by: 1_000_000_000)
         self.init(rawValue: UInt32(truncatingIfNeeded: seconds << 18 | (nanoseconds << 18) / 1_000_000_000))

@@ -1,4 +1,4 @@
-/// Reads big-endian fields from bytes that nobody has checked. Every read can fail and none can trap.
+/// Reads big-endian fields from unchecked bytes. Every read can fail and none can trap.
 ///
 /// Borrows the bytes: valid for as long as the caller's buffer. Allocates: never.
 public struct ByteReader {
@@ -10,7 +10,7 @@ public struct ByteReader {
 
     public var remaining: Int { bytes.count &- position }
 
-    /// - Throws: `.truncated`; the position is then unchanged. So for all reads.
+    /// - Throws: `.truncated`; the position is then unchanged. The other reads do the same.
     public mutating func uint8() throws(RTPMalformed) -> UInt8 { try load(UInt8.self) }
     public mutating func uint16() throws(RTPMalformed) -> UInt16 { try load(UInt16.self) }
     public mutating func uint32() throws(RTPMalformed) -> UInt32 { try load(UInt32.self) }
@@ -22,7 +22,7 @@ public struct ByteReader {
         return high << 16 | UInt32(try load(UInt16.self))
     }
 
-    /// The next `count` bytes, not copied.
+    /// Returns the next `count` bytes, not copied.
     public mutating func bytes(_ count: Int) throws(RTPMalformed) -> UnsafeRawBufferPointer {
         guard count >= 0, count <= remaining else { throw RTPMalformed(.truncated) }
         let slice = bytes.part(position, count)
@@ -35,7 +35,7 @@ public struct ByteReader {
         position &+= count
     }
 
-    /// All that is left; the reader is then at its end.
+    /// Returns the remaining bytes; the reader is then at its end.
     public mutating func rest() -> UnsafeRawBufferPointer {
         let slice = bytes.part(position, remaining)
         position = bytes.count
@@ -51,7 +51,7 @@ public struct ByteReader {
 }
 
 extension UnsafeRawBufferPointer {
-    /// `count` bytes from `offset` on, cut to what is there.
+    /// Returns `count` bytes from `offset` on, or fewer if the buffer ends before.
     func part(_ offset: Int, _ count: Int) -> UnsafeRawBufferPointer {
         let start = Swift.max(0, Swift.min(offset, self.count))
         let end = start &+ Swift.max(0, Swift.min(count, self.count &- start))

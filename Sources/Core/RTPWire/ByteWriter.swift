@@ -1,6 +1,6 @@
 /// Writes big-endian fields into the caller's buffer and fails when it is full.
 ///
-/// Borrows the buffer: valid for as long as it. Allocates: never.
+/// Borrows the buffer, which must outlive the writer. Allocates: never.
 public struct ByteWriter {
     public let buffer: UnsafeMutableRawBufferPointer
     /// Bytes written so far, 0...buffer.count.
@@ -10,7 +10,7 @@ public struct ByteWriter {
 
     public var remaining: Int { buffer.count &- position }
 
-    /// What has been written.
+    /// The bytes written so far.
     public var written: UnsafeRawBufferPointer { UnsafeRawBufferPointer(buffer).part(0, position) }
 
     /// - Throws: if fewer than `count` bytes are free.
@@ -18,7 +18,7 @@ public struct ByteWriter {
         guard count <= remaining else { throw BufferFull() }
     }
 
-    /// Forgets all that was written from `position` on.
+    /// Discards the bytes from `position` on.
     public mutating func rewind(to position: Int) {
         precondition(position >= 0 && position <= self.position, "rewind to \(position) of \(self.position)")
         self.position = position
@@ -29,7 +29,7 @@ public struct ByteWriter {
     public mutating func write(uint32 value: UInt32) throws(BufferFull) { try store(value.bigEndian) }
     public mutating func write(uint64 value: UInt64) throws(BufferFull) { try store(value.bigEndian) }
 
-    /// The low 24 bits.
+    /// Writes the low 24 bits.
     public mutating func write(uint24 value: UInt32) throws(BufferFull) {
         try require(3)
         try store(UInt8(truncatingIfNeeded: value >> 16))
@@ -43,7 +43,7 @@ public struct ByteWriter {
         position &+= bytes.count
     }
 
-    /// The UTF-8 bytes of a text, without a length or an end mark.
+    /// Writes the UTF-8 bytes of a text, without a length or a terminator.
     public mutating func write(_ text: String) throws(BufferFull) {
         try require(text.utf8.count)
         for byte in text.utf8 { try store(byte) }
@@ -54,7 +54,7 @@ public struct ByteWriter {
         for _ in 0..<max(count, 0) { try store(UInt8(0)) }
     }
 
-    /// Overwrites bytes that have been written already.
+    /// Overwrites bytes that are already written.
     func patch(uint16 value: UInt16, at offset: Int) {
         precondition(offset >= 0 && offset &+ 2 <= position, "patch at \(offset) of \(position)")
         buffer.storeBytes(of: value.bigEndian, toByteOffset: offset, as: UInt16.self)

@@ -1,6 +1,6 @@
 public import MediaCore
 
-/// The two blocks of an extended report with which a receiver learns the round trip time: RFC 3611 sections 4.4 and
+/// The two blocks of an extended report by which a receiver measures the round trip time: RFC 3611 sections 4.4 and
 /// 4.5. All other blocks are skipped. Borrows the bytes.
 public struct ExtendedReport {
     //  +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
@@ -19,13 +19,13 @@ public struct ExtendedReport {
         static let delays: UInt8 = 5
     }
 
-    /// How long a receiver's time has been with the other side.
+    /// One entry of a DLRR block: the receiver's last reference time and its delay at the sender.
     public struct DLRRSubBlock: Hashable, Sendable {
-        /// Of the receiver.
+        /// The receiver's SSRC.
         public var ssrc: UInt32
-        /// The middle 32 bits of its time.
+        /// The middle 32 bits of the receiver's reference time.
         public var lastTime: UInt32
-        /// In 1/65536 s.
+        /// The delay in 1/65536 s.
         public var delay: UInt32
 
         public init(ssrc: UInt32, lastTime: UInt32, delay: UInt32) {
@@ -34,16 +34,16 @@ public struct ExtendedReport {
             self.delay = delay
         }
 
-        /// As `ReportBlock.roundTripTime`.
+        /// Returns the round trip time, as `ReportBlock.roundTripTime` does.
         public func roundTripTime(now: NTPTimestamp) -> MediaDuration? {
             ReportBlock(ssrc: ssrc, lastSenderReport: lastTime, delaySinceLastSenderReport: delay)
                 .roundTripTime(now: now)
         }
     }
 
-    /// Of who reports.
+    /// The SSRC of the reporter.
     public let ssrc: UInt32
-    /// What its clock shows; nil if it does not ask.
+    /// The reporter's NTP time; nil without that block.
     public private(set) var time: NTPTimestamp?
     private var answers = UnsafeRawBufferPointer(start: nil, count: 0)
 
@@ -68,7 +68,7 @@ public struct ExtendedReport {
         }
     }
 
-    /// The last one for a receiver.
+    /// Returns the last DLRR entry for a receiver.
     public func answer(for ssrc: UInt32) -> DLRRSubBlock? {
         var reader = ByteReader(answers)
         var found: DLRRSubBlock?
@@ -80,7 +80,7 @@ public struct ExtendedReport {
         return found
     }
 
-    /// Asks for an answer, 20 bytes.
+    /// Writes a receiver reference time report, 20 bytes.
     /// - Throws: `BufferFull`; nothing was written then.
     public static func write(ssrc: UInt32, time: NTPTimestamp, into writer: inout ByteWriter) throws(BufferFull) {
         let start = try open(ssrc, BlockType.receiverTime, words: 2, &writer)
@@ -89,7 +89,7 @@ public struct ExtendedReport {
         writer.closeRTCP(start)
     }
 
-    /// Answers one receiver, 24 bytes.
+    /// Writes a DLRR report for one receiver, 24 bytes.
     /// - Throws: `BufferFull`; nothing was written then.
     public static func write(ssrc: UInt32, answer: DLRRSubBlock, into writer: inout ByteWriter) throws(BufferFull) {
         let start = try open(ssrc, BlockType.delays, words: 3, &writer)
@@ -99,8 +99,8 @@ public struct ExtendedReport {
         writer.closeRTCP(start)
     }
 
-    /// Begins a report of one block, of so many words after its header.
-    /// - Returns: what `closeRTCP` needs.
+    /// Begins a report with one block of `words` words after its header.
+    /// - Returns: the argument for `closeRTCP`.
     private static func open(
         _ ssrc: UInt32, _ type: UInt8, words: Int, _ writer: inout ByteWriter
     ) throws(BufferFull) -> Int {

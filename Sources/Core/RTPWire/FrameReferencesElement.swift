@@ -1,6 +1,6 @@
 public import MediaCore
 
-/// How a frame stands to those that its decoder keeps; on the first packet of such a frame, between peers of our own.
+/// The long-term references of a frame, in a header extension on the frame's first packet; used between native peers.
 ///
 ///      0                   1                   2
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3
@@ -8,8 +8,8 @@ public import MediaCore
 ///     |S|s|R|r| zero  |0|         PictureID           |
 ///     +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 ///
-/// S: the frame is kept, in the golden (s = 0) or the alternate (s = 1) buffer. R: it refers to nothing but the golden
-/// (r = 0) or alternate (r = 1) buffer, in which the frame of that PictureID lies; without R the PictureID is 0.
+/// S: the frame is stored in the golden (s = 0) or the alternate (s = 1) buffer. R: the frame refers only to the golden
+/// (r = 0) or alternate (r = 1) buffer, which holds the frame of that PictureID. Without R the PictureID is 0.
 public struct FrameReferencesElement: Hashable, Sendable {
     static let length = 3
 
@@ -32,13 +32,13 @@ public struct FrameReferencesElement: Hashable, Sendable {
         self.source = source
     }
 
-    /// Nil if it says nothing, or what no sender of ours says.
+    /// Nil if the bits have no meaning, or are a combination that no native sender writes.
     init?(bits: UInt32) {
         let slot = { (bit: Int) -> ReferenceSlot in bits >> bit & 1 == 0 ? .golden : .alternate }
         guard bits & 0x0F_8000 == 0, bits >> 21 & 5 != 0 else { return nil }
         stored = bits >> 23 & 1 == 1 ? slot(22) : nil
         source = bits >> 21 & 1 == 1 ? Source(slot: slot(20), pictureID: UInt16(bits & 0x7FFF)) : nil
-        // A frame cannot replace what it is made from and still let others be made from it.
+        // A frame cannot replace the buffer that it is predicted from, as other frames may be predicted from it, too.
         if let stored, stored == source?.slot { return nil }
     }
 

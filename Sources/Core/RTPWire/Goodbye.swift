@@ -1,4 +1,4 @@
-/// Sources that leave: RFC 3550 section 6.6. Borrows the bytes; iterating gives their SSRCs, at most 31.
+/// The sources that leave: RFC 3550 section 6.6. Borrows the bytes; iterating gives their SSRCs, at most 31.
 public struct Goodbye: Sequence {
     public let count: Int
     /// UTF-8, for people; nil if none was given, or if it is cut off.

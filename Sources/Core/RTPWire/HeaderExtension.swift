@@ -1,7 +1,7 @@
 /// The RTP header extensions that this project negotiates, writes and reads. RFC 8285.
 ///
-/// A new one is a case here, and a value in `HeaderExtensionValues.swift`. The order of the cases is the order in a
-/// packet and in a description.
+/// A new extension needs a case here and a value in `HeaderExtensionValues.swift`. Packets and descriptions have the
+/// extensions in the order of the cases.
 public enum HeaderExtension: UInt8, CaseIterable, Hashable, Sendable {
     /// Transport-wide sequence number, draft-holmer-rmcat-transport-wide-cc-extensions-01 section 2.
     case transportSequence
@@ -11,10 +11,10 @@ public enum HeaderExtension: UInt8, CaseIterable, Hashable, Sendable {
     case absSendTime
     /// The media section that a packet belongs to: RFC 9143 section 15.
     case mid
-    /// Between peers of our own: ``FrameReferencesElement``.
+    /// ``FrameReferencesElement``, between native peers.
     case frameReferences
 
-    /// As it stands in an `extmap` line; RFC 8285 section 5.
+    /// The URI in an `extmap` line; RFC 8285 section 5.
     public var uri: String {
         switch self {
         case .transportSequence: "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
@@ -25,7 +25,7 @@ public enum HeaderExtension: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Bytes that its data may have. An element of another length says nothing.
+    /// The valid lengths of the data in bytes. An element of another length is ignored.
     public var lengths: ClosedRange<Int> {
         switch self {
         case .transportSequence: 2...2
@@ -35,7 +35,7 @@ public enum HeaderExtension: UInt8, CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// It means something in a section of audio as well as in one of video.
+    /// Whether the extension applies to sections of audio as well as of video.
     public var isForAudio: Bool {
         switch self {
         case .transportSequence, .absSendTime, .mid: true
@@ -49,7 +49,7 @@ public enum HeaderExtension: UInt8, CaseIterable, Hashable, Sendable {
         self = known
     }
 
-    /// Each in its order, without the array that `allCases` may make.
+    /// Calls a body with each extension in order, without the array that `allCases` may allocate.
     @inline(__always)
     static func forEach<E: Error>(_ body: (HeaderExtension) throws(E) -> Void) throws(E) {
         var raw: UInt8 = 0

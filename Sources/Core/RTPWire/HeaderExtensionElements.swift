@@ -8,8 +8,8 @@ public struct HeaderExtensionElement {
 
 /// The elements of a packet's header extension (RFC 8285 section 4.2 and 4.3).
 ///
-/// An extension of another profile has no elements. A malformed element ends the iteration: those before it count, and
-/// the packet stays usable. Allocates: never.
+/// An extension of another profile has no elements. A malformed element ends the iteration: earlier elements stay
+/// valid, and the packet stays usable. Allocates: never.
 public struct HeaderExtensionElements: Sequence {
     /// 0xBEDE for the one-byte form, 0x1000...0x100F for the two-byte form, 0 if the packet has no extension.
     public let profile: UInt16
@@ -21,7 +21,7 @@ public struct HeaderExtensionElements: Sequence {
         return Iterator(form: form, reader: ByteReader(bytes))
     }
 
-    /// The first element with that id.
+    /// Returns the data of the first element with that id.
     public func data(of id: UInt8) -> UnsafeRawBufferPointer? {
         for element in self where element.id == id { return element.data }
         return nil

@@ -1,9 +1,9 @@
-/// What the header extensions of a packet that we write say; nil where they say nothing.
+/// The values of header extensions to write in a packet; nil for those to leave out.
 public struct HeaderExtensionValues: Hashable, Sendable {
     public var transportSequence: SequenceNumber?
     public var playoutDelay: PlayoutDelay?
     public var absSendTime: AbsoluteSendTime?
-    /// 1...255 bytes of UTF-8; up to 15 cost no reference count.
+    /// 1...255 bytes of UTF-8; up to 15 need no reference counting.
     public var mid: String?
     public var frameReferences: FrameReferencesElement?
 
@@ -18,7 +18,7 @@ public struct HeaderExtensionValues: Hashable, Sendable {
         self.frameReferences = frameReferences
     }
 
-    /// Bytes of data; nil if there is no value, or none that can be written.
+    /// Returns the length of the data in bytes; nil if there is no value, or none that can be written.
     func length(of kind: HeaderExtension) -> Int? {
         let length: Int? =
             switch kind {
@@ -31,7 +31,7 @@ public struct HeaderExtensionValues: Hashable, Sendable {
         return length.flatMap { kind.lengths.contains($0) ? $0 : nil }
     }
 
-    /// Writes the data alone.
+    /// Writes the data without id and length.
     func write(_ kind: HeaderExtension, into writer: inout ByteWriter) throws(BufferFull) {
         switch kind {
         case .transportSequence: if let transportSequence { try writer.write(uint16: transportSequence.rawValue) }
@@ -43,12 +43,12 @@ public struct HeaderExtensionValues: Hashable, Sendable {
     }
 }
 
-/// What the header extensions of one received packet say; nil where it says nothing, or nothing of the right length.
+/// The values of header extensions in a received packet; nil where one is missing or has a wrong length.
 public struct HeaderExtensionValuesView {
     public private(set) var transportSequence: SequenceNumber?
     public private(set) var playoutDelay: PlayoutDelay?
     public private(set) var absSendTime: AbsoluteSendTime?
-    /// UTF-8, in the packet.
+    /// UTF-8, within the packet.
     public private(set) var mid: UnsafeRawBufferPointer?
     public private(set) var frameReferences: FrameReferencesElement?
 
@@ -57,7 +57,7 @@ public struct HeaderExtensionValuesView {
         return mid.elementsEqual(text.utf8)
     }
 
-    /// Of two elements with one id the first that is well-formed counts.
+    /// Of several elements with one id, the first well-formed one counts.
     mutating func take(_ kind: HeaderExtension, _ data: UnsafeRawBufferPointer) {
         guard kind.lengths.contains(data.count) else { return }
         var reader = ByteReader(data)
@@ -77,7 +77,7 @@ public struct HeaderExtensionValuesView {
 }
 
 extension RTPPacketView {
-    /// All agreed extensions in one pass.
+    /// Returns the values of all negotiated extensions, read in one pass.
     public func values(of map: HeaderExtensionMap) -> HeaderExtensionValuesView {
         var values = HeaderExtensionValuesView()
         for element in extensions {

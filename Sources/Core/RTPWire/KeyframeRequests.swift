@@ -1,4 +1,4 @@
-/// "Send a key frame, I cannot decode": RFC 4585 section 6.3.1.
+/// PLI, the request for a key frame after a decoding failure: RFC 4585 section 6.3.1.
 public struct PictureLossIndication: Hashable, Sendable {
     static let format: UInt8 = 1
 
@@ -25,13 +25,14 @@ public struct PictureLossIndication: Hashable, Sendable {
     }
 }
 
-/// "Send a key frame, someone new watches": RFC 5104 section 4.3.1. Borrows the bytes; iterating gives the entries.
+/// FIR, the request for a key frame for a new receiver: RFC 5104 section 4.3.1. Borrows the bytes; iterating gives the
+/// entries.
 public struct FullIntraRequest: Sequence {
     static let format: UInt8 = 4
 
     public struct Entry: Hashable, Sendable {
         public let ssrc: UInt32
-        /// The same number again is the same request again.
+        /// The command sequence number; the same number again is a repetition of the request.
         public let number: UInt8
     }
 

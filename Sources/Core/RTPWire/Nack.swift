@@ -1,4 +1,4 @@
-/// Packets that did not arrive: the generic NACK of RFC 4585 section 6.2.1.
+/// The lost packets of a generic NACK: RFC 4585 section 6.2.1.
 ///
 /// Borrows the bytes; iterating gives the sequence numbers in the order of the packet, at most 17 for each 4 bytes of
 /// it.
@@ -20,7 +20,7 @@ public struct Nack: Sequence {
         entries = reader.rest()
     }
 
-    /// Of the numbers.
+    /// The number of lost packets.
     public var count: Int {
         var reader = ByteReader(entries)
         var count = 0
@@ -55,7 +55,8 @@ public struct Nack: Sequence {
     }
 }
 
-/// Writes a generic NACK number by number. After each step the packet is complete and valid; without one there is none.
+/// Writes a generic NACK number by number. After each step the packet is complete and valid; without a number there is
+/// no packet.
 public struct NackWriter {
     private let senderSSRC: UInt32
     private let mediaSSRC: UInt32
@@ -69,9 +70,9 @@ public struct NackWriter {
         self.mediaSSRC = mediaSSRC
     }
 
-    /// Adds a lost packet. Ascending order (across the wrap) packs best; any order is right.
+    /// Adds a lost packet. Ascending order (across the wrap) packs best; any order is valid.
     /// - Parameter writer: the same at each call, with nothing else written in between.
-    /// - Throws: `BufferFull`; the packet is then as it was before.
+    /// - Throws: `BufferFull`; the packet is then unchanged.
     public mutating func append(_ number: SequenceNumber, into writer: inout ByteWriter) throws(BufferFull) {
         if let start {
             precondition(writer.position == end, "something was written behind a NACK that is still open")

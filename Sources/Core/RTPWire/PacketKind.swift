@@ -1,5 +1,5 @@
-/// What a datagram on the one ICE-selected pair is, judged by its first two bytes.
-/// RFC 7983 section 7 (STUN, DTLS, RTP), RFC 5761 section 4 (RTP or RTCP).
+/// The protocol of a datagram on the selected pair, determined by its first two bytes. RFC 7983 section 7 (STUN, DTLS,
+/// RTP), RFC 5761 section 4 (RTP or RTCP).
 public enum PacketKind: Hashable, Sendable {
     case stun, dtls, rtp, rtcp, unknown
 
@@ -11,7 +11,7 @@ public enum PacketKind: Hashable, Sendable {
     //              |    [128..191] -+--> RTP or RTCP: RTCP if the second byte is 192...223
     //              +----------------+
 
-    /// - Parameter bytes: one datagram; shorter ones than the protocol's fixed header are `.unknown`.
+    /// - Parameter bytes: one datagram; datagrams shorter than the protocol's fixed header are `.unknown`.
     public init(of bytes: UnsafeRawBufferPointer) {
         guard bytes.count >= 2 else {
             self = .unknown

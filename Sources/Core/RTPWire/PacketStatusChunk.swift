@@ -22,7 +22,7 @@ struct PacketStatusChunk {
 
     init(_ word: UInt16) { self.word = word }
 
-    /// Statuses in the chunk: 0...8191.
+    /// The number of statuses in the chunk: 0...8191.
     var count: Int {
         if word & 0x8000 == 0 { return Int(word & 0x1FFF) }
         return word & 0x4000 == 0 ? Self.oneBitCount : Self.twoBitCount
@@ -35,12 +35,14 @@ struct PacketStatusChunk {
         return UInt8(truncatingIfNeeded: word >> UInt16(truncatingIfNeeded: 12 &- 2 &* index) & 3)
     }
 
-    /// How many statuses from an index on say "lost", in a run-length chunk; nil in any other chunk, and at its end.
+    /// Returns how many statuses from an index on are "lost", in a run-length chunk; nil in another chunk, and at its
+    /// end.
     func lostRun(from index: Int) -> Int? {
         word & 0xE000 == 0 && index < count ? count &- index : nil
     }
 
-    /// How many of the first statuses say "received", and the bytes of their deltas; nil if one is the reserved status.
+    /// Returns how many of the first statuses are "received", and the bytes of their deltas; nil if one is the reserved
+    /// status.
     func deltaLength(ofFirst statuses: Int) -> (received: Int, bytes: Int)? {
         if word & 0x8000 == 0 {
             switch self[0] {
@@ -62,7 +64,7 @@ struct PacketStatusChunk {
     }
 }
 
-/// Packs statuses into chunks greedily: as long a run as there is, else 14 of one bit, else 7 of two.
+/// Packs statuses into chunks greedily: as long a run as possible, else 14 one-bit symbols, else 7 two-bit symbols.
 struct TransportChunkPacker {
     /// Two bits for each of the first 14 statuses, the first in the lowest.
     private var symbols: UInt32 = 0
@@ -74,7 +76,7 @@ struct TransportChunkPacker {
         UInt8(truncatingIfNeeded: symbols >> UInt32(truncatingIfNeeded: index &* 2) & 3)
     }
 
-    /// Whether another status still fits into the one chunk that is being packed.
+    /// Whether another status fits into the chunk that is being packed.
     func canAdd(_ status: UInt8) -> Bool {
         if count < PacketStatusChunk.twoBitCount { return true }
         if count < PacketStatusChunk.oneBitCount, !hasLarge, status != PacketStatusChunk.large { return true }
@@ -89,7 +91,7 @@ struct TransportChunkPacker {
         count &+= 1
     }
 
-    /// Takes a full chunk out; what did not fit into it stays.
+    /// Removes and returns a full chunk; statuses that did not fit stay.
     mutating func takeFull() -> UInt16 {
         if isUniform || count == PacketStatusChunk.oneBitCount { return takeLast() }
         let word = twoBits(PacketStatusChunk.twoBitCount)
@@ -102,7 +104,7 @@ struct TransportChunkPacker {
         return word
     }
 
-    /// Takes everything out as one chunk.
+    /// Removes and returns all statuses as one chunk.
     mutating func takeLast() -> UInt16 {
         let word: UInt16
         if isUniform {

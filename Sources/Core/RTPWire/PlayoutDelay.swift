@@ -1,6 +1,6 @@
 public import MediaCore
 
-/// How long a receiver should and may hold a frame before it shows it.
+/// The minimum and maximum time for which a receiver holds a frame before it shows the frame.
 ///
 ///      0                   1                   2
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3
@@ -12,10 +12,10 @@ public struct PlayoutDelay: Hashable, Sendable {
     public var minimumUnits: UInt16
     public var maximumUnits: UInt16
 
-    /// Show each frame at once.
+    /// Frames are shown at once.
     public static let zero = PlayoutDelay(minimumUnits: 0, maximumUnits: 0)
 
-    /// - Parameter minimumUnits: in 10 ms; larger values than 4095 are cut, and so for the maximum.
+    /// - Parameter minimumUnits: in 10 ms. Both values are clamped to 4095.
     public init(minimumUnits: UInt16, maximumUnits: UInt16) {
         self.minimumUnits = min(minimumUnits, 0xFFF)
         self.maximumUnits = min(maximumUnits, 0xFFF)

@@ -1,6 +1,6 @@
 public import MediaCore
 
-/// What a receiver believes that its link carries: REMB, draft-alvestrand-rmcat-remb-03 section 2.2.
+/// A receiver's bandwidth estimate: REMB, draft-alvestrand-rmcat-remb-03 section 2.2.
 ///
 /// Borrows the bytes; iterating gives the SSRCs that share the bitrate.
 public struct REMB: Sequence {
@@ -8,7 +8,7 @@ public struct REMB: Sequence {
     private static let identifier: UInt32 = 0x5245_4D42  // "REMB"
 
     public let senderSSRC: UInt32
-    /// At most 2^62 bit/s, whatever the packet says.
+    /// At most 2^62 bit/s; larger values of a packet are clamped.
     public let bitrate: Bitrate
     private let sources: UnsafeRawBufferPointer
 
@@ -20,7 +20,7 @@ public struct REMB: Sequence {
     //  |   SSRC feedback, Num SSRC x                                   |
     //  +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 
-    /// Nil if this is some other application-layer feedback.
+    /// Nil if the packet is another application-layer feedback.
     init?(_ body: RTCPBody) throws(RTPMalformed) {
         var reader = ByteReader(body.bytes)
         senderSSRC = try reader.feedbackSources().sender

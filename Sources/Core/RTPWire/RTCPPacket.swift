@@ -1,4 +1,4 @@
-/// The header that all RTCP packets share, and the body behind it. Borrows the bytes.
+/// The common header of RTCP packets, and the body after it. Borrows the bytes.
 struct RTCPBody {
     //   0                   1                   2                   3
     //   0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -10,7 +10,7 @@ struct RTCPBody {
     /// Report count, source count or feedback message type: 0...31.
     let count: UInt8
     let type: UInt8
-    /// Behind the header, without padding.
+    /// The bytes after the header, without padding.
     let bytes: UnsafeRawBufferPointer
 }
 
@@ -26,7 +26,7 @@ enum RTCPType {
     static let extendedReport: UInt8 = 207
 }
 
-/// One RTCP packet of those that we understand. Borrows the bytes.
+/// One RTCP packet of a supported type. Borrows the bytes.
 public enum RTCPPacket {
     case senderReport(SenderReport)
     case receiverReport(ReceiverReport)
@@ -39,7 +39,7 @@ public enum RTCPPacket {
     case transportFeedback(TransportFeedback)
     case bitrateEstimate(REMB)
     case extendedReport(ExtendedReport)
-    /// Well-formed, but nothing of ours: `format` is the count or feedback message type.
+    /// Well-formed, but of another type: `format` is the count or feedback message type.
     case other(type: UInt8, format: UInt8)
 
     init(_ body: RTCPBody) throws(RTPMalformed) {
@@ -69,7 +69,7 @@ public enum RTCPPacket {
     }
 }
 
-/// Goes through the packets of one RTCP datagram: compound (RFC 3550 section 6.1) or reduced-size (RFC 5506).
+/// Iterates over the packets of one RTCP datagram: compound (RFC 3550 section 6.1) or reduced-size (RFC 5506).
 ///
 ///     var packets = RTCPIterator(bytes)
 ///     while let packet = try packets.next() { ... }
@@ -81,8 +81,9 @@ public struct RTCPIterator {
     public init(_ bytes: UnsafeRawBufferPointer) { reader = ByteReader(bytes) }
 
     /// - Returns: nil at the end, and after an error that ended the iteration.
-    /// - Throws: `.version`, `.truncated`, `.rtcpLength`: nothing behind can be trusted, and the iteration has ended.
-    ///   Any other reason is about one packet only, and the next call goes on behind it.
+    /// - Throws: `.version`, `.truncated`, `.rtcpLength` end the iteration, as the position of later packets is
+    ///   unknown. After any other reason, which concerns one packet only, the next call continues with the following
+    ///   packet.
     public mutating func next() throws(RTPMalformed) -> RTCPPacket? {
         if reader.remaining == 0 { return nil }
         let body: RTCPBody
@@ -107,7 +108,7 @@ public struct RTCPIterator {
 
     private static func withoutPadding(_ body: RTCPBody, _ isPadded: Bool) throws(RTPMalformed) -> RTCPBody {
         guard isPadded else { return body }
-        // RFC 3550 wants whole words; Chromium pads transport feedback by 1 to 3 bytes.
+        // RFC 3550 requires whole words; Chromium pads transport feedback by 1 to 3 bytes.
         guard let count = body.bytes.last, count > 0, Int(count) <= body.bytes.count else {
             throw RTPMalformed(.padding)
         }
@@ -117,7 +118,7 @@ public struct RTCPIterator {
 }
 
 extension ByteReader {
-    /// The SSRC of the feedback's sender and that of the stream it is about: RFC 4585 section 6.1.
+    /// Reads the SSRC of the feedback's sender and that of the media source: RFC 4585 section 6.1.
     mutating func feedbackSources() throws(RTPMalformed) -> (sender: UInt32, media: UInt32) {
         guard remaining >= 8 else { throw RTPMalformed(.rtcpCount) }
         return (try uint32(), try uint32())
@@ -135,7 +136,7 @@ extension ByteWriter {
         return start
     }
 
-    /// Sets the length of the packet that began at `start` and ends here, a multiple of four bytes.
+    /// Sets the length of the packet that began at `start` and ends at the present position, a multiple of four bytes.
     func closeRTCP(_ start: Int) {
         precondition((position &- start) & 3 == 0 && position > start, "RTCP packet of \(position &- start) bytes")
         patch(uint16: UInt16(truncatingIfNeeded: (position &- start) / 4 &- 1), at: start &+ 2)

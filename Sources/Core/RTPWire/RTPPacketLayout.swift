@@ -1,20 +1,21 @@
-/// Where in a packet that we wrote the payload starts, and where the fields lie that are only known when it is sent.
+/// The layout of a packet that was written: the start of the payload, and the offsets of fields that are set when it is
+/// sent.
 public struct RTPPacketLayout: Hashable, Sendable {
     /// Bytes before the payload.
     public private(set) var headerLength = 0
     /// The packet's marker bit.
     public private(set) var isMarked = false
-    // 0: the packet has none.
+    // 0: the packet has no such field.
     private var transportSequenceOffset: UInt16 = 0
     private var absSendTimeOffset: UInt16 = 0
 
-    /// Of no packet yet: what an empty slot of a history holds.
+    /// The layout of an empty slot in a packet history.
     public init() {}
 
     public var hasTransportSequence: Bool { transportSequenceOffset != 0 }
     public var hasAbsSendTime: Bool { absSendTimeOffset != 0 }
 
-    /// Writes the header and the extensions that have both an id and a value; the payload goes behind them.
+    /// Writes the header and the extensions that have both an id and a value. The payload is written after them.
     ///
     /// The one-byte form of RFC 8285 is used if all ids and lengths allow it, else the two-byte form.
     /// - Parameter buffer: one packet, from its first byte on.
@@ -51,7 +52,8 @@ public struct RTPPacketLayout: Hashable, Sendable {
         return layout
     }
 
-    /// Bytes before the payload, at most, of a packet with all of these extensions, and of its retransmission.
+    /// Returns the largest number of bytes before the payload, for a packet with all these extensions and for its
+    /// retransmission.
     public static func maximumHeaderLength(_ ids: HeaderExtensionMap, mid: String) -> Int {
         let perElement = 2
         var elements = 0
@@ -59,7 +61,7 @@ public struct RTPPacketLayout: Hashable, Sendable {
             guard kind != .mid, ids[kind] != nil else { return }
             elements &+= perElement &+ kind.lengths.upperBound
         }
-        // A retransmission has it behind the others.
+        // A retransmission has the mid as its last extension.
         let mid = ids[.mid] == nil ? 0 : perElement &+ mid.utf8.count
         return RTPHeader.length &+ (elements &+ mid == 0 ? 0 : 4 &+ (elements &+ 3) & ~3 &+ (mid &+ 3) & ~3)
     }
@@ -72,7 +74,7 @@ public struct RTPPacketLayout: Hashable, Sendable {
         }
     }
 
-    /// Sets the transport-wide sequence number in place; does nothing if the packet carries none.
+    /// Sets the transport-wide sequence number in place; does nothing if the packet has none.
     /// - Parameter packet: the packet as written, or its RTX copy.
     public func patch(_ number: SequenceNumber, in packet: UnsafeMutableRawBufferPointer) {
         let offset = Int(transportSequenceOffset)
@@ -80,7 +82,7 @@ public struct RTPPacketLayout: Hashable, Sendable {
         packet.storeBytes(of: number.rawValue.bigEndian, toByteOffset: offset, as: UInt16.self)
     }
 
-    /// Sets the send time in place; does nothing if the packet carries none.
+    /// Sets the send time in place; does nothing if the packet has none.
     public func patch(_ time: AbsoluteSendTime, in packet: UnsafeMutableRawBufferPointer) {
         let offset = Int(absSendTimeOffset)
         guard offset != 0, offset &+ 3 <= packet.count else { return }

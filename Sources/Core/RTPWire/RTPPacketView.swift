@@ -1,4 +1,4 @@
-/// One RTP packet, looked at where it lies.
+/// A parsed RTP packet in the caller's buffer, without a copy.
 ///
 /// Borrows the bytes: valid for as long as the caller's buffer. Allocates: never.
 public struct RTPPacketView {
@@ -66,7 +66,7 @@ public struct RTPPacketView {
     public var timestamp: RTPTimestamp { header.timestamp }
     public var ssrc: UInt32 { header.ssrc }
 
-    /// The same packet seen as another: what RTX unwrapping does.
+    /// Returns the packet with another header and payload, for RTX unwrapping.
     func replacing(header: RTPHeader, payload: UnsafeRawBufferPointer) -> RTPPacketView {
         var copy = self
         copy.header = header

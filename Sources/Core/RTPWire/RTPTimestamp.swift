@@ -7,7 +7,7 @@ public struct RTPTimestamp: RawRepresentable, Hashable, Sendable {
     public init(rawValue: UInt32) { self.rawValue = rawValue }
     public init(_ rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Ticks from here to `other` by the shorter way, -2^31...2^31 - 1; half way round counts as backwards.
+    /// Ticks from this one to `other` by the shorter way, -2^31...2^31 - 1; half way round counts as backwards.
     public func distance(to other: RTPTimestamp) -> Int {
         Int(Int32(bitPattern: other.rawValue &- rawValue))
     }
@@ -23,13 +23,13 @@ public struct RTPTimestamp: RawRepresentable, Hashable, Sendable {
         advanced(by: Self.ticks(in: duration, clockRate: clockRate))
     }
 
-    /// Whole ticks in a length of time, rounded towards minus infinity.
+    /// Returns the whole ticks in a duration, rounded towards minus infinity.
     public static func ticks(in duration: MediaDuration, clockRate: Int) -> Int {
         let (seconds, nanoseconds) = duration.nanoseconds.floorDivided(by: 1_000_000_000)
         return Int(seconds) &* clockRate &+ Int(nanoseconds) &* clockRate / 1_000_000_000
     }
 
-    /// How long that many ticks take.
+    /// Returns the duration of so many ticks.
     public static func duration(ofTicks ticks: Int, clockRate: Int) -> MediaDuration {
         let rate = Int64(max(clockRate, 1))
         let (seconds, rest) = Int64(ticks).floorDivided(by: rate)
@@ -37,14 +37,14 @@ public struct RTPTimestamp: RawRepresentable, Hashable, Sendable {
     }
 }
 
-/// Turns time stamps into ticks that do not wrap.
+/// Converts time stamps to ticks that do not wrap.
 public struct TimestampUnwrapper: Hashable, Sendable {
-    /// The highest so far; nil before the first.
+    /// The highest value so far; nil before the first.
     public private(set) var highest: Int64?
 
     public init() {}
 
-    /// The value nearest to the highest so far, which it may raise.
+    /// Returns the value nearest to the highest so far, which it may raise.
     public mutating func unwrap(_ timestamp: RTPTimestamp) -> Int64 {
         guard let last = highest else {
             highest = Int64(timestamp.rawValue)
@@ -58,7 +58,7 @@ public struct TimestampUnwrapper: Hashable, Sendable {
 }
 
 extension Int64 {
-    /// The quotient rounded towards minus infinity, and the rest, which is never negative.
+    /// Returns the quotient rounded towards minus infinity, and the remainder, which is never negative.
     func floorDivided(by divisor: Int64) -> (quotient: Int64, rest: Int64) {
         let (quotient, rest) = quotientAndRemainder(dividingBy: divisor)
         return rest < 0 ? (quotient &- 1, rest &+ divisor) : (quotient, rest)

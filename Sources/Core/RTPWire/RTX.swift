@@ -11,13 +11,13 @@ public enum RTX {
     /// Bytes that wrapping adds to a packet.
     public static let overhead = 2
 
-    /// Copies a packet as a retransmission of it. The original's layout holds for the copy too.
+    /// Copies a packet into a retransmission packet. The original's layout applies to the copy, too.
     /// - Parameters:
-    ///   - original: one whole RTP packet; its padding is left away.
-    ///   - mid: the extension's id, and what the copy has to say if the original does not (RFC 9143 section 9.2): once
-    ///     Firefox has seen it on one stream of a section, it ignores every other that does not say it. What does not
-    ///     fit the form of the original's extension (RFC 8285) is left away.
-    ///   - buffer: must not overlap it.
+    ///   - original: one whole RTP packet; its padding is left out.
+    ///   - mid: the extension's id and value, added if the original has no mid (RFC 9143 section 9.2). Once Firefox has
+    ///     seen a mid on one stream of a section, it ignores other streams without it. A value that does not fit the
+    ///     form of the original's extension (RFC 8285) is left out.
+    ///   - buffer: must not overlap the original.
     /// - Returns: the copy's length in bytes.
     /// - Throws: `BufferFull`; the buffer's bytes are then unspecified.
     public static func wrap(
@@ -39,7 +39,7 @@ public enum RTX {
         return writer.position
     }
 
-    /// One more element behind those of the original, which end at a word; or the first.
+    /// Adds one element after those of the original, which end at a word boundary, or as the first one.
     private static func add(
         _ mid: (id: UInt8, value: String), to original: RTPPacketView, into writer: inout ByteWriter
     ) throws(BufferFull) {
@@ -63,8 +63,8 @@ public enum RTX {
         writer.patch(uint16: UInt16(truncatingIfNeeded: words), at: start &- old.bytes.count &- 2)
     }
 
-    /// Sees a retransmission as the packet that it repeats, without copying.
-    /// - Returns: nil if its payload is empty, as senders that probe with padding do.
+    /// Returns the original packet of a retransmission, without copying.
+    /// - Returns: nil if the payload is empty, as in probes with padding.
     /// - Throws: `.rtx` if the payload has one byte.
     public static func unwrap(
         _ packet: RTPPacketView, ssrc: UInt32, payloadType: UInt8

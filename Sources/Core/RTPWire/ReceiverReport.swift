@@ -1,6 +1,6 @@
 /// A received receiver report: RFC 3550 section 6.4.2. Borrows the bytes.
 public struct ReceiverReport {
-    /// Of the receiver that reports.
+    /// The SSRC of the reporting receiver.
     public let ssrc: UInt32
     public let blocks: ReportBlocks
 

@@ -1,4 +1,4 @@
-/// Sound that is carried again by later packets: RFC 2198. Older blocks first, the packet's own last.
+/// Redundant audio: RFC 2198. A packet repeats older blocks, oldest first, before its own block.
 ///
 ///      0                   1                    2                   3
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3  4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -8,15 +8,15 @@
 ///     |0|   block PT  |   of the packet's own block, the last header
 ///     +-+-+-+-+-+-+-+-+
 public struct RedundantPayload: Sequence, IteratorProtocol {
-    /// Bytes of an older block's header, and of the last one.
+    /// The bytes of an older block's header, and of the last header.
     public static let (headerLength, lastHeaderLength) = (4, 1)
-    /// What the fields of an older block can say.
+    /// The largest values of an older block's fields.
     public static let (longestBlock, farthestOffset) = (0x3FF, 0x3FFF)
     private static let mostBlocks = 16
 
     public struct Block {
         public var payloadType: UInt8
-        /// How much older than the packet's time stamp, in ticks; 0 for the packet's own.
+        /// The block's age relative to the packet's time stamp, in ticks; 0 for the packet's own block.
         public var timestampOffset: Int
         public var isPrimary: Bool
         public var bytes: UnsafeRawBufferPointer
@@ -61,7 +61,7 @@ public struct RedundantPayload: Sequence, IteratorProtocol {
         return Block(payloadType: type, timestampOffset: offset, isPrimary: false, bytes: bytes)
     }
 
-    /// In front of a block that the headers' caller has seen to fit.
+    /// Returns the length in an older header, which the caller has checked to be inside the payload.
     private static func length(_ payload: UnsafeRawBufferPointer, _ header: Int) -> Int {
         Int(payload[header &+ 2] & 3) << 8 | Int(payload[header &+ 3])
     }
@@ -75,7 +75,7 @@ public struct RedundantPayload: Sequence, IteratorProtocol {
         try writer.write(uint24: UInt32(timestampOffset << 10 | length))
     }
 
-    /// Writes the header of the packet's own block, behind all others.
+    /// Writes the header of the packet's own block, after all others.
     public static func write(payloadType: UInt8, into writer: inout ByteWriter) throws(BufferFull) {
         try writer.write(uint8: payloadType & 0x7F)
     }

@@ -1,6 +1,7 @@
-/// "I have this picture": RPSI, RFC 4585 section 6.3.3, with a 15-bit VP8 PictureID, RFC 7741 section 5.1.
+/// RPSI, the acknowledgement of a frame: RFC 4585 section 6.3.3, with a 15-bit VP8 PictureID, RFC 7741 section 5.1.
 ///
-/// Alone it acknowledges; before a PLI in the same datagram it names the picture that can be gone on from.
+/// Alone it acknowledges the frame; before a PLI in the same datagram it names the frame from which the receiver can
+/// recover.
 public struct ReferencePictureSelectionIndication: Hashable, Sendable {
     static let format: UInt8 = 3
 
@@ -22,7 +23,7 @@ public struct ReferencePictureSelectionIndication: Hashable, Sendable {
     //  +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
     //  No padding bits; the 16 bits are those of the payload descriptor.
 
-    /// - Throws: `.rtcpCount` for anything but this form: other codecs' pictures are nothing to us.
+    /// - Throws: `.rtcpCount` for any other form, such as that of another codec.
     init(_ body: RTCPBody) throws(RTPMalformed) {
         var reader = ByteReader(body.bytes)
         (senderSSRC, mediaSSRC) = try reader.feedbackSources()

@@ -1,6 +1,6 @@
 public import MediaCore
 
-/// How one stream arrives: RFC 3550 section 6.4.1.
+/// The reception quality of one stream: RFC 3550 section 6.4.1.
 ///
 ///      0                   1                   2                   3
 ///      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -68,8 +68,8 @@ public struct ReportBlock: Hashable, Sendable {
         try writer.write(uint32: delaySinceLastSenderReport)
     }
 
-    /// The round trip time that this report shows when it arrives at `now`; nil if it answers no sender report.
-    /// One that would be negative is 0, and one over 60 s is nil: the other side's numbers are then not to be believed.
+    /// Returns the round trip time of a report that arrives at `now`; nil if it does not refer to a sender report. A
+    /// negative one becomes 0; one over 60 s is implausible and gives nil.
     public func roundTripTime(now: NTPTimestamp) -> MediaDuration? {
         guard lastSenderReport != 0 else { return nil }
         let units = Int32(bitPattern: now.middle &- lastSenderReport &- delaySinceLastSenderReport)
@@ -84,7 +84,7 @@ public struct ReportBlocks: Sequence {
     public let count: Int
     private let bytes: UnsafeRawBufferPointer
 
-    /// - Throws: `.rtcpCount` if fewer blocks are there than the header says; what follows them is ignored.
+    /// - Throws: `.rtcpCount` if there are fewer blocks than the header says; bytes after them are ignored.
     init(count: UInt8, _ bytes: UnsafeRawBufferPointer) throws(RTPMalformed) {
         self.count = Int(count)
         guard self.count &* ReportBlock.length <= bytes.count else { throw RTPMalformed(.rtcpCount) }
@@ -99,15 +99,15 @@ public struct ReportBlocks: Sequence {
     }
 }
 
-/// A report that has been written and still takes blocks. After each step the packet is complete and valid.
+/// A written report to which blocks can be appended. After each step the packet is complete and valid.
 public struct OpenReport {
     let start: Int
     private var count: UInt8 = 0
 
     init(start: Int) { self.start = start }
 
-    /// - Parameter writer: the one that the report was written into, with nothing behind it.
-    /// - Throws: `BufferFull` for the 32nd block too; nothing was written then.
+    /// - Parameter writer: the writer of the report, with nothing written after the report.
+    /// - Throws: `BufferFull`, also for the 32nd block; nothing was written then.
     public mutating func append(_ block: ReportBlock, into writer: inout ByteWriter) throws(BufferFull) {
         guard count < 31 else { throw BufferFull() }
         try block.write(into: &writer)

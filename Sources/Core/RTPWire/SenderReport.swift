@@ -1,4 +1,4 @@
-/// What a sender says about its stream: RFC 3550 section 6.4.1.
+/// The sender information of a report: RFC 3550 section 6.4.1.
 ///
 ///     +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 ///     |                         SSRC of sender                        |
@@ -16,9 +16,9 @@ public struct SenderInfo: Hashable, Sendable {
     static let length = 24
 
     public var ssrc: UInt32
-    /// The same moment on two clocks: NTP ...
+    /// The moment of the report on the NTP clock.
     public var ntp: NTPTimestamp
-    /// ... and the stream's.
+    /// The same moment on the stream's RTP clock.
     public var rtpTimestamp: RTPTimestamp
     public var packetCount: UInt32
     /// Payload bytes, without headers and padding.

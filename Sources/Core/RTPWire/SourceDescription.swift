@@ -1,4 +1,4 @@
-/// A received source description, of which we want the canonical names: RFC 3550 section 6.5. Borrows the bytes.
+/// A received source description; only the canonical names are read: RFC 3550 section 6.5. Borrows the bytes.
 ///
 /// Iterating gives one element for each chunk; a malformed chunk ends it.
 public struct SourceDescription: Sequence {
@@ -12,7 +12,7 @@ public struct SourceDescription: Sequence {
     private let bytes: UnsafeRawBufferPointer
 
     init(_ body: RTCPBody) throws(RTPMalformed) {
-        // A chunk is an SSRC and at least one end mark, in whole words.
+        // A chunk is an SSRC and at least one terminating 0, in whole words.
         guard body.bytes.count >= Int(body.count) &* 8 else { throw RTPMalformed(.rtcpCount) }
         chunkCount = body.count
         bytes = body.bytes
@@ -61,7 +61,7 @@ public struct SourceDescription: Sequence {
     public static func write(ssrc: UInt32, cname: String, into writer: inout ByteWriter) throws(BufferFull) {
         let length = cname.utf8.count
         precondition((1...255).contains(length), "CNAME of \(length) bytes")
-        // SSRC, item, length, text and at least one 0 as the end, in whole words.
+        // SSRC, item, length, text and at least one terminating 0, in whole words.
         let bodyLength = (4 &+ 2 &+ length &+ 1 &+ 3) & ~3
         let start = try writer.openRTCP(type: RTCPType.sourceDescription, count: 1, bodyLength: bodyLength)
         try writer.write(uint32: ssrc)

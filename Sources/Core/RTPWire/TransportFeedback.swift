@@ -1,27 +1,27 @@
 public import MediaCore
 
-/// When each packet of a transport arrived: draft-holmer-rmcat-transport-wide-cc-extensions-01 section 3.1.
+/// The arrival times of a transport's packets: draft-holmer-rmcat-transport-wide-cc-extensions-01 section 3.1.
 ///
-/// Checked whole when parsed: iterating cannot fail. It gives one status for each packet from `base` on, at most 65,535
-/// of them whatever the packet says. Borrows the bytes. Allocates: never.
+/// All of it is checked when parsed, so iterating cannot fail. It gives one status for each packet from `base` on, at
+/// most 65,535 in any case. Borrows the bytes. Allocates: never.
 public struct TransportFeedback: Sequence {
     static let format: UInt8 = 15
-    /// Bytes before the chunks, behind the RTCP header.
+    /// The bytes between the RTCP header and the chunks.
     static let fixedLength = 16
     static let deltaNanoseconds: Int64 = 250_000
     static let deltasPerReference: Int64 = 256
 
     public let senderSSRC: UInt32
     public let mediaSSRC: UInt32
-    /// The number of the first status.
+    /// The sequence number of the first status.
     public let base: SequenceNumber
-    /// Statuses, received and lost.
+    /// The number of statuses, received and lost.
     public let statusCount: Int
-    /// In units of 64 ms of the other side's clock, 24 bits, signed; wraps every 12 days.
+    /// In units of 64 ms of the receiver's clock, 24 bits, signed; wraps every 12 days.
     public let referenceTime: Int
     /// Counts the feedback packets; a gap means that feedback was lost.
     public let feedbackCount: UInt8
-    /// Of the statuses, those that say "received".
+    /// The number of statuses that are "received".
     public let receivedCount: Int
     private let chunks: UnsafeRawBufferPointer
     private let deltas: UnsafeRawBufferPointer
@@ -52,7 +52,7 @@ public struct TransportFeedback: Sequence {
             guard let word = try? reader.uint16() else { throw RTPMalformed(.transportFeedback) }
             let chunk = PacketStatusChunk(word)
             let statuses = Swift.min(left, chunk.count)
-            // A run of 0 covers nothing; so many of them are bounded by the packet's length.
+            // A run of 0 covers nothing; the number of such runs is limited by the packet's length.
             left &-= statuses
             guard let sizes = chunk.deltaLength(ofFirst: statuses) else { throw RTPMalformed(.transportFeedback) }
             received &+= sizes.received
@@ -64,11 +64,11 @@ public struct TransportFeedback: Sequence {
         deltas = try reader.bytes(deltaLength)
     }
 
-    /// What became of one packet.
+    /// The status of one packet.
     public struct Status: Hashable, Sendable {
         public let sequence: SequenceNumber
-        /// On the other side's clock, from the moment that its reference time 0 stands for, in steps of 250 us;
-        /// nil: did not arrive.
+        /// The arrival on the receiver's clock, relative to its reference time 0, in steps of 250 us; nil: the packet
+        /// did not arrive.
         public let arrival: MediaDuration?
     }
 
@@ -95,7 +95,7 @@ public struct TransportFeedback: Sequence {
             self.deltas = deltas
         }
 
-        /// Goes past so many statuses. A run of lost ones costs as much as a single one.
+        /// Skips so many statuses. A run of lost ones costs as much as a single one.
         public mutating func skip(_ count: Int) {
             var rest = Swift.min(count, left)
             while rest > 0 {

@@ -12,18 +12,18 @@ public struct TransportArrival: Hashable, Sendable {
     }
 }
 
-/// Writes transport-wide feedback out of the caller's list of arrivals; counts the packets it has written.
+/// Writes transport-wide feedback from the caller's list of arrivals, and counts the packets written.
 public struct TransportFeedbackWriter: Sendable {
-    /// So many statuses go into one packet at most; a longer gap is jumped over and not reported.
+    /// The most statuses of one packet; a longer gap is skipped and not reported.
     public static let maximumStatusCount = 8_191
 
     public let senderSSRC: UInt32
     public let mediaSSRC: UInt32
-    /// What reference time 0 stands for.
+    /// The moment of reference time 0.
     private let epoch: MediaInstant
     private var feedbackCount: UInt8 = 0
 
-    /// - Parameter epoch: any moment; arrivals may also lie before it.
+    /// - Parameter epoch: any moment; arrivals may be before it.
     public init(senderSSRC: UInt32, mediaSSRC: UInt32, epoch: MediaInstant) {
         self.senderSSRC = senderSSRC
         self.mediaSSRC = mediaSSRC
@@ -32,14 +32,14 @@ public struct TransportFeedbackWriter: Sendable {
 
     /// Writes one feedback packet.
     ///
-    /// It ends before the arrivals do when the buffer is full, when a delta does not fit into 16 bits (8 s) or behind
-    /// 8,191 statuses: call it again with the rest.
+    /// The packet ends before the last arrival when the buffer is full, when a delta does not fit into 16 bits (8 s),
+    /// or after 8,191 statuses. Call it again with the rest.
     /// - Parameters:
-    ///   - arrivals: strictly ascending by sequence number; those that are lost are simply not there.
-    ///   - base: the first number to report; from it to the first arrival all are reported lost. A first arrival before
-    ///     it, late, is reported all the same: what arrived between the two must then be in the list again, or counts
-    ///     as lost.
-    /// - Returns: how many arrivals went in, 0 only if there are none, and the base for the next packet.
+    ///   - arrivals: strictly ascending by sequence number; lost packets are left out.
+    ///   - base: the first number to report. All numbers from it to the first arrival are reported as lost. A late
+    ///     first arrival before `base` is reported as well; arrivals between the two must then be in the list again, or
+    ///     count as lost.
+    /// - Returns: the number of arrivals written, 0 only if there are none, and the base of the next packet.
     /// - Throws: `BufferFull` if not even the first arrival fits; nothing was written then.
     public mutating func write(
         _ arrivals: UnsafeBufferPointer<TransportArrival>, base: Int64, into writer: inout ByteWriter
@@ -107,7 +107,7 @@ public struct TransportFeedbackWriter: Sendable {
         }
     }
 
-    /// In 64 ms from the epoch, not yet cut to 24 bits.
+    /// In units of 64 ms from the epoch, not yet reduced to 24 bits.
     private func reference(_ arrival: TransportArrival) -> Int64 {
         (arrival.arrival - epoch).nanoseconds.floorDivided(
             by: TransportFeedback.deltaNanoseconds &* TransportFeedback.deltasPerReference
@@ -115,7 +115,7 @@ public struct TransportFeedbackWriter: Sendable {
     }
 }
 
-/// Gives each arrival's status and delta; rounds absolute times, so that errors do not add up.
+/// Computes each arrival's status and delta; rounds absolute times, so that errors do not add up.
 private struct DeltaSymbols {
     private var ticks: Int64
     private let epoch: MediaInstant
@@ -125,7 +125,7 @@ private struct DeltaSymbols {
         self.epoch = epoch
     }
 
-    /// The status is 3, the reserved one, if the delta does not fit.
+    /// Returns status 3, the reserved one, if the delta does not fit.
     mutating func symbol(_ arrival: TransportArrival) -> (status: UInt8, delta: Int64) {
         let now = (arrival.arrival - epoch).nanoseconds.floorDivided(by: TransportFeedback.deltaNanoseconds).quotient
         let delta = now &- ticks
@@ -138,7 +138,7 @@ private struct DeltaSymbols {
     }
 }
 
-/// How much of the list fits into one packet; found by packing it without writing.
+/// The part of the list that fits into one packet, found by packing without writing.
 private struct Plan {
     private(set) var arrivals = 0
     private(set) var chunks = 0

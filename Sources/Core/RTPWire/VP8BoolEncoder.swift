@@ -5,7 +5,7 @@ struct VP8BoolEncoder {
     private var bottom: UInt32 = 0
     private var bitsLeft = 24
 
-    /// - Parameter probability: of `false`, in 256ths, 1...255.
+    /// - Parameter probability: the probability of `false` in 256ths, 1...255.
     mutating func write(_ value: Bool, probability: UInt8) {
         let split = 1 &+ ((range &- 1) &* UInt32(probability)) >> 8
         if value {
@@ -27,7 +27,7 @@ struct VP8BoolEncoder {
         }
     }
 
-    /// Writes what is left of the last bits. Nothing may be written afterwards.
+    /// Writes the remaining bits. Nothing may be written afterwards.
     mutating func finish() {
         for _ in 0..<32 { shift() }
     }

@@ -6,7 +6,7 @@ public struct VP8FrameHeader: Hashable, Sendable {
     /// Profile, 0...3.
     public let version: UInt8
     public let isShown: Bool
-    /// Bytes of the first partition, 0...524287, as the frame says.
+    /// The length of the first partition in bytes, 0...524287, as the frame states it.
     public let firstPartitionLength: Int
     /// In pixels, 1...16383 each; key frames only.
     public let size: PixelSize?
@@ -20,10 +20,9 @@ public struct VP8FrameHeader: Hashable, Sendable {
     //  size2 +-+-+-+-+-+-+-+-+  +----------+  +-----------+
     //  key frames: 9d 01 2a, then width and height, little-endian, 14 bits each and 2 of scale
 
-    /// Parses the first bytes of a frame; the rest of it need not be there.
-    /// - Parameter data: at least 3 bytes, for a key frame 10.
-    /// - Throws: `.vp8Frame` if they are too few, the version is not one of the four, the start code is another or a
-    ///   side is 0.
+    /// Parses the start of a frame; the rest of the frame is not needed.
+    /// - Parameter data: at least 3 bytes; 10 for a key frame.
+    /// - Throws: `.vp8Frame` if there are too few bytes, the version is over 3, the start code is wrong or a side is 0.
     public init(_ data: UnsafeRawBufferPointer) throws(RTPMalformed) {
         guard data.count >= 3 else { throw RTPMalformed(.vp8Frame) }
         let tag = UInt32(data[0]) | UInt32(data[1]) << 8 | UInt32(data[2]) << 16
@@ -48,6 +47,6 @@ public struct VP8FrameHeader: Hashable, Sendable {
     /// Bytes before the first partition.
     public var length: Int { isKeyframe ? Self.keyframeLength : 3 }
 
-    /// Whether a frame of so many bytes has room for its first partition; check it before any decoder sees the frame.
+    /// Whether a frame of so many bytes has room for its first partition. Check it before a decoder gets the frame.
     public func fits(frameLength: Int) -> Bool { frameLength &- length >= firstPartitionLength }
 }

@@ -1,4 +1,4 @@
-/// What stands before VP8 data in each RTP packet: RFC 7741 section 4.2.
+/// The descriptor before the VP8 data of each RTP packet: RFC 7741 section 4.2.
 public struct VP8PayloadDescriptor: Hashable, Sendable {
     /// Bytes of the longest descriptor.
     public static let maximumLength = 6
@@ -17,7 +17,7 @@ public struct VP8PayloadDescriptor: Hashable, Sendable {
     public var baseLayerIndex: UInt8?
     /// TID, 0...3.
     public var temporalLayer: UInt8?
-    /// Y: refers to the base layer only. Means nothing without a temporal layer.
+    /// Y: refers to the base layer only. Undefined without a temporal layer.
     public var isLayerSync: Bool
     /// KEYIDX, 0...31.
     public var keyIndex: UInt8?
@@ -38,7 +38,7 @@ public struct VP8PayloadDescriptor: Hashable, Sendable {
         self.keyIndex = keyIndex
     }
 
-    /// The first packet of a frame: the start of partition 0.
+    /// Whether this is the first packet of a frame: the start of partition 0.
     public var isFrameStart: Bool { isPartitionStart && partitionIndex == 0 }
 
     //       0 1 2 3 4 5 6 7
@@ -57,7 +57,7 @@ public struct VP8PayloadDescriptor: Hashable, Sendable {
     //      +-+-+-+-+-+-+-+-+
 
     /// Parses the descriptor at the start of an RTP payload.
-    /// - Returns: the descriptor and the VP8 data behind it, at least one byte.
+    /// - Returns: the descriptor and the VP8 data after it, at least one byte.
     /// - Throws: `.vp8Descriptor` if the payload ends before the data.
     public static func parse(
         _ payload: UnsafeRawBufferPointer

@@ -2,21 +2,21 @@ public import MediaCore
 
 /// A VP8 inter frame that shows the last frame once more: every macroblock is skipped (RFC 6386 sections 9 and 19).
 ///
-/// It refers to the last frame alone, nothing may refer to it, and it leaves no trace in the decoder: no buffer is
-/// refreshed, and the probabilities are restored after it. So only those viewers need it that ask for a key frame when
-/// nothing comes for some seconds.
+/// It refers to the last frame only, no frame refers to it, and it does not change the decoder's state: no buffer is
+/// refreshed, and the probabilities are restored after it. It is therefore sent only to viewers that request a key
+/// frame after some seconds without a frame.
 public enum VP8SkipFrame {
     /// Makes the frame; about 200 bytes for 1920 x 1080.
     /// - Parameters:
-    ///   - size: of the last key frame, in pixels, 1...16383 each.
-    ///   - version: of the last key frame, 0...3.
+    ///   - size: the size of the last key frame, in pixels, 1...16383 each.
+    ///   - version: the version of the last key frame, 0...3.
     public static func make(_ size: PixelSize, version: UInt8) -> [UInt8] {
         precondition((1...16_383).contains(size.width) && (1...16_383).contains(size.height), "a frame of \(size)")
         var encoder = VP8BoolEncoder()
         writeHeader(into: &encoder)
         writeMacroblocks((size.width &+ 15) / 16, (size.height &+ 15) / 16, into: &encoder)
         encoder.finish()
-        // An inter frame, shown, and the length of the first partition; the second is never read.
+        // An inter frame, shown, with the length of the first partition; the second partition is never read.
         let tag = UInt32(truncatingIfNeeded: encoder.bytes.count) << 5 | 1 << 4 | UInt32(version & 3) << 1 | 1
         let start = [0, 8, 16].map { UInt8(truncatingIfNeeded: tag >> $0) }
         return start + encoder.bytes + [0, 0, 0, 0]
@@ -26,22 +26,22 @@ public enum VP8SkipFrame {
     private static func writeHeader(into encoder: inout VP8BoolEncoder) {
         // No segments; the loop filter's type, level 0, sharpness 0, no adjustments; one partition of coefficients.
         encoder.write(literal: 0, bits: 1 + 1 + 6 + 3 + 1 + 2)
-        // The quantizer's index, which nothing uses, and no deltas.
+        // The quantizer's index, which is not used, and no deltas.
         encoder.write(literal: 0, bits: 7 + 5)
-        // Golden and alternate are neither refreshed nor copied into, without sign bias.
+        // Golden and altref are neither refreshed nor copied into; no sign bias.
         encoder.write(literal: 0, bits: 1 + 1 + 2 + 2 + 1 + 1)
         // Probabilities are not kept, the last frame is not refreshed.
         encoder.write(literal: 0, bits: 1 + 1)
         for row in coefficientUpdates {
             for index in 0..<11 { encoder.write(false, probability: index < row.count ? row[index] : 255) }
         }
-        // Macroblocks may be skipped, and hardly one is not; all are predicted from the last frame.
+        // Macroblocks may be skipped, and nearly all are; all are predicted from the last frame.
         encoder.write(literal: 1, bits: 1)
         encoder.write(literal: rare, bits: 8)
         encoder.write(literal: rare, bits: 8)
         encoder.write(literal: frequent, bits: 8)
         encoder.write(literal: 128, bits: 8)
-        // The probabilities of intra modes stay.
+        // The probabilities of intra modes are not updated.
         encoder.write(literal: 0, bits: 2)
         for probability in motionUpdates { encoder.write(false, probability: probability) }
     }
@@ -56,8 +56,8 @@ public enum VP8SkipFrame {
                 encoder.write(true, probability: UInt8(rare))
                 encoder.write(true, probability: UInt8(rare))
                 encoder.write(false, probability: UInt8(frequent))
-                // Neighbours without motion, by weight: above and left 2 each, above left 1. Those outside the frame do
-                // not count.
+                // The weights of neighbours without motion: above and left 2 each, above left 1. Neighbours outside the
+                // frame do not count.
                 let weight = (row > 0 ? 2 : 0) &+ (column > 0 ? 2 : 0) &+ (row > 0 && column > 0 ? 1 : 0)
                 encoder.write(false, probability: zeroMotion[weight])
             }
@@ -74,7 +74,7 @@ public enum VP8SkipFrame {
     ]
 
     /// Whether a coefficient's probability is updated, RFC 6386 section 13.4: 4 block types of 8 bands of 3 contexts,
-    /// 11 each. What is missing at the end of a row is 255.
+    /// 11 each. Values missing at the end of a row are 255.
     private static let coefficientUpdates: [[UInt8]] = [
         [], [], [],
         [176, 246], [223, 241, 252], [249, 253, 253],

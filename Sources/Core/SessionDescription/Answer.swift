@@ -2,29 +2,29 @@
 public enum AnswerError: Error, Hashable, Sendable {
     case notSDP
     case tooLarge
-    /// Every section was refused, or none has a codec and a direction that suit us.
+    /// Every section was refused, or none has a common codec and direction.
     case nothingAccepted
     case noCredentials
-    /// No SHA-256 fingerprint, or one that cannot be read.
+    /// There is no SHA-256 fingerprint, or a malformed one.
     case noFingerprint
-    /// Fingerprints of two certificates.
+    /// There are fingerprints of two certificates.
     case severalCertificates
-    /// Neither `active` nor `passive`.
+    /// The role is neither `active` nor `passive`.
     case noDTLSRole
 }
 
 extension AnswerError: RemoteDescriptionError {}
 
-/// Another peer's answer, as the offerer reads it: a host's sendonly one by WHEP, an endpoint's recvonly one by WHIP
-/// (RFC 9725). RFC 9429 section 5.8.
+/// Another peer's answer, parsed by the offerer: a host's sendonly one in WHEP, an endpoint's recvonly one in WHIP (RFC
+/// 9725). RFC 9429 section 5.8.
 public struct Answer: RemoteDescription, Hashable {
     public let transport: TransportDescription
-    /// What the broadcast is called; from the other side, for nothing but showing.
+    /// The broadcast's name; untrusted, for display only.
     public let name: String?
     public let video: [VideoSection]
     public let audio: [AudioSection]
 
-    /// Reads the answer to an offer with these capabilities.
+    /// Parses the answer to an offer with these capabilities.
     public init(_ text: String, to capabilities: MediaCapabilities) throws(AnswerError) {
         let answer = try SessionDescription.parse(text, failure: AnswerError.self)
         let bundle = BundleGroup(of: answer)

@@ -1,20 +1,20 @@
-/// The candidates of one peer, sorted into what can be tried and what cannot, and bounded.
+/// The candidates of one peer, limited in number and separated by usability.
 public struct CandidateList: Hashable, Sendable {
     /// At most ``SDPLimits/candidates``, each once, each ``ICECandidate/isUsable``.
     public private(set) var usable: [ICECandidate] = []
-    /// Candidates whose name somebody would have to resolve first; at most ``SDPLimits/candidates``.
+    /// Candidates whose name would have to be resolved; at most ``SDPLimits/candidates``.
     public private(set) var named: [ICECandidate] = []
-    /// How many were malformed, of another component or transport, or too many.
+    /// The number of candidates that were malformed, of another component or transport, or over the limit.
     public private(set) var dropped = 0
 
     public init() {}
 
-    /// Takes in each as ``add(_:)`` does.
+    /// Adds each candidate as ``add(_:)`` does.
     public init(_ candidates: some Sequence<ICECandidate>) {
         for candidate in candidates { add(candidate) }
     }
 
-    /// Takes in one, or counts it as dropped. A repetition is neither.
+    /// Adds a candidate, or counts it as dropped. A duplicate is ignored.
     public mutating func add(_ candidate: ICECandidate?) {
         guard let candidate else {
             dropped &+= 1

@@ -1,6 +1,6 @@
-/// Why the fingerprints of a description do not name one certificate.
+/// Why the fingerprints of a description do not name exactly one certificate.
 public enum FingerprintError: Error, Hashable, Sendable {
-    /// No SHA-256 fingerprint, or a fingerprint that cannot be read.
+    /// There is no SHA-256 fingerprint, or a malformed fingerprint.
     case missing
     /// Two fingerprints of the same hash function differ.
     case ambiguous
@@ -9,23 +9,23 @@ public enum FingerprintError: Error, Hashable, Sendable {
 /// The one certificate that a description names in all of its `a=fingerprint` lines, at session and media level.
 /// RFC 8122 section 5.
 ///
-/// The rule is the same wherever a description decides who is let in: SHA-256 is required, as tokens and links are
-/// bound to it; other hashes of the SHA family may stand beside it and hold as well; a second value of the same hash
-/// function is refused, in whatever section. RFC 8122 allows several certificates, which this project does not.
+/// SHA-256 is required, as tokens and links are bound to it. Other hashes of the SHA family may accompany it and have
+/// to match as well. A second value of the same hash function is refused, in any section. RFC 8122 allows several
+/// certificates; this project does not.
 public struct CertificateFingerprints: Hashable, Sendable {
     public let sha256: Fingerprint
     /// SHA-1, SHA-224, SHA-384 and SHA-512 of the same certificate, one each at most, in the order of the description.
     public let others: [Fingerprint]
 
-    /// SHA-256 of the one certificate that a description names, 32 bytes; nil if it names none or several, or is no
-    /// SDP.
+    /// Returns the SHA-256 of the one certificate that a description names, 32 bytes; nil if there is none or several,
+    /// or the text is not SDP.
     public static func sha256(in description: String) -> [UInt8]? {
         guard let description = try? SessionDescription.parse(description) else { return nil }
         return (try? CertificateFingerprints(of: description))?.sha256.bytes
     }
 
-    /// Lines of unknown hash functions are passed over (RFC 8122 section 5). The attribute's name is understood in
-    /// either case, so that no reader can take a line for a fingerprint that this one has not seen.
+    /// Lines of unknown hash functions are skipped (RFC 8122 section 5). The attribute's name is matched in either
+    /// case, so that no other parser sees a fingerprint that this one has missed.
     public init(of description: SessionDescription) throws(FingerprintError) {
         var found: [Fingerprint] = []
         for attributes in [description.attributes] + description.media.map(\.attributes) {

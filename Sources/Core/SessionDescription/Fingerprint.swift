@@ -12,8 +12,8 @@ public struct Fingerprint: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Reads SHA-256 as people and programs write it outside of a description: like an `a=fingerprint` line with or
-    /// without the function's name, or as 64 digits without colons. Nil for anything else.
+    /// Parses SHA-256 as it is written outside of descriptions: like an `a=fingerprint` line with or without the
+    /// function's name, or as 64 digits without colons. Nil for anything else.
     public init?(sha256Text text: some StringProtocol) {
         let text = String(text)
         if text.utf8.count == 64, let bytes = Self.bytes(text.text) {
@@ -39,7 +39,7 @@ public struct Fingerprint: Hashable, Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The value of an even number of hexadecimal digits in either case.
+    /// Returns the bytes of an even number of hexadecimal digits in either case.
     private static func bytes(_ digits: Substring) -> [UInt8]? {
         var bytes: [UInt8] = []
         var rest = digits.utf8[...]
@@ -50,10 +50,10 @@ public struct Fingerprint: Hashable, Sendable {
         return bytes
     }
 
-    /// Bytes of the hash functions that are read.
+    /// The lengths of the supported hash functions in bytes.
     private static let lengths = ["sha-1": 20, "sha-224": 28, "sha-256": 32, "sha-384": 48, "sha-512": 64]
 
-    /// The hash function's name in lower case, and what follows it.
+    /// Returns the hash function's name in lower case, and the fields after it.
     private static func split(_ text: String) -> (algorithm: String, rest: [Substring]) {
         let fields = text.text.fields()
         let algorithm = String(decoding: (fields.first ?? "").utf8.map(\.lowercaseASCII), as: UTF8.self)
@@ -62,7 +62,7 @@ public struct Fingerprint: Hashable, Sendable {
 
     static func isKnownFunction(in text: String) -> Bool { lengths[split(text).algorithm] != nil }
 
-    /// Reads `sha-256 AB:CD:...` in either case; nil if it is not that, or the length does not fit the algorithm.
+    /// Parses `sha-256 AB:CD:...` in either case; nil if it is malformed, or the length does not fit the algorithm.
     public init?(_ text: String) {
         let (algorithm, rest) = Self.split(text)
         guard rest.count == 1, let length = Self.lengths[algorithm] else { return nil }
@@ -77,11 +77,11 @@ public struct Fingerprint: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// As it stands in an `a=fingerprint` line: upper-case hexadecimal with colons.
+    /// The value of an `a=fingerprint` line: upper-case hexadecimal with colons.
     public var text: String { "\(algorithm) \(Self.colons(bytes))" }
 }
 
-/// Who starts DTLS. RFC 5763 section 5, RFC 8842.
+/// The DTLS role in `a=setup`. RFC 5763 section 5, RFC 8842.
 public enum DTLSSetup: String, Hashable, Sendable {
     case active, passive, actpass, holdconn
 }

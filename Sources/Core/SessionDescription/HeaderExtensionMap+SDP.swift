@@ -2,8 +2,8 @@ import RTPWire
 
 /// `a=extmap` lines: RFC 8285 section 5 and 7.
 extension HeaderExtensionMap {
-    /// Takes the known extensions out of lines that let `author` do what it should: receive or send. Only ids of the
-    /// one-byte form are taken, each once.
+    /// Reads the known extensions of lines whose direction allows the author to receive or to send, as required. Only
+    /// ids of the one-byte form are accepted, each once.
     init(attributes: [SDPAttribute], authorReceives: Bool) {
         self.init()
         for line in attributes.values(of: "extmap") {

@@ -1,4 +1,4 @@
-/// One way to reach a peer. RFC 8839 section 5.1.
+/// An ICE candidate. RFC 8839 section 5.1.
 public struct ICECandidate: Hashable, Sendable {
     public enum Transport: String, Hashable, Sendable { case udp, tcp }
     public enum Kind: String, Hashable, Sendable {
@@ -7,16 +7,16 @@ public struct ICECandidate: Hashable, Sendable {
         case peerReflexive = "prflx"
         case relayed = "relay"
     }
-    /// What the address field holds.
+    /// The content of the address field.
     public enum AddressKind: Hashable, Sendable {
         case address(IPAddress)
-        /// A `.local` name that hides an address in the local network.
+        /// A `.local` name, which hides an address of the local network.
         case multicastDNS
         case hostName
     }
 
     public let foundation: String
-    /// 1 is RTP, with RTCP on the same one.
+    /// 1 is RTP, with RTCP on the same component.
     public let component: UInt16
     public let transport: Transport
     /// 1...2^31-1; RFC 8445 section 5.1.2.
@@ -28,11 +28,11 @@ public struct ICECandidate: Hashable, Sendable {
     public let relatedAddress: String?
     public let relatedPort: UInt16?
     public let tcpType: String?
-    /// The user name fragment that it belongs to, if it says so.
+    /// The user name fragment of the candidate's ICE session; nil if it does not say.
     public let usernameFragment: String?
 
-    /// Reads `candidate:...`, with or without `a=` before it; nil if it is malformed or its priority is 0.
-    /// Unknown trailing attributes are dropped.
+    /// Parses `candidate:...`, with or without `a=` before it; nil if it is malformed or its priority is 0. Unknown
+    /// trailing attributes are dropped.
     public init?(_ line: String) {
         guard line.utf8.count <= 1_024, line.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else { return nil }
         var rest = line.text.trimmed
@@ -42,7 +42,7 @@ public struct ICECandidate: Hashable, Sendable {
         self.init(value: value)
     }
 
-    /// Reads what stands after `candidate:`.
+    /// Parses the text after `candidate:`.
     init?(value: Substring) {
         let fields = value.fields(limit: 64)
         guard fields.count >= 8, fields[0].utf8.count <= 32, fields[0].isICECharacters,
@@ -83,7 +83,7 @@ public struct ICECandidate: Hashable, Sendable {
         self.usernameFragment = usernameFragment
     }
 
-    /// An ICE agent of ours can try it as it stands: component 1, UDP, a unicast address, a port.
+    /// Whether the ICE agent can try the candidate: component 1, UDP, a unicast address, a port.
     public var isUsable: Bool {
         guard component == 1, transport == .udp, port != 0, case .address(let address) = addressKind else {
             return false
@@ -91,7 +91,7 @@ public struct ICECandidate: Hashable, Sendable {
         return address.isUnicast
     }
 
-    /// It would be usable if somebody resolved its name.
+    /// Whether the candidate would be usable if its name were resolved.
     public var isNamed: Bool {
         guard component == 1, transport == .udp, port != 0 else { return false }
         if case .address = addressKind { return false }

@@ -17,7 +17,7 @@ public struct ICECredentials: Hashable, Sendable {
         self.password = password
     }
 
-    /// 48 and 144 random bits; RFC 8445 section 5.3 asks for 24 and 128.
+    /// Makes 48 and 144 random bits; RFC 8445 section 5.3 requires 24 and 128.
     public static func random(using generator: inout some RandomNumberGenerator) -> ICECredentials {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         func text(_ length: Int) -> String {
@@ -33,6 +33,6 @@ public struct ICECredentials: Hashable, Sendable {
 }
 
 extension ICECredentials: CustomStringConvertible {
-    /// Never shows the password.
+    /// Omits the password.
     public var description: String { "ICECredentials(\(usernameFragment))" }
 }

@@ -3,7 +3,7 @@ public enum IPAddress: Hashable, Sendable {
     case v4([UInt8])
     case v6([UInt8])
 
-    /// Reads dotted decimal or RFC 4291 section 2.2; nil for anything else.
+    /// Parses dotted decimal or RFC 4291 section 2.2; nil for anything else.
     public init?(_ text: String) {
         self.init(text.text)
     }
@@ -19,7 +19,8 @@ public enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// Somebody's own address: not 0.0.0.0/8 (RFC 1122 section 3.2.1.3), not multicast, not broadcast.
+    /// Whether the address can belong to a host: not 0.0.0.0/8 (RFC 1122 section 3.2.1.3), not multicast, not
+    /// broadcast.
     public var isUnicast: Bool {
         switch self {
         case .v4(let bytes): bytes[0] != 0 && bytes[0] < 224
@@ -43,7 +44,8 @@ public enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// IPv6 that stands for an IPv4 address: IPv4-mapped and IPv4-compatible (RFC 4291 section 2.5.5). ::1 is neither.
+    /// Whether an IPv6 address represents an IPv4 address: IPv4-mapped and IPv4-compatible (RFC 4291 section 2.5.5),
+    /// but not ::1.
     public var holdsIPv4: Bool {
         guard case .v6(let bytes) = self, bytes[..<10].allSatisfy({ $0 == 0 }) else { return false }
         return !isLoopback && (bytes[10] == 0xFF && bytes[11] == 0xFF || bytes[10] == 0 && bytes[11] == 0)
@@ -54,7 +56,7 @@ public enum IPAddress: Hashable, Sendable {
         guard parts.count == 4 else { return nil }
         var bytes: [UInt8] = []
         for part in parts {
-            // C libraries take a leading zero for octal: 010.0.0.1 would be another address there (RFC 6943 section
+            // C libraries parse a leading zero as octal: 010.0.0.1 would be another address there (RFC 6943 section
             // 3.1.1).
             guard part.utf8.count <= 3, part.utf8.first != UInt8(ascii: "0") || part.utf8.count == 1,
                 let value = part.decimal(upTo: 255)
@@ -72,7 +74,7 @@ public enum IPAddress: Hashable, Sendable {
         for (index, group) in groups.enumerated() {
             var part: [UInt8]
             if group.isEmpty {
-                // Empty at either end belongs to a `::` there.
+                // An empty part at either end belongs to a `::` there.
                 if index == 0 {
                     guard groups[1].isEmpty else { return nil }
                     continue

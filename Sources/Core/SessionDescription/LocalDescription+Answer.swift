@@ -2,9 +2,9 @@ import MediaCore
 import RTPWire
 
 extension LocalDescription {
-    /// The answer: each section in the direction that both sides agree on, with the offerer's payload types and
-    /// extension ids; audio for which there is no track inactive, everything else refused with port 0; one transport,
-    /// DTLS server (`setup:passive`). RFC 9429 section 5.3, RFC 9143.
+    /// Returns the answer. Each section has the direction that both sides agree on, with the offerer's payload types
+    /// and extension ids. Audio without a track is inactive; everything else is refused with port 0. There is one
+    /// transport, as DTLS server (`setup:passive`). RFC 9429 section 5.3, RFC 9143.
     public func answer(to offer: Offer) -> String {
         var result = session(version: 2)
         var bundled: [String] = []
@@ -40,7 +40,7 @@ extension LocalDescription {
         return result.serialised
     }
 
-    /// What an accepted section says of its codec.
+    /// The codec lines of an accepted section.
     private struct Body {
         var direction: MediaDirection
         var formats: [UInt8]
@@ -56,11 +56,11 @@ extension LocalDescription {
         var attributes = video.extensions.attributes
         attributes.append(SDPAttribute("rtpmap", "\(type) \(video.codec.rawValue)/90000"))
         attributes += video.feedback.subtracting(.estimatedBitrate).attributes(payloadType: type)
-        // A peer with nothing but REMB is asked for it.
+        // REMB is requested from a peer that supports no transport-wide feedback.
         if !video.feedback.contains(.transportWide), video.feedback.contains(.estimatedBitrate) {
             attributes += RTCPFeedback.estimatedBitrate.attributes(payloadType: type)
         }
-        // Profile and packetization mode are the offerer's: RFC 6184 section 8.2.2.
+        // The profile and packetization mode are the offerer's: RFC 6184 section 8.2.2.
         if video.codec != .vp8, let parameters = video.formatParameters {
             attributes.append(SDPAttribute("fmtp", "\(type) \(parameters)"))
         }
@@ -76,8 +76,8 @@ extension LocalDescription {
         return Body(direction: direction, formats: [type] + [rtx].compactMap { $0 }, attributes: attributes)
     }
 
-    /// Without a track the section stays in the bundle: Chromium rejects an answer that refuses the section which
-    /// carries the transport.
+    /// A section without a track stays in the bundle: Chromium rejects an answer that refuses the section which carries
+    /// the transport.
     private func answer(
         _ audio: AudioSection, _ track: LocalAudioTrack?, _ capabilities: MediaCapabilities
     ) -> Body {
@@ -120,8 +120,8 @@ extension LocalDescription {
             + [SDPAttribute(direction.rawValue), SDPAttribute("rtcp-mux"), SDPAttribute("rtcp-rsize")]
     }
 
-    /// A refused section needs no transport (RFC 9429 section 5.3.1), but aiortc throws the whole answer away without
-    /// one, and without a codec that it knows. So the bundle's is repeated, but for the candidates.
+    /// A refused section needs no transport (RFC 9429 section 5.3.1), but aiortc rejects the whole answer if one lacks
+    /// it, or lacks a known codec. The bundle's transport is therefore repeated, without candidates.
     private func refusal(of section: Offer.Section) -> [SDPAttribute] {
         var attributes = dtlsAttributes
         if let mid = section.mid { attributes.append(SDPAttribute("mid", mid)) }

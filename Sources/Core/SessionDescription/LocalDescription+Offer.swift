@@ -2,10 +2,10 @@ import MediaCore
 import RTPWire
 
 extension LocalDescription {
-    /// An offer: one section for each track that is sent, or for as many as can be received; one transport. Video comes
-    /// first.
+    /// Returns an offer with one section for each sent track, or for as many as can be received, and one transport.
+    /// Video comes first.
     ///
-    /// By WHEP the sections are recvonly, by WHIP (RFC 9725) sendonly. RFC 9429 section 5.2.
+    /// The sections are recvonly in WHEP and sendonly in WHIP (RFC 9725). RFC 9429 section 5.2.
     public func offer(_ capabilities: MediaCapabilities) -> String {
         let direction = capabilities.direction
         let videoSections =
@@ -38,7 +38,7 @@ extension LocalDescription {
         ]
     }
 
-    /// The attributes of every section; RFC 8858 wants `rtcp-mux-only` where nothing else is possible, as in WHIP.
+    /// The attributes of every section. RFC 8858 requires `rtcp-mux-only` where nothing else is possible, as in WHIP.
     private func direction(sends: Bool, receives: Bool) -> [SDPAttribute] {
         let mux = [SDPAttribute("rtcp-mux")] + (sends ? [SDPAttribute("rtcp-mux-only")] : [])
         return [SDPAttribute(MediaDirection(sends: sends, receives: receives).rawValue)] + mux + [

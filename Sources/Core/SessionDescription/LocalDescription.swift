@@ -3,7 +3,7 @@ public import MediaCore
 /// A video track that this peer sends.
 public struct LocalVideoTrack: Hashable, Sendable {
     public var ssrc: UInt32
-    /// Used if the other side takes retransmissions.
+    /// Used if the other side supports retransmissions.
     public var rtxSSRC: UInt32?
 
     public init(ssrc: UInt32, rtxSSRC: UInt32? = nil) {
@@ -15,9 +15,9 @@ public struct LocalVideoTrack: Hashable, Sendable {
 /// An audio track that this peer sends.
 public struct LocalAudioTrack: Hashable, Sendable {
     public var ssrc: UInt32
-    /// The other side reads it as the track's id.
+    /// The kind, which is signalled as the track's id.
     public var kind: MediaTrackKind
-    /// Silence is not sent. RFC 7587 section 3.1.3.
+    /// Whether silence is not sent (DTX). RFC 7587 section 3.1.3.
     public var hasSilenceSuppression: Bool
 
     public init(ssrc: UInt32, kind: MediaTrackKind, hasSilenceSuppression: Bool = false) {
@@ -27,24 +27,24 @@ public struct LocalAudioTrack: Hashable, Sendable {
     }
 }
 
-/// What this peer says of itself in an offer or an answer. RFC 9429 section 5.2 and 5.3.
+/// The properties of this peer in an offer or an answer. RFC 9429 section 5.2 and 5.3.
 ///
-/// ``offer(_:)`` and ``answer(to:)`` make the text of it.
+/// ``offer(_:)`` and ``answer(to:)`` return its text.
 public struct LocalDescription: Sendable {
     public var credentials: ICECredentials
     public var fingerprint: Fingerprint
     public var candidates: [ICECandidate]
-    /// No candidates will follow.
+    /// Whether no candidates will follow.
     public var endsCandidates: Bool
-    /// What it sends; empty for a peer that only receives.
+    /// The sent video; empty for a peer that only receives.
     public var video: [LocalVideoTrack]
-    /// What it sends: application audio first, then the microphone.
+    /// The sent audio: application audio first, then the microphone.
     public var audio: [LocalAudioTrack]
     public var cname: String
     public var streamID: String
-    /// Of the `o=` line; below 2^63.
+    /// The session id of the `o=` line; below 2^63.
     public var sessionID: UInt64
-    /// What the session is called; nil for no name.
+    /// The session's name; nil for no name.
     public var name: String?
 
     public init(
@@ -94,7 +94,7 @@ public struct LocalDescription: Sendable {
         track.rtxSSRC.map { SDPAttribute("ssrc-group", "FID \(track.ssrc) \($0)") }
     }
 
-    /// What Opus is to be like: RFC 7587 section 7.
+    /// The format parameters of Opus: RFC 7587 section 7.
     func opusParameters(_ payloadType: UInt8, sends: Bool, _ track: LocalAudioTrack?) -> SDPAttribute {
         let sender = sends ? ";sprop-stereo=1" : ""
         let silence = track?.hasSilenceSuppression == true ? ";usedtx=1" : ""

@@ -1,13 +1,13 @@
 public import MediaCore
 
 extension VideoCodec {
-    /// By the name in an `rtpmap` line, in either case.
+    /// Finds a codec by the name in an `rtpmap` line, in either case.
     init?(encoding: Substring) {
         guard let codec = Self.allCases.first(where: { encoding.equalsIgnoringCase($0.rawValue) }) else { return nil }
         self = codec
     }
 
-    /// In an offer of ours; retransmissions have the next number.
+    /// The payload type in an offer; retransmissions have the next number.
     var offeredPayloadType: UInt8 {
         switch self {
         case .vp8: 96
@@ -18,7 +18,7 @@ extension VideoCodec {
         }
     }
 
-    /// In an offer of ours.
+    /// The format parameters in an offer.
     var offeredParameters: String? {
         switch self {
         case .h264: "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"
@@ -28,15 +28,15 @@ extension VideoCodec {
     }
 }
 
-/// What a peer is able to do with media, whether it offers or answers: RFC 3264 section 5 and 6.
+/// The media capabilities of an offerer or answerer: RFC 3264 section 5 and 6.
 ///
 /// Audio is always Opus.
 public struct MediaCapabilities: Hashable, Sendable {
-    /// At most; a section may be agreed with less.
+    /// The widest direction; a section may be negotiated with less.
     public var direction: MediaDirection
-    /// Of an offer with several of them the first counts.
+    /// The first of these codecs in an offer is used.
     public var videoCodecs: Set<VideoCodec>
-    /// Sections beyond these are refused.
+    /// The limit of video sections; further ones are refused.
     public var videoSections: Int
     public var audioSections: Int
 
@@ -51,6 +51,6 @@ public struct MediaCapabilities: Hashable, Sendable {
 
     /// One screen with the audio of applications and of a microphone: what a host sends.
     public static let sending = MediaCapabilities(direction: .sendOnly)
-    /// What a viewer, a recorder or a service takes of a host.
+    /// The capabilities of a viewer, a recorder or a service.
     public static let receiving = MediaCapabilities(direction: .receiveOnly)
 }

@@ -1,4 +1,4 @@
-/// An `m=` line and what belongs to it. RFC 8866 section 5.14.
+/// An `m=` line and the lines that belong to it. RFC 8866 section 5.14.
 public struct MediaDescription: Hashable, Sendable {
     /// `audio`, `video`, `application`, ...
     public var kind: String
@@ -29,17 +29,17 @@ public struct MediaDescription: Hashable, Sendable {
 
     public var mid: String? { self["mid"] }
 
-    /// The mid, if it can stand in packets and in an answer: RFC 9143 section 4.
+    /// The mid, if it is valid in packets and in an answer: RFC 9143 section 4.
     var identification: String? { mid.flatMap { $0.text.isVisibleASCII && $0.utf8.count <= 64 ? $0 : nil } }
 
-    /// What the section's author wants to do; `sendrecv` if it does not say.
+    /// The direction from the author's view; `sendrecv` if there is no attribute.
     public var direction: MediaDirection {
         attributes.lazy.compactMap { $0.value == nil ? MediaDirection(rawValue: $0.name) : nil }.first
             ?? .sendAndReceive
     }
 }
 
-/// Which way media flows, as the author of a description sees it. RFC 8866 section 6.7.
+/// The direction of media, from the view of a description's author. RFC 8866 section 6.7.
 public enum MediaDirection: String, Hashable, Sendable {
     case sendAndReceive = "sendrecv"
     case sendOnly = "sendonly"
@@ -53,14 +53,14 @@ public enum MediaDirection: String, Hashable, Sendable {
     public var receives: Bool { self == .receiveOnly || self == .sendAndReceive }
     public var sends: Bool { self == .sendOnly || self == .sendAndReceive }
 
-    /// The direction of an answer by a peer that is able to do this much: RFC 3264 section 6.1.
+    /// Returns the answer's direction for a peer that supports at most `peer`: RFC 3264 section 6.1.
     public func answered(by peer: MediaDirection) -> MediaDirection {
         MediaDirection(sends: receives && peer.sends, receives: sends && peer.receives)
     }
 }
 
 extension MediaDescription {
-    /// Reads `video 9 UDP/TLS/RTP/SAVPF 96 97`; nil if it is not that.
+    /// Parses `video 9 UDP/TLS/RTP/SAVPF 96 97`; nil if it is malformed.
     init?(line: Substring) {
         let fields = line.fields()
         guard fields.count >= 4, fields.allSatisfy(\.isVisibleASCII),

@@ -4,50 +4,51 @@ import RTPWire
 public enum OfferError: Error, Hashable, Sendable {
     case notSDP
     case tooLarge
-    /// It has video, but in no codec that we take or send.
+    /// There is video, but no common codec.
     case noCommonVideoCodec
-    /// It has neither video nor audio in a direction that suits us.
+    /// There is neither video nor audio in a suitable direction.
     case nothingInCommon
-    /// Several sections, and they are not in one BUNDLE group.
+    /// There are several sections, and they are not in one BUNDLE group.
     case noBundle
-    /// RTP and RTCP on different ports.
+    /// RTP and RTCP are on different ports.
     case noRTCPMux
-    /// No ICE user name fragment and password, or malformed ones.
+    /// There is no ICE user name fragment and password, or they are malformed.
     case noCredentials
-    /// No SHA-256 fingerprint of the offerer's certificate, or one that cannot be read.
+    /// There is no SHA-256 fingerprint of the offerer's certificate, or a malformed one.
     case noFingerprint
-    /// Fingerprints of two certificates.
+    /// There are fingerprints of two certificates.
     case severalCertificates
-    /// It wants us to start DTLS.
+    /// The offer requires this side to start DTLS.
     case wrongDTLSRole
-    /// No `a=setup` that says who starts DTLS. RFC 8842 section 5.2.
+    /// There is no `a=setup` that determines the DTLS roles. RFC 8842 section 5.2.
     case noDTLSRole
-    /// It has a BUNDLE group, but its sections have no `a=mid` to be named by. RFC 9143 section 7.
+    /// There is a BUNDLE group, but sections without `a=mid`. RFC 9143 section 7.
     case noMediaIdentification
 }
 
 extension OfferError: RemoteDescriptionError {}
 
-/// Another peer's offer, as the answerer reads it: a viewer's recvonly one by WHEP (draft-ietf-wish-whep), a sender's
-/// sendonly one by WHIP (RFC 9725). RFC 9429 section 5.8, RFC 9143.
+/// Another peer's offer, parsed by the answerer: a viewer's recvonly one in WHEP (draft-ietf-wish-whep), a sender's
+/// sendonly one in WHIP (RFC 9725). RFC 9429 section 5.8, RFC 9143.
 public struct Offer: RemoteDescription, Hashable {
     public let transport: TransportDescription
-    /// In the order of the offer.
+    /// The video sections in the order of the offer.
     public let video: [VideoSection]
-    /// In the order of the offer: a host's application audio takes the first, its microphone the second.
+    /// The audio sections in the order of the offer: a host's application audio uses the first, its microphone the
+    /// second.
     public let audio: [AudioSection]
-    /// The mids of sections that are answered with port 0 in any case.
+    /// The mids of sections that are always answered with port 0.
     public let refused: [String]
-    /// What the session is called; from the other side, for nothing but showing.
+    /// The session's name; untrusted, for display only.
     public let name: String?
-    /// Of the answerer.
+    /// The answerer's capabilities.
     let capabilities: MediaCapabilities
-    /// The sections share one transport, and the answer has to say so.
+    /// Whether the sections share one transport, which the answer has to confirm.
     let isBundled: Bool
-    /// One for each m-line, for the answer has to have as many.
+    /// One for each m-line, as the answer needs the same number.
     let sections: [Section]
 
-    /// More candidates may follow.
+    /// Whether more candidates may follow.
     public var isTrickling: Bool { !endsCandidates }
 
     struct Section: Hashable {
@@ -61,13 +62,13 @@ public struct Offer: RemoteDescription, Hashable {
         let kind: String
         let transport: String
         let format: String
-        /// What the offer says of that format; nil for a static payload type, or if this is not RTP.
+        /// The format's `rtpmap` line; nil for a static payload type, or without RTP.
         let mapping: SDPAttribute?
         let mid: String?
         var role: Role
     }
 
-    /// Reads an offer for a peer with these capabilities.
+    /// Parses an offer for a peer with these capabilities.
     public init(_ text: String, for capabilities: MediaCapabilities) throws(OfferError) {
         let offer = try SessionDescription.parse(text, failure: OfferError.self)
         guard !offer.media.isEmpty else { throw .nothingInCommon }
@@ -93,8 +94,8 @@ public struct Offer: RemoteDescription, Hashable {
         refused = sections.compactMap { $0.role == .refused ? $0.mid : nil }
     }
 
-    /// In a bundle one payload type cannot stand for video and audio, nor one id for two extensions: RFC 9143 section
-    /// 9.
+    /// In a bundle, one payload type cannot be both video and audio, and one id cannot be two extensions: RFC 9143
+    /// section 9.
     private static func audio(
         _ sections: [AudioSection], beside video: [VideoSection]
     ) throws(OfferError) -> [AudioSection] {
@@ -112,7 +113,7 @@ public struct Offer: RemoteDescription, Hashable {
     }
 }
 
-/// Sorts the sections of an offer into those that are accepted and the others. RFC 9429 section 5.3.1.
+/// Separates an offer's accepted sections from the others. RFC 9429 section 5.3.1.
 private struct SectionReader {
     let offer: SessionDescription
     let bundle: BundleGroup
@@ -122,7 +123,7 @@ private struct SectionReader {
     var audio: [AudioSection] = []
     var hasForeignVideo = false
     var lacksMid = false
-    /// The first one that is accepted.
+    /// The first accepted section.
     var first: MediaDescription?
     private var mids: Set<String> = []
 

@@ -1,6 +1,6 @@
 import MediaCore
 
-/// The RTCP feedback that a section's author takes or gives. RFC 4585, RFC 5104.
+/// The RTCP feedback that a section's author supports. RFC 4585, RFC 5104.
 public struct RTCPFeedback: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -11,7 +11,7 @@ public struct RTCPFeedback: OptionSet, Hashable, Sendable {
     public static let transportWide = RTCPFeedback(rawValue: 8)
     /// `goog-remb`: read from peers without transport-wide feedback, never offered.
     public static let estimatedBitrate = RTCPFeedback(rawValue: 16)
-    /// Pictures are acknowledged, and can be gone on from: RFC 4585 section 6.3.3. Means nothing without the header
+    /// Acknowledges frames, from which the sender can recover: RFC 4585 section 6.3.3. Has no effect without the header
     /// extension `frameReferences`.
     public static let referenceSelection = RTCPFeedback(rawValue: 32)
 
@@ -20,7 +20,7 @@ public struct RTCPFeedback: OptionSet, Hashable, Sendable {
         (.estimatedBitrate, "goog-remb"), (.referenceSelection, "ack rpsi"),
     ]
 
-    /// What the lines `rtcp-fb:PT ...` and `rtcp-fb:* ...` name.
+    /// Reads the lines `rtcp-fb:PT ...` and `rtcp-fb:* ...`.
     init(attributes: [SDPAttribute], payloadType: UInt8) {
         self = []
         for line in attributes.values(of: "rtcp-fb") {
@@ -42,8 +42,8 @@ struct RTPMapping {
     let clockRate: UInt64
     let channels: UInt64
 
-    /// The section's mappings in the order of its formats, with payload types that RTP and RTCP on one port allow
-    /// (RFC 5761 section 4: not 64...95).
+    /// Returns the section's mappings in the order of its formats. Only payload types that are valid with RTP and RTCP
+    /// on one port count (RFC 5761 section 4: not 64...95).
     static func all(in media: MediaDescription) -> [RTPMapping] {
         var byType: [UInt8: RTPMapping] = [:]
         for line in media.attributes.values(of: "rtpmap") {
@@ -78,7 +78,7 @@ extension MediaDescription {
             "rtpmap", "\(mapping.payloadType) \(String(mapping.encoding).asToken)/\(mapping.clockRate)\(channels)")
     }
 
-    /// The format parameters of a payload type, as they stand; empty if there are none.
+    /// Returns the format parameters of a payload type, unchanged; empty if there are none.
     func formatParameters(_ payloadType: UInt8) -> [(name: Substring, value: Substring)] {
         guard let line = formatLine(payloadType) else { return [] }
         return line.fields(separatedBy: UInt8(ascii: ";"), limit: 64).map { field in
@@ -87,7 +87,7 @@ extension MediaDescription {
         }
     }
 
-    /// The `fmtp` line of a payload type without it. RFC 8866 section 6.15.
+    /// Returns the `fmtp` line of a payload type, without the payload type. RFC 8866 section 6.15.
     func formatLine(_ payloadType: UInt8) -> Substring? {
         for line in attributes.values(of: "fmtp") {
             let (head, tail) = line.text.cut(at: UInt8(ascii: " "))
@@ -96,7 +96,8 @@ extension MediaDescription {
         return nil
     }
 
-    /// The first codec of these, its payload type and that of its retransmissions (RFC 4588); nil without.
+    /// Returns the first of these codecs, its payload type and that of its retransmissions (RFC 4588); nil if there is
+    /// none.
     func videoCodec(of codecs: Set<VideoCodec>) -> (codec: VideoCodec, payloadType: UInt8, rtx: UInt8?)? {
         let mappings = RTPMapping.all(in: self)
         for mapping in mappings where mapping.clockRate == 90_000 {
@@ -113,12 +114,13 @@ extension MediaDescription {
         return nil
     }
 
-    /// The payload type of Opus; nil without. RFC 7587 section 7.
+    /// The payload type of Opus; nil if there is none. RFC 7587 section 7.
     var opus: UInt8? {
         RTPMapping.all(in: self).first { $0.matches("opus", 48_000) && $0.channels == 2 }?.payloadType
     }
 
-    /// The payload type of packets that carry such sound again: RFC 2198, with nothing but it in it; nil without.
+    /// Returns the payload type of redundant audio (RFC 2198) that contains only this payload type of Opus; nil if
+    /// there is none.
     func redundancy(of opus: UInt8) -> UInt8? {
         RTPMapping.all(in: self).first { mapping in
             mapping.matches("red", 48_000) && mapping.channels == 2 && mapping.payloadType != opus

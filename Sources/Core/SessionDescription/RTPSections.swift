@@ -1,24 +1,24 @@
 public import MediaCore
 public import RTPWire
 
-/// A section of video in another peer's offer or answer. RFC 8866 section 5.14, RFC 9429 section 5.8.
+/// A video section in another peer's offer or answer. RFC 8866 section 5.14, RFC 9429 section 5.8.
 public struct VideoSection: Hashable, Sendable {
     public let mid: String
-    /// What its author does.
+    /// The direction from the author's view.
     public let direction: MediaDirection
     public let codec: VideoCodec
     public let payloadType: UInt8
-    /// Of retransmissions (RFC 4588); nil without.
+    /// The payload type of retransmissions (RFC 4588); nil without.
     public let rtxPayloadType: UInt8?
     /// The codec's `fmtp` line without the payload type.
     public let formatParameters: String?
-    /// Nil if the author does not send, or did not announce it: take the first that arrives with the payload type.
+    /// Nil if the author does not send, or did not announce it: use the first SSRC that arrives with the payload type.
     public let ssrc: UInt32?
     public let rtxSSRC: UInt32?
     public let feedback: RTCPFeedback
     public let extensions: HeaderExtensionMap
 
-    /// Nil without one of the codecs.
+    /// Returns nil without one of the codecs.
     init?(_ media: MediaDescription, in description: SessionDescription, _ capabilities: MediaCapabilities) {
         guard let (codec, payloadType, rtx) = media.videoCodec(of: capabilities.videoCodecs) else { return nil }
         mid = media.identification ?? "0"
@@ -34,25 +34,25 @@ public struct VideoSection: Hashable, Sendable {
     }
 }
 
-/// A section of Opus audio in another peer's offer or answer. RFC 8866 section 5.14, RFC 7587 section 7.
+/// An Opus audio section in another peer's offer or answer. RFC 8866 section 5.14, RFC 7587 section 7.
 public struct AudioSection: Hashable, Sendable {
     public let mid: String
-    /// What its author does.
+    /// The direction from the author's view.
     public let direction: MediaDirection
     public let payloadType: UInt8
-    /// Of packets that carry older ones again (RFC 2198); nil without.
+    /// The payload type of redundant packets (RFC 2198); nil without.
     public internal(set) var redundantPayloadType: UInt8?
     /// Nil if the author does not send, or did not announce it.
     public let ssrc: UInt32?
-    /// By the track's id; nil if it is none of ours.
+    /// The kind according to the track's id; nil for an unknown id.
     public let kind: MediaTrackKind?
     public let usesTransportFeedback: Bool
-    /// In an offer only what the video section has under the same id, too.
+    /// In an offer, only the extensions that the video section has under the same id, too.
     public internal(set) var extensions: HeaderExtensionMap
-    /// The author prefers to receive stereo; RFC 7587 section 7.
+    /// Whether the author prefers to receive stereo; RFC 7587 section 7.
     public let prefersStereo: Bool
 
-    /// Nil without Opus.
+    /// Returns nil without Opus.
     init?(_ media: MediaDescription, in description: SessionDescription, _ capabilities: MediaCapabilities) {
         guard let opus = media.opus else { return nil }
         mid = media.identification ?? "0"
@@ -86,14 +86,14 @@ extension MediaDescription {
         return (first, nil)
     }
 
-    /// By the second word of `msid`, the track's id. RFC 8830 section 2.
+    /// The kind according to the second word of `msid`, the track's id. RFC 8830 section 2.
     fileprivate var trackKind: MediaTrackKind? {
         guard let fields = self["msid"]?.text.fields(limit: 3), fields.count >= 2 else { return nil }
         return MediaTrackKind(rawValue: String(fields[1]))
     }
 }
 
-/// Another peer's offer or answer, as far as both sides can use it.
+/// The part of another peer's offer or answer that both sides can use.
 public protocol RemoteDescription: Sendable {
     var transport: TransportDescription { get }
     var video: [VideoSection] { get }
@@ -101,21 +101,21 @@ public protocol RemoteDescription: Sendable {
 }
 
 extension RemoteDescription {
-    /// Of both sides' packets: one numbering for all sections of the bundle.
+    /// The extensions of both sides' packets, with one numbering for all sections of the bundle.
     public var extensions: HeaderExtensionMap {
         var map = video.first?.extensions ?? audio.first?.extensions ?? HeaderExtensionMap()
-        // Frames that the author cannot acknowledge are not worth naming.
+        // References are not announced to a peer that cannot acknowledge frames.
         if !feedback.contains(.referenceSelection) { map[.frameReferences] = nil }
         return map
     }
 
-    /// Of the first section of video; empty without.
+    /// The feedback of the first video section; empty without video.
     public var feedback: RTCPFeedback { video.first?.feedback ?? [] }
 
     public var credentials: ICECredentials { transport.credentials }
-    /// Of the author's certificate: SHA-256, and whatever else it gives.
+    /// The fingerprints of the author's certificate: SHA-256 and any others.
     public var fingerprints: CertificateFingerprints { transport.fingerprints }
-    /// SHA-256.
+    /// The SHA-256 of the author's certificate.
     public var fingerprint: Fingerprint { transport.fingerprints.sha256 }
     public var setup: DTLSSetup { transport.setup }
     public var candidates: CandidateList { transport.candidates }

@@ -1,4 +1,4 @@
-/// Why a description cannot be used, as far as that is the same for offers and answers.
+/// The errors that offers and answers have in common.
 protocol RemoteDescriptionError: Error {
     static var notSDP: Self { get }
     static var tooLarge: Self { get }
@@ -22,7 +22,7 @@ extension RemoteDescriptionError {
 
 extension SessionDescription {
     /// Parses the text of an offer or an answer.
-    /// - Throws: `.tooLarge`, or `.notSDP` for whatever else cannot be read.
+    /// - Throws: `.tooLarge`, or `.notSDP` for any other parse error.
     static func parse<Failure: RemoteDescriptionError>(
         _ text: String, failure: Failure.Type
     ) throws(Failure) -> SessionDescription {

@@ -4,7 +4,7 @@ struct SDPLine {
     let type: UInt8
     let value: Substring
 
-    /// Splits a text, within ``SDPLimits``. Empty lines are passed over.
+    /// Splits a text, within ``SDPLimits``. Empty lines are skipped.
     static func lines(of text: String) throws(SDPError) -> [SDPLine] {
         guard text.utf8.count <= SDPLimits.bytes else { throw .tooLarge }
         let rows = text.text.fields(separatedBy: UInt8(ascii: "\n"), limit: SDPLimits.lines)

@@ -1,7 +1,7 @@
 /// One `a=` line. RFC 8866 section 5.13.
 public struct SDPAttribute: Hashable, Sendable {
     public var name: String
-    /// What stands after the colon; nil for a flag such as `rtcp-mux`.
+    /// The text after the colon; nil for a flag such as `rtcp-mux`.
     public var value: String?
 
     public init(_ name: String, _ value: String? = nil) {
@@ -10,8 +10,7 @@ public struct SDPAttribute: Hashable, Sendable {
     }
 }
 
-/// A session description: the lines that matter here, in their order. It says nothing about their meaning.
-/// RFC 8866.
+/// A session description: the supported lines in their order, without an interpretation. RFC 8866.
 public struct SessionDescription: Hashable, Sendable {
     /// The `o=` line without its type, e.g. `- 4611 2 IN IP4 127.0.0.1`.
     public var origin: String
@@ -19,7 +18,7 @@ public struct SessionDescription: Hashable, Sendable {
     public var attributes: [SDPAttribute]
     public var media: [MediaDescription]
 
-    /// The `s=` line: what the session is called; nil for `-`. RFC 8866 section 5.3.
+    /// The `s=` line, the session's name; nil for `-`. RFC 8866 section 5.3.
     public var name: String?
 
     public init(origin: String, attributes: [SDPAttribute] = [], media: [MediaDescription] = []) {
@@ -28,7 +27,7 @@ public struct SessionDescription: Hashable, Sendable {
         self.media = media
     }
 
-    /// Reads a description. Lines may end in CRLF or LF; lines other than `v= o= s= m= c= a=` are passed over.
+    /// Parses a description. Lines may end in CRLF or LF; lines other than `v= o= s= m= c= a=` are skipped.
     public static func parse(_ text: String) throws(SDPError) -> SessionDescription {
         var result = SessionDescription(origin: "")
         var isFirst = true

@@ -1,19 +1,19 @@
-/// Reading of SDP text on its bytes, so that hostile Unicode costs nothing and `\r\n` is two bytes, not one character.
+/// Parsing of SDP text by its bytes: hostile Unicode costs nothing, and `\r\n` is two bytes, not one character.
 extension Substring {
-    /// The parts between single bytes; empty parts are left out unless asked for.
+    /// Returns the parts between single bytes; empty parts are left out by default.
     func fields(
         separatedBy byte: UInt8 = UInt8(ascii: " "), limit: Int = .max, keepsEmpty: Bool = false
     ) -> [Substring] {
         utf8.split(separator: byte, maxSplits: limit, omittingEmptySubsequences: !keepsEmpty).map { Substring($0) }
     }
 
-    /// What stands before and after the first such byte; nil after if there is none.
+    /// Returns the text before and after the first such byte; nil after if there is none.
     func cut(at byte: UInt8) -> (head: Substring, tail: Substring?) {
         guard let index = utf8.firstIndex(of: byte) else { return (self, nil) }
         return (self[..<index], self[utf8.index(after: index)...])
     }
 
-    /// A decimal number of digits alone, up to a bound.
+    /// Returns a number of decimal digits only, up to a bound.
     func decimal(upTo bound: UInt64) -> UInt64? {
         guard !isEmpty, utf8.count <= 20 else { return nil }
         var value: UInt64 = 0
@@ -35,7 +35,7 @@ extension Substring {
         return Substring(view)
     }
 
-    /// Every byte is one of `ice-char`: letters, digits, `+`, `/`. RFC 8839 section 5.1.
+    /// Whether every byte is one of `ice-char`: letters, digits, `+`, `/`. RFC 8839 section 5.1.
     var isICECharacters: Bool {
         utf8.allSatisfy { byte in
             switch byte {
@@ -45,7 +45,7 @@ extension Substring {
         }
     }
 
-    /// Every byte is a visible ASCII character: no space, no control character.
+    /// Whether every byte is a visible ASCII character: no space, no control character.
     var isVisibleASCII: Bool { utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } }
 
     func equalsIgnoringCase(_ other: String) -> Bool {
@@ -54,10 +54,10 @@ extension Substring {
 }
 
 extension String {
-    /// The whole as a `Substring`, to reach the readers above.
+    /// The whole text as a `Substring`, to use the methods above.
     var text: Substring { self[...] }
 
-    /// Fit for one field of a line that we write: anything but visible ASCII becomes `_`.
+    /// The text as one field of a written line: anything but visible ASCII is replaced by `_`.
     var asToken: String {
         guard !isEmpty else { return "-" }
         return text.isVisibleASCII

@@ -17,20 +17,20 @@ struct BundleGroup {
         return groups.first { $0.contains(mid.text) }
     }
 
-    /// Port 0 disables a section, unless it lives in another one's transport.
+    /// Whether a section is enabled. Port 0 disables a section, unless it uses another section's transport.
     func isEnabled(_ media: MediaDescription) -> Bool {
         media.port != 0 || (media.attributes.contains("bundle-only") && group(of: media) != nil)
     }
 
-    /// A section can go with the first accepted one: it is that, or they are in one group, or there is no group to
-    /// judge by.
+    /// Whether a section can share the transport of the first accepted one: it is that section, or both are in one
+    /// group, or there is no group.
     func isTogether(_ media: MediaDescription, _ first: MediaDescription?) -> Bool {
         guard let first, exists else { return true }
         guard let group = group(of: first) else { return false }
         return group == self.group(of: media)
     }
 
-    /// The section whose transport attributes hold for the group: its first mid.
+    /// Returns the section whose transport attributes apply to the group: its first mid.
     func tagged(for media: MediaDescription, in description: SessionDescription) -> MediaDescription {
         guard let tag = group(of: media)?.first else { return media }
         return description.media.first { $0.mid?.text == tag } ?? media
@@ -42,19 +42,20 @@ enum TransportError: Error {
     case noCredentials, noFingerprint, severalCertificates, noDTLSRole
 }
 
-/// ICE and DTLS of another peer, one transport for all sections: RFC 8839, RFC 8842, RFC 9143.
+/// The ICE and DTLS parameters of another peer, one transport for all sections: RFC 8839, RFC 8842, RFC 9143.
 public struct TransportDescription: Hashable, Sendable {
     public let credentials: ICECredentials
-    /// Of the author's certificate.
+    /// The fingerprints of the author's certificate.
     public let fingerprints: CertificateFingerprints
     /// `passive` is the DTLS server, `active` the client.
     public let setup: DTLSSetup
     public let candidates: CandidateList
     public let endsCandidates: Bool
-    /// It makes no checks of its own, and so is always controlled. RFC 8445 section 2.5, RFC 8839 section 5.3.
+    /// Whether the author makes no checks of its own, and is therefore always controlled. RFC 8445 section 2.5, RFC
+    /// 8839 section 5.3.
     public let isLite: Bool
 
-    /// Of each attribute a section's own holds, else the bundle's, else the session's.
+    /// Each attribute is taken from the section, else from the bundle, else from the session level.
     init(
         of media: MediaDescription, bundle: BundleGroup, in description: SessionDescription
     ) throws(TransportError) {
@@ -79,7 +80,7 @@ public struct TransportDescription: Hashable, Sendable {
         self.setup = setup
         var list = CandidateList()
         list.add(from: description.attributes)
-        // The ports of the group's other sections are given up when bundled.
+        // The ports of the group's other sections are unused in a bundle.
         list.add(from: tagged.attributes)
         if tagged.mid != media.mid { list.add(from: media.attributes) }
         candidates = list
@@ -89,7 +90,7 @@ public struct TransportDescription: Hashable, Sendable {
 }
 
 extension MediaDescription {
-    /// A transport profile that DTLS-SRTP peers use; some still write the older names.
+    /// Whether this is a transport profile of DTLS-SRTP; some peers still write the older names.
     var isRTPOverDTLS: Bool {
         ["UDP/TLS/RTP/SAVPF", "UDP/TLS/RTP/SAVP", "TCP/TLS/RTP/SAVPF", "RTP/SAVPF", "RTP/SAVP"].contains(transport)
     }

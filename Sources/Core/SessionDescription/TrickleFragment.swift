@@ -1,17 +1,17 @@
 /// The body of a WHIP or WHEP PATCH, `application/trickle-ice-sdpfrag`: candidates that were found after the offer, or
 /// the credentials of an ICE restart. RFC 8840 section 9, RFC 9725 section 4.3.
 public struct TrickleFragment: Hashable, Sendable {
-    /// Nil if the fragment does not name them both.
+    /// Nil unless the fragment has both credentials.
     public var credentials: ICECredentials?
-    /// The section that the candidates belong to; nil if the fragment has no `a=mid`.
+    /// The section of the candidates; nil if the fragment has no `a=mid`.
     public var mid: String?
     public var candidates: CandidateList
-    /// No more will follow.
+    /// Whether no more candidates will follow.
     public var endsCandidates: Bool
-    /// It names a user name fragment or a password, but not a well-formed pair.
+    /// Whether the fragment has a user name fragment or a password, but not a well-formed pair.
     public private(set) var hasBrokenCredentials = false
 
-    /// It says nothing at all.
+    /// Whether the fragment has neither candidates, nor their end, nor credentials.
     public var isEmpty: Bool {
         credentials == nil && !hasBrokenCredentials && candidates == CandidateList() && !endsCandidates
     }
@@ -25,7 +25,8 @@ public struct TrickleFragment: Hashable, Sendable {
         self.endsCandidates = endsCandidates
     }
 
-    /// Reads a fragment. As everything is bundled, candidates of every section are taken, and `mid` is the first one's.
+    /// Parses a fragment. As everything is bundled, candidates of every section are accepted, and `mid` is the first
+    /// one's.
     public static func parse(_ text: String) throws(SDPError) -> TrickleFragment {
         var result = TrickleFragment(credentials: nil, mid: nil, endsCandidates: false)
         var usernameFragment: String?

@@ -3,7 +3,7 @@
 
 #include <gio/gio.h>
 
-// What is variadic, or a macro, in GLib.
+// Functions for GLib's variadic functions and macros.
 
 static inline GDBusConnection *_Nullable cgio_connect(const char *_Nonnull address) {
     return g_dbus_connection_new_for_address_sync(
@@ -12,7 +12,7 @@ static inline GDBusConnection *_Nullable cgio_connect(const char *_Nonnull addre
         NULL, NULL, NULL);
 }
 
-// Desktop Notifications Specification 1.2, Notify. Returns the notification's id, 0 if nobody took it.
+// Desktop Notifications Specification 1.2, Notify. Returns the notification's id; 0 if no service accepted it.
 static inline guint32 cgio_notify(GDBusConnection *_Nonnull bus, guint32 replaces, const char *_Nonnull summary,
                                   const char *_Nonnull body, gint expires, gint timeout) {
     GVariantBuilder actions, hints;
@@ -43,7 +43,7 @@ static inline void cgio_disconnect(GDBusConnection *_Nonnull bus) {
     g_object_unref(bus);
 }
 
-// For a service that answers for itself, as tests do.
+// For a notification service, as in tests.
 static inline gboolean cgio_own_name(GDBusConnection *_Nonnull bus, const char *_Nonnull name) {
     GVariant *reply = g_dbus_connection_call_sync(
         bus, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",

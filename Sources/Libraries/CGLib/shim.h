@@ -10,8 +10,9 @@
 // Declared by glibc for _GNU_SOURCE only, which would change types that the Glibc module defines without it.
 extern int ppoll(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
 
-// A GSource that fires at an instant of CLOCK_MONOTONIC. Re-arming writes one field: no lock, no system call, so it
-// belongs to the thread that iterates the context. `earliest` is where the loop collects the next instant of all.
+// A GSource that fires at an instant of CLOCK_MONOTONIC. Re-arming writes one field without a lock or system call, so
+// only the thread that iterates the context may do it. `earliest` is where the loop collects the earliest instant of
+// all timers.
 typedef struct {
     GSource base;
     int64_t deadline;  // nanoseconds, INT64_MAX when unset
@@ -49,7 +50,7 @@ static inline cglib_timer *cglib_timer_new(const int64_t *now, int64_t *earliest
     return timer;
 }
 
-// A GSource that fires when its ready time, set by any thread, has come.
+// A GSource that fires at its ready time, which any thread may set.
 static gboolean cglib_wakeup_dispatch(GSource *source, GSourceFunc callback, gpointer data) {
     g_source_set_ready_time(source, -1);
     if (callback) callback(data);
@@ -60,9 +61,9 @@ static GSourceFuncs cglib_wakeup_functions = {NULL, NULL, cglib_wakeup_dispatch,
 
 static inline GSource *cglib_wakeup_new(void) { return g_source_new(&cglib_wakeup_functions, sizeof(GSource)); }
 
-// What g_main_context_iteration does, in two halves, and it waits to the nanosecond for the earliest timer, where GLib
-// would round up to the next millisecond. `descriptors` holds `*capacity` entries and grows with g_realloc.
-// `*now` is the caller's, before and after. Returns how many descriptors are in use.
+// The first half of g_main_context_iteration; `cglib_dispatch` is the second. It waits to the nanosecond for the
+// earliest timer, where GLib would round up to the next millisecond. `descriptors` holds `*capacity` entries and grows
+// with g_realloc. The caller sets `*now` before and after the call. Returns the number of descriptors in use.
 static inline gint cglib_wait(GMainContext *context, GPollFD **descriptors, gint *capacity, gint *priority,
                               const int64_t *now, int64_t *earliest) {
     gint timeout = -1, count;

@@ -83,8 +83,8 @@ static inline int cnice_is_same_address(const struct sockaddr_storage *a, const 
     return x->sin6_port == y->sin6_port && memcmp(&x->sin6_addr, &y->sin6_addr, sizeof x->sin6_addr) == 0;
 }
 
-// Connectivity checks of our own, beside libnice's: STUN binding requests with a pair's credentials, and which of the last
-// ones have no answer yet. Each has the number of the destination that it went to.
+// Connectivity checks made by the agent itself, in addition to libnice's: STUN binding requests with a pair's
+// credentials. The last ones are kept until they are answered, each with the number of its destination.
 #define CNICE_CHECKS 16
 typedef struct {
     StunAgent agent;
@@ -131,7 +131,7 @@ static inline size_t cnice_check_write(cnice_checks *checks, const char *usernam
     return length;
 }
 
-// Whether the first 20 bytes of a datagram are those of an answer to a request that has none yet.
+// Whether the first 20 bytes of a datagram are those of an answer to an unanswered request.
 static inline bool cnice_is_answer(const cnice_checks *checks, const uint8_t *head) {
     if (!checks || head[0] != 1 || head[1] != 1) return false;
     for (int i = 0; i < CNICE_CHECKS; i++) {
@@ -140,7 +140,7 @@ static inline bool cnice_is_answer(const cnice_checks *checks, const uint8_t *he
     return false;
 }
 
-// The number of the destination that a valid answer is from: its transaction and its integrity are right. -1: it is none.
+// Returns the number of the destination of a valid answer, with a known transaction and a correct integrity; else -1.
 static inline int32_t cnice_check_answered(cnice_checks *checks, const uint8_t *bytes, size_t length) {
     StunMessage message;
     if (length < 20 || stun_agent_validate(&checks->agent, &message, bytes, length, NULL, NULL) != STUN_VALIDATION_SUCCESS) {
@@ -156,16 +156,16 @@ static inline int32_t cnice_check_answered(cnice_checks *checks, const uint8_t *
 }
 
 typedef enum {
-    CNICE_NOTHING,      // none has come
-    CNICE_MEDIA,        // from `from`, and no STUN (RFC 7983)
+    CNICE_NOTHING,      // no datagram is queued
+    CNICE_MEDIA,        // from `from`, and not STUN (RFC 7983)
     CNICE_OTHER_MEDIA,  // from `other`, RTP or RTCP
     CNICE_ANSWER,       // to one of `checks`
-    CNICE_OTHER,        // no STUN, from `peer`; it stays where it is
-    CNICE_LEFT,         // it stays where it is, or it is an error: libnice's affair
+    CNICE_OTHER,        // not STUN, from `peer`; it stays in the socket
+    CNICE_LEFT,         // it stays in the socket, or is an error: libnice handles it
 } cnice_received;
 
-// Takes the next datagram if it is media from `from` or `other`, or an answer to one of `checks`; each may be NULL. libnice reads
-// a socket until it is empty: what it is left takes the answers that lie behind with it.
+// Receives the next datagram if it is media from `from` or `other`, or an answer to one of `checks`; each may be NULL.
+// libnice reads a socket until it is empty: when a datagram is left to libnice, it also reads the answers behind it.
 static inline cnice_received cnice_receive(int fd, const struct sockaddr_storage *from, const struct sockaddr_storage *other,
                                            const cnice_checks *checks, struct sockaddr_storage *peer, void *buffer,
                                            size_t room, size_t *length) {

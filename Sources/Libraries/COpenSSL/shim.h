@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/time.h>
 
-// Macros, which Swift does not see.
+// Functions for macros, which Swift does not see.
 
 static inline int cssl_require_dtls12(SSL_CTX *context) {
     return SSL_CTX_set_min_proto_version(context, DTLS1_2_VERSION) &&

@@ -7,7 +7,7 @@
 #include <SDL_ttf.h>
 #include <X11/Xatom.h>
 
-/// The window's connection to the X server, NULL when SDL drives something else.
+/// Returns the window's connection to the X server; NULL with another SDL video driver.
 static inline void *csdl_x11_display(SDL_Window *window) {
     SDL_SysWMinfo info;
     SDL_VERSION(&info.version);
@@ -15,18 +15,18 @@ static inline void *csdl_x11_display(SDL_Window *window) {
     return info.info.x11.display;
 }
 
-/// The socket of an X connection; readable when the server has something to say.
+/// Returns the socket of an X connection; readable when the server has sent data.
 static inline int csdl_x11_socket(void *display) {
     return ConnectionNumber((Display *)display);
 }
 
-/// The resolution that the person has set for text (the resource Xft.dpi), in dots per inch; 0 if none.
+/// Returns the user's text resolution (the resource Xft.dpi), in dots per inch; 0 if none is set.
 static inline double csdl_x11_text_resolution(void *display) {
     const char *text = XGetDefault((Display *)display, "Xft", "dpi");
     return text ? SDL_atof(text) : 0;
 }
 
-/// Whether anybody on the display answers a wish for full screen (EWMH, _NET_SUPPORTING_WM_CHECK).
+/// Whether a window manager on the display handles requests for full screen (EWMH, _NET_SUPPORTING_WM_CHECK).
 static inline int csdl_x11_has_window_manager(void *display) {
     Display *d = (Display *)display;
     Atom check = XInternAtom(d, "_NET_SUPPORTING_WM_CHECK", True), type = None;

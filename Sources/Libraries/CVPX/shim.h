@@ -27,7 +27,8 @@ static inline int cvpx_last_quantizer(vpx_codec_ctx_t *context) {
     return quantizer;
 }
 
-// Of an inter frame. `from` and `into` name a buffer: 0 last, 1 golden, 2 alternate; `into` 0 keeps the frame nowhere else.
+// Flags of an inter frame. `from` and `into` name a buffer: 0 last, 1 golden, 2 alternate; with `into` 0 the frame is
+// stored in no other buffer.
 static inline vpx_enc_frame_flags_t cvpx_inter_flags(int from, int into, int learns) {
     vpx_enc_frame_flags_t flags = 0;
     if (from != 0) flags |= VP8_EFLAG_NO_REF_LAST;
@@ -39,7 +40,7 @@ static inline vpx_enc_frame_flags_t cvpx_inter_flags(int from, int into, int lea
     return flags;
 }
 
-// Of a frame that nothing refers to: not even its probabilities are kept.
+// Flags of a frame that no frame refers to: not even its probabilities are kept.
 static inline vpx_enc_frame_flags_t cvpx_disposable_flags(void) {
     return VP8_EFLAG_NO_REF_GF | VP8_EFLAG_NO_REF_ARF | VP8_EFLAG_NO_UPD_LAST | VP8_EFLAG_NO_UPD_GF | VP8_EFLAG_NO_UPD_ARF
         | VP8_EFLAG_NO_UPD_ENTROPY;

@@ -5,8 +5,8 @@
 #include <xcb/randr.h>
 #include <xcb/xinput.h>
 
-// The ids of extensions are global variables, which Swift 6 does not let anybody touch.
-// Each returns NULL when the connection is broken; `present` is 0 if the server lacks the extension.
+// The ids of extensions are global variables, which Swift 6 does not allow to access. Each function returns NULL when
+// the connection is broken; `present` is 0 if the server lacks the extension.
 
 static inline const xcb_query_extension_reply_t *cxcb_shm(xcb_connection_t *c) {
     return xcb_get_extension_data(c, &xcb_shm_id);
@@ -28,7 +28,7 @@ static inline const xcb_query_extension_reply_t *cxcb_xinput(xcb_connection_t *c
     return xcb_get_extension_data(c, &xcb_input_id);
 }
 
-/// Sends all the questions at once, so that the answers cost one round trip.
+/// Sends all queries at once, so that the replies cost one round trip.
 static inline void cxcb_prefetch_extensions(xcb_connection_t *c) {
     xcb_prefetch_extension_data(c, &xcb_shm_id);
     xcb_prefetch_extension_data(c, &xcb_damage_id);
@@ -37,8 +37,8 @@ static inline void cxcb_prefetch_extensions(xcb_connection_t *c) {
     xcb_prefetch_extension_data(c, &xcb_input_id);
 }
 
-/// Motion of all master devices on the root window, or nothing. Raw motion is told whatever window takes the mouse; plain
-/// motion adds jumps that a program makes (not raw), as far as no window takes them.
+/// Selects motion of all master devices on the root window, or nothing. Raw motion is reported whichever window
+/// receives the pointer's events. Plain motion adds jumps by programs, which are not raw, unless a window takes them.
 static inline void cxcb_select_motion(xcb_connection_t *c, xcb_window_t root, int on) {
     struct {
         xcb_input_event_mask_t head;
@@ -47,7 +47,7 @@ static inline void cxcb_select_motion(xcb_connection_t *c, xcb_window_t root, in
     xcb_input_xi_select_events(c, root, 1, &selection.head);
 }
 
-// What Swift's Glibc module leaves out.
+// Functions that Swift's Glibc module lacks.
 extern int cxcb_memfd_create(const char *, unsigned) __asm__("memfd_create");
 
 /// A file in memory, closed on exec (MFD_CLOEXEC is 1).

@@ -1,6 +1,6 @@
 /// The requirements for the host's fixed token: too long to be guessed, and valid in an `Authorization` header.
 public enum FixedToken {
-    /// In characters.
+    /// The allowed lengths, in characters.
     public static let length = 16...512
 
     public enum Flaw: Error, Sendable, Equatable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-/// A request to be let in, from somebody who knows the link.
+/// A request for admission, from a client that knows the link.
 public struct Knock: Sendable {
     /// Time limit for the answer to a knock.
     public static let answerTime: Duration = .seconds(60)
@@ -26,12 +26,12 @@ public enum KnockDecision: Sendable, Equatable {
     case remembered
     /// The value is a message to the viewer, or nil.
     case refused(String?)
-    /// Nobody is there to answer.
+    /// There is no person to answer.
     case unanswered
 }
 
 public enum KnockWithdrawal: Sendable, Equatable {
-    /// Nobody answered in time.
+    /// The knock was not answered in time.
     case unanswered
     /// The viewer has left.
     case left

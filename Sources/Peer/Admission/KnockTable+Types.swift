@@ -85,7 +85,7 @@ extension KnockTable {
         case unknown
     }
 
-    /// What the caller has to do, in this order.
+    /// An action for the caller. Actions are performed in order.
     package enum Action: Sendable {
         case ask(Knock)
         /// The question is not needed any more.

@@ -12,7 +12,7 @@ enum PrivateFile {
     struct Failure: Error {
         /// The value of errno.
         let code: Int32
-        /// What failed and why, for people.
+        /// The failed action and its reason, for people.
         let description: String
 
         init(_ what: String) {

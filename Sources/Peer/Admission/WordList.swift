@@ -4,7 +4,7 @@
 package enum WordList {
     package static let words: [String] = text.split(whereSeparator: \.isWhitespace).map { String($0) }
 
-    /// In one piece, for the page's script.
+    /// The list in one piece, for the page's script.
     package static let text = """
         acorn actor alarm album amber anchor angel ankle apple apron arrow atlas attic autumn badge bagel
         baker bamboo banana banjo barrel basket beach beaver beetle bench berry bicycle biscuit blanket

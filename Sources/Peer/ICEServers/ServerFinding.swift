@@ -7,7 +7,7 @@ public enum ServerFinding: Sendable, Equatable {
     case unknownHost
     /// No response arrived in time.
     case silent
-    /// Nobody listens, or there is no route. The value is the system's message.
+    /// No process listens, or there is no route. The value is the system's message.
     case unreachable(String)
     /// The TLS handshake failed.
     case untrusted(String)
@@ -43,7 +43,7 @@ public enum ServerFinding: Sendable, Equatable {
         }
     }
 
-    /// What to do; empty if the check succeeded.
+    /// The advice for the user; empty if the check succeeded.
     public var remedy: String {
         switch self {
         case .answers, .relays: ""

@@ -1,10 +1,10 @@
 package import LinuxRuntime
 package import MediaCore
 
-/// One sound track of a host: takes 10 ms at a time on the source's own thread, makes 20 ms packets of Opus and hands
-/// them over.
+/// One audio track of a host: takes 10 ms at a time on the source's own thread, encodes 20 ms packets of Opus and
+/// queues them.
 ///
-/// Its properties are those of one encoder: what others ask of it, each in a Monitor, and what was applied of that.
+/// Requested values, which other threads set, are in Monitors; the `applied` values are the audio thread's own.
 // SAFETY: encoder and buffers are used only in the source's handler, which runs on one thread.
 package final class AudioPipeline: @unchecked Sendable {
     package let track: Int
@@ -20,12 +20,12 @@ package final class AudioPipeline: @unchecked Sendable {
     private let isWanted = Monitor(false)
     private let loss = Monitor(0.0)
     private var appliedLoss = 0.0
-    /// What the encoder takes where there is room.
+    /// The encoder's bitrate when there is enough bandwidth.
     let normalBitrate: Bitrate
-    /// Of that, 0...1.
+    /// The requested fraction of `normalBitrate`, 0...1.
     private let share = Monitor(1.0)
     private var appliedShare = 1.0
-    /// Speech can still be understood, if the path takes it or not.
+    /// The lower bound of the bitrate. Speech stays intelligible; it applies even if the path carries less.
     private static let leastBitrate = Bitrate.kilobits(16)
 
     package init(
@@ -55,16 +55,16 @@ package final class AudioPipeline: @unchecked Sendable {
 
     package var summary: String { source.summary }
 
-    /// For a person.
+    /// The name that people see.
     package var name: String { kind == .microphoneAudio ? "microphone" : "audio" }
 
     func setExpectedLoss(_ fraction: Double) { loss.with { $0 = fraction } }
 
-    /// Which part of its normal bitrate all sound together may take.
+    /// Returns the fraction of its normal bitrate that all audio together may take.
     ///
-    /// The slowest viewer decides; but for others it is at least half of what the fastest could have, so that nobody
-    /// can take more from them.
-    /// - Parameter limits: of the slowest and the fastest viewer; nil: as much as it likes.
+    /// The slowest viewer's limit applies, but at least half of the fastest viewer's, so that one slow viewer cannot
+    /// degrade the audio of all.
+    /// - Parameter limits: of the slowest and the fastest viewer; nil for no limit.
     package static func share(of wanted: Bitrate, within limits: ClosedRange<Bitrate>?) -> Double {
         guard let limits, wanted.bitsPerSecond > 0 else { return 1 }
         let slowest = Double(limits.lowerBound.bitsPerSecond) / Double(wanted.bitsPerSecond)
@@ -72,11 +72,12 @@ package final class AudioPipeline: @unchecked Sendable {
         return min(max(slowest, min(fastest, 1) / 2), 1)
     }
 
-    /// Takes less than the normal bitrate where the path has no room for it beside pictures; never under 16 kbit/s.
-    /// - Parameter share: of the normal bitrate; over 1 is 1.
+    /// Requests a fraction of the normal bitrate, so that audio leaves room for video. The bitrate stays at 16 kbit/s
+    /// or more.
+    /// - Parameter share: of the normal bitrate; values over 1 count as 1.
     func setShare(_ share: Double) { self.share.with { $0 = min(max(share, 0), 1) } }
 
-    /// Without viewers nothing is encoded.
+    /// Sets whether anybody receives the track. Nothing is encoded while nobody does.
     func setWanted(_ wanted: Bool) { isWanted.with { $0 = wanted } }
 
     package func stop() { source.stop() }
@@ -111,7 +112,7 @@ package final class AudioPipeline: @unchecked Sendable {
 
     private func applyShare() {
         let share = share.with { $0 }
-        // An eighth more or less is not worth a change; all of it is.
+        // Changes of an eighth or less are ignored, except the return to the full bitrate.
         guard abs(share - appliedShare) > appliedShare / 8 || share == 1, share != appliedShare else { return }
         appliedShare = share
         let rate = Bitrate(bitsPerSecond: Int(share * Double(normalBitrate.bitsPerSecond)))

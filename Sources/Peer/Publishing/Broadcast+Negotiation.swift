@@ -39,7 +39,7 @@ extension Broadcast {
         viewers.add(peer)
         emit(.viewerJoined(description, viewers: viewers.count))
         peer.negotiation.begin(remote: offer.credentials, candidates: offer.candidates, ended: !offer.isTrickling)
-        // A viewer that has knocked gets later candidates as events; a foreign player does not.
+        // A viewer that has knocked gets later candidates as events; a player with the fixed token does not.
         let isTold = viewer.knock != nil
         peer.negotiation.whenGathered(
             timeout: isTold ? .milliseconds(200) : .seconds(4), wanted: wantedKind
@@ -57,6 +57,7 @@ extension Broadcast {
         }
     }
 
+    /// Parses an offer and checks its fingerprint against the viewer.
     /// - Returns: the offer, and the fingerprint of this host's certificate.
     private func accept(
         _ text: String, from viewer: Viewer
@@ -132,13 +133,13 @@ extension Broadcast {
             }, cname: cname, streamID: "share", sessionID: UInt64.random(in: 1...(1 << 62)), name: settings.name)
     }
 
-    /// Of the candidate that an answer waits for; nil: it waits for no server's.
+    /// The kind of candidate that an answer waits for; nil if there are no servers to wait for.
     private var wantedKind: ICECandidate.Kind? {
         if !servers.turn.isEmpty { return .relayed }
         return servers.stun.isEmpty ? nil : .serverReflexive
     }
 
-    /// Tells the viewer what was found after the answer with these credentials.
+    /// Sends the viewer the candidates that are found after the answer with these credentials.
     func trickleLate(_ connection: SendingPeer, _ credentials: ICECredentials, mid: String?) {
         connection.negotiation.trickle { [weak self, id = connection.id] late in
             let fragment = TrickleFragment(
@@ -148,15 +149,15 @@ extension Broadcast {
         }
     }
 
-    /// Servers elsewhere cannot be asked from 127.0.0.1, which keeps gathering busy, so with servers it is only for who
-    /// came that way.
+    /// Whether loopback candidates are gathered. 127.0.0.1 reaches no remote STUN or TURN server, and the attempts keep
+    /// gathering busy; with servers, loopback is therefore only for viewers that came over loopback.
     private func isLoopbackOfUse(to place: CandidatePolicy.Place) -> Bool {
         place == .loopback || place == .thisMachine && servers.isEmpty
     }
 
-    /// Takes a trickle fragment in: more candidates, or with other credentials than before a restart of ICE (RFC 9725
-    /// section 4.4).
-    /// - Parameter done: called on the loop; nil for candidates.
+    /// Applies a trickle fragment: further candidates, or an ICE restart if its credentials are new (RFC 9725 section
+    /// 4.4).
+    /// - Parameter done: called on the loop; the value is nil for candidates.
     package func applyFragment(
         _ text: String, to id: SessionID, done: @escaping @Sendable (Result<RestartedSession?, OfferRefusal>) -> Void
     ) {
@@ -185,7 +186,8 @@ extension Broadcast {
         }
         viewer.negotiation.begin(remote: remote, candidates: fragment.candidates, ended: fragment.endsCandidates)
         let own = viewer.negotiation.localCredentials
-        // Its event stream is likely dead; so the answer holds what can be had within a second.
+        // The viewer's event stream is likely dead, so the answer contains the candidates that are found within a
+        // second.
         viewer.negotiation.whenGathered(timeout: .seconds(1), wanted: wantedKind) {
             [weak self] found in
             guard let own else { return done(.failure(OfferRefusal(.busy, "The host found no way to receive."))) }

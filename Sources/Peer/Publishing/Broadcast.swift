@@ -8,11 +8,11 @@ import RTPWire
 import SessionDescription
 package import Transport
 
-/// What a broadcast tells its session; on the network loop.
+/// Receives the events of a broadcast, on the network loop.
 package protocol BroadcastDelegate: AnyObject {
     func broadcast(emitted event: BroadcastEvent)
     /// Candidates were found after the answer.
-    /// - Parameter fragment: all of these so far, as a trickle fragment (RFC 8840).
+    /// - Parameter fragment: all candidates found after the answer so far, as a trickle fragment (RFC 8840).
     func broadcast(foundCandidates fragment: String, of session: SessionID)
     /// A session is over; `viewers` remain.
     func broadcast(ended session: SessionID, viewers: Int)
@@ -38,14 +38,14 @@ package final class Broadcast {
         package var maximumViewers: Int
         /// Bounds the ICE agents of all viewers.
         package var agents = ICEAgentPool.Limits()
-        /// Numeric; nil for all of the machine.
+        /// The numeric addresses to gather on; nil for all addresses of the machine.
         package var localAddresses: [String]?
         package var includesLoopback: Bool
         package var usesUPnP: Bool
         package var usesOnlyRelays: Bool
         /// The name that viewers see.
         package var name: String?
-        /// A limit for one viewer, where it is less than `maximumBitrate`; nil for none.
+        /// Returns the bitrate limit of one viewer, which applies if it is less than `maximumBitrate`; nil for none.
         package var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
 
         package init(
@@ -101,7 +101,7 @@ package final class Broadcast {
 
     // MARK: Sessions
 
-    /// The viewer of these sessions has an event stream again, or has closed its last one.
+    /// The viewer of these sessions has opened an event stream, or has closed its last one.
     package func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) {
         for id in sessions { viewers[id]?.eventStreamChanged(isOpen: isOpen) }
     }
@@ -176,7 +176,7 @@ package final class Broadcast {
         return hasCutOff
     }
 
-    /// Assigns viewers to encodings: each changes when a key frame of the other one is there.
+    /// Assigns viewers to encodings. A viewer changes when a key frame of the other encoding arrives.
     private func selectEncodings(fastest: Bitrate, _ now: MediaInstant) {
         let demand = policy.demand(now: now)
         var hasMoves = false
@@ -185,7 +185,7 @@ package final class Broadcast {
             hasMoves = true
             source.requestKeyframe(viewer.frames.plan.target, isFirst: false)
         }
-        // The encoding that they change to may not have been made so far.
+        // The target encoding may not be active yet.
         if hasMoves { updateEncoders() }
     }
 
@@ -221,7 +221,7 @@ extension Broadcast: SendingPeerDelegate {
     }
 
     func viewerNeedsRecovery(_ peer: SendingPeer, from number: UInt32) {
-        // While it changes to another encoding, it gets a key frame of that one.
+        // A viewer that changes to another encoding gets a key frame of that encoding.
         let encoding = peer.frames.plan.encoding
         guard encoding == peer.frames.plan.target else { return viewerNeedsKeyframe(peer) }
         guard peer.mayHave(.recovery, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }

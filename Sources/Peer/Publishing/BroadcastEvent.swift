@@ -2,18 +2,18 @@ public import MediaCore
 public import Transport
 
 public enum BroadcastEvent: Sendable {
-    /// A sound track is being recorded: what, in words.
+    /// An audio track is being captured; the value names its source.
     case sharing(String)
     case knock(ViewerDescription)
-    /// Remembered: without a question, as its identity was let in for good before.
+    /// `isRemembered`: accepted without a question, because the identity is a known viewer.
     case accepted(ViewerDescription, isRemembered: Bool)
     case refused(ViewerDescription, reason: String)
     case viewerJoined(ViewerDescription, viewers: Int)
     /// Media flows to this viewer.
     case connected(ViewerDescription, path: String)
-    /// Nothing comes from this viewer; it may come back within 30 s of its last sign.
+    /// No packets arrive from this viewer. Its session ends 30 s after its last packet.
     case interrupted(ViewerDescription)
-    /// It is heard again.
+    /// Packets arrive from the viewer again.
     case resumed(ViewerDescription, path: String, after: MediaDuration)
     case viewerLeft(ViewerDescription, reason: EndReason, viewers: Int)
     /// A track or a device failed; the session goes on.

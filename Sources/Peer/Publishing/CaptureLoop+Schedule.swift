@@ -2,7 +2,7 @@ import LinuxRuntime
 import MediaCore
 import MediaEngine
 
-/// When there is something to do for an encoding, and what.
+/// Schedules the frames of an encoding.
 extension CaptureLoop {
     /// Whether a frame would be more than a refinement.
     func hasNews(_ lane: VideoEncoding, _ control: EncoderControl) -> Bool {
@@ -26,7 +26,7 @@ extension CaptureLoop {
                 captured: isRefinement ? now : captured), now)
     }
 
-    /// When there is something to do for an encoding; nil if nothing but news from outside can bring any.
+    /// When the encoding's next frame is due; nil if only new damage or a new request makes one due.
     func nextWork(_ lane: VideoEncoding, _ control: EncoderControl) -> MediaInstant? {
         guard control.isWanted, !control.demand.isBlocked else { return nil }
         let interval = MediaDuration.microseconds(1_000_000 / max(framesPerSecond, 1))
@@ -38,7 +38,7 @@ extension CaptureLoop {
         if control.recoversFrom != nil {
             return lane.lastRecovery.map { max(next, $0 + Self.recoveryInterval) } ?? next
         }
-        // What comes now is of the base.
+        // A refinement is a base layer frame.
         if control.demand.layering?.isBaseBlocked == true { return nil }
         if lane.encoder.isBehind { return next }
         return lane.encoder.unrefined == nil ? nil : max(next, lastChange + restBeforeRefinement)
@@ -51,10 +51,11 @@ extension CaptureLoop {
         return control.isKeyframeWanted && now - last >= keyframeInterval(control)
     }
 
-    /// Between two frames that go on from a long-term reference.
+    /// The shortest interval between two recovery frames.
     private static let recoveryInterval = MediaDuration.milliseconds(300)
 
-    /// The kept frame to go on from now; where the encoder cannot, a key frame is wanted instead.
+    /// Returns the long-term reference from which a recovery frame is due now. Requests a key frame instead if the
+    /// encoder cannot recover from it.
     private func recoveryIsDue(_ lane: VideoEncoding, _ control: EncoderControl, _ now: MediaInstant) -> UInt32? {
         guard let number = control.recoversFrom else { return nil }
         guard lane.encoder.canRecover(from: number) else {

@@ -2,8 +2,9 @@ import LinuxRuntime
 import MediaCore
 import MediaEngine
 
-/// The loop of the video thread: waits for damage, reads it into the canvas and has it encoded. Damage starts a frame,
-/// never a timer; while the encoder works, damage gathers and makes the next frame. Confined to the video thread.
+/// The loop of the video thread: waits for damage, reads it into the canvas and has it encoded. Frames are triggered by
+/// damage, not by a timer; damage that arrives during encoding is combined into the next frame. Confined to the video
+/// thread.
 final class CaptureLoop {
     private let source: any ScreenSource
     let framesPerSecond: Int
@@ -14,7 +15,7 @@ final class CaptureLoop {
     private(set) var canvas: I420Buffer
     private let main: VideoEncoding
     private var low: VideoEncoding?
-    /// What one reading found, while it is for two encodings.
+    /// The blocks that one read changed; used while there are two encodings.
     private var fresh = BlockMap(PixelSize(width: 0, height: 0))
     private(set) var needsRead = true
     /// The first damage that was not read yet.
@@ -37,7 +38,7 @@ final class CaptureLoop {
         main = VideoEncoding(.main, encoder, source.size)
     }
 
-    /// Returns when the source or an encoder has failed, or the controls say so.
+    /// Runs until the source or an encoder fails, or `isStopped` is set.
     func run() {
         do throws(SourceFailure) {
             var isSuspended = false
@@ -74,7 +75,7 @@ final class CaptureLoop {
         guard let due else { return try sleep(until: .distantFuture, control) }
         if due > now { return try sleep(until: due, control) }
         if !hasNews(main, control.main), !(low.map { hasNews($0, control.low) } ?? false) {
-            // A change goes before what refines the picture, which is due as soon as a slow encoding has ended.
+            // New changes take precedence over a refinement, which is due as soon as a slow encoding has ended.
             try sleep(until: now, control)
             if needsRead { return }
         }
@@ -95,7 +96,7 @@ final class CaptureLoop {
     }
 
     /// Brings the canvas up to date.
-    /// - Returns: whether anything is different.
+    /// - Returns: whether any block has changed.
     private func read() throws(SourceFailure) -> Bool {
         let damage = damagedSince ?? clock()
         damagedSince = nil
@@ -116,7 +117,7 @@ final class CaptureLoop {
 
     private func sleep(until deadline: MediaInstant, _ control: EncoderControls) throws(SourceFailure) {
         if needsRead {
-            // Damage is known and may not be read yet: more of it is no news.
+            // A read is pending but not due yet, so further damage needs no wake-up.
             _ = controls.wait(until: deadline) { $0.generation != control.generation ? () : nil }
             return
         }

@@ -32,7 +32,7 @@ package struct FrameInfo: Sendable {
     package var encoding: EncodingID
     package var layer: UInt8
     package var captured: MediaInstant
-    /// When the first of the changes that it shows was reported; nil if it shows nothing new.
+    /// When the first of the changes that the frame shows was reported; nil if it shows no new change.
     package var changedSince: MediaInstant?
     package var references: FrameReferences
 

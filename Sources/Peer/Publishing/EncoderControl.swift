@@ -1,20 +1,20 @@
 import MediaCore
 import MediaEngine
 
-/// What the network side wants of one encoding.
+/// The requests of the network side to one encoding.
 struct EncoderControl: Sendable {
     var isWanted = false
     var isKeyframeWanted = false
-    /// A new viewer has no picture yet: its key frame comes sooner than one that repairs.
+    /// A new viewer waits for its first frame: its key frame has a shorter minimum interval than one for repair.
     var isPictureAwaited = false
     var demand: EncodingTarget
     var keeping = LongTermReferencePolicy()
-    /// Go on from this kept frame.
+    /// The long-term reference for the requested recovery frame.
     private(set) var recoversFrom: UInt32?
 
     init(demand: EncodingTarget) { self.demand = demand }
 
-    /// Two viewers that have different frames both get a key frame.
+    /// Requests a recovery frame. If two viewers need different references, both get a key frame instead.
     mutating func wantRecovery(from number: UInt32) {
         guard let wanted = recoversFrom, wanted != number else { return recoversFrom = number }
         recoversFrom = nil
@@ -24,21 +24,21 @@ struct EncoderControl: Sendable {
     mutating func noteRecovery() { recoversFrom = nil }
 }
 
-/// About the frames that viewers keep beside the last one.
+/// Whether the encoder may store long-term references and recover from them.
 package struct LongTermReferencePolicy: Equatable, Sendable {
-    /// Some viewer can go on from one.
+    /// At least one viewer can decode a recovery frame.
     package var isRecoverable = false
-    /// Every viewer has the newest: another one may be kept.
+    /// Every viewer has acknowledged the newest long-term reference, so another one may be stored.
     package var mayStore = false
 }
 
-/// What the network side wants of the video thread.
+/// The requests of the network side to the video thread.
 struct EncoderControls: Sendable {
     var main: EncoderControl
-    /// For viewers who are much slower than others.
+    /// For viewers that are much slower than others.
     var low: EncoderControl
     var isStopped = false
-    /// Counts the changes, so that none is slept through.
+    /// Counts the changes, so that the video thread misses none.
     var generation = 0
 
     init(bitrate: Bitrate) {

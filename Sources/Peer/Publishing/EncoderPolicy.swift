@@ -1,29 +1,29 @@
 package import MediaCore
 package import MediaEngine
 
-/// Decides what the encoders of a broadcast make from what its viewers can receive: which encodings, their bitrates and
-/// layers, and how much of the path audio may take. Called after each frame; allocates nothing.
+/// Decides what the encoders of a broadcast produce, from what its viewers can receive: which encodings, their bitrates
+/// and layers, and the bitrate of audio. Called after each frame; allocates nothing.
 package struct EncoderPolicy {
-    /// What the video and audio threads are told.
+    /// The settings for the video and audio threads.
     package struct Decision: Equatable {
-        /// nil: no viewer gets this encoding.
+        /// nil if no viewer gets this encoding.
         package var main: EncodingTarget?
         package var low: EncodingTarget?
-        /// The fraction of audio packets that Opus has to make good for, 0...1.
+        /// The expected loss of audio packets for Opus, 0...1.
         package var audioLoss: Double
-        /// What all audio tracks together may take for the slowest and the fastest viewer; nil: no limit.
+        /// The bitrate limits of all audio tracks together for the slowest and the fastest viewer; nil for no limit.
         package var audioLimits: ClosedRange<Bitrate>?
 
         package var hasViewers: Bool { main != nil || low != nil }
         package subscript(encoding: EncodingID) -> EncodingTarget? { encoding == .main ? main : low }
     }
 
-    /// What the receiving viewers have, gathered one by one.
+    /// The bandwidths and backlogs of the receiving viewers, added one by one.
     struct Load {
         var main = EncodingLoad()
         var low = EncodingLoad()
         var loss = 0.0
-        /// Some viewer has been cut off and waits until its backlog has left.
+        /// At least one viewer has been cut off and waits until its backlog has been sent.
         var isDraining = false
         fileprivate(set) var fastest = Bitrate(bitsPerSecond: 0)
         fileprivate var slowestAudio = Bitrate(bitsPerSecond: .max)
@@ -36,7 +36,7 @@ package struct EncoderPolicy {
             fastestAudio = max(fastestAudio, audio)
         }
 
-        /// When the load has to be looked at again although no frame was made; nil: with the next frame.
+        /// When `decide` has to be called again if no frame is made until then; nil if the next frame is soon enough.
         func recheck(now: MediaInstant) -> MediaInstant? {
             if main.congested > 0 || low.congested > 0 { return now + .milliseconds(5) }
             return isDraining ? now + .milliseconds(50) : nil
@@ -48,7 +48,7 @@ package struct EncoderPolicy {
     private let maximumBitrate: Bitrate
     private let hasAudio: Bool
     private(set) var decision: Decision?
-    /// What the main encoding has taken in the last second.
+    /// The bitrate of the main encoding in the last second.
     private var mainBitrate = SentBitrateMeter()
     private var lastSelection: MediaInstant?
     private static let selectionInterval = MediaDuration.milliseconds(200)
@@ -62,10 +62,10 @@ package struct EncoderPolicy {
         if encoding == .main { mainBitrate.note(bytes: bytes, now: now) }
     }
 
-    /// What the picture asks for at present.
+    /// The present bitrate of the main encoding.
     mutating func demand(now: MediaInstant) -> Bitrate { mainBitrate.rate(now: now) }
 
-    /// - Returns: the new decision; nil if it is the former one.
+    /// - Returns: the new decision; nil if it is unchanged.
     mutating func decide(_ load: Load, now: MediaInstant) -> Decision? {
         let new = Decision(
             main: target(load.main, decision?.main, now), low: target(load.low, decision?.low, now),
@@ -75,8 +75,8 @@ package struct EncoderPolicy {
         return new
     }
 
-    /// Whether viewers are to be assigned to encodings now: every 200 ms while there is a choice, and at once when one
-    /// was cut off.
+    /// Whether viewers have to be assigned to encodings now: every 200 ms while there is a choice, and at once after a
+    /// viewer was cut off.
     mutating func selectionIsDue(viewers: Int, hasCutOff: Bool, now: MediaInstant) -> Bool {
         guard viewers > 1 || decision?.low != nil else { return false }
         guard hasCutOff || lastSelection.map({ now - $0 >= Self.selectionInterval }) ?? true else { return false }
@@ -89,7 +89,8 @@ package struct EncoderPolicy {
         return load.demand(maximum: maximumBitrate, wasLayered: last?.layering != nil, now: now)
     }
 
-    /// In steps of 8 kbit/s, so that few new estimates change it; nil where there is enough for any audio.
+    /// Returns limits in steps of 8 kbit/s, so that few new estimates change them; nil where there is enough for any
+    /// audio.
     private func audioLimits(_ slowest: Bitrate, _ fastest: Bitrate) -> ClosedRange<Bitrate>? {
         let enough = Bitrate.kilobits(600)
         guard hasAudio, slowest < enough, slowest <= fastest else { return nil }

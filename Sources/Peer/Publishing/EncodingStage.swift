@@ -7,9 +7,9 @@ final class EncodingStage {
     /// One frame that is due.
     struct Work {
         var isKeyframe = false
-        /// It only sharpens what is shown.
+        /// The frame only refines unchanged blocks.
         var isRefinement = false
-        /// The long-term reference to go on from.
+        /// The long-term reference to recover from.
         var recoversFrom: UInt32?
         var captured: MediaInstant
     }
@@ -17,13 +17,13 @@ final class EncodingStage {
     private let frames: FrameQueues
     private let controls: Monitor<EncoderControls>
     private let counters: Monitor<VideoPipelineStatistics>
-    /// nil: chosen by what the screen does.
+    /// nil: detected from the screen's activity.
     private let contentHint: ContentHint?
     private let clock: @Sendable () -> MediaInstant
     var framesReady: () -> Void = {}
     var failed: (SourceFailure) -> Void = { _ in }
 
-    /// Between two frames that are kept as long-term references.
+    /// The shortest interval between two frames that are stored as long-term references.
     private static let storingInterval = MediaDuration.milliseconds(400)
 
     init(
@@ -71,7 +71,7 @@ final class EncodingStage {
     private func request(
         _ lane: VideoEncoding, _ control: EncoderControl, _ work: Work, _ now: MediaInstant
     ) -> VideoEncodeRequest {
-        // A new scene may take a quarter of a second of the line; what is missing is refined afterwards.
+        // A frame may take a quarter of a second of the bitrate; the remaining quality follows as refinement.
         let budget = max(control.demand.bitrate.bitsPerSecond / 8 / 4, 6_000)
         var request = VideoEncodeRequest(
             bitrate: control.demand.bitrate, isKeyframeRequested: work.isKeyframe, isRefinement: work.isRefinement,
@@ -82,7 +82,7 @@ final class EncodingStage {
         return request
     }
 
-    /// The encoder has made a frame: what was wanted of it is done.
+    /// Clears the requests that this frame fulfils.
     private func note(_ frame: EncodedFrame, _ lane: VideoEncoding, _ now: MediaInstant) {
         lane.hasChanges = false
         lane.changed.clear()
@@ -110,7 +110,7 @@ final class EncodingStage {
             framesReady()
         } else {
             counters.with { $0.skipped += 1 }
-            // The next frame would refer to one that nobody got.
+            // The next frame would refer to a frame that no viewer received.
             if frame.layer == 0 { controls.with { $0[lane.id].isKeyframeWanted = true } }
         }
     }

@@ -1,7 +1,7 @@
 package import LinuxRuntime
 package import MediaEngine
 
-/// A queue for each encoding, so that frames of one never take the place of the other's.
+/// One queue for each encoding, so that frames of one encoding never displace those of the other.
 package struct FrameQueues: Sendable {
     package init() {}
 

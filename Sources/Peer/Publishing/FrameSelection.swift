@@ -1,6 +1,6 @@
 import MediaEngine
 
-/// Which frames one viewer gets: of which encoding and layer, and what it waits for.
+/// Selects the frames that one viewer gets, by encoding and layer.
 struct FrameSelection {
     var gate = TemporalLayerFilter()
     var plan = EncodingSelector()

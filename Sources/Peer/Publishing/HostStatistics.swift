@@ -1,13 +1,13 @@
 public import MediaCore
 
-/// What a host has sent and to whom. A flat record, as each value is reported by its own name.
+/// The statistics of a host. A flat record, as each value is reported by its own name.
 public struct HostStatistics: Sendable {
     public var viewers: Int
     /// Viewers with media flowing.
     public var connected: Int
-    /// Of those, viewers who get the base of two temporal layers alone.
+    /// The connected viewers that get only the base of two temporal layers.
     public var baseViewers = 0
-    /// Of those, viewers who get the lower of two encodings.
+    /// The connected viewers that get the lower of two encodings.
     public var lowViewers = 0
     public var video: VideoPipelineStatistics
     public var packetsSent: Int
@@ -15,36 +15,36 @@ public struct HostStatistics: Sendable {
     public var retransmissions: Int
     public var estimate: Bitrate?
     public var roundTrip: MediaDuration?
-    /// What waits to be sent to the viewer for whom most does, as time at its rate.
+    /// The largest backlog of all viewers, as time at the viewer's rate.
     public var queue: MediaDuration?
-    /// Of the viewer who loses most, 0...1.
+    /// The highest packet loss of all viewers, 0...1.
     public var fractionLost = 0.0
-    /// How each viewer with media flowing is reached: "direct, ..." or "relayed, ...".
+    /// The selected pair of each viewer with media flowing: "direct, ..." or "relayed, ...".
     public var paths: [String] = []
-    /// What holds the picture back: nil if nothing does.
+    /// The reason that limits the bitrate; nil if nothing does.
     public var limit: String?
-    /// What each viewer of `paths` gets, in the same order.
+    /// The layer of each viewer of `paths`, in the same order.
     public var layers: [ViewerLayer] = []
-    /// How often a viewer had to wait over 150 ms on this side until a change of the picture had been sent to it whole,
-    /// of all viewers, and how long in all. What they lose on the way only they can see.
+    /// How often a change of the screen took over 150 ms on this side until it was sent completely, over all viewers,
+    /// and the total time. Freezes caused by loss on the network are known to viewers only.
     public var freezes = 0
     public var freezeTime = MediaDuration.zero
-    /// What viewers asked for because they could not go on: key frames, or frames made from one that they had kept.
+    /// Viewers' requests after a loss: for key frames, or for recovery frames.
     public var keyframeRequests = 0
-    /// Packets that were not what they should be, by everyone.
+    /// Malformed, unexpected or unauthentic packets of all viewers.
     public var badPackets: Int
 }
 
-/// What a viewer gets of what the host makes.
+/// The encoding and layers that a viewer gets.
 public enum ViewerLayer: String, Sendable, CaseIterable {
-    /// The main encoding whole.
+    /// The main encoding with all layers.
     case all
-    /// Of the main encoding, the base of two temporal layers alone.
+    /// The base of two temporal layers of the main encoding.
     case base
-    /// The lower encoding, for those who are much slower than others.
+    /// The lower encoding with all layers, for viewers that are much slower than others.
     case low
-    /// Of the lower encoding, the base of two temporal layers alone.
+    /// The base of two temporal layers of the lower encoding.
     case lowBase = "low base"
-    /// Nothing for now: it could not follow, or nothing comes from it.
+    /// No frames: the viewer has been cut off, or is silent.
     case none
 }

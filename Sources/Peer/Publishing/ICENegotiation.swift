@@ -6,26 +6,26 @@ import PeerEngine
 import SessionDescription
 import Transport
 
-/// What a viewer's offer and its fragments do with the path to it: credentials, candidates and restarts. Confined to
-/// the network loop.
+/// Applies a viewer's offer and its fragments to its ICE path: credentials, candidates and restarts. Confined to the
+/// network loop.
 final class ICENegotiation {
     let path: ICEPath
     private let candidates: CandidateReporter
     private var remote: ICECredentials?
     private var restarts = ICERestartLimiter()
-    /// The last packet to a silent viewer.
+    /// When the last packet was sent to a silent viewer.
     private var probed: MediaInstant?
     private var isClosed = false
 
     init(loop: EventLoop, path: ICEPath) {
         self.path = path
-        // Whoever opens an event stream late sees the last report alone.
+        // A viewer that opens its event stream late gets only the last report.
         candidates = CandidateReporter(
             loop: loop, CandidateGathering(batchInterval: .milliseconds(20), repeatsTrickled: true))
         candidates.begin(path)
     }
 
-    /// nil when it is closed.
+    /// nil after `close`.
     var localCredentials: ICECredentials? { isClosed ? nil : path.localCredentials }
 
     func gather() throws(ICEFailure) { try path.gather() }
@@ -46,12 +46,12 @@ final class ICENegotiation {
         add(candidates, ended: ended)
     }
 
-    /// Whether a fragment with these credentials asks for a restart: they are not the current ones.
+    /// Whether a fragment with these credentials asks for an ICE restart: they differ from the current ones.
     func isRestart(_ credentials: ICECredentials) -> Bool { credentials != remote }
 
-    /// Looks for a new way to the viewer (RFC 8445 section 2.4); the old one serves as long as it can. Then ask for
+    /// Restarts ICE (RFC 8445 section 2.4). The old pair is used until the new one is selected. Afterwards call
     /// `localCredentials` and `whenGathered`.
-    /// - Returns: false if that cannot be done now; all stays as it is.
+    /// - Returns: false if a restart is not possible now; nothing has then changed.
     func restart() -> Bool {
         let now = MonotonicClock.now
         guard !isClosed, restarts.allows(hasProvenPair: path.hasProvenPair, now: now) else { return false }
@@ -74,8 +74,8 @@ final class ICENegotiation {
         path.add(candidates, ended: ended)
     }
 
-    /// Whether a packet may go to a viewer that is silent, although its address answers checks: one each 100 ms.
-    /// Feedback on it comes sooner than the viewer's next report, which may be a second away.
+    /// Whether a packet may be sent to a silent viewer whose address answers checks: one each 100 ms. The viewer's
+    /// feedback on it arrives sooner than its next report, which may be a second away.
     func takeProbe(now: MediaInstant) -> Bool {
         guard path.hasAnswered(within: .milliseconds(1_500), now: now),
             probed.map({ now - $0 >= .milliseconds(95) }) ?? true
@@ -84,7 +84,7 @@ final class ICENegotiation {
         return true
     }
 
-    /// Reports no more candidates. The path is closed by its transport.
+    /// Stops reporting candidates. The path is closed by its transport.
     func close() {
         isClosed = true
         candidates.close()

@@ -8,7 +8,7 @@ package struct MediaPipelines: EncodedMediaSource {
     package let frames: FrameQueues
     package let packets: FrameQueue<AudioPacketInfo>
     package let video: VideoPipeline
-    /// In the order of their tracks.
+    /// The audio pipelines in the order of their tracks.
     package let audio: [AudioPipeline]
 
     package init(
@@ -20,7 +20,7 @@ package struct MediaPipelines: EncodedMediaSource {
         self.audio = audio
     }
 
-    /// Tells the encoders what the viewers need now. From any thread.
+    /// Passes the decision to the video and audio threads. May be called from any thread.
     package func apply(_ decision: EncoderPolicy.Decision) {
         video.change {
             for encoding in EncodingID.allCases {
@@ -37,8 +37,8 @@ package struct MediaPipelines: EncodedMediaSource {
         }
     }
 
-    /// Asks for a key frame. From any thread.
-    /// - Parameter isFirst: for a viewer that has shown nothing yet, which comes sooner than one for repair.
+    /// Requests a key frame. May be called from any thread.
+    /// - Parameter isFirst: for a viewer that has shown no frame yet; it is made sooner than one for repair.
     package func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {
         video.change {
             $0[encoding].isKeyframeWanted = true
@@ -46,7 +46,7 @@ package struct MediaPipelines: EncodedMediaSource {
         }
     }
 
-    /// Asks for a frame that refers to the long-term reference of this number alone. From any thread.
+    /// Requests a frame predicted from the long-term reference of this number alone. May be called from any thread.
     package func requestRecovery(_ encoding: EncodingID, from number: UInt32) {
         video.change { $0[encoding].wantRecovery(from: number) }
     }

@@ -3,32 +3,33 @@ import LinuxRuntime
 import MediaCore
 import MediaEngine
 
-/// What a viewer gets beside others that are faster or slower.
+/// Selects the encoding and layer that a viewer gets.
 extension SendingPeer {
-    /// Times for which a change of the picture waited here before it was sent to this viewer, and how long.
+    /// How often and how long changes of the screen waited on this side before they were sent to this viewer.
     func heldBack(now: MediaInstant) -> (count: Int, time: MediaDuration) { frames.holds.figures(now: now) }
 
-    /// What it gets of an encoding that is made in two temporal layers or not.
+    /// Returns the encoding and layers that the viewer gets now.
+    /// - Parameter isLayered: whether its encoding has two temporal layers.
     func layer(isLayered: Bool) -> ViewerLayer {
         guard isReceiving, !frames.gate.isCutOff else { return .none }
         let hasAll = !isLayered || frames.gate.layer > 0
         return frames.plan.encoding == .main ? hasAll ? .all : .base : hasAll ? .low : .lowBase
     }
 
-    /// It gets no frames until what waits for it has left.
+    /// Whether the viewer gets no frames until its backlog has been sent.
     var isCutOff: Bool { isReceiving && frames.gate.isCutOff }
 
     func noteCongestion(now: MediaInstant) { frames.gate.note(isCongested: isCongested, now: now) }
 
-    /// True once when it has been cut off and may have a key frame now.
+    /// Returns true once when a viewer that was cut off may get a key frame now.
     func takeReturn(now: MediaInstant) -> Bool { frames.gate.takeReturn(now: now) }
 
     private var isCongested: Bool { isReceiving && sender.backlog > .milliseconds(20) }
 
-    /// Whether it gets this encoding, or is about to.
+    /// Whether the viewer gets this encoding, or is about to.
     func uses(_ encoding: EncodingID) -> Bool { frames.plan.encoding == encoding || frames.plan.target == encoding }
 
-    /// Adds what it can receive to its encoding's load, and to that of the one that it changes to.
+    /// Adds the viewer's bandwidth to the load of its encoding, and to that of the encoding that it changes to.
     func contribute(to load: inout EncoderPolicy.Load, now: MediaInstant) {
         let rate = sender.videoEstimate(now: now)
         load.add(video: rate, audio: sender.audioEstimate)
@@ -46,7 +47,7 @@ extension SendingPeer {
             congestedSince: isThere ? frames.gate.congestedSince : nil)
     }
 
-    /// Cuts it off if the base has waited for it long enough.
+    /// Cuts the viewer off if base layer frames have waited for it for too long.
     func cutOffIfStuck(now: MediaInstant) -> Bool {
         guard frames.gate.isFollowing, let since = frames.gate.congestedSince,
             now - since > TemporalLayerFilter.patience
@@ -57,7 +58,7 @@ extension SendingPeer {
         return true
     }
 
-    /// - Returns: true if it is to go to another encoding now.
+    /// - Returns: true if the viewer has to change to another encoding now.
     func updatePlan(fastest: Bitrate, demand: Bitrate, now: MediaInstant) -> Bool {
         frames.plan.update(
             rate: sender.videoEstimate(now: now), fastest: fastest, demand: demand, isCutOff: frames.gate.isCutOff,

@@ -5,18 +5,18 @@ import MediaEngine
 import PeerEngine
 import Transport
 
-/// Media to one viewer.
+/// Sends media to one viewer.
 extension SendingPeer {
-    /// - Parameter base: what frames of the base layer may take; nil if there is one layer only.
+    /// - Parameter base: the bitrate of the base layer; nil if there is one layer only.
     func send(_ frame: UnsafeRawBufferPointer, _ info: FrameInfo, base: Bitrate?, now: MediaInstant) {
         guard isConnected, !isEnded else { return }
         guard isReceiving else { return noteHold(info, isTaken: false) }
-        // It can use no other frame of another encoding than a key frame.
+        // A viewer changes its encoding with a key frame only.
         let isOwn =
             info.isKeyframe ? frames.plan.noteKeyframe(of: info.encoding) : info.encoding == frames.plan.encoding
         guard isOwn else { return }
         noteCongestion(now: now)
-        // Browsers never recover from a stream that begins in the middle.
+        // Browsers do not recover from a stream that begins without a key frame.
         let isAdmitted = frames.gate.admits(
             isKeyframe: info.isKeyframe, layer: info.layer, bytes: frame.count, rate: sender.videoEstimate(now: now),
             base: base, now: now)
@@ -49,8 +49,8 @@ extension SendingPeer {
                 frames.holds.noteFrameSent(hasMore: sender.hasFramesWaiting, now: now)
             }
             switch output {
-            // A silent viewer gets only probes: what waits is dropped, and a key frame follows when the viewer is
-            // back.
+            // A silent viewer gets only probes. Other packets are dropped, and a key frame follows when it is heard
+            // again.
             case .rtp(let length):
                 if maySend(now), let packet = transport.sendMedia(length) { sender.keepProtected(packet) }
             case .protected(let length): if maySend(now) { transport.sendProtected(length) }

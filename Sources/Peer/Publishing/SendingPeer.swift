@@ -7,14 +7,14 @@ import MediaEngine
 import PeerEngine
 import Transport
 
-/// What a broadcast hears of one of its viewers; on the network loop.
+/// Receives the events of one viewer's connection, on the network loop.
 protocol SendingPeerDelegate: AnyObject {
     func viewerIsConnected(_ connection: SendingPeer)
     func viewerNeedsKeyframe(_ connection: SendingPeer)
     func viewerNeedsRecovery(_ connection: SendingPeer, from number: UInt32)
-    /// Nothing comes from it; it gets no media until something does.
+    /// No packets arrive from the viewer. It gets no media until one arrives.
     func viewerIsInterrupted(_ connection: SendingPeer)
-    /// It is heard again and needs a key frame.
+    /// The viewer is heard again and needs a key frame.
     func viewerIsBack(_ connection: SendingPeer, after silence: MediaDuration)
     func viewerEnded(_ connection: SendingPeer, _ reason: EndReason)
 }
@@ -30,14 +30,14 @@ final class SendingPeer: SecureTransportDelegate {
     private let allowance: ViewerAllowance
     private(set) var liveness: ViewerLiveness
     var frames = FrameSelection()
-    /// It is connected or back, and the key frame that it begins with was not granted yet.
+    /// The viewer has connected or is heard again, and its key frame has not been requested yet.
     private(set) var isOwedKeyframe = false
     let timer: LoopTimer
     private let livenessTimer: LoopTimer
     private(set) weak var delegate: (any SendingPeerDelegate)?
     private(set) var isEnded = false
 
-    /// The other side sends a receiver report at least each second, even while the picture rests.
+    /// The silence that is an interruption. A viewer sends a receiver report at least each second, also without video.
     static let interruptionThreshold = MediaDuration.seconds(4)
 
     init(
@@ -64,21 +64,21 @@ final class SendingPeer: SecureTransportDelegate {
     }
 
     var isConnected: Bool { liveness.isConnected }
-    /// Connected, and not silent.
+    /// Whether the viewer is connected and not silent.
     var isReceiving: Bool { liveness.isReceiving }
     var statistics: SenderStatistics { sender.statistics }
     var estimate: Bitrate { sender.estimate }
     var roundTripTime: MediaDuration? { sender.roundTripTime }
     var hasReferences: Bool { sender.hasReferences }
     func awaitsAcknowledgement(now: MediaInstant) -> Bool { sender.awaitsAcknowledgement(now: now) }
-    /// It says when it has a picture, and has not yet: its first key frame may have been lost.
+    /// Whether the first key frame may have been lost: the viewer acknowledges frames, but has acknowledged none yet.
     var lacksPicture: Bool {
         guard let connected = liveness.connected, sender.hasReferences, !sender.hasAcknowledged else { return false }
         return MonotonicClock.now - connected < .seconds(3)
     }
 
-    /// Whether a frame that it asks for is made; one that it needs because of what this side left out always is.
-    /// - Parameter isShared: others get the same encoding, and would pay for it.
+    /// Whether a frame that the viewer requested is made. It always is if this side has left out frames.
+    /// - Parameter isShared: whether other viewers get the same encoding and pay for the frame, too.
     func mayHave(_ frame: KeyframeRequestLimiter.Frame, isShared: Bool, now: MediaInstant) -> Bool {
         let hasLostFirst = lacksPicture && !isOwedKeyframe
         guard
@@ -115,8 +115,8 @@ final class SendingPeer: SecureTransportDelegate {
 
     func eventStreamChanged(isOpen: Bool) { liveness.listening(isOpen, now: MonotonicClock.now) }
 
-    /// An authentic packet came. Only the address that media goes to counts: another one of the same viewer does not
-    /// keep media flowing to one that has fallen silent.
+    /// Handles the arrival of an authentic packet. Packets from another address than that of the selected pair do not
+    /// count, because they do not show that media arrives.
     private func heard() {
         guard transport.isFromSelectedPair else { return }
         noteHeard()
@@ -130,9 +130,9 @@ final class SendingPeer: SecureTransportDelegate {
 
     // MARK: Ending
 
-    /// The newcomer is this viewer, who comes again instead of coming back: the same proven identity, or, with the
-    /// fixed token, which proves none, the same certificate. Two programs of one person have one identity, but each
-    /// says its own visit.
+    /// Whether `newcomer` replaces this viewer: it has the same proven identity or, with the fixed token, which proves
+    /// no identity, the same certificate. Two programs of one person share an identity, but have different client
+    /// instances.
     func isReplaced(by newcomer: Viewer) -> Bool {
         guard newcomer.identity == viewer.identity, newcomer.fingerprint == viewer.fingerprint,
             newcomer.clientInstance == viewer.clientInstance
@@ -140,7 +140,7 @@ final class SendingPeer: SecureTransportDelegate {
         return viewer.clientInstance != nil || !isReceiving && (isConnected || viewer.knock != nil)
     }
 
-    /// Frees everything. Twice is fine.
+    /// Frees everything. May be called more than once.
     func close(_ done: @escaping () -> Void = {}) {
         guard !isEnded else { return transport.close(done) }
         isEnded = true
@@ -160,7 +160,7 @@ final class SendingPeer: SecureTransportDelegate {
         delegate?.viewerEnded(self, reason)
     }
 
-    // MARK: The transport's news
+    // MARK: Events of the transport
 
     func transportIsSecure(profile: SRTPProfile) {
         liveness.connect(now: MonotonicClock.now)
@@ -174,8 +174,8 @@ final class SendingPeer: SecureTransportDelegate {
 
     func transportWasClosed() { end(EndReason(.viewerLeft, "the viewer left")) }
 
-    /// After seconds of loss. A peer of ours says at once what it can go on from; browsers wait for 3 s before they
-    /// ask.
+    /// Handles the end of seconds of loss. A native viewer reports at once which reference it can recover from;
+    /// browsers ask for a key frame only after 3 s.
     func transportSelectedNewPair() {
         if !sender.hasReferences { delegate?.viewerNeedsKeyframe(self) }
     }

@@ -1,19 +1,19 @@
 import MediaCore
 import MediaEngine
 
-/// One encoding of the picture, and what it has still to show. Confined to the video thread.
+/// One encoding of the screen, with the changes that it has not encoded yet. Confined to the video thread.
 final class VideoEncoding {
     let id: EncodingID
     let encoder: any VideoEncoder
     var changed: BlockMap
-    /// `changed` is not empty.
+    /// Whether `changed` is not empty.
     var hasChanges = true
-    /// The first change that no frame shows yet.
+    /// When the first change that no frame shows yet was reported.
     var changedSince: MediaInstant?
     var lastFrame = MediaInstant(nanoseconds: 0)
     var lastKeyframe: MediaInstant?
     var lastRecovery: MediaInstant?
-    /// When a frame was kept last.
+    /// When a frame was last stored as a long-term reference.
     var lastStored = MediaInstant(nanoseconds: 0)
     var activity = MotionDetector()
 
@@ -23,7 +23,7 @@ final class VideoEncoding {
         changed = BlockMap(size, filled: true)
     }
 
-    /// The picture has another size: all of it is new.
+    /// Marks all blocks as changed, for a new size.
     func restart(_ size: PixelSize) {
         changed = BlockMap(size, filled: true)
         hasChanges = true
@@ -34,25 +34,27 @@ final class VideoEncoding {
         note(changeAt: damage)
     }
 
-    /// `changed` has been brought up to date.
+    /// Notes that `changed` has been updated.
     func note(changeAt damage: MediaInstant) {
         hasChanges = true
         changedSince = min(changedSince ?? damage, damage)
     }
 }
 
-/// Tells text from motion: motion is a large part of the picture that changes many times a second, for seconds.
+/// Distinguishes text from motion: motion changes a large part of the screen many times a second, for seconds.
 struct MotionDetector {
     private var level = 0.0
     private var last: MediaInstant?
     private(set) var contentHint = ContentHint.text
 
-    /// - Parameters: how many blocks of how many changed with this frame.
+    /// - Parameters:
+    ///   - blocks: the number of blocks that changed with this frame.
+    ///   - total: the number of all blocks.
     mutating func note(blocks: Int, of total: Int, at now: MediaInstant) {
         let share = Double(blocks) / Double(max(total, 1))
         let elapsed = last.map { min((now - $0).inSeconds, 2) } ?? 2
         last = now
-        // Blocks a second, in pictures a second, with a memory of about two seconds.
+        // The level is the rate of changed blocks, in whole frames a second, averaged over about two seconds.
         let keep = max(0, 1 - elapsed / 2)
         level = level * keep + share / 2
         if level > 4 { contentHint = .motion } else if level < 2 { contentHint = .text }

@@ -2,15 +2,14 @@ import LinuxRuntime
 package import MediaCore
 import MediaEngine
 
-/// The video thread of a host: waits for damage, reads, encodes, hands over (``CaptureLoop``). A frame never waits
-/// behind another. One encoding feeds all viewers; a second one is made of the same canvas while some are much slower
-/// than others.
-// SAFETY: the capture loop is used by the video thread alone (handed over in `start`); everything that others touch is
-// in a Monitor. `source.wake` may be called from any thread.
+/// The video thread of a host, which runs a ``CaptureLoop``. No frame waits behind another. One encoding feeds all
+/// viewers; a second one is made of the same canvas while some viewers are much slower than others.
+// SAFETY: the capture loop is used by the video thread alone (handed over in `start`); all shared state is in a
+// Monitor. `source.wake` may be called from any thread.
 package final class VideoPipeline: @unchecked Sendable {
     package struct Limits: Sendable {
         package var framesPerSecond: Int
-        /// nil: chosen by what the screen does.
+        /// nil: detected from the screen's activity.
         package var contentHint: ContentHint?
 
         package init(framesPerSecond: Int, contentHint: ContentHint? = nil) {
@@ -49,7 +48,7 @@ package final class VideoPipeline: @unchecked Sendable {
         thread.with { $0 = NamedThread("video") { self.capture.run() } }
     }
 
-    /// Returns when the thread has ended; blocks none. Twice is fine.
+    /// Stops the video thread and returns when it has ended, without blocking a thread. May be called more than once.
     package func stop() async {
         requestStop()
         await thread.with { $0 }?.ended()
@@ -57,7 +56,7 @@ package final class VideoPipeline: @unchecked Sendable {
 
     func requestStop() { change { $0.isStopped = true } }
 
-    /// Says what is wanted and wakes the thread if that is news to it. From any thread.
+    /// Changes the requests, and wakes the video thread if they differ. May be called from any thread.
     func change(_ body: (inout EncoderControls) -> Void) {
         controls.change {
             body(&$0)
@@ -66,7 +65,7 @@ package final class VideoPipeline: @unchecked Sendable {
         source.wake()
     }
 
-    /// Takes effect with the next frame; no reason to wake up. From any thread.
+    /// Sets a policy that takes effect with the next frame, without a wake-up. May be called from any thread.
     func set(_ keeping: LongTermReferencePolicy, of encoding: EncodingID) {
         controls.with { $0[encoding].keeping = keeping }
     }

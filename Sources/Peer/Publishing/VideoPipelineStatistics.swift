@@ -1,16 +1,16 @@
 public import MediaCore
 import MediaEngine
 
-/// Counted by the video thread, read by anyone.
+/// The counters of the video thread, readable from any thread.
 public struct VideoPipelineStatistics: Sendable {
     public var frames = 0
     public var refinements = 0
     public var keyframes = 0
-    /// Frames that went on from a kept one instead of a key frame.
+    /// Recovery frames, predicted from a long-term reference instead of a key frame.
     public var recoveries = 0
-    /// Of the frames, those that only viewers with room got: temporal layer 1.
+    /// Frames of temporal layer 1, which only viewers with enough bandwidth get.
     public var upperLayerFrames = 0
-    /// Of the frames, those of the lower encoding.
+    /// Frames of the lower encoding.
     public var lowFrames = 0
     public var bytes = 0
     public var encodeNanoseconds: Int64 = 0

@@ -4,12 +4,11 @@ import MediaCore
 import MediaEngine
 import Transport
 
-/// What somebody who was let in may make this host do to others: ask its TURN servers for relays, send connectivity
-/// checks to addresses that have proved nothing yet, and make key frames, which other viewers pay for. Confined to the
-/// network loop.
+/// Limits what an admitted viewer can make this host do to others: ask its TURN servers for relays, send connectivity
+/// checks to unproven addresses, and make key frames, which cost other viewers bandwidth. Confined to the network loop.
 final class ViewerAllowance: TransportAllowance {
     struct Limits: Sendable {
-        /// Of a `TokenBucket`.
+        /// The parameters of a `TokenBucket`.
         struct Limit: Sendable {
             var burst: Double
             var perSecond: Double
@@ -17,36 +16,36 @@ final class ViewerAllowance: TransportAllowance {
             func bucket(now: MediaInstant) -> TokenBucket { TokenBucket(burst: burst, rate: perSecond, now: now) }
         }
 
-        /// ICE agents: sessions and restarts. Each asks every TURN server once from every address.
+        /// ICE agents: sessions and restarts. Each agent asks every TURN server once from every address.
         var agents: Limit
         /// Candidates at addresses from which nothing authentic has come.
         var candidates: Limit
 
-        /// Of one viewer: an outage of 30 s, with a restart each 3 s, and eight candidates in each.
+        /// The limits of one viewer: an outage of 30 s, with a restart each 3 s and eight candidates in each.
         static let viewer = Limits(
             agents: .init(burst: 12, perSecond: 1.0 / 3), candidates: .init(burst: 60, perSecond: 1))
-        /// Of one address, behind which there may be many viewers, or many certificates of one.
+        /// The limits of one address, which may have many viewers, or one viewer with many certificates.
         static let address = Limits(
             agents: .init(burst: 64, perSecond: 4), candidates: .init(burst: 320, perSecond: 5))
     }
 
     private var agents: TokenBucket
     private var candidates: TokenBucket
-    /// Of all its sessions: a viewer that joins again does not begin with nothing owed.
+    /// Shared by all sessions of the viewer, so that joining again does not reset it.
     var keyframes = KeyframeRequestLimiter()
     private let parent: ViewerAllowance?
 
-    /// - Parameter parent: has to allow it as well.
+    /// - Parameter parent: an allowance that has to permit it, too.
     init(_ limits: Limits, parent: ViewerAllowance? = nil, now: MediaInstant) {
         agents = limits.agents.bucket(now: now)
         candidates = limits.candidates.bucket(now: now)
         self.parent = parent
     }
 
-    /// Counts an agent if it may be made now.
+    /// Counts an agent if the limits permit one now.
     func takeAgent(now: MediaInstant) -> Bool { take(\.agents, now) }
 
-    /// Counts a candidate if it may be tried now.
+    /// Counts a candidate if the limits permit one now.
     func takeCandidate(now: MediaInstant) -> Bool { take(\.candidates, now) }
 
     private func take(_ kind: ReferenceWritableKeyPath<ViewerAllowance, TokenBucket>, _ now: MediaInstant) -> Bool {
@@ -63,20 +62,20 @@ final class ViewerAllowance: TransportAllowance {
     }
 }
 
-/// The allowances of all who came lately: a session that ends and is opened again gets what is left of the former
-/// one's. Confined to the network loop; constant memory.
+/// The allowances of recent viewers. A session that is opened again gets what is left of its previous allowance.
+/// Confined to the network loop; constant memory.
 final class ViewerAllowances {
     private enum Key: Hashable {
-        /// Proven by the knock.
+        /// The identity that the knock proved.
         case identity(ViewerIdentity)
-        /// Of a player with the fixed token, which says what it likes.
+        /// The certificate of a player with the fixed token, which proves no identity.
         case certificate([UInt8])
         case address(String)
     }
 
     static let capacity = 2_048
     private var allowances: [Key: ViewerAllowance] = [:]
-    /// Shared by those for whom there is no room.
+    /// Shared by all viewers for whom the table has no room.
     private let overflow: ViewerAllowance
 
     var count: Int { allowances.count }

@@ -2,10 +2,10 @@ import Admission
 import MediaCore
 import MediaEngine
 
-/// The sessions of a broadcast's viewers by id, and the totals of those that are over.
+/// The sessions of a broadcast's viewers by id, and the totals of ended sessions.
 struct ViewerRoster {
     private var peers: [SessionID: SendingPeer] = [:]
-    /// Of the sessions that are over.
+    /// The totals of ended sessions.
     private(set) var past = ViewerTotals()
 
     var count: Int { peers.count }
@@ -26,7 +26,7 @@ struct ViewerRoster {
         return Array(peers.values)
     }
 
-    /// The sessions whose place a viewer's new session takes.
+    /// Returns the sessions that a viewer's new session replaces.
     func replaced(by viewer: Viewer) -> [SendingPeer] { peers.values.filter { $0.isReplaced(by: viewer) } }
 
     /// Whether more than one viewer gets this encoding, or is about to.
@@ -36,7 +36,7 @@ struct ViewerRoster {
         return count > 1
     }
 
-    /// What the decoders of the viewers of an encoding can keep. Allocates nothing.
+    /// Returns what the decoders of an encoding's viewers can store. Allocates nothing.
     func referencePolicy(of encoding: EncodingID, now: MediaInstant) -> LongTermReferencePolicy {
         var policy = LongTermReferencePolicy(isRecoverable: false, mayStore: true)
         for peer in peers.values where peer.isConnected && peer.hasReferences && peer.uses(encoding) {
@@ -47,7 +47,7 @@ struct ViewerRoster {
     }
 }
 
-/// What sessions have counted.
+/// The totals of several sessions.
 struct ViewerTotals {
     var packets = 0
     var bytes = 0

@@ -2,16 +2,16 @@ import LinuxRuntime
 public import MediaCore
 import Transport
 
-/// Where decoded frames go: a window, a file.
+/// A destination of decoded frames: a window, a file.
 public protocol VideoSink: AnyObject, Sendable {
     /// Takes the next frame. Called on the decode thread, which must not wait here until `time`.
     /// - Parameters:
     ///   - frame: borrowed for the call.
-    ///   - time: the frame is not to be shown before (lip-sync); nil: at once.
+    ///   - time: when to show the frame at the earliest (lip-sync); nil: at once.
     func show(_ frame: I420Frame, at time: MediaInstant?)
 }
 
-/// Counted by the decode thread, read by anyone.
+/// The counters of the decode thread, readable from any thread.
 public struct DecodeStatistics: Sendable {
     public var frames = 0
     public var corrupt = 0
@@ -19,11 +19,12 @@ public struct DecodeStatistics: Sendable {
     public var decodeNanoseconds: Int64 = 0
     public var size = PixelSize(width: 0, height: 0)
     public var firstFrame: MediaInstant?
-    /// The longest time between two frames, of those shown since the last report; of a screen that moves all the time,
-    /// its longest freeze. Nil if none came.
+    /// The longest time between two frames shown since the last report. For a screen that moves all the time, it is the
+    /// longest freeze. Nil if no frame was shown.
     public internal(set) var longestGap: MediaDuration?
     fileprivate var lastFrame: MediaInstant?
-    /// Capture to shown, of the last 256 frames, in milliseconds; tells the truth only if both clocks agree.
+    /// The times from capture to display of the last 256 frames, in milliseconds; correct only if both wall clocks
+    /// agree.
     public internal(set) var latencies: [Double] = []
     fileprivate var nextLatency = 0
 
@@ -44,18 +45,18 @@ public struct DecodeStatistics: Sendable {
     }
 }
 
-/// The decode thread of a `PlaybackSink`: takes whole frames, decodes, and gives them to a `VideoSink`.
+/// The decode thread of a `PlaybackSink`: takes whole frames, decodes them, and gives them to a `VideoSink`.
 ///
-/// Overflow policy of its queue: drop to key frame, also if frames wait for too long. A frame that cannot be decoded
-/// asks for a key frame.
+/// Overflow policy of its queue: drop to the next key frame, also if frames wait for too long. A frame that cannot be
+/// decoded requests a key frame.
 // SAFETY: decoder and sink calls happen on the decode thread alone; the rest is in Monitors.
 final class DecodePipeline: @unchecked Sendable {
     private struct WaitingFrame: Sendable {
-        /// When it was given to the decode thread.
+        /// When the frame was queued for the decode thread.
         var arrived: MediaInstant
-        /// On this machine's media clock; nil while the sender report is missing.
+        /// When the frame was captured, on this machine's media clock; nil while there is no sender report.
         var captured: MediaInstant?
-        /// Lip-sync: not to be shown before.
+        /// When to show the frame at the earliest (lip-sync).
         var showAt: MediaInstant?
     }
 
@@ -64,13 +65,14 @@ final class DecodePipeline: @unchecked Sendable {
     private let clock: @Sendable () -> MediaInstant
     private let requestKeyframe: @Sendable () -> Void
     private let onFirstFrame: @Sendable (PixelSize) -> Void
-    /// After a loss that was repaired late, all that came meanwhile is there at once.
+    /// The frames for the decode thread. Its capacity covers a loss that is repaired late, after which many frames
+    /// arrive at once.
     private let frames = FrameQueue<WaitingFrame>(capacity: 64, bytes: 8_192)
     private let counters = Monitor(DecodeStatistics())
     private var thread: NamedThread?
-    /// Network thread: frames are dropped until the next key frame.
+    /// Frames are dropped until the next key frame. Used on the network thread only.
     private var waitsForKeyframe = false
-    /// Beyond, the decoder is too slow for what comes: a key frame replaces what waits.
+    /// The queueing delay beyond which the decoder counts as too slow: the queue is dropped, and a key frame requested.
     private static let longestDelay = MediaDuration.milliseconds(500)
 
     init(
@@ -85,8 +87,8 @@ final class DecodePipeline: @unchecked Sendable {
         thread = NamedThread("decode") { [self] in run() }
     }
 
-    /// From the network thread.
-    /// - Parameter time: the frame is not to be shown before; nil: as soon as it is decoded.
+    /// Queues a frame. Called on the network thread.
+    /// - Parameter time: when to show the frame at the earliest; nil: as soon as it is decoded.
     func push(_ frame: EncodedVideoFrame, showAt time: MediaInstant?) {
         if frame.isKeyframe { waitsForKeyframe = false }
         let info = WaitingFrame(arrived: clock(), captured: frame.captured, showAt: time)
@@ -101,7 +103,7 @@ final class DecodePipeline: @unchecked Sendable {
         frames.push(byteCount: bytes.count, info) { bytes.copy(to: $0) }
     }
 
-    /// Begins a new report.
+    /// Returns the statistics, and begins a new `longestGap`.
     func takeStatistics() -> DecodeStatistics {
         counters.with { counters in
             defer { counters.longestGap = nil }
@@ -109,8 +111,8 @@ final class DecodePipeline: @unchecked Sendable {
         }
     }
 
-    /// Twice is fine.
-    /// - Parameter done: called on the decode thread when that ends: the sink is not called any more.
+    /// Ends the decode thread. May be called more than once.
+    /// - Parameter done: called on the decode thread at its end; the sink is not called any more.
     func close(_ done: @escaping @Sendable () -> Void = {}) {
         frames.close()
         if let thread { thread.whenEnded(done) } else { done() }

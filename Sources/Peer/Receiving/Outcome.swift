@@ -1,7 +1,7 @@
 import LinuxRuntime
 package import Transport
 
-/// One reason, settled once.
+/// The reason for the end of a session; the first one settled stays.
 package final class Outcome: Sendable {
     package init() {}
 

@@ -3,18 +3,18 @@ public import MediaCore
 import MediaEngine
 import Transport
 
-/// What happens while a `PlaybackSink` plays.
+/// An event of a `PlaybackSink`.
 public enum PlaybackEvent: Sendable {
-    /// The first frame was decoded; its size in pixels.
+    /// The first frame was decoded; the value is its size in pixels.
     case firstFrame(PixelSize)
     /// A track cannot be played; the others go on.
     case warning(String)
 }
 
-/// Counted since the sink was made, unless it says otherwise.
+/// The statistics of a `PlaybackSink` since its creation, unless a member says otherwise.
 public struct PlaybackStatistics: Sendable {
     public var decode = DecodeStatistics()
-    /// Frames (of two samples) of all tracks.
+    /// Audio frames (of two samples) of all tracks.
     public var audioFramesPlayed = 0
     /// The loudest sample (0...32,768) since the last report.
     public var audioPeak = 0
@@ -22,8 +22,8 @@ public struct PlaybackStatistics: Sendable {
 
 /// Decodes and plays what a session receives: video to a `VideoSink`, each audio track to an `AudioSink` of its own.
 ///
-/// Video is delayed for audio that lags (`LipSync`), and for nothing else.
-/// - Isolation: as `EncodedMediaSink` says; `setMuted` and `takeStatistics` from any thread.
+/// Video is delayed only to match late audio (`LipSync`).
+/// - Isolation: as for `EncodedMediaSink`; `setMuted` and `takeStatistics` may be called from any thread.
 public final class PlaybackSink: EncodedMediaSink {
     private struct State {
         var video: DecodePipeline?
@@ -39,7 +39,7 @@ public final class PlaybackSink: EncodedMediaSink {
     private let audioDecoder: @Sendable () throws(CodecFailure) -> any AudioDecoder
     private let makeSpeaker: @Sendable () throws(SourceFailure) -> (any AudioSink)?
     private let emit: @Sendable (PlaybackEvent) -> Void
-    /// Pipelines are added and removed on the network thread alone.
+    /// Pipelines are added and removed on the network thread only.
     private let state = Monitor(State())
 
     /// - Parameters:
@@ -96,7 +96,7 @@ public final class PlaybackSink: EncodedMediaSink {
 
     private func playout(of track: Int) -> PlayoutPipeline? {
         let (known, isWanted) = state.with { state in
-            // While muted, no device is opened.
+            // No device is opened while muted.
             (state.audio[track], !state.isMuted && !state.silentTracks.contains(track))
         }
         if known != nil || !isWanted { return known }
@@ -109,10 +109,11 @@ public final class PlaybackSink: EncodedMediaSink {
         return made
     }
 
+    /// Creates the pipeline of an audio track.
     /// - Returns: nil if the track is not played.
     private func makePlayout() -> PlayoutPipeline? {
         do {
-            // The decoder first: if it cannot be made, no speaker is open.
+            // The decoder is created first, so that no device is opened if that fails.
             let decoder = try audioDecoder()
             guard let speaker = try makeSpeaker() else { return nil }
             return PlayoutPipeline(decoder: decoder, sink: speaker)
@@ -131,7 +132,7 @@ public final class PlaybackSink: EncodedMediaSink {
         }
     }
 
-    /// Begins a new report.
+    /// Returns the statistics, and begins a new report.
     public func takeStatistics() -> PlaybackStatistics {
         let (video, audio) = state.with { ($0.video, $0.audio) }
         var statistics = PlaybackStatistics()

@@ -4,11 +4,11 @@ import MediaCore
 /// One audio track of a `PlaybackSink`: takes packets from the network thread, decodes them on a thread of its own and
 /// plays them.
 ///
-/// Overflow policy: refuse; the gap is concealed.
-// SAFETY: decoder and buffer belong to the audio thread alone.
+/// Overflow policy: new packets are refused, and the gap is concealed.
+// SAFETY: the decoder and the buffer are used by the audio thread alone.
 final class PlayoutPipeline: @unchecked Sendable {
     private struct Info: Sendable {
-        /// The bytes are the packet, or the one after a lost one, or there are none.
+        /// The bytes of the queue's entry: the packet itself, the packet after a lost one, or none.
         enum Content { case packet, packetAfterLost, nothing }
         var content: Content
         var frames: Int
@@ -34,7 +34,7 @@ final class PlayoutPipeline: @unchecked Sendable {
     deinit { samples.deallocate() }
 
     var latency: MediaDuration { sink.latency }
-    /// Frames (of two samples) played.
+    /// The number of frames (of two samples) played.
     var framesPlayed: Int { counters.with { $0.frames } }
 
     /// The loudest sample (0...32,768) since the last call.
@@ -45,7 +45,7 @@ final class PlayoutPipeline: @unchecked Sendable {
         }
     }
 
-    /// From the network thread.
+    /// Queues a packet. Called on the network thread.
     func push(_ packet: EncodedAudioPacket) {
         switch packet.payload {
         case .packet(let bytes): _ = packets.push(bytes, Info(content: .packet, frames: packet.frames))
@@ -58,8 +58,8 @@ final class PlayoutPipeline: @unchecked Sendable {
 
     func setMuted(_ muted: Bool) { isMuted.with { $0 = muted } }
 
-    /// Twice is fine.
-    /// - Parameter done: called on the audio thread when that ends: the sink is closed.
+    /// Ends the audio thread. May be called more than once.
+    /// - Parameter done: called on the audio thread at its end; the sink is closed then.
     func close(_ done: @escaping @Sendable () -> Void) {
         packets.close()
         if let thread { thread.whenEnded(done) } else { done() }

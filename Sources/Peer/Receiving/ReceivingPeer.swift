@@ -8,15 +8,15 @@ import RTPWire
 import SessionDescription
 package import Transport
 
-/// What a viewer's session hears of its connection to the host; on the network loop.
+/// Receives the events of a viewer session's connection to the host, on the network loop.
 protocol ReceivingPeerDelegate: AnyObject {
     func hostIsConnected(_ connection: ReceivingPeer)
     func host(sent frame: EncodedFrameBytes, _ info: ReceivedFrame)
     func host(sentAudio packet: UnsafeRawBufferPointer?, _ info: ReceivedAudio)
     func hostEnded(_ reason: EndReason)
-    /// Nothing comes from the host any more.
+    /// No packets arrive from the host any more.
     func hostIsInterrupted(_ connection: ReceivingPeer)
-    /// It is heard again.
+    /// The host is heard again.
     func hostIsBack(_ connection: ReceivingPeer, after silence: MediaDuration)
 }
 
@@ -34,9 +34,9 @@ final class ReceivingPeer: SecureTransportDelegate {
     private var started: MediaInstant?
     private var liveness = MediaLiveness(interruptionThreshold: interruptionThreshold, now: MonotonicClock.now)
 
-    /// The host sends a sender report at least each second.
+    /// The silence that is an interruption. The host sends a sender report at least each second.
     static let interruptionThreshold = MediaDuration.seconds(3)
-    /// The silence after which this machine's addresses are looked at.
+    /// The silence after which this machine's addresses are checked.
     static let suspicion = MediaDuration.milliseconds(1_500)
 
     init(loop: EventLoop, path: ICEPath, transport: SecureTransport, delegate: any ReceivingPeerDelegate) {
@@ -53,11 +53,11 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     var statistics: ReceiverStatistics? { receiver?.statistics }
     var roundTripTime: MediaDuration? { receiver?.roundTripTime }
-    /// The host's, of the path to here.
+    /// The host's bandwidth estimate for the path to this viewer.
     var estimate: Bitrate? { receiver?.estimate }
     var badPackets: Int { transport.badPackets + path.unusableCandidates }
 
-    /// The host has answered.
+    /// Applies the host's answer.
     func begin(_ answer: Answer) {
         let now = MonotonicClock.now
         started = now
@@ -70,7 +70,7 @@ final class ReceivingPeer: SecureTransportDelegate {
         if isSecure { pump() }
     }
 
-    /// Candidates that the host found after its answer.
+    /// Adds candidates that the host found after its answer.
     func add(_ candidates: CandidateList, ended: Bool) {
         path.add(candidates, ended: ended)
     }
@@ -95,7 +95,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     var silence: MediaDuration { liveness.silence(MonotonicClock.now) }
 
-    /// The host has answered a restart.
+    /// Applies the host's answer to an ICE restart.
     func resume(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
         path.start(remote: credentials)
         add(candidates, ended: ended)
@@ -139,7 +139,7 @@ final class ReceivingPeer: SecureTransportDelegate {
         livenessTimer.set(now + .milliseconds(250))
     }
 
-    /// Whether the machine has lost the address that media comes to.
+    /// Whether the machine has lost the address that media is received at.
     private func isAddressGone(_ now: MediaInstant) -> Bool {
         guard !liveness.isInterrupted, liveness.silence(now) > Self.suspicion, let own = path.localAddress,
             own != "127.0.0.1"
@@ -147,12 +147,12 @@ final class ReceivingPeer: SecureTransportDelegate {
         return !ICEAgent.localInterfaceAddresses().contains(own)
     }
 
-    /// An authentic packet came.
+    /// Handles the arrival of an authentic packet.
     private func heard() {
         if let silence = liveness.heard(MonotonicClock.now) { delegate?.hostIsBack(self, after: silence) }
     }
 
-    /// Frees everything. Twice is fine.
+    /// Frees everything. May be called more than once.
     func close(_ done: @escaping () -> Void = {}) {
         guard !isEnded else { return transport.close(done) }
         isEnded = true
@@ -167,7 +167,7 @@ final class ReceivingPeer: SecureTransportDelegate {
         delegate?.hostEnded(reason)
     }
 
-    // MARK: The transport's news
+    // MARK: Events of the transport
 
     func transportIsSecure(profile: SRTPProfile) {
         isSecure = true
@@ -196,7 +196,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 }
 
 extension EndReason {
-    /// After `MediaLiveness.limit`.
+    /// The reason for a session that ends after `MediaLiveness.limit`.
     package static let hostIsSilent = EndReason(
         .connectionLost, "nothing came from the host for 30 s: it or the network between has gone")
 }

@@ -4,9 +4,9 @@ package import PeerEngine
 package import SessionDescription
 import Transport
 
-/// This side's candidates, for the offer, for an ICE restart, and after them (trickle ICE, RFC 8838).
+/// Hands out this side's candidates: for the offer, for an ICE restart, and after them (trickle ICE, RFC 8838).
 extension Subscription {
-    /// What an offer or an ICE restart says of this side.
+    /// The credentials and candidates for an offer or an ICE restart.
     package struct Gathered: Sendable {
         /// Nil at the end of the session.
         package var credentials: ICECredentials?
@@ -18,7 +18,8 @@ extension Subscription {
 
     private static let longestWait = MediaDuration.milliseconds(100)
 
-    /// Calls back once: at once if there is nothing to wait for; without credentials at the end of the session.
+    /// Calls back once with the candidates found so far, after `longestWait` at most; without credentials at the end of
+    /// the session.
     func whenGathered(_ body: @escaping (Gathered) -> Void) {
         guard !isClosed, connection != nil else { return body(.none) }
         candidates.describe(within: Self.longestWait, wanted: nil) { [weak self] batch in
@@ -29,7 +30,7 @@ extension Subscription {
         }
     }
 
-    /// Calls back once, with what was found later; nil if there will be no more with these credentials.
+    /// Calls back once with later candidates; with nil if there will be no more with these credentials.
     func whenMore(of credentials: ICECredentials, _ body: @escaping (CandidateGathering.Batch?) -> Void) {
         guard !isClosed, connection?.path.localCredentials == credentials else { return body(nil) }
         candidates.next(body)

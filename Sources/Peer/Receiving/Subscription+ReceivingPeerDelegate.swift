@@ -6,7 +6,7 @@ import PeerEngine
 import RTPWire
 package import Transport
 
-/// What the connection to the host reports: media for the sink, events and figures for who runs the session.
+/// Handles what the connection to the host reports: passes media to the sink, and emits events and statistics.
 extension Subscription: ReceivingPeerDelegate {
     // MARK: Media
 
@@ -31,7 +31,7 @@ extension Subscription: ReceivingPeerDelegate {
                 captured: info.captured.map(mediaInstant)))
     }
 
-    /// A time on the host's wall clock, as if it agreed with this machine's.
+    /// Converts a time of the host's wall clock to the media clock, assuming that both wall clocks agree.
     private func mediaInstant(_ time: NTPTimestamp) -> MediaInstant { epoch.media + epoch.wall.duration(to: time) }
 
     // MARK: Events
@@ -60,9 +60,9 @@ extension Subscription: ReceivingPeerDelegate {
         if reason.code == .noRoute { recover(.noPair) { _ in reason } } else { outcome.settle(reason) }
     }
 
-    // MARK: Figures
+    // MARK: Statistics
 
-    /// Begins a new report. Nil before there is a connection.
+    /// Returns the statistics and begins a new report. Nil before there is a connection.
     package var statistics: ViewerStatistics? {
         guard let connection else { return nil }
         let received = connection.statistics

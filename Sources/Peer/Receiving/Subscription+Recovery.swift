@@ -6,30 +6,30 @@ package import PeerEngine
 package import SessionDescription
 package import Transport
 
-/// Outages: runs `OutageRecovery` with a timer, and does what it asks for. Signalling is asked for the rest.
+/// Recovers from outages: runs `OutageRecovery` with a timer and performs its actions, or requests them of signalling.
 extension Subscription {
-    /// What recovery asks of whoever has the signalling connection.
+    /// A request to the owner of the signalling connection.
     package enum RecoveryRequest: Sendable {
-        /// Make it, and call `attemptEnded`.
+        /// Make the attempt, then call `attemptEnded`.
         case attempt(ReconnectionPolicy.Attempt, timeout: MediaDuration)
-        /// Those from before the outage.
+        /// Close the connections from before the outage.
         case closeConnections
     }
 
-    /// At most a request to close and an attempt wait to be taken up.
+    /// The number of requests that may be queued: one to close connections and one attempt.
     package static let recoveryRequestLimit = 2
 
-    /// - Parameter reason: of the session's end, if recovery says that the attempt was the last.
+    /// - Parameter reason: returns the reason for the session's end, used if the attempt was the last.
     package func attemptEnded(_ result: OutageRecovery.AttemptResult, reason: (OutageRecovery.End) -> EndReason) {
         recover(.attemptEnded(result), reason: reason)
     }
 
-    /// - Parameter reason: of the session's end, if recovery says that the host is gone.
+    /// - Parameter reason: the reason for the session's end, used if recovery decides that the host is gone.
     package func eventStreamRefused(_ reason: EndReason) {
         recover(.eventStreamRefused(silence: connection?.silence ?? .seconds(2))) { _ in reason }
     }
 
-    /// - Parameter reason: of the session's end, if recovery says so.
+    /// - Parameter reason: returns the reason for the session's end, used if recovery ends it.
     func recover(
         _ input: OutageRecovery.Input, reason: (OutageRecovery.End) -> EndReason = { _ in .hostIsSilent }
     ) {
@@ -60,7 +60,7 @@ extension Subscription {
 
     // MARK: Attempts
 
-    /// Begins an ICE restart; then ask for `whenGathered`.
+    /// Begins an ICE restart. Call `whenGathered` afterwards.
     /// - Returns: false if this machine has no address.
     package func restart() -> Bool {
         guard !isClosed, let connection else { return false }

@@ -7,18 +7,18 @@ import RTPWire
 package import SessionDescription
 package import Transport
 
-/// The viewer's state on the network loop: the connection to the host, through ICE restarts and replacements. What is
-/// received goes to an `EncodedMediaSink`, which stays the same for the whole session.
+/// The viewer's state on the network loop: the connection to the host, through ICE restarts and replacements. Received
+/// media goes to an `EncodedMediaSink`, which stays the same for the whole session.
 package final class Subscription {
     package let loop: EventLoop
     package let sink: any EncodedMediaSink
     package let emit: @Sendable (ViewerEvent) -> Void
     package let outcome: Outcome
-    /// Called for what recovery from an outage needs of signalling.
+    /// Called with the requests to signalling during an outage.
     let request: @Sendable (RecoveryRequest) -> Void
     let candidates: CandidateReporter
     private(set) var connection: ReceivingPeer?
-    /// Replaced, and not closed yet.
+    /// Connections that were replaced and are still closing.
     private var retired: [ReceivingPeer] = []
     private(set) var isClosed = false
     var hostCredentials: ICECredentials?
@@ -26,7 +26,7 @@ package final class Subscription {
     let epoch = (wall: WallClock.now(), media: MonotonicClock.now)
     var recovery = OutageRecovery()
     let recoveryTimer: LoopTimer
-    /// This machine's, when the last attempt to get back to the host began.
+    /// This machine's addresses at the beginning of the last attempt to reconnect.
     var addressesAtAttempt: [String] = []
     /// The highest temporal layer since the last report; nil if no frame came.
     var layer: UInt8?
@@ -49,7 +49,7 @@ package final class Subscription {
     // MARK: Setting up
 
     /// Opens a transport and starts to gather. Called again, it replaces the connection; the sink stays.
-    /// - Returns: why it cannot be done; nil if all is well.
+    /// - Returns: why it failed; nil if it succeeded.
     package func prepare(
         _ identity: SecureTransport.Identity, expected: [UInt8], includesLoopback: Bool,
         servers: ICEServerResolver.Addresses,
@@ -82,7 +82,7 @@ package final class Subscription {
         connection.close { box.value?.retired.removeAll { $0 === connection } }
     }
 
-    /// The host has answered: the sink is started, and the connection begins.
+    /// Applies the host's answer: starts the sink and the connection.
     package func begin(_ answer: Answer) {
         guard !isClosed else { return }
         do throws(MediaSinkFailure) {
@@ -99,24 +99,24 @@ package final class Subscription {
         connection?.begin(answer)
     }
 
-    /// What the host found after its answer. Fragments of another ICE session are ignored.
+    /// Adds candidates that the host found after its answer. Fragments of another ICE session are ignored.
     package func add(_ fragment: TrickleFragment) {
         guard let credentials = fragment.credentials, credentials == hostCredentials else { return }
         connection?.add(fragment.candidates, ended: fragment.endsCandidates)
     }
 
-    /// What there is to find a way with.
+    /// The candidates of both sides, for the report why there is no connection.
     package var connectivity: ConnectivityReport? { connection?.path.report }
 
     // MARK: Ending
 
-    /// - Parameter done: called on the loop when every socket and the sink are closed.
+    /// - Parameter done: called on the loop when all sockets and the sink are closed.
     package func close(_ done: @escaping () -> Void) {
         guard !isClosed else { return done() }
         isClosed = true
         candidates.close()
         recoveryTimer.close()
-        // The sink's threads end in their own time, for which the loop does not wait.
+        // The sink closes on its own threads; the loop does not block on them.
         var closings: [(@escaping () -> Void) -> Void] = [{ self.sink.close(self.onLoop($0)) }]
         for connection in retired + (connection.map { [$0] } ?? []) { closings.append { connection.close($0) } }
         closeAll(closings, with: { $0($1) }, then: done)

@@ -1,15 +1,15 @@
 public import MediaCore
 
 public enum ViewerEvent: Sendable {
-    /// The host has to answer; the words are for comparing.
+    /// The knock waits for the host's answer; the words are for comparing.
     case knocking(words: String)
     case accepted
-    /// The host has answered; what the broadcast is called.
+    /// The host has answered; the value is the broadcast's name.
     case named(String)
     case connected(path: String)
-    /// Nothing comes from the host; the session tries to get back for 30 s from its last sign.
+    /// No packets arrive from the host. The session tries to reconnect until 30 s after the last packet.
     case interrupted
-    /// Still interrupted, about once a second: for how long.
+    /// The interruption goes on, for this long so far; emitted about once a second.
     case waiting(MediaDuration)
     /// The host is heard again.
     case resumed(path: String, after: MediaDuration)

@@ -1,6 +1,6 @@
 public import MediaCore
 
-/// What a session has received; `PlaybackStatistics` says what became of it.
+/// The statistics of what a session has received; `PlaybackStatistics` has those of its playback.
 public struct ViewerStatistics: Sendable {
     public var packetsReceived: Int
     public var bytesReceived: Int
@@ -8,15 +8,15 @@ public struct ViewerStatistics: Sendable {
     public var nacks: Int
     public var keyframeRequests: Int
     public var roundTrip: MediaDuration?
-    /// What the host believes that the path to here carries; nil if it does not say.
+    /// The host's bandwidth estimate for the path to this viewer; nil if the host does not report it.
     public var estimate: Bitrate?
-    /// Frames made from one that was kept, with which the picture went on after a loss without a key frame.
+    /// Recovery frames received, which ended a loss without a key frame.
     public var recoveries: Int
-    /// How long sound waits for what is late; pictures wait for nothing.
+    /// The audio jitter buffer's delay. Video has no jitter buffer.
     public var queue: MediaDuration?
-    /// Packets that came after all, when asked for again.
+    /// Lost packets that a retransmission repaired.
     public var repaired: Int
-    /// Times for which nothing could be shown although something was there, and how long they took.
+    /// Freezes over 150 ms: how often, and how long in all, frames waited for missing packets.
     public var freezes: Int
     public var freezeTime: MediaDuration
     /// "direct, ..." or "relayed, ...".

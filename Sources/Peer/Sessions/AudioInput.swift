@@ -1,6 +1,6 @@
 public import MediaCore
 
-/// One sound track to publish.
+/// One audio track to publish.
 public struct AudioInput: Sendable {
     public var kind: MediaTrackKind
     public var source: any AudioSource

@@ -5,13 +5,13 @@ import Publishing
 import Signaling
 import Transport
 
-/// Joins a broadcast on the network loop with the signalling server that serves it: requests of viewers in one
-/// direction; candidates, ends of sessions and the number of viewers in the other. Safe from any thread.
+/// Connects a broadcast on the network loop with its signalling server. Passes the viewers' requests to the broadcast,
+/// and candidates, ends of sessions and the number of viewers to the server. Safe from any thread.
 final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
     private let core: LoopBound<Broadcast>
     private let knocks: KnockHandler
     private let onEvent: @Sendable (BroadcastEvent) -> Void
-    /// The broadcast as the server has it.
+    /// The server's handle of this broadcast.
     private let served = Monitor<BroadcastHandle?>(nil)
 
     init(core: LoopBound<Broadcast>, knocks: KnockHandler, onEvent: @escaping @Sendable (BroadcastEvent) -> Void) {
@@ -23,7 +23,7 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
 
     func begin(_ broadcast: BroadcastHandle) { served.with { $0 = broadcast } }
 
-    /// Tells the viewers. The server answers nothing for this broadcast afterwards.
+    /// Ends the broadcast for its viewers. The server then refuses all requests for it.
     func end(reason: String) async {
         let broadcast = served.with { served in
             defer { served = nil }

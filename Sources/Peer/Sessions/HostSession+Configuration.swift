@@ -7,29 +7,30 @@ import Transport
 
 extension HostSession {
     public struct Configuration: Sendable {
-        /// Where to listen, and the name or address that the link says.
+        /// The address to listen at, and the name or address in the link.
         public var listenHost: String
         public var listenPort: Int
         public var linkHost: String
         public var fixedToken: String?
         public var framesPerSecond: Int
         public var maximumBitrate: Bitrate
-        /// nil: chosen by what the screen does.
+        /// nil: detected from the screen's activity.
         public var contentHint: ContentHint?
         public var maximumViewers: Int
-        /// What viewers see; nil for no name.
+        /// The broadcast's name that viewers see; nil for none.
         public var name: String?
-        /// What one viewer may have at most, if that is less than `maximumBitrate`.
+        /// Returns the bitrate limit of one viewer, which applies if it is less than `maximumBitrate`; nil for none.
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
-        /// STUN and TURN servers, for this host and for its viewers, who are told the credentials too.
+        /// STUN and TURN servers for this host and its viewers. Viewers get the credentials, too.
         public var iceServers: [ICEServer] = []
         /// Asks the router to forward ports.
         public var usesUPnP = false
-        /// Sends through TURN servers alone, so that viewers do not learn an address of this machine.
+        /// Sends through TURN servers only, so that viewers do not learn an address of this machine.
         public var usesOnlyRelays = false
 
-        /// A numeric address to listen at holds for media too. Not one of loopback: Firefox and GStreamer never use
-        /// loopback for media, so a viewer that came that way is offered this machine's other addresses as well.
+        /// The addresses for media; nil for all. A numeric listening address applies to media, too, unless it is
+        /// loopback: Firefox and GStreamer never use loopback for media, so viewers need this machine's other
+        /// addresses.
         var mediaAddresses: [String]? {
             guard let address = IPAddress(listenHost), address.isUnicast, !address.isLoopback else { return nil }
             return [listenHost]
@@ -61,7 +62,7 @@ extension HostSession.Configuration {
             fingerprint: identity.fingerprint, maximumBitrate: maximumBitrate,
             audio: audio,
             maximumViewers: maximumViewers,
-            // In use, of a restart, and of one that is closing.
+            // The agents of one viewer: the one in use, one of a restart, and one that is closing.
             agents: .init(
                 agents: maximumViewers * 3, descriptors: descriptors.agents,
                 reserve: descriptors.reserve / 2),

@@ -11,9 +11,9 @@ import SessionDescription
 import Signaling
 public import Transport
 
-/// Publishes a screen: the signalling server, the video and audio threads and a connection for each viewer.
+/// Publishes a screen. Owns the signalling server, the video and audio threads, and one connection for each viewer.
 ///
-/// `start` once, then events come until `.ended`; `stop` frees everything and may be called twice.
+/// Call `start` once; events follow until `.ended`. `stop` frees everything and may be called twice.
 public final class HostSession: Sendable {
     public typealias KnockPolicy = @Sendable (Knock) async -> KnockDecision
 
@@ -87,15 +87,15 @@ public final class HostSession: Sendable {
         settings.broadcastCapacity = 1
         settings.limit(connections: descriptors.connections)
         var broadcast = BroadcastConfiguration(fixedToken: configuration.fixedToken)
-        // Of the viewers, the broadcast takes no more than its limit; sessions that nobody misses yet do not keep out
-        // who comes again.
+        // The broadcast itself limits the number of viewers. The server's limit is twice as high, so that dead sessions
+        // that nobody has noticed yet do not keep out viewers that join again.
         broadcast.sessionCapacity = configuration.maximumViewers * 2
         broadcast.iceServers = servers.servers
         broadcast.refusalTimeout = .seconds(KnockHandler.refusalSeconds)
         warnOfLimits()
         if let addresses = await servers.lookUp() {
             core.perform { $0.servers = addresses }
-            // The owner hears now of a server that will not help later. Nobody waits for that.
+            // The check runs in the background, so that the user learns early of a server that does not work.
             servers.check()
         }
         let server = SignalingServer(identity: identity, configuration: settings, logger: .silent)
@@ -107,7 +107,7 @@ public final class HostSession: Sendable {
         } catch {
             throw EndReason(.portUnavailable, error.description)
         }
-        // Whoever stopped the session meanwhile has found no server to stop.
+        // If `stop` was called meanwhile, it found no server to stop.
         let isRunning = isStopped.with { isStopped in
             if !isStopped {
                 self.server.with { $0 = server }
@@ -143,7 +143,7 @@ public final class HostSession: Sendable {
     private func startPipelines() {
         let (video, audio) = wakeups.read { ($0.video, $0.audio) }
         pipelines.video.start(framesReady: { video.signal() }) { [weak self] failure in
-            // On a task of its own: stopping waits for the video thread, which is where failures come from.
+            // A separate task is needed: stopping waits for the video thread, and failures are reported on that thread.
             Task { await self?.stop(EndReason(.sourceGone, failure.message, remedy: failure.remedy)) }
         }
         for track in pipelines.audio {
@@ -159,7 +159,7 @@ public final class HostSession: Sendable {
         }
     }
 
-    /// Tells the viewers, frees everything, emits `.ended`.
+    /// Ends the broadcast for its viewers, frees everything, and emits `.ended`.
     public func stop(_ reason: EndReason) async {
         guard
             isStopped.with({ stopped in
@@ -171,7 +171,8 @@ public final class HostSession: Sendable {
         let server = server.with { $0 }
         let sentence = reason.code == .stopped ? "the host ended the broadcast" : reason.sentence
         await signaling.end(reason: sentence)
-        // Sources wait for threads of their own, which blocks; without another thread it blocks here.
+        // Stopping a source blocks until its thread ends, so it is done on another thread, or on this one if there is
+        // none.
         let stopAudio: @Sendable () -> Void = { [pipelines] in for track in pipelines.audio { track.stop() } }
         if let thread = try? NamedThread.start("ending", stopAudio) { await thread.ended() } else { stopAudio() }
         await pipelines.video.stop()
@@ -191,6 +192,6 @@ public final class HostSession: Sendable {
 }
 
 extension Logger {
-    /// The server's own log says nothing that the events do not.
+    /// A logger without output; the events already report what matters.
     static let silent = Logger(label: "share") { _ in SwiftLogNoOpLogHandler() }
 }

@@ -3,13 +3,12 @@ import LinuxRuntime
 import Publishing
 import Transport
 
-/// Looks up the STUN and TURN servers of a host, and warns of those that do not do what they are there for. From any
-/// thread.
+/// Resolves and checks the STUN and TURN servers of a host, and warns of those that do not work. Safe from any thread.
 final class ICEServerMonitor: Sendable {
     private let resolver: ICEServerResolver
     private let emit: @Sendable (BroadcastEvent) -> Void
     private let isStopped = Monitor(false)
-    /// When the servers were checked last.
+    /// When the servers were last checked.
     private let lastCheck = Monitor<ContinuousClock.Instant?>(nil)
 
     init(_ servers: [ICEServer], emit: @escaping @Sendable (BroadcastEvent) -> Void) {
@@ -17,10 +16,10 @@ final class ICEServerMonitor: Sendable {
         self.emit = emit
     }
 
-    /// As given to viewers.
+    /// The servers in the form for viewers.
     var servers: [ICEServer] { resolver.servers }
 
-    /// Looks up their names, and warns of those that have no address.
+    /// Resolves the servers' names, and warns of those without an address.
     /// - Returns: nil if there are no servers.
     func lookUp() async -> ICEServerResolver.Addresses? {
         guard !servers.isEmpty else { return nil }
@@ -29,7 +28,7 @@ final class ICEServerMonitor: Sendable {
         return addresses
     }
 
-    /// A server that has died since is one reason why nothing comes from a viewer.
+    /// Checks the servers after an event that a failed server may have caused.
     func check(after event: BroadcastEvent) {
         switch event {
         case .interrupted: check()
@@ -38,7 +37,7 @@ final class ICEServerMonitor: Sendable {
         }
     }
 
-    /// Warns of servers that do not do what they are there for; when called again within 10 s, does nothing.
+    /// Checks the servers and warns of those that do not work. Does nothing within 10 s of the last check.
     func check() {
         let now = ContinuousClock.now
         let isDue = lastCheck.with { last in
@@ -54,9 +53,9 @@ final class ICEServerMonitor: Sendable {
         }
     }
 
-    /// No warnings from now on.
+    /// Suppresses further warnings.
     func stop() { isStopped.with { $0 = true } }
 
-    /// Closes what the servers were looked up with.
+    /// Closes the resolver.
     func close() async { await resolver.close() }
 }

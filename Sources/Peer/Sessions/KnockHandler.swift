@@ -3,14 +3,14 @@ import LinuxRuntime
 import Publishing
 import Signaling
 
-/// Asks the owner about knocks and reports what becomes of them. From any thread.
+/// Asks the host's user about knocks and reports the decisions. Safe from any thread.
 final class KnockHandler: Sendable {
     private let decideKnock: HostSession.KnockPolicy
     private let emit: @Sendable (BroadcastEvent) -> Void
-    /// Who waits for an answer.
+    /// The viewers that wait for an answer.
     private let pending = Monitor<[KnockID: ViewerDescription]>([:])
 
-    /// How long a refusal holds.
+    /// How long a refusal applies.
     static let refusalSeconds = 60
 
     init(decideKnock: @escaping HostSession.KnockPolicy, emit: @escaping @Sendable (BroadcastEvent) -> Void) {

@@ -1,6 +1,6 @@
 import EventLoop
 
-/// With which the media threads wake the network loop.
+/// The signals with which the media threads wake the network loop.
 struct MediaWakeups {
     var video: LoopWakeup
     var audio: LoopWakeup

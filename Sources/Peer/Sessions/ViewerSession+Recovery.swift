@@ -8,10 +8,10 @@ import SessionDescription
 import Signaling
 import Transport
 
-/// Through an outage: the event stream is opened again and again, ICE restarted on whatever network there is, and if
-/// the host has no such session any more, the token opens another, without a knock.
+/// Recovers from an outage: reopens the event stream, restarts ICE on the networks that the machine has now, and, if
+/// the host has no such session any more, opens a new session with the same token, without a knock.
 extension ViewerSession {
-    /// The host's own words about the end are better than the silence that follows it.
+    /// Receives the host's events. An `ended` event gives a better reason for the end than the silence that follows it.
     func listen(_ client: SignalingClient) async {
         var backoff = EventStreamBackoff()
         while !Task.isCancelled {
@@ -32,12 +32,12 @@ extension ViewerSession {
                 let hostMayBeGone = backoff.noteFailure(isRefusal: isRefusal(error))
                 if hostMayBeGone { await core.ifRunning { [hostHasGone] in $0.eventStreamRefused(hostHasGone) } }
             }
-            // Media may go on without the event stream; a host that lives has it back soon.
+            // Media may continue without the event stream.
             try? await Task.sleep(for: Duration(backoff.pause))
         }
     }
 
-    /// Does what `OutageRecovery` asks of signalling, one after the other.
+    /// Performs the signalling requests of `OutageRecovery`, one after the other.
     func recover(_ client: SignalingClient, _ requests: AsyncStream<Subscription.RecoveryRequest>) async {
         for await request in requests {
             switch request {
@@ -51,7 +51,7 @@ extension ViewerSession {
         }
     }
 
-    /// - Returns: how the attempt ended, and why the session is over if no other one can follow.
+    /// - Returns: how the attempt ended, and the reason for the session's end if no other attempt can follow.
     private func attempted(
         _ attempt: ReconnectionPolicy.Attempt, _ client: SignalingClient, _ timeout: Duration
     ) async -> (OutageRecovery.AttemptResult, EndReason) {
@@ -70,7 +70,7 @@ extension ViewerSession {
         }
     }
 
-    /// New credentials and the addresses that this machine has now, for a PATCH.
+    /// Restarts ICE: sends new credentials and this machine's current addresses in a PATCH.
     private func restart(_ client: SignalingClient, _ timeout: Duration) async throws {
         guard await core.ifRunning({ $0.restart() }) == true else { throw NoAddress() }
         let found = await core.gathered()
@@ -85,7 +85,8 @@ extension ViewerSession {
         if !found.isComplete { Task { await trickleRest(client, credentials) } }
     }
 
-    /// Another session with the token of the first one, which is good for this certificate as long as the host runs.
+    /// Opens another session with the first session's token, which is valid for this certificate as long as the host
+    /// runs.
     private func rejoin(_ client: SignalingClient, _ timeout: Duration) async throws {
         guard let admission = admission.with({ $0 }) else { throw NoAddress() }
         try await prepare(admission.servers)
@@ -108,7 +109,7 @@ extension ViewerSession {
 }
 
 extension OutageRecovery.AttemptResult {
-    /// Of an ICE restart.
+    /// The result of an ICE restart.
     fileprivate init(_ error: SignalingError) {
         switch error.code {
         case .gone: self = .gone
@@ -119,7 +120,7 @@ extension OutageRecovery.AttemptResult {
         }
     }
 
-    /// Of a new session.
+    /// The result of a new session.
     fileprivate init(_ reason: EndReason) {
         switch reason.code {
         case .hostEnded: self = .gone

@@ -11,10 +11,10 @@ import SessionDescription
 import Signaling
 public import Transport
 
-/// Watches a broadcast: knocks, connects, and gives what is received to a sink. A viewer, a recorder and a service
-/// differ in their sink alone.
+/// Watches a broadcast: knocks, connects, and passes received media to a sink. A viewer, a recorder and a service
+/// differ only in their sinks.
 ///
-/// `run` once; it returns when the session is over, with the reason. `leave` from any thread ends it.
+/// Call `run` once; it returns the reason when the session is over. `leave` ends the session, from any thread.
 public final class ViewerSession: Sendable {
     let link: Link
     let identity: Identity
@@ -29,7 +29,7 @@ public final class ViewerSession: Sendable {
     /// The knock that waits for its answer.
     private let ticket = Monitor<KnockTicket?>(nil)
     private let servers = Monitor<ICEServerResolver?>(nil)
-    /// What let this viewer in.
+    /// The token and servers of the accepted knock.
     let admission = Monitor<Admission?>(nil)
 
     struct Admission: Sendable {
@@ -39,8 +39,8 @@ public final class ViewerSession: Sendable {
 
     /// - Parameters:
     ///   - servers: STUN and TURN servers to use beside those that the host names.
-    ///   - usesOnlyRelays: the host then learns no address of this machine from the media.
-    ///   - sink: of this session alone, which closes it at its end.
+    ///   - usesOnlyRelays: hides this machine's addresses from the host in the media path.
+    ///   - sink: used by this session only, which closes it at its end.
     public init(
         link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
         sink: any EncodedMediaSink, emit: @escaping @Sendable (ViewerEvent) -> Void
@@ -71,7 +71,7 @@ public final class ViewerSession: Sendable {
 
     public func statistics() async -> ViewerStatistics? { await core.ifRunning { $0.statistics } ?? nil }
 
-    /// From the knock to the end.
+    /// Runs the session from the knock to its end.
     public func run() async -> EndReason {
         let client: SignalingClient
         do throws(SignalingError) {
@@ -94,13 +94,13 @@ public final class ViewerSession: Sendable {
         if let ticket = ticket.with({ $0 }) { await client.withdraw(ticket) }
         await client.leave()
         await servers.with({ $0 })?.close()
-        // TLS waits up to 5 s for the other side's goodbye, and nobody needs to wait for that.
+        // TLS waits up to 5 s for the peer's close_notify, so closing runs in the background.
         Task.detached { await client.close() }
         await loop.stop()
         return reason
     }
 
-    /// Who found no way, or lost it, hears what is the matter with the servers that should have helped.
+    /// Adds the results of server checks to a reason that says that no connection was found, or that it was lost.
     private func explained(_ reason: EndReason) async -> EndReason {
         guard let servers = servers.with({ $0 }) else { return reason }
         let lost = reason == .hostIsSilent ? await core.ifRunning { $0.connectivity } ?? nil : nil
@@ -140,7 +140,7 @@ public final class ViewerSession: Sendable {
         }
     }
 
-    /// Offers what was gathered, checks who answers, and lets the connection begin.
+    /// Sends the offer, checks the answer's certificate, and starts the connection.
     func offer(
         _ client: SignalingClient, _ token: String, timeout: Duration?
     ) async throws(EndReason) -> Subscription.Gathered {
@@ -171,11 +171,11 @@ public final class ViewerSession: Sendable {
         return found
     }
 
-    /// Without servers this takes no time.
+    /// Resolves the servers; returns at once if there are none.
     private func find(_ servers: [ICEServer]) async -> ICEServerResolver.Addresses {
         let book = ICEServerResolver(servers)
         self.servers.with { $0 = book }
-        // Who waits for a picture should not wait long for a name.
+        // The time limit is short, because a person waits for the first frame.
         let addresses = await book.addresses(limit: .milliseconds(1_500))
         for complaint in addresses.complaints { emit(.warning(complaint)) }
         return addresses
@@ -200,7 +200,7 @@ public final class ViewerSession: Sendable {
         }
     }
 
-    /// Knocks; waits for room in the host's queue as long as a knock would wait for its answer.
+    /// Knocks. If the host's queue is full, tries again for as long as a knock would wait for its answer.
     private func queue(_ client: SignalingClient) async throws(SignalingError) -> KnockTicket {
         let deadline = ContinuousClock.now + .seconds(60)
         var hasWaited = false
@@ -218,7 +218,7 @@ public final class ViewerSession: Sendable {
         }
     }
 
-    /// Tells the host what is found after the offer, until nothing more will be.
+    /// Sends the host the candidates that are found after the offer, until gathering is complete.
     func trickleRest(_ client: SignalingClient, _ credentials: ICECredentials) async {
         while let more = await core.more(of: credentials) {
             let fragment = TrickleFragment(

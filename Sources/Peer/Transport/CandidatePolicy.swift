@@ -1,24 +1,24 @@
 import ICETransport
 import SessionDescription
 
-/// Which addresses a peer's candidates may have, by where the peer itself is: one that is elsewhere has no business
-/// with this machine's loopback or with a link that it is not on.
+/// Which addresses a peer's candidates may have, by the place of the peer. Loopback and link-local addresses are
+/// refused from a peer elsewhere.
 package struct CandidatePolicy: Sendable {
     var allowsLoopback: Bool
     var allowsLinkLocal: Bool
 
-    /// Where a peer is, by the address that its signalling has.
+    /// The place of a peer, by its address in signalling.
     package enum Place: Equatable {
-        /// It came over loopback, or a tunnel ends there.
+        /// The peer's address is loopback; it may be a tunnel's end.
         case loopback
-        /// It came from one of this machine's own addresses.
+        /// The peer's address is one of this machine's own.
         case thisMachine
         case link
         case elsewhere
     }
 
     /// - Parameters:
-    ///   - text: numeric, without port; or a name, of which `localhost` alone is known.
+    ///   - text: a numeric address without port, or a name. Only the name `localhost` is known.
     ///   - own: this machine's addresses.
     package static func place(of text: String, own: [String]) -> Place {
         guard let address = IPAddress(text) else { return text == "localhost" ? .loopback : .elsewhere }
@@ -35,7 +35,7 @@ package struct CandidatePolicy: Sendable {
     func permits(_ address: IPAddress) -> Bool {
         if address.isLoopback { return allowsLoopback }
         if address.isLinkLocal { return allowsLinkLocal }
-        // RFC 8445 section 5.1.1.1: such addresses are not candidates; they would lead around the rules above.
+        // Such addresses are not valid candidates (RFC 8445 section 5.1.1.1), and they would bypass the rules above.
         return address.isUnicast && !address.holdsIPv4
     }
 }

@@ -4,7 +4,7 @@ package import MediaCore
 package import PeerEngine
 package import SessionDescription
 
-/// Runs `CandidateGathering` for a path, with a timer: one gathering after the other. Confined to the network loop.
+/// Runs `CandidateGathering` for a path, with a timer. Gatherings follow each other. Confined to the network loop.
 package final class CandidateReporter: LocalCandidateDelegate {
     private let blank: CandidateGathering
     private var gathering: CandidateGathering
@@ -12,7 +12,7 @@ package final class CandidateReporter: LocalCandidateDelegate {
     private var onDescription: ((CandidateGathering.Batch) -> Void)?
     private var onNext: ((CandidateGathering.Batch?) -> Void)?
 
-    /// - Parameter gathering: what each gathering begins as.
+    /// - Parameter gathering: the initial state of each gathering.
     package init(loop: EventLoop, _ gathering: CandidateGathering = CandidateGathering()) {
         blank = gathering
         self.gathering = gathering
@@ -21,8 +21,8 @@ package final class CandidateReporter: LocalCandidateDelegate {
         box.value = self
     }
 
-    /// The path is about to gather, for the first time or for a restart. Whoever waits for candidates of the gathering
-    /// before gets what was found.
+    /// Prepares for a gathering of the path, the first one or that of a restart. Callbacks that wait for the previous
+    /// gathering get the candidates found so far.
     package func begin(_ path: ICEPath) {
         handle(.cancel)
         gathering = blank
@@ -38,7 +38,7 @@ package final class CandidateReporter: LocalCandidateDelegate {
         handle(.describe(within: timeout, wanted: wanted))
     }
 
-    /// Calls back once, with the next batch of candidates after the description; nil if there is none any more.
+    /// Calls back once with the next batch of candidates after the description; with nil if no more will come.
     package func next(_ body: @escaping (CandidateGathering.Batch?) -> Void) {
         finishNext(nil)
         onNext = body
@@ -54,7 +54,7 @@ package final class CandidateReporter: LocalCandidateDelegate {
         }
     }
 
-    /// Whoever waits gets what was found, and nothing after it. Twice is fine.
+    /// Ends the gathering. Waiting callbacks get the candidates found so far. May be called more than once.
     package func close() {
         handle(.cancel)
         timer.close()

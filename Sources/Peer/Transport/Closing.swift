@@ -1,4 +1,4 @@
-/// Closes each of them, and calls back when the last one is closed; at once if there is none.
+/// Closes all items, and calls back when the last one is closed; at once if there are none.
 package func closeAll<Closed>(
     _ all: some Collection<Closed>, with close: (Closed, @escaping () -> Void) -> Void, then done: @escaping () -> Void
 ) {

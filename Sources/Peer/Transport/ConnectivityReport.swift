@@ -1,25 +1,25 @@
 public import ICEServers
 import SessionDescription
 
-/// What was there to find a way between two peers, for the words that say why there is none.
+/// The candidates and servers of a failed connection, from which a sentence for people explains the failure.
 public struct ConnectivityReport: Sendable, Equatable {
-    /// An address that could be tried.
+    /// The address of a candidate that could be tried.
     public struct Place: Sendable, Equatable {
-        /// `host`, `srflx` (what a STUN server saw), `prflx` or `relay` (a TURN server's).
+        /// `host`, `srflx` (seen by a STUN server), `prflx` or `relay` (allocated by a TURN server).
         public var kind: String
         public var address: String
         public var port: Int
     }
 
-    /// On this side and on the other.
+    /// The candidates of this side and of the other side.
     public var own: [Place] = []
     public var other: [Place] = []
     /// Candidates of the other side that could not be tried: host names, `.local`, malformed ones, too many.
     public var refused = 0
-    /// ICE found a way, and the handshake over it did not come to its end.
+    /// Whether ICE selected a pair. The DTLS handshake over it then did not complete.
     public var hasPath = false
     public var usesOnlyRelays = false
-    /// STUN and TURN servers of this side, and what came of asking them afterwards; nil if they were not asked.
+    /// STUN and TURN servers of this side, with the results of checks after the failure; nil if they were not checked.
     public var servers: [Server] = []
 
     public struct Server: Sendable, Equatable {
@@ -59,7 +59,7 @@ public struct ConnectivityReport: Sendable, Equatable {
         return parts.joined(separator: "; ")
     }
 
-    /// What probably blocks, and what to do.
+    /// Returns the probable cause, and what to do.
     package func remedy(other name: String) -> String {
         let isViewer = name == "the host"
         let turn =
@@ -83,7 +83,7 @@ public struct ConnectivityReport: Sendable, Equatable {
             : "You are probably in different networks, behind NATs: \(turn), or be in one network or VPN."
     }
 
-    /// Pairs of one address family.
+    /// The number of pairs of the same address family.
     private var pairCount: Int {
         let six = own.count { $0.address.contains(":") }
         let otherSix = other.count { $0.address.contains(":") }
@@ -103,7 +103,7 @@ public struct ConnectivityReport: Sendable, Equatable {
         return unique.joined(separator: ", ") + (places.count > 4 ? " and \(places.count - 4) more" : "")
     }
 
-    /// Neither private (RFC 1918, RFC 6598, RFC 4193) nor of this machine or link.
+    /// Whether an address is neither private (RFC 1918, RFC 6598, RFC 4193) nor loopback nor link-local.
     static func isPublic(_ text: String) -> Bool {
         switch IPAddress(text) {
         case .v4(let bytes):
@@ -124,7 +124,7 @@ extension ConnectivityReport.Place {
 }
 
 extension EndReason {
-    /// The way was lost, and what servers say when they are asked may be why.
+    /// Adds results of server checks that may explain why the connection was lost.
     package func explained(by report: ConnectivityReport) -> EndReason {
         let bad = report.findings(false)
         var reason = self

@@ -1,22 +1,22 @@
-/// Why a session is over.
+/// The reason for the end of a session.
 public struct EndReason: Error, Sendable, Equatable {
     public enum Code: String, Sendable {
-        /// The person here ended it.
+        /// The user on this side ended it.
         case stopped
         /// The host ended it.
         case hostEnded
         /// The viewer left.
         case viewerLeft
         case refused, unanswered, wrongSecret, untrusted, unreachable, badLink
-        /// Nothing came any more, or ICE found no way.
+        /// No packets arrived any more, or ICE selected no pair.
         case connectionLost, noRoute
         case sourceGone, portUnavailable, failed
     }
     public var code: Code
-    /// For a person.
+    /// The reason as a sentence for people.
     public var sentence: String
     public var remedy: String
-    /// With `noRoute` and `connectionLost`: what was tried.
+    /// The candidates and servers that were tried, with `noRoute` and `connectionLost`.
     public var connectivity: ConnectivityReport?
 
     public init(_ code: Code, _ sentence: String, remedy: String = "") {
@@ -25,12 +25,12 @@ public struct EndReason: Error, Sendable, Equatable {
         self.remedy = remedy
     }
 
-    /// There is no way for the media.
+    /// The reason for a session without a connection.
     package init(_ report: ConnectivityReport, other: String) {
         self.init(.noRoute, report.sentence(other: other), remedy: report.remedy(other: other))
         connectivity = report
     }
 
-    /// A viewer's session whose place its next one takes.
+    /// The reason for a viewer's session that the viewer's next session replaces.
     public static let replaced = EndReason(.viewerLeft, "the viewer came again")
 }

@@ -2,13 +2,14 @@ import Glibc
 
 /// The file descriptors that this process may have (RLIMIT_NOFILE).
 ///
-/// GLib ends the process when it gets none for a context, so nothing that others can ask for may use them up.
+/// GLib ends the process when it gets no descriptor for a context, so requests of other peers must not use them up.
 public enum FileDescriptors {
-    /// More are of no use here, and some libraries walk through all numbers below the limit.
+    /// The highest limit to set. More descriptors are of no use here, and some libraries iterate over all numbers below
+    /// the limit.
     static let ceiling = 65_536
 
-    /// Raises the soft limit to the hard one. Call it once at the start of a command that serves for long; programs
-    /// that it starts inherit the limit.
+    /// Raises the soft limit to the hard one. Call it once at the start of a command that serves for long; child
+    /// processes inherit the limit.
     public static func raiseLimit() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
@@ -25,32 +26,32 @@ public enum FileDescriptors {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// How many are open now; nil if /proc does not tell.
+    /// The number of open descriptors; nil if /proc does not tell.
     package static var open: Int? {
         guard let folder = opendir("/proc/self/fd") else { return nil }
         defer { closedir(folder) }
         var count = 0
         while let entry = readdir(folder) {
-            // Names are numbers, but for "." and "..".
+            // Names are numbers, except "." and "..".
             if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
         }
-        // The folder's own.
+        // The descriptor of the directory itself does not count.
         return count - 1
     }
 }
 
-/// How many descriptors the parts of a host may have, so that all of them together never reach the limit.
+/// The shares of a host's parts in the file descriptors. All of them together never reach the limit.
 package struct DescriptorPlan: Equatable {
     /// Connections to the HTTPS server.
     package var connections: Int
-    /// Of ICE agents, all together.
+    /// All ICE agents together.
     package var agents: Int
-    /// For everything else: devices, files, look-ups, connections to TURN servers.
+    /// Everything else: devices, files, look-ups, connections to TURN servers.
     package var reserve: Int
 
     /// - Parameters:
-    ///   - limit: of the process.
-    ///   - used: open already.
+    ///   - limit: the process's limit.
+    ///   - used: the number of descriptors that are already open.
     init(limit: Int, used: Int) {
         reserve = min(64, limit / 4)
         let free = max(0, limit - used - reserve)

@@ -3,9 +3,9 @@ import ICETransport
 import LinuxRuntime
 
 extension ICEPath {
-    /// What may be made and tried for the other side.
+    /// Limits of the agents and candidates that the other side can cause.
     package struct Limits {
-        /// nil: agents are not counted beyond this session.
+        /// nil: agents are only counted within this session.
         package var pool: ICEAgentPool?
         package var allowance: (any TransportAllowance)?
         package var policy: CandidatePolicy
@@ -25,21 +25,21 @@ struct ICEAgentFactory {
     let loop: EventLoop
     let configuration: ICEAgent.Configuration
     let limits: ICEPath.Limits
-    /// Hears of all agents.
+    /// Receives the events of all agents.
     private let owner = Owner()
 
     private final class Owner {
         var path: ICEPath?
     }
 
-    /// - Parameter path: is held until `release`, as a weak reference would cost more for each datagram.
+    /// - Parameter path: held until `release`, as a weak reference would cost more for each datagram.
     func hold(_ path: ICEPath) { owner.path = path }
 
-    /// The path is not called any more.
+    /// Releases the path, which is not called any more.
     func release() { owner.path = nil }
 
-    /// Reserves before it makes anything.
-    /// - Parameter checkInterval: milliseconds between connectivity checks; nil for that of the configuration.
+    /// Makes an agent, after reserving its place.
+    /// - Parameter checkInterval: milliseconds between connectivity checks; nil for the configuration's interval.
     func makeAgent(number: Int, checkInterval: Int? = nil) throws(ICEFailure) -> ICEAgent {
         var configuration = configuration
         if let checkInterval { configuration.checkInterval = checkInterval }

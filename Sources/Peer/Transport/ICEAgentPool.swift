@@ -1,13 +1,13 @@
 import EventLoop
 import ICETransport
 
-/// Bounds the ICE agents of a host, by their number and by the descriptors that they take. An agent that is closing
-/// counts until libnice has let go of it. Confined to the network loop.
+/// Limits the ICE agents of a host, by their number and by their file descriptors. An agent that is closing counts
+/// until libnice has released it. Confined to the network loop.
 package final class ICEAgentPool {
     package struct Limits: Sendable {
         package var agents: Int
         package var descriptors: Int
-        /// Descriptors of the process that stay free whatever the plan says.
+        /// Descriptors of the process that have to stay free in any case.
         package var reserve: Int
 
         package init(agents: Int = 96, descriptors: Int = .max, reserve: Int = 0) {
@@ -17,7 +17,7 @@ package final class ICEAgentPool {
         }
     }
 
-    /// Room for one agent, until `release`.
+    /// The place of one agent, until `release`.
     package final class Reservation {
         private var pool: ICEAgentPool?
         private let descriptors: Int
@@ -27,7 +27,7 @@ package final class ICEAgentPool {
             self.descriptors = descriptors
         }
 
-        /// Twice is fine.
+        /// Releases the place. May be called more than once.
         func release() {
             guard let pool else { return }
             self.pool = nil
@@ -42,6 +42,7 @@ package final class ICEAgentPool {
 
     package init(_ limits: Limits) { self.limits = limits }
 
+    /// Reserves a place for an agent.
     /// - Returns: nil if there is no room.
     package func reserve(descriptors count: Int) -> Reservation? {
         guard agents < limits.agents, count <= limits.descriptors - descriptors, hasFree(count) else { return nil }
@@ -50,7 +51,7 @@ package final class ICEAgentPool {
         return Reservation(self, count)
     }
 
-    /// The plan is of the beginning; this is what the process really has.
+    /// Whether the process has enough free descriptors now; the plan was made at its start.
     private func hasFree(_ count: Int) -> Bool {
         guard limits.reserve > 0, let open = FileDescriptors.open else { return true }
         return FileDescriptors.limit - open >= count + limits.reserve

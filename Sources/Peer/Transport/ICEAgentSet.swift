@@ -1,45 +1,44 @@
 import ICETransport
 
-/// The ICE agents of one path: the one in use, that of a restart, the one from before it, and those that are closing.
-/// They are numbered from 0 in the order in which they were made. Confined to the network loop.
+/// The ICE agents of one path: the one in use, the one of a restart, the previous one, and those that are closing. They
+/// are numbered from 0 in the order of their creation. Confined to the network loop.
 final class ICEAgentSet {
-    /// Carries what is sent.
+    /// The agent that packets are sent with.
     private(set) var current: ICEAgent
-    /// Of a restart, until it has a pair.
+    /// The agent of a restart, until it has a selected pair.
     private(set) var next: ICEAgent?
-    /// From before the last restart, until the new one is heard.
+    /// The agent from before the last restart, until authentic packets arrive by the new one.
     private(set) var former: ICEAgent?
     private var closing: [ICEAgent] = []
     private(set) var newestNumber = 0
     private(set) var currentNumber = 0
 
-    /// Agents of one path, with those that are closing: in use, of a restart, from before it, and some that are
-    /// closing.
+    /// The limit of a path's agents: in use, of a restart, the previous one, and some that are closing.
     static let limit = 6
 
     init(_ first: ICEAgent) { current = first }
 
-    /// The newest, which is told what the other side says.
+    /// The newest agent, which gets the other side's credentials and candidates.
     var newest: ICEAgent { next ?? current }
 
     var isFull: Bool { all.count >= Self.limit }
 
     private var all: [ICEAgent] { [current, next, former].compactMap { $0 } + closing }
 
-    /// Takes the agent of a restart; a restart before this one is given up.
+    /// Adds the agent of a restart. An unfinished earlier restart is given up.
     func add(_ agent: ICEAgent) {
         newestNumber += 1
         dropNext()
         next = agent
     }
 
-    /// Gives up a restart.
+    /// Gives up an unfinished restart.
     func dropNext() {
         dismiss(next)
         next = nil
     }
 
-    /// The agent of the restart has its pair and is used from now on.
+    /// Uses the restart's agent from now on; called when it has a selected pair.
     func useNext() {
         guard let agent = next else { return }
         dropFormer()
@@ -54,7 +53,7 @@ final class ICEAgentSet {
         former = nil
     }
 
-    /// Calls back on the loop when all are closed.
+    /// Closes all agents, and calls back on the loop when they are closed.
     func close(_ done: @escaping () -> Void) {
         closeAll(all, with: { $0.close($1) }, then: done)
     }

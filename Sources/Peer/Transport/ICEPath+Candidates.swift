@@ -2,18 +2,18 @@ package import ICETransport
 import LinuxRuntime
 package import SessionDescription
 
-/// Hears of a path's local candidates, each once; on the network loop.
+/// Receives a path's local candidates, each once, on the network loop.
 package protocol LocalCandidateDelegate: AnyObject {
     func found(_ candidate: ICECandidate)
     func finishedGathering()
 }
 
-/// The other side's candidates since the last restart, and how many were refused since the beginning.
+/// The other side's candidates since the last restart, and the number of refused ones since the beginning.
 struct RemoteCandidates {
     private(set) var all: [ICECandidate] = []
-    /// Those that are not usable, and names.
+    /// The number of candidates that are not usable, and of names.
     private(set) var refused = 0
-    /// Of these, those that could be read, but must not be tried.
+    /// The part of `refused` that could be parsed, but must not be tried.
     private(set) var unusable = 0
 
     func contains(_ candidate: ICECandidate) -> Bool {
@@ -35,10 +35,10 @@ struct RemoteCandidates {
 }
 
 extension ICEPath {
-    /// Candidates of the other side that were not what they should be.
+    /// The number of the other side's candidates that must not be tried.
     package var unusableCandidates: Int { remote.unusable }
 
-    /// Starts to look for candidates; the delegate hears of them, of some before this returns.
+    /// Starts to gather candidates. The delegate gets each of them, some before this returns.
     package func gather() throws(ICEFailure) {
         localCandidates = []
         try agents.newest.gather()
@@ -55,7 +55,7 @@ extension ICEPath {
         candidateDelegate?.finishedGathering()
     }
 
-    /// Takes the usable ones, and counts the others: names are not looked up.
+    /// Adds the usable candidates and counts the others. Names are not resolved.
     package func add(_ candidates: CandidateList, ended: Bool) {
         for candidate in candidates.usable { add(candidate) }
         remote.countRefused(candidates.named.count + candidates.dropped)
@@ -73,14 +73,14 @@ extension ICEPath {
         }
     }
 
-    /// Whether checks may go there. What was heard from an address allows more of its ports.
+    /// Whether connectivity checks may go to a candidate. A proven address does not use up the allowance.
     private func mayTry(_ candidate: ICECandidate) -> Bool {
         guard case .address(let address) = candidate.addressKind, limits.policy.permits(address) else { return false }
         if provenAddresses.contains(address) { return true }
         return limits.allowance?.takeCandidate(now: MonotonicClock.now) ?? true
     }
 
-    /// What there was to try, for the words that say why no pair works.
+    /// The candidates of both sides, for the report why there is no connection.
     package var report: ConnectivityReport {
         ConnectivityReport(
             own: localCandidates.map { .init($0) }, other: remote.all.map { .init($0) },

@@ -4,41 +4,41 @@ import LinuxRuntime
 package import MediaCore
 package import SessionDescription
 
-/// The path that ICE finds (RFC 8445), with restarts. Confined to the network loop.
+/// The path that ICE selects (RFC 8445), through restarts. Confined to the network loop.
 ///
-/// An ICE restart is made by a new agent, as libnice binds its sockets to the addresses that the machine had when an
-/// agent was made. The old one serves until the new one has its pair, and is heard until something authentic came
-/// through the new one.
+/// An ICE restart uses a new agent, because libnice binds its sockets to the addresses that the machine has when an
+/// agent is made. The old agent sends until the new one has a selected pair, and receives until authentic packets
+/// arrive by the new one.
 package final class ICEPath: PacketPath {
     package var delegate: (any PacketPathDelegate)?
-    /// Hears of local candidates.
+    /// Receives the local candidates.
     package weak var candidateDelegate: (any LocalCandidateDelegate)?
     /// The STUN and TURN servers of this side, for the report.
     package var servers: [String] = []
     package private(set) var isFromSelectedPair = false
-    /// The number of the agent by which the datagram that is being given out came.
+    /// The number of the agent by which the datagram that is being delivered arrived.
     private var arrivedBy = 0
-    /// Something authentic has come over the pair of the newest agent.
+    /// Whether authentic packets have arrived over the pair of the newest agent.
     package private(set) var hasProvenPair = false
     private(set) var provenAddresses = ProvenAddresses()
-    /// When the last authentic packet came from the address that media goes to.
+    /// When the last authentic packet came from the selected pair's remote address.
     private var pairHeard: MediaInstant?
     private(set) var hasPath = false
     private var isStarted = false
     private var isClosed = false
-    /// Each once, of the last gathering.
+    /// The candidates of the last gathering, each once.
     package internal(set) var localCandidates: [ICECandidate] = []
     var remote = RemoteCandidates()
     let agents: ICEAgentSet
     private let factory: ICEAgentFactory
 
-    /// The silence of a pair after which packets follow the address that the other side is heard from. Both sides send
-    /// at least one a second.
+    /// The silence of the selected pair after which packets go to the address that the other side sends from. Both
+    /// sides send at least one packet a second.
     static let followAfter = MediaDuration.seconds(2)
-    /// The time after its selection in which a pair need not be heard from itself.
+    /// The time after the selection of a pair during which packets from any address count.
     static let pairGrace = MediaDuration.seconds(4)
 
-    /// - Throws: if this machine has no address to listen at, or too many agents were made.
+    /// - Throws: if this machine has no address to bind, or there are too many agents.
     package init(loop: EventLoop, configuration: ICEAgent.Configuration, limits: Limits) throws(ICEFailure) {
         factory = ICEAgentFactory(loop: loop, configuration: configuration, limits: limits)
         agents = ICEAgentSet(try factory.makeAgent(number: 0))
@@ -52,20 +52,21 @@ package final class ICEPath: PacketPath {
 
     // MARK: Starting and restarting
 
-    /// The other side's credentials are known: checks begin.
+    /// Sets the other side's credentials and starts connectivity checks.
     package func start(remote credentials: ICECredentials) {
         guard !isClosed, !isStarted else { return }
         isStarted = true
         agents.newest.setRemote(credentials)
     }
 
-    /// Begins an ICE restart with new credentials on the addresses that the machine has now; then `gather`, tell the
-    /// other side, and `start` with what it answers. A restart before this one is given up.
-    /// - Throws: if this machine has no address to listen at, or too many agents were made; nothing has then changed.
+    /// Begins an ICE restart with new credentials on the machine's current addresses. Afterwards call `gather`, signal
+    /// the restart, and call `start` with the answer. An unfinished earlier restart is given up.
+    /// - Throws: if this machine has no address to bind, or there are too many agents; nothing has then changed.
     package func restart() throws(ICEFailure) {
         guard !isClosed else { return }
         guard !agents.isFull else { throw ICEFailure("too many connections of this session are still closing") }
-        // Whoever restarts in vain gets the usual interval between checks: they are no small number any more.
+        // After a restart without a proven pair, the next one uses the usual interval between checks, because such
+        // restarts may be many.
         let interval = agents.newestNumber > 0 && !hasProvenPair ? 20 : nil
         agents.add(try factory.makeAgent(number: agents.newestNumber + 1, checkInterval: interval))
         hasProvenPair = false
@@ -88,7 +89,7 @@ package final class ICEPath: PacketPath {
 
     package func hasConsent(_ now: MediaInstant) -> Bool { agents.current.hasConsent(now) }
 
-    /// See ``ICEAgent/hasAnswered(within:now:)``, of the pair that packets are sent over.
+    /// See ``ICEAgent/hasAnswered(within:now:)``; applies to the pair that packets are sent over.
     package func hasAnswered(within time: MediaDuration, now: MediaInstant) -> Bool {
         agents.current.hasAnswered(within: time, now: now)
     }
@@ -100,8 +101,8 @@ package final class ICEPath: PacketPath {
         let now = MonotonicClock.now
         let agent = agents.current
         arrivedBy = number
-        // In the first seconds of a pair any address will do. A new pair has just answered a check, which is consent
-        // (RFC 7675 section 5.1), and the other side may use its former one for some time yet.
+        // During the grace period of a new pair, packets from any address count. The new pair has just answered a
+        // check, which is consent (RFC 7675 section 5.1), and the other side may still send over its previous pair.
         isFromSelectedPair = isNew(agent, now) || number == agents.currentNumber && agent.isFromSelectedPair
         defer { isFromSelectedPair = false }
         delegate?.path(received: datagram, now: now)
@@ -121,15 +122,15 @@ package final class ICEPath: PacketPath {
             provenAddresses.note(agent)
             return
         }
-        // The controlling side chooses (RFC 8445 section 8.1.1); libnice stays with its own pair. If both followed,
-        // they would miss each other for ever.
+        // The controlling side selects the pair (RFC 8445 section 8.1.1), and libnice keeps its own. If both sides
+        // followed each other, they could alternate forever.
         guard !factory.configuration.isControlling, let since = agent.pairSince,
             now - max(pairHeard ?? since, since) > Self.followAfter
         else { return }
         agent.followSource(now)
     }
 
-    /// `failed` says nothing: a pair may come back, and what ends a session is silence.
+    /// Handles a state change. `failed` is ignored: a pair may come back, and only silence ends a session.
     func changed(to state: ICEAgent.State, by number: Int) {
         guard state == .connected || state == .ready, !isClosed else { return }
         if number == agents.newestNumber, agents.next != nil {

@@ -1,22 +1,22 @@
 public import ICEServers
 package import ICETransport
 
-/// The STUN and TURN servers that a session may use: names looked up, and TCP and TLS opened, as libnice cannot well
-/// do.
+/// Prepares STUN and TURN servers for libnice: resolves their names, and opens TCP and TLS tunnels to TURN servers,
+/// because libnice does neither well.
 ///
-/// What comes from another peer is not trusted: it is bounded, and what cannot be read is left out.
+/// Servers named by another peer are not trusted: their number is limited, and malformed ones are left out.
 public actor ICEServerResolver {
-    /// Servers of a peer at most, and addresses of either kind that are used at most.
+    /// The limit of a peer's servers; `addressLimit` is the limit of addresses of each kind.
     public static let serverLimit = 16
     static let addressLimit = 8
 
-    /// For ICE, and why some are not in it.
+    /// The addresses for ICE, and why some servers are not among them.
     package struct Addresses: Sendable {
         package var stun: [ICEAgent.Configuration.STUNServer]
         package var turn: [ICEAgent.Configuration.TURNServer]
-        /// Of all servers, also of those that are of no use.
+        /// The URLs of all servers, including unusable ones.
         package var urls: [String]
-        /// A sentence each.
+        /// One sentence for each server that is not used.
         package var complaints: [String]
         package var isEmpty: Bool { stun.isEmpty && turn.isEmpty }
 
@@ -37,7 +37,7 @@ public actor ICEServerResolver {
 
     public init(_ servers: [ICEServer] = []) { self.servers = Array(servers.prefix(Self.serverLimit)) }
 
-    /// Each server once, in their order.
+    /// The servers' URLs in order, each once.
     package nonisolated var urls: [(url: ServerURL, server: ICEServer)] {
         var seen = Set<ServerURL>()
         return servers.flatMap { server in
@@ -51,7 +51,8 @@ public actor ICEServerResolver {
     /// Whether there is a TURN server among them.
     public nonisolated var hasTURN: Bool { urls.contains { $0.url.kind == .turn } }
 
-    /// Looks all names up at once; takes as long as the slowest, `limit` at most, and the opening of loopback ports.
+    /// Resolves all names in parallel. Takes as long as the slowest one, `limit` at most, plus the time to open
+    /// tunnels.
     package func addresses(limit: Duration = .seconds(3)) async -> Addresses {
         let urls = urls
         guard !urls.isEmpty else { return Addresses() }
@@ -72,7 +73,7 @@ public actor ICEServerResolver {
             switch url.kind {
             case .stun: result.stun += addresses.map { .init(address: $0, port: url.port) }
             case .turn:
-                // RFC 8489 section 9.2.2 and 14.3: 513 bytes; libnice copies what it is given.
+                // The limit is 513 bytes (RFC 8489 sections 9.2.2 and 14.3); libnice copies the values unchecked.
                 guard let name = server.username, let password = server.credential, !name.isEmpty, !password.isEmpty,
                     name.utf8.count <= 508, password.utf8.count <= 508
                 else {
@@ -84,14 +85,14 @@ public actor ICEServerResolver {
                 }
             }
         }
-        // libnice asks one STUN server, and IPv4 is where the NATs are.
+        // IPv4 comes first, because libnice asks only one STUN server, and NATs are usually on IPv4.
         result.stun = result.stun.filter { !$0.address.contains(":") } + result.stun.filter { $0.address.contains(":") }
         result.stun = Array(result.stun.prefix(Self.addressLimit))
         result.turn = Array(result.turn.prefix(Self.addressLimit))
         return result
     }
 
-    /// Asks each server what it is there for: TURN servers for a relay, which is given back. Takes 3 s at most.
+    /// Checks every server; a TURN server allocates a relayed address, which is released at once. Takes 3 s at most.
     public nonisolated func findings() async -> [(url: String, finding: ServerFinding)] {
         await withTaskGroup(of: (Int, String, ServerFinding).self) { group in
             for (index, (url, server)) in urls.prefix(Self.serverLimit).enumerated() {
@@ -123,7 +124,7 @@ public actor ICEServerResolver {
     }
 
     private func tunnel(_ url: ServerURL, _ address: String) async throws -> TURNTunnel? {
-        // One a server is enough: its first address.
+        // One tunnel for each server is enough; it connects to the first address.
         guard !isClosed, tunnels[url] == nil else { return tunnels[url] }
         let tunnel = try await TURNTunnel.open(to: url, address: address)
         if isClosed || tunnels[url] != nil {
@@ -134,7 +135,7 @@ public actor ICEServerResolver {
         return tunnels[url]
     }
 
-    /// Closes what was opened. Twice is fine.
+    /// Closes the tunnels. May be called more than once.
     public func close() async {
         isClosed = true
         let open = tunnels.values

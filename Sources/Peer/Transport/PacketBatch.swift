@@ -1,7 +1,6 @@
 import EventLoop
 
-/// Room for the packets of one round of sending: fixed slots, each with room for the SRTP trailer.
-/// Confined to the network loop.
+/// The packets of one round of sending, in fixed slots with room for the SRTP trailer. Confined to the network loop.
 final class PacketBatch {
     static let slotBytes = 1_536
     let capacity: Int
@@ -22,7 +21,7 @@ final class PacketBatch {
 
     var isFull: Bool { count == capacity }
 
-    /// The next free slot, without the room for the trailer.
+    /// The next free slot, excluding the room for the trailer.
     var slot: UnsafeMutableRawBufferPointer {
         precondition(!isFull, "the batch is full")
         return UnsafeMutableRawBufferPointer(start: memory + count * Self.slotBytes, count: Self.slotBytes - 64)

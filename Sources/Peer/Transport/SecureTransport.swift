@@ -6,16 +6,16 @@ import RTPWire
 import SRTPTransport
 package import SessionDescription
 
-/// What a session hears of its transport; on the network loop.
+/// Receives the events and packets of a session's transport, on the network loop.
 package protocol SecureTransportDelegate: AnyObject {
-    /// Keys are there and the other side is who it should be: media may flow.
+    /// The DTLS handshake is complete and the certificate is the expected one: media may flow.
     func transportIsSecure(profile: SRTPProfile)
-    /// A restart has found its pair: media uses another pair from now on.
+    /// A restart has selected its pair, and media uses it from now on.
     func transportSelectedNewPair()
     func transportEnded(_ reason: EndReason)
     /// The other peer has ended the DTLS association (close_notify).
     func transportWasClosed()
-    /// Without protection and trailer; borrowed for the call.
+    /// An RTP packet without SRTP protection; borrowed for the call.
     func transport(received rtp: UnsafeRawBufferPointer)
     func transport(receivedControl rtcp: UnsafeRawBufferPointer)
 }
@@ -35,22 +35,22 @@ package final class SecureTransport {
 
     /// Held until `close`, as a weak reference would cost more for each packet.
     package var delegate: (any SecureTransportDelegate)?
-    /// Datagrams that were not what they should be.
+    /// Datagrams that were malformed, unexpected or not authentic, and packets that could not be protected.
     package private(set) var badPackets = 0
     private let path: any PacketPath
     private let dtls: DTLSSession
     private var srtp: SRTPSession?
     private let dtlsTimer: LoopTimer
     private let batch = PacketBatch(capacity: 32)
-    /// For packets that are not aligned where they lie.
+    /// A buffer for packets that are not aligned.
     private let scratch = UnsafeMutableRawPointer.allocate(byteCount: PacketBatch.slotBytes, alignment: 64)
     private let isClient: Bool
     private var isClosed = false
 
-    /// From the offer to media.
+    /// The time limit from the offer to the end of the DTLS handshake.
     package static let connectLimit = MediaDuration.seconds(20)
 
-    /// - Parameter path: belongs to the transport from now on, which closes it, also when this throws.
+    /// - Parameter path: owned by the transport from now on, which closes it, also if this throws.
     package init(
         loop: EventLoop, isServer: Bool, identity: Identity, expectedFingerprint: [UInt8], path: any PacketPath
     ) throws {
@@ -73,19 +73,19 @@ package final class SecureTransport {
 
     deinit { scratch.deallocate() }
 
-    /// What else the other side's description says of its certificate; to be called before the handshake.
+    /// Sets the further fingerprints of the remote certificate; to be called before the handshake.
     package func expect(_ fingerprints: [Fingerprint]) { dtls.furtherFingerprints = fingerprints.map(\.bytes) }
 
-    /// Whether the packet that is being given out came from the address that media goes to.
+    /// Whether the packet that is being delivered came from the address that media is sent to.
     package var isFromSelectedPair: Bool { path.isFromSelectedPair }
 
     // MARK: Sending
 
-    /// Where the next packet is to be written; at least 1,400 bytes.
+    /// The buffer for the next packet; at least 1,400 bytes.
     package var slot: UnsafeMutableRawBufferPointer { batch.slot }
 
-    /// Protects the RTP packet in `slot`. It leaves with `flush`, or when the batch is full.
-    /// - Returns: the packet as it leaves, valid until the next is written into `slot`; nil if it does not.
+    /// Protects the RTP packet in `slot`. It is sent with `flush`, or when the batch is full.
+    /// - Returns: the protected packet, valid until the next one is written into `slot`; nil if it cannot be sent.
     @discardableResult
     package func sendMedia(_ length: Int) -> UnsafeRawBufferPointer? {
         guard let srtp, let base = batch.slot.baseAddress else { return nil }
@@ -99,7 +99,7 @@ package final class SecureTransport {
         }
     }
 
-    /// Sends what `sendMedia` has protected before and returned, which is in `slot` again.
+    /// Sends a packet that `sendMedia` has protected before, and that is in `slot` again.
     package func sendProtected(_ length: Int) {
         guard srtp != nil else { return }
         commit(length)
@@ -120,7 +120,7 @@ package final class SecureTransport {
         if batch.isFull { flush() }
     }
 
-    /// Sends what was committed, unless consent to send to that address is over (RFC 7675 section 5.1).
+    /// Sends the batch, unless consent to send to that address has expired (RFC 7675 section 5.1).
     package func flush() {
         guard batch.count > 0 else { return }
         guard path.hasConsent(MonotonicClock.now) else { return batch.clear() }
@@ -135,7 +135,7 @@ package final class SecureTransport {
             badPackets += 1
             return
         }
-        // libsrtp2 reads whole words. The loop's own buffer is aligned, libnice's need not be.
+        // libsrtp2 reads whole words. The loop's own buffer is aligned; libnice's may not be.
         if UInt(bitPattern: base) % 4 != 0 {
             scratch.copyMemory(from: base, byteCount: datagram.count)
             base = scratch
@@ -194,7 +194,7 @@ package final class SecureTransport {
         close()
     }
 
-    /// Says goodbye and frees everything. Twice is fine.
+    /// Sends close_notify and frees everything. May be called more than once.
     /// - Parameter done: called on the loop when the sockets are closed; the loop must not stop before.
     package func close(_ done: @escaping () -> Void = {}) {
         if !isClosed {

@@ -3,26 +3,26 @@ internal import LinuxRuntime
 internal import MediaCore
 internal import Synchronization
 
-/// A thread with a GLib main loop of its own. What lives on it is confined to it: sockets, timers, and libraries that
-/// need GLib.
+/// A thread with its own GLib main loop. Sockets, timers and libraries that need GLib are confined to it.
 ///
-/// Close what lives on it, then `stop()` it: the thread keeps the loop alive until then.
+/// Close everything that uses the loop, then `stop()` it: the thread keeps the loop alive until then.
 public final class EventLoop: @unchecked Sendable {
-    // SAFETY: `context`, `clock` and `wakeup` are set once and point to things that lock themselves or are touched on
+    // SAFETY: `context`, `clock` and `wakeup` are set once and refer to objects that lock themselves or are touched on
     // the thread only; `thread` is written in `init` and read by the first stop; `readers` and `room` are touched on
-    // the thread only; what crosses is in `inbox`.
+    // the thread only; bodies from other threads pass through `inbox`.
 
     /// The GMainContext, for libraries that attach sources of their own to it.
     public let context: OpaquePointer
-    /// Two numbers that timers share with the loop: now, and the earliest of all deadlines; in nanoseconds.
+    /// Two numbers that timers share with the loop: the present time, and the earliest of all deadlines; in
+    /// nanoseconds.
     let clock: UnsafeMutablePointer<Int64>
     private let name: String
     private let wakeup: UnsafeMutablePointer<GSource>
     private let inbox = Mutex(Inbox())
     private nonisolated(unsafe) var thread: NamedThread?
-    /// By descriptor.
+    /// The readers by their descriptors.
     private nonisolated(unsafe) var readers: [Int32: PriorityReader] = [:]
-    /// Lent to readers, one after the other.
+    /// The read buffer, lent to one reader after the other.
     private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
 
     private struct Inbox {
@@ -32,7 +32,7 @@ public final class EventLoop: @unchecked Sendable {
     }
 
     /// Starts the thread.
-    /// - Parameter name: of the thread; the kernel keeps the first 15 bytes.
+    /// - Parameter name: the thread's name; the kernel keeps the first 15 bytes.
     public init(name: String) {
         self.name = name
         context = g_main_context_new()
@@ -57,8 +57,8 @@ public final class EventLoop: @unchecked Sendable {
         room.deallocate()
     }
 
-    /// Runs `body` on the loop, never inline, in the order of the calls. From any thread. Allocates.
-    /// - Returns: false if the loop was stopped before; `body` is then dropped.
+    /// Runs `body` on the loop, never inline, in the order of the calls. May be called from any thread. Allocates.
+    /// - Returns: false if the loop has been stopped; `body` is then dropped.
     @discardableResult
     public func perform(_ body: @escaping @Sendable () -> Void) -> Bool {
         let wasEmpty: Bool? = inbox.withLock { inbox in
@@ -76,20 +76,20 @@ public final class EventLoop: @unchecked Sendable {
 
     public func preconditionOnLoop() { precondition(isOnLoop, "only on the thread of the event loop \(name)") }
 
-    /// Runs what was queued before and ends the thread. Returns when it has ended; blocks no thread. Any number of
-    /// times.
+    /// Runs the queued bodies and ends the thread. Returns when it has ended; blocks no thread. May be called more than
+    /// once.
     public func stop() async {
         requestStop()
         await thread?.ended()
     }
 
-    /// The same for callers that may block: not on the loop, nor on the concurrency pool. A second call does nothing.
+    /// Does the same as `stop`, but blocks. Not for the loop or the concurrency pool. A second call does nothing.
     public func stopAndJoin() {
         precondition(!isOnLoop, "the event loop \(name) cannot wait for itself")
         if requestStop() { thread?.join() }
     }
 
-    /// - Returns: false if that was done before.
+    /// - Returns: false if the loop was stopped before.
     @discardableResult
     private func requestStop() -> Bool {
         let isFirst = inbox.withLock { inbox in
@@ -104,7 +104,7 @@ public final class EventLoop: @unchecked Sendable {
 
     private func run() {
         g_main_context_acquire(context)
-        // What GIO completes (closing an agent of libnice) comes back to the context that is the thread's default.
+        // Completions of GIO, such as that of closing a libnice agent, run in the thread's default context.
         g_main_context_push_thread_default(context)
         var capacity: gint = 16
         let list = g_malloc0_n(gsize(capacity), gsize(MemoryLayout<GPollFD>.stride))
@@ -134,16 +134,16 @@ public final class EventLoop: @unchecked Sendable {
         inbox.withLock { swap(&$0.spare, &work) }
     }
 
-    // MARK: Readers that come first
+    // MARK: Priority readers
 
     func add(_ reader: PriorityReader) { readers[reader.descriptor] = reader }
 
-    /// Does nothing if the descriptor is another reader's by now.
+    /// Does nothing if the descriptor has another reader by now.
     func remove(_ reader: PriorityReader) {
         if readers[reader.descriptor] === reader { readers[reader.descriptor] = nil }
     }
 
-    /// Asks them, and hides from GLib's sources the descriptors in which nothing is left for those.
+    /// Calls the readers, and hides from GLib's sources the descriptors that the readers have emptied.
     private func readFirst(_ descriptors: UnsafeMutablePointer<GPollFD>, _ count: Int) {
         for index in 0..<count where descriptors[index].revents == gushort(G_IO_IN.rawValue) {
             guard let reader = readers[descriptors[index].fd], reader.read(room) else { continue }

@@ -1,18 +1,18 @@
 import LinuxRuntime
 
-/// A value that only its network loop touches, held by others.
+/// A value that only its network loop touches, held by other threads.
 // SAFETY: `value` is reached only in bodies that run on the loop.
 package struct LoopBound<Value>: @unchecked Sendable {
     package let loop: EventLoop
     private let value: Value
 
-    /// - Parameter value: not touched from outside the loop any more.
+    /// - Parameter value: must not be touched outside the loop any more.
     package init(_ loop: EventLoop, _ value: Value) {
         self.loop = loop
         self.value = value
     }
 
-    /// Makes the value on the loop, and waits for it. Not from the loop.
+    /// Creates the value on the loop, and waits for it. Must not be called on the loop.
     package init(_ loop: EventLoop, making make: @escaping @Sendable () -> Value) {
         let made = Monitor<Self?>(nil)
         let isAccepted = loop.perform { made.change { $0 = Self(loop, make()) } }
@@ -26,20 +26,21 @@ package struct LoopBound<Value>: @unchecked Sendable {
         loop.perform { body(value) }
     }
 
-    /// From the loop.
+    /// Calls `body` at once. Must be called on the loop.
     package func now(_ body: (Value) -> Void) {
         assert(loop.isOnLoop)
         body(value)
     }
 
-    /// Runs a body that ends later, and waits for that. Returns at once if the loop has stopped.
+    /// Runs a body with a completion on the loop, and waits for the completion. Returns at once if the loop has
+    /// stopped.
     package func finish(_ body: @escaping @Sendable (Value, @escaping () -> Void) -> Void) async {
         await withCheckedContinuation { continuation in
             if !loop.perform({ body(value) { continuation.resume() } }) { continuation.resume() }
         }
     }
 
-    /// Reads what never changes, from anywhere.
+    /// Reads an immutable part. May be called from any thread.
     package func read<Part: Sendable>(_ body: (Value) -> Part) -> Part { body(value) }
 
     /// - Returns: nil if the loop has stopped.

@@ -1,7 +1,7 @@
 internal import CGLib
 public import MediaCore
 
-/// Calls back on the loop when an instant has come. Confined to its loop. Lives until `close()`.
+/// Calls back on the loop at an instant. Confined to its loop. Lives until `close()`.
 public final class LoopTimer {
     private let loop: EventLoop
     private let fire: () -> Void
@@ -26,8 +26,8 @@ public final class LoopTimer {
         }
     }
 
-    /// Fires once at `instant`, or at once when that has passed; nil disarms. It replaces the instant set before.
-    /// Exact to the scheduler, where GLib alone rounds up to a millisecond. Allocates: never, no system call.
+    /// Fires once at `instant`, or at once if that has passed; nil disarms. Replaces the previous instant. As exact as
+    /// the scheduler, whereas GLib alone rounds up to a millisecond. Allocates: never, no system call.
     public func set(_ instant: MediaInstant?) {
         assert(loop.isOnLoop)
         source?.pointee.deadline = instant?.nanoseconds ?? .max
@@ -46,7 +46,7 @@ public final class LoopTimer {
 }
 
 extension EventLoop {
-    /// On the loop only, as all of the timer.
+    /// Makes a timer. Call it on the loop, as all methods of the timer.
     public func makeTimer(_ fire: @escaping () -> Void) -> LoopTimer {
         preconditionOnLoop()
         return LoopTimer(loop: self, fire: fire)

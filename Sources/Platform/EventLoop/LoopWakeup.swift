@@ -1,10 +1,10 @@
 internal import CGLib
 internal import Synchronization
 
-/// Wakes a loop from another thread and calls back there. Signals between two calls are one.
+/// Wakes a loop from another thread and calls back there. Signals between two callbacks are combined.
 ///
-/// It is a GSource whose ready time another thread may set: GLib then writes to the eventfd that the loop polls anyway,
-/// which saves a descriptor and a read for each.
+/// It is a GSource whose ready time another thread may set: GLib then writes to the eventfd that the loop polls anyway.
+/// That saves a descriptor, and a read for each signal.
 public final class LoopWakeup: @unchecked Sendable {
     // SAFETY: `source` is set once and GLib locks it; `woken` and `isClosed` are touched on the loop only.
     private let loop: EventLoop
@@ -31,8 +31,8 @@ public final class LoopWakeup: @unchecked Sendable {
 
     deinit { g_source_unref(source) }
 
-    /// Makes the loop call `woken` soon. From any thread, also after `close()`, when it does nothing.
-    /// What the caller wrote before is visible to `woken`. Allocates: never; one system call unless signalled already.
+    /// Makes the loop call `woken` soon. May be called from any thread; does nothing after `close()`. The caller's
+    /// earlier writes are visible to `woken`. Allocates: never; one system call unless it is signalled already.
     public func signal() {
         if !isSignalled.exchange(true, ordering: .acquiringAndReleasing) { g_source_set_ready_time(source, 0) }
     }
@@ -42,7 +42,7 @@ public final class LoopWakeup: @unchecked Sendable {
         if !isClosed { woken() }
     }
 
-    /// On the loop. `woken` is not called again. A second call does nothing.
+    /// Ends the wakeup: `woken` is not called again. Call it on the loop. A second call does nothing.
     public func close() {
         loop.preconditionOnLoop()
         guard !isClosed else { return }
@@ -52,7 +52,7 @@ public final class LoopWakeup: @unchecked Sendable {
 }
 
 extension EventLoop {
-    /// On the loop only; signals may then come from any thread.
+    /// Makes a wakeup. Call it on the loop; signals may then come from any thread.
     public func makeWakeup(_ woken: @escaping () -> Void) -> LoopWakeup {
         preconditionOnLoop()
         return LoopWakeup(loop: self, woken: woken)

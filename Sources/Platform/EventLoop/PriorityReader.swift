@@ -1,11 +1,11 @@
-/// Reads a descriptor before the GLib sources that wait for it do. Confined to its loop. Lives until `close()`.
+/// Reads a descriptor before the GLib sources that wait for it. Confined to its loop. Lives until `close()`.
 ///
-/// It polls nothing itself: some source of GLib's (libnice's for its sockets) has to wait for the descriptor. GLib's
-/// own sources allocate for each read; a reader that takes everything itself spares that.
+/// It polls nothing itself: a GLib source (libnice's for its sockets) has to wait for the descriptor. GLib's own
+/// sources allocate for each read; a reader that empties the descriptor avoids that.
 public final class PriorityReader {
     public let descriptor: Int32
     private let loop: EventLoop
-    /// - Returns: true if nothing is left for GLib's sources.
+    /// - Returns: true if the descriptor is empty.
     let read: (UnsafeMutableRawBufferPointer) -> Bool
 
     fileprivate init(_ loop: EventLoop, _ descriptor: Int32, _ read: @escaping (UnsafeMutableRawBufferPointer) -> Bool)
@@ -15,7 +15,8 @@ public final class PriorityReader {
         self.read = read
     }
 
-    /// It is not called again. A second call does nothing, nor does one after another reader took the descriptor.
+    /// Ends the reader; it is not called again. Does nothing if it is closed already or another reader took the
+    /// descriptor.
     public func close() {
         loop.preconditionOnLoop()
         loop.remove(self)
@@ -23,10 +24,11 @@ public final class PriorityReader {
 }
 
 extension EventLoop {
-    /// On the loop only, as all of the reader. It replaces an earlier reader of the same descriptor.
-    /// - Parameter read: called in each turn in which the descriptor can be read, and has no error. The room, 65,536
-    ///   bytes, is lent for the call. It returns true to hide the descriptor from GLib's sources for this turn. It may
-    ///   close the reader.
+    /// Makes a reader, which replaces an earlier one of the same descriptor. Call it on the loop, as all methods of the
+    /// reader.
+    /// - Parameter read: called in each iteration in which the descriptor is readable and has no error. The buffer of
+    ///   65,536 bytes is lent for the call. It returns true to hide the descriptor from GLib's sources for this
+    ///   iteration. It may close the reader.
     public func readFirst(
         _ descriptor: Int32, _ read: @escaping (UnsafeMutableRawBufferPointer) -> Bool
     ) -> PriorityReader {

@@ -1,8 +1,7 @@
-/// Carries whole frames from one thread to another: a fixed number of buffers that grow to the largest frame and are
-/// used again.
+/// Passes whole frames from one thread to another, in a fixed number of reused buffers that grow to the largest frame.
 ///
 /// Overflow policy: refuse. The producer is told and decides what follows: skip, or drop to the next key frame.
-/// Allocates: only for a frame that is larger than those before it.
+/// Allocates: only for a frame that is larger than all before it.
 // SAFETY: `frames` is storage that is allocated once and never moves; one element of it is reached only by the side that
 // holds its index: free -> producer -> ready -> consumer -> free. Indices change hands in a Monitor, which also orders
 // the accesses. `oldest` reads an element while the Monitor holds its index in `ready`.
@@ -18,8 +17,8 @@ public final class FrameQueue<Info: Sendable>: @unchecked Sendable {
     private let lists: Monitor<FrameLists>
 
     /// - Parameters:
-    ///   - capacity: frames, the one that the consumer is reading among them; at least 1.
-    ///   - bytes: what a buffer holds at first.
+    ///   - capacity: the number of frames, including the one that the consumer is reading; at least 1.
+    ///   - bytes: the initial size of a buffer.
     public init(capacity: Int, bytes: Int) {
         frames = .allocate(capacity: capacity)
         for index in frames.indices {
@@ -34,14 +33,14 @@ public final class FrameQueue<Info: Sendable>: @unchecked Sendable {
         frames.deallocate()
     }
 
-    /// Copies a frame in. From the producer's thread.
+    /// Copies a frame into the queue. Called on the producer's thread.
     /// - Returns: false if all buffers are in use or the queue is closed.
     public func push(_ bytes: UnsafeRawBufferPointer, _ info: Info) -> Bool {
         push(byteCount: bytes.count, info) { $0.copyMemory(from: bytes) }
     }
 
-    /// Lets a frame be written where it goes. From the producer's thread.
-    /// - Parameter write: fills the buffer, of exactly `byteCount` bytes, which is lent for the call; not called if the
+    /// Has a frame written directly into a buffer of the queue. Called on the producer's thread.
+    /// - Parameter write: fills the buffer of exactly `byteCount` bytes, which is lent for the call; not called if the
     ///   frame is refused.
     /// - Returns: false if all buffers are in use or the queue is closed.
     public func push(byteCount: Int, _ info: Info, _ write: (UnsafeMutableRawBufferPointer) -> Void) -> Bool {
@@ -57,7 +56,7 @@ public final class FrameQueue<Info: Sendable>: @unchecked Sendable {
         return true
     }
 
-    /// Gives out the oldest frame, if there is one. From the consumer's thread.
+    /// Passes the oldest frame to `body`, if there is one. Called on the consumer's thread.
     /// - Parameter body: the bytes are lent for the call.
     /// - Returns: false if there was none.
     @discardableResult
@@ -67,9 +66,9 @@ public final class FrameQueue<Info: Sendable>: @unchecked Sendable {
         return true
     }
 
-    /// Sleeps until there is a frame, and gives it out. From the consumer's thread.
+    /// Sleeps until there is a frame, and passes it to `body`. Called on the consumer's thread.
     /// - Parameter body: the bytes are lent for the call.
-    /// - Returns: false when the queue was closed; what still waits in it is not given out.
+    /// - Returns: false when the queue is closed; frames that still wait are not passed on.
     public func waitAndPop(_ body: (UnsafeRawBufferPointer, Info) -> Void) -> Bool {
         let index = lists.wait { lists -> Int?? in
             if lists.isClosed { return .some(nil) }
@@ -88,7 +87,7 @@ public final class FrameQueue<Info: Sendable>: @unchecked Sendable {
         lists.with { $0.putFree(index) }
     }
 
-    /// Of the frame that has waited longest.
+    /// The information of the frame that has waited longest.
     public var oldest: Info? {
         lists.with { lists in
             guard let index = lists.oldest else { return nil }
@@ -96,15 +95,15 @@ public final class FrameQueue<Info: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Wakes the consumer for good.
+    /// Closes the queue and wakes the consumer.
     public func close() { lists.change { $0.isClosed = true } }
 }
 
-/// Which frames are free and which are ready. Not generic, so that it is compiled for what it is: generic code of
-/// another module is not specialized.
+/// The lists of free and ready frames. Not generic, so that it is compiled specialized: generic code of another module
+/// is not.
 private struct FrameLists {
     private var free: [Int]
-    /// A ring of all indices that are ready, the oldest at `first`.
+    /// A ring of the indices of ready frames, the oldest at `first`.
     private var ready: [Int]
     private var first = 0
     private var count = 0
@@ -117,7 +116,7 @@ private struct FrameLists {
 
     var oldest: Int? { count == 0 ? nil : ready[first] }
 
-    /// Nil if all are in use or the queue is closed.
+    /// Returns nil if all frames are in use or the queue is closed.
     mutating func takeFree() -> Int? { isClosed ? nil : free.popLast() }
 
     mutating func putFree(_ index: Int) { free.append(index) }

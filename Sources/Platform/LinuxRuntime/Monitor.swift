@@ -1,7 +1,7 @@
 internal import Glibc
 public import MediaCore
 
-/// A mutex and a condition around a value: what two threads say to each other.
+/// A mutex and a condition variable around a value that threads share.
 // SAFETY: `value` is touched only while `mutex` is held.
 public final class Monitor<Value: ~Copyable>: @unchecked Sendable {
     private var value: Value
@@ -27,14 +27,14 @@ public final class Monitor<Value: ~Copyable>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Runs `body` with the value; waiters are not woken.
+    /// Runs `body` with the value, without waking waiters.
     public func with<R>(_ body: (inout Value) -> R) -> R {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return body(&value)
     }
 
-    /// Runs `body` with the value and wakes who waits.
+    /// Runs `body` with the value and wakes all waiters.
     public func change<R>(_ body: (inout Value) -> R) -> R {
         pthread_mutex_lock(mutex)
         defer {
@@ -54,7 +54,7 @@ public final class Monitor<Value: ~Copyable>: @unchecked Sendable {
         }
     }
 
-    /// Sleeps until `body` returns something or the deadline passes; nil then.
+    /// Sleeps until `body` returns something, or the deadline passes; returns nil in that case.
     public func wait<R>(until deadline: MediaInstant, _ body: (inout Value) -> R?) -> R? {
         var time = timespec(
             tv_sec: Int(deadline.nanoseconds / 1_000_000_000), tv_nsec: Int(deadline.nanoseconds % 1_000_000_000))

@@ -1,7 +1,7 @@
 internal import Glibc
 public import MediaCore
 
-/// CLOCK_MONOTONIC, the clock of media. The only place that reads it.
+/// CLOCK_MONOTONIC, the clock of media. It is read only here.
 public enum MonotonicClock {
     /// Allocates: never; no system call (vDSO).
     public static var now: MediaInstant {

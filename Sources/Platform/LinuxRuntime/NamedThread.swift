@@ -2,10 +2,10 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 
-/// A POSIX thread with a name, which `top -H` and `perf` show. It starts when it is made; who does not need its end
-/// lets go of it.
+/// A POSIX thread with a name, which `top -H` and `perf` show. It starts when it is made. The object may be released
+/// before the thread ends.
 public final class NamedThread: Sendable {
-    /// The system has no thread left (EAGAIN), usually because of a limit of the user's (`ulimit -u`).
+    /// The system can create no further thread (EAGAIN), usually because of a limit of the user (`ulimit -u`).
     public struct Failure: Error, Equatable {
         public let code: Int32
     }
@@ -19,7 +19,7 @@ public final class NamedThread: Sendable {
         self.end = end
     }
 
-    /// Starts a thread that the program cannot do without: it traps if there is none left.
+    /// Starts a thread that the program cannot do without: traps if it cannot be created.
     /// - Parameter name: the kernel keeps the first 15 bytes.
     public convenience init(_ name: String, _ body: @escaping @Sendable () -> Void) {
         do throws(Failure) {
@@ -32,7 +32,7 @@ public final class NamedThread: Sendable {
 
     /// Starts a thread.
     /// - Parameter name: the kernel keeps the first 15 bytes.
-    /// - Throws: if no thread is left; `body` is then dropped.
+    /// - Throws: if no thread can be created; `body` is then dropped.
     public static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(Failure) -> NamedThread {
         let (handle, end) = try create(name, body)
         return NamedThread(handle, end)
@@ -62,24 +62,24 @@ public final class NamedThread: Sendable {
         if !isJoined.load(ordering: .relaxed) { pthread_detach(handle) }
     }
 
-    /// Blocks until the thread has ended. Once only; not from the thread itself, nor from the concurrency pool or an
-    /// event loop: there is `ended()`.
+    /// Blocks until the thread has ended. Call it once, and not from the thread itself, the concurrency pool or an
+    /// event loop, which use `ended()`.
     public func join() {
         precondition(!isJoined.exchange(true, ordering: .relaxed), "a thread is joined once")
         let code = pthread_join(handle, nil)
         precondition(code == 0, "a thread cannot be joined: error \(code)")
     }
 
-    /// Returns when the body has returned; blocks no thread. Any number of times.
+    /// Returns when the body has returned; blocks no thread. May be called more than once.
     public func ended() async {
         await withCheckedContinuation { continuation in end.whenOver { continuation.resume() } }
     }
 
-    /// Calls `body` once the thread's body has returned: on that thread, or at once if it has already.
+    /// Calls `body` after the thread's body has returned: on that thread, or at once if it has already returned.
     public func whenEnded(_ body: @escaping @Sendable () -> Void) { end.whenOver(body) }
 }
 
-/// Carries a thread's body through `pthread_create`.
+/// Passes a thread's body through `pthread_create`.
 // SAFETY: `body` is touched on the thread alone, after `pthread_create`.
 private final class ThreadStart: @unchecked Sendable {
     private let name: String
@@ -95,7 +95,7 @@ private final class ThreadStart: @unchecked Sendable {
     func run() {
         clinux_name_thread(name)
         body?()
-        // What the body holds is released before anybody hears of the end.
+        // Objects held by the body are released before the end is announced.
         body = nil
         end.over()
     }

@@ -2,17 +2,17 @@ internal import CLinux
 internal import Glibc
 public import MediaCore
 
-/// Ends another thread's wait in `poll`: an eventfd. Signals before the wait are kept; many count as one.
+/// Ends another thread's wait in `poll`, by an eventfd. Signals before the wait are kept; several count as one.
 ///
-/// A thread that waits for values only takes a `Monitor`, and an `EventLoop` has its `LoopWakeup`; neither needs a
+/// A thread that waits only for values uses a `Monitor`, and an `EventLoop` has its `LoopWakeup`; neither needs a
 /// descriptor.
 public final class Wakeup: Sendable {
-    /// No descriptor is left (an errno), usually because of the limit of open files.
+    /// No descriptor is available (an errno), usually because of the limit of open files.
     public struct Failure: Error, Equatable {
         public let code: Int32
     }
 
-    /// Can be read when it was signalled. It is closed with the value.
+    /// Readable after a signal. Closed with the value.
     public let descriptor: Int32
 
     public init() throws(Failure) {
@@ -22,7 +22,8 @@ public final class Wakeup: Sendable {
 
     deinit { close(descriptor) }
 
-    /// From any thread. What the caller wrote before is visible to who waits. One system call; allocates never.
+    /// Signals. May be called from any thread. The caller's earlier writes are visible to the waiting thread. One
+    /// system call; allocates never.
     public func signal() {
         var one: UInt64 = 1
         _ = write(descriptor, &one, 8)
@@ -35,11 +36,11 @@ public final class Wakeup: Sendable {
         return read(descriptor, &count, 8) == 8
     }
 
-    /// Sleeps until a signal comes, `other` has something to read or the deadline passes; Unix signals may end it
-    /// early. It consumes nothing.
+    /// Sleeps until a signal comes, `other` is readable or the deadline passes; Unix signals may end it early. The
+    /// signal stays pending.
     /// - Parameters:
     ///   - other: -1 for none.
-    ///   - deadline: nil sleeps as long as it takes.
+    ///   - deadline: nil for no time limit.
     /// - Returns: whether it is signalled.
     @discardableResult
     public func wait(or other: Int32 = -1, until deadline: MediaInstant?) -> Bool {

@@ -3,7 +3,7 @@ package import NetworkBed
 package import TestSupport
 
 extension Browser {
-    /// - Returns: the process and the address of its DevTools socket, which it tells on standard error.
+    /// - Returns: the process and the address of its DevTools socket, which it prints on standard error.
     static func startChromium(
         _ profile: TemporaryFolder, _ node: NetworkNode?, _ environment: [String: String]
     ) async throws -> (Program, String) {
@@ -29,7 +29,7 @@ extension Browser {
         return session
     }
 
-    /// - Returns: the process and the address of its BiDi socket, which it tells on standard error.
+    /// - Returns: the process and the address of its BiDi socket, which it prints on standard error.
     static func startFirefox(
         _ profile: TemporaryFolder, _ node: NetworkNode?, _ environment: [String: String]
     ) async throws -> (Program, String) {
@@ -71,7 +71,7 @@ extension Browser {
 }
 
 extension Program {
-    /// - Parameter node: of an emulated network; nil for this machine's own.
+    /// - Parameter node: a node of an emulated network; nil for this machine's own network.
     package static func start(
         _ name: String, _ arguments: [String], environment: [String: String?] = [:], in node: NetworkNode?
     ) throws -> Program {

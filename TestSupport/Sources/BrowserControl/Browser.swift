@@ -3,9 +3,9 @@ import Glibc
 package import NetworkBed
 import TestSupport
 
-/// A headless browser with a profile of its own and one tab, driven over its debugging port.
+/// A headless browser with its own profile and one tab, controlled over its debugging port.
 ///
-/// It takes any certificate, finds loopback candidates and plays sound without a click.
+/// It accepts any certificate, gathers loopback candidates and plays audio without a click.
 package final class Browser: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case chromium, firefox
@@ -23,8 +23,8 @@ package final class Browser: Sendable {
     private let tab: String
     private let profile: TemporaryFolder
 
-    /// Starts it and waits until it listens.
-    /// - Parameter node: of an emulated network; nil for this machine's own.
+    /// Starts the browser and waits until it listens.
+    /// - Parameter node: a node of an emulated network; nil for this machine's own network.
     package init(_ kind: Kind, in node: NetworkNode? = nil, environment: [String: String] = [:]) async throws {
         self.kind = kind
         profile = try TemporaryFolder()
@@ -54,7 +54,7 @@ package final class Browser: Sendable {
         }
     }
 
-    /// Loads the page again, as its user would, and waits until it is loaded.
+    /// Reloads the page as a user would, and waits until it is loaded.
     package func reload() async throws {
         switch kind {
         case .chromium:
@@ -70,7 +70,7 @@ package final class Browser: Sendable {
         }
     }
 
-    /// Evaluates an expression in the page; waits for it if it is a promise. The value goes through JSON.
+    /// Evaluates an expression in the page and awaits a promise. The value is passed as JSON.
     package func evaluate(_ expression: String, within limit: Duration = .seconds(30)) async throws -> JSON {
         let code = "(async () => JSON.stringify((await (\(expression))) ?? null))()"
         let text: String?
@@ -93,7 +93,7 @@ package final class Browser: Sendable {
         return try JSON(parsing: text)
     }
 
-    /// Runs a script in every page that is opened from now on, before the page's own.
+    /// Runs a script in every page that is opened from now on, before the page's own scripts.
     package func preload(_ script: String) async throws {
         switch kind {
         case .chromium:
@@ -105,7 +105,7 @@ package final class Browser: Sendable {
         }
     }
 
-    /// The size of the page, in its own pixels.
+    /// Sets the size of the page, in its own pixels.
     package func setViewport(width: Int, height: Int) async throws {
         let size: [String: JSON] = ["width": .number(Double(width)), "height": .number(Double(height))]
         switch kind {
@@ -119,7 +119,7 @@ package final class Browser: Sendable {
         }
     }
 
-    /// What the window shows, as PNG.
+    /// Returns the window's content as PNG.
     package func screenshot() async throws -> Data {
         let answer =
             switch kind {
@@ -132,14 +132,14 @@ package final class Browser: Sendable {
         return data
     }
 
-    /// Ends it; its profile goes with the value.
+    /// Ends the browser; its profile is removed with the value.
     package func close() async {
         socket.close()
         process.kill()
         _ = await process.exitCode()
     }
 
-    /// Runs `body` with a browser that is closed in any case.
+    /// Runs `body` with a browser, which is closed in any case.
     package static func with<Value: Sendable>(
         _ kind: Kind, in node: NetworkNode? = nil, environment: [String: String] = [:],
         _ body: (Browser) async throws -> Value
@@ -155,7 +155,7 @@ package final class Browser: Sendable {
         }
     }
 
-    /// The first of these programs that is installed.
+    /// Returns the first of these programs that is installed.
     static func program(_ names: [String]) throws -> String {
         for name in names {
             for directory in ["/usr/bin", "/usr/local/bin"] where access("\(directory)/\(name)", X_OK) == 0 {

@@ -6,8 +6,8 @@ import NIOWebSocket
 import NetworkBed
 import Synchronization
 
-/// A WebSocket that carries calls `{id, method, params}` and their answers: Chromium's DevTools protocol and WebDriver
-/// BiDi have the same envelope.
+/// A WebSocket with calls `{id, method, params}` and their responses, the envelope of both Chromium's DevTools protocol
+/// and WebDriver BiDi.
 final class DebugSocket: Sendable {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -31,7 +31,7 @@ final class DebugSocket: Sendable {
 
     /// - Parameters:
     ///   - url: `ws://127.0.0.1:PORT/PATH`.
-    ///   - node: whose loopback that is; nil for this machine's own.
+    ///   - node: the node of that loopback address; nil for this machine's own network.
     static func connect(_ url: String, in node: NetworkNode? = nil) async throws -> DebugSocket {
         guard let url = URL(string: url), let host = url.host, let port = url.port else {
             throw Failure(description: "\(url) is no WebSocket address")
@@ -72,8 +72,8 @@ final class DebugSocket: Sendable {
         return try await upgraded.get()
     }
 
-    /// Calls and waits for the answer.
-    /// - Throws: ``Failure`` with the other side's words, or when the connection goes or the limit is over.
+    /// Makes a call and waits for the response.
+    /// - Throws: ``Failure`` with the browser's message, or when the connection ends or the time limit is over.
     func call(
         _ method: String, _ parameters: JSON = [:], session: String? = nil, within limit: Duration = .seconds(30)
     ) async throws -> JSON {
@@ -107,7 +107,7 @@ final class DebugSocket: Sendable {
     func close() { channel.close(promise: nil) }
 
     fileprivate func receive(_ text: String) {
-        // Events have no id, and nobody waits for them here.
+        // Events have no id and are ignored.
         guard let message = try? JSON(parsing: text), let id = message["id"].number.flatMap({ Int(exactly: $0) }) else {
             return
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON value, as the drivers and the command line speak it.
+/// A JSON value, as used by the browser drivers and the command line.
 package enum JSON: Hashable, Sendable, Codable {
     case null
     case bool(Bool)

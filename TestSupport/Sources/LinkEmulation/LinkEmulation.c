@@ -4,7 +4,7 @@
 
 void way_seed(Way *way, uint64_t seed) { way->random = seed; }
 
-// SplitMix64: any seed will do, zero too.
+// SplitMix64: every seed is valid, also zero.
 static double uniform(Way *way) {
     uint64_t z = way->random += 0x9E3779B97F4A7C15u;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
@@ -28,7 +28,8 @@ bool way_set(Way *way, const char *key, double value) {
     return false;
 }
 
-// Gilbert's model: all is lost in a burst, which lasts `burst` packets in the mean; `loss` is the share of packets in bursts.
+// Gilbert's model: all packets are lost in a burst, which has a mean length of `burst` packets; `loss` is the share of
+// packets in bursts.
 static bool is_lost(Way *way) {
     const Conditions *c = &way->conditions;
     if (c->down != 0) return true;

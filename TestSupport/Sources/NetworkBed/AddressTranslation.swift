@@ -1,21 +1,21 @@
-/// What a home router does to the addresses of its network (RFC 4787), by nftables.
+/// The address translation of a home router (RFC 4787), by nftables.
 public enum AddressTranslation: String, CaseIterable, Sendable {
-    /// Passes everything on as it is.
+    /// Forwards packets unchanged.
     case none
-    /// One mapping for a port of the inside, whoever it talks to; anybody outside may send to it.
+    /// One mapping for each inside port, for all destinations; every outside address may send to it.
     case fullCone = "full cone"
-    /// One mapping for a port of the inside; only an address and port that was sent to may send to it.
+    /// One mapping for each inside port; only addresses and ports that it has sent to may send to it.
     case portRestricted = "port-restricted"
-    /// Another mapping, at a random port, for each address and port that is sent to.
+    /// A separate mapping, at a random port, for each destination address and port.
     case symmetric
 
-    /// For nft(8), each a command of its own.
+    /// The rules for nft(8), each a separate command.
     fileprivate func rules(outside: String, address: String, inside: String) -> [String] {
         let table = "add table ip translation"
         let source = "add chain ip translation source { type nat hook postrouting priority srcnat; }"
         let rewrite = "add rule ip translation source oifname \(outside) snat to \(address)"
-        // An unexpected packet that reached the router itself would leave a connection behind, and the kernel would
-        // then map the inside's own packet to another port than a cone's.
+        // An unexpected packet to the router itself would create a connection entry, and the kernel would then map the
+        // inside's own packet to another port than a cone's.
         let closed = [
             "add chain ip translation input { type filter hook input priority filter; }",
             "add rule ip translation input iifname \(outside) meta l4proto udp drop",
@@ -35,12 +35,12 @@ public enum AddressTranslation: String, CaseIterable, Sendable {
 }
 
 extension NetworkNode {
-    /// Makes a home router of this node.
+    /// Makes this node a home router.
     /// - Parameters:
-    ///   - interface: towards the outside, with that address of the router.
+    ///   - interface: the outside interface, which has the router's `address`.
     ///   - inside: the address of the one machine behind it.
-    ///   - port: of the outside, of TCP, is forwarded to the same port of that machine.
-    ///   - blocksDatagrams: lets no UDP through, as hotels and companies do.
+    ///   - port: an outside TCP port that is forwarded to the same port of that machine.
+    ///   - blocksDatagrams: drops all UDP, as networks of hotels and companies do.
     public func route(
         _ translation: AddressTranslation, outside interface: String, address: String, inside: String,
         forwarding port: Int? = nil, blocksDatagrams: Bool = false
@@ -64,7 +64,7 @@ extension NetworkNode {
         for rule in rules { try run("nft \(rule)") }
     }
 
-    /// Forgets every mapping of this router and gives other ports from now on, as a restarted one does.
+    /// Removes every mapping of this router and uses other ports from now on, as after a restart.
     public func rebind(_ translation: AddressTranslation, outside interface: String, address: String) throws {
         precondition(translation == .portRestricted || translation == .symmetric, "\(translation) forgets nothing")
         try run("nft flush chain ip translation source")

@@ -1,19 +1,19 @@
 import Foundation
 
-/// What a link does to packets, in one direction.
+/// The properties of a link in one direction.
 public struct LinkConditions: Sendable, Equatable {
-    /// Of IP packets; 0 for no limit.
+    /// The rate of IP packets; 0 for no limit.
     public var kilobits: Double
-    /// What may wait for a limited rate; beyond it the newest packet is dropped.
+    /// The queue of a limited rate; when it is full, the newest packet is dropped.
     public var queueMilliseconds: Double
     public var delayMilliseconds: Double
-    /// The most that is added to the delay, uniformly.
+    /// The largest addition to the delay, uniformly distributed.
     public var jitterMilliseconds: Double
     /// Whether jitter lets packets overtake each other.
     public var reorders: Bool
-    /// In the mean.
+    /// The mean loss.
     public var lossPercent: Double
-    /// How many packets in a row are lost, in the mean; 1 for losses that know nothing of each other.
+    /// The mean number of packets lost in a row; 1 for independent losses.
     public var burstPackets: Double
     public var isDown: Bool
 
@@ -39,29 +39,29 @@ public struct LinkConditions: Sendable, Equatable {
     }
 }
 
-/// A link of a `NetworkBed`, which it keeps alive. Without a change it stays as it was made.
+/// A link of a `NetworkBed`, which it keeps alive. Its conditions stay until they are changed.
 public struct EmulatedLink: Sendable {
     /// From the first node to the second, back, or both.
     public enum Direction: String, Sendable { case forward = "ab", backward = "ba", both }
 
-    /// What went through since the start.
+    /// The counters of a link since the start.
     public struct Figures: Sendable, Equatable {
         public var packetsIn = 0
         public var bytesIn = 0
         public var packetsOut = 0
         public var bytesOut = 0
-        /// By chance, or because the link was down.
+        /// Packets lost by chance, or because the link was down.
         public var lost = 0
-        /// At the queue's end.
+        /// Packets dropped by the full queue.
         public var overflowed = 0
-        /// The longest that a packet waited for the rate since the last time these figures were asked for.
+        /// The longest queueing time of a packet since these figures were last read.
         public var longestQueueMilliseconds = 0.0
     }
 
     let number: String
     let bed: NetworkBed
 
-    /// - Parameter milliseconds: when, from now; nil for at once.
+    /// - Parameter milliseconds: the time from now until the change; nil for at once.
     public func set(
         _ conditions: LinkConditions, _ direction: Direction = .both, afterMilliseconds milliseconds: Double? = nil
     ) throws {
@@ -69,7 +69,7 @@ public struct EmulatedLink: Sendable {
         _ = try bed.command(milliseconds.map { "at \($0) \(change)" } ?? "set \(change)")
     }
 
-    /// Of one direction, not of both.
+    /// Returns the figures of one direction; not for `both`.
     public func figures(_ direction: Direction) throws -> Figures {
         var values: [Substring: Double] = [:]
         for word in try bed.command("figures \(number) \(direction.rawValue)").split(separator: " ") {

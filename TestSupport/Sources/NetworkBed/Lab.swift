@@ -1,17 +1,17 @@
 import Foundation
 import Glibc
 
-/// The helper process. One thread at a time.
+/// The helper process. Used by one thread at a time.
 final class Lab {
     private var identifier: pid_t = 0
     private let socket: Int32
-    /// The user namespace that its networks belong to; nil if this is root's.
+    /// The user namespace of its networks; nil if it is root's.
     private(set) var userNamespace: String?
     private var unread: [UInt8] = []
 
     init() throws {
         let program = try Self.program()
-        // Closed in every child from the start: somebody else's must not keep the helper alive.
+        // Marked close-on-exec from the start: copies in other child processes would keep the helper alive.
         var ends: [Int32] = [-1, -1]
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw BedFailure("no pair of sockets: \(errno)") }
@@ -24,11 +24,11 @@ final class Lab {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // A Ctrl-C in the terminal must not take the networks away before those who use them.
+        // A Ctrl-C in the terminal must not remove the networks before the programs that use them end.
         posix_spawnattr_setpgroup(&attributes, 0)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
         var environment = ProcessInfo.processInfo.environment
-        // Where ip and nft are, which not everyone has in his path.
+        // The directory of ip and nft, which is missing in some users' PATH.
         environment["PATH"] = (environment["PATH"] ?? "/usr/bin:/bin") + ":/usr/sbin:/sbin"
         var arguments = [strdup(program), nil]
         var variables = environment.map { strdup("\($0)=\($1)") } + [nil]
@@ -44,14 +44,14 @@ final class Lab {
         Glibc.close(socket)
     }
 
-    /// Waits for its end. No command after it.
+    /// Ends the helper and waits for its end. No command may follow.
     func close() {
         kill(identifier, SIGTERM)
         var status: Int32 = 0
         while waitpid(identifier, &status, 0) < 0, errno == EINTR {}
     }
 
-    /// Beside the program that is running.
+    /// The helper's path, beside the running program.
     private static func program() throws -> String {
         let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         let bundles = CommandLine.arguments.filter { $0.hasSuffix(".xctest") }
@@ -63,7 +63,7 @@ final class Lab {
         return path
     }
 
-    /// - Returns: what it answers after "ok".
+    /// - Returns: the helper's response after "ok".
     func command(_ words: String) throws -> String {
         let line = Array((words + "\n").utf8)
         guard write(socket, line, line.count) == line.count else { throw BedFailure("\(words): netlab has ended") }
@@ -74,12 +74,12 @@ final class Lab {
         }
     }
 
-    /// - Returns: the file that comes with the answer, which is the caller's.
+    /// - Returns: the file descriptor in the response, owned by the caller.
     func file(_ words: String) throws -> Int32 {
         let line = Array((words + "\n").utf8)
         guard write(socket, line, line.count) == line.count else { throw BedFailure("\(words): netlab has ended") }
         var bytes = [UInt8](repeating: 0, count: 4_096)
-        // A header (length, level, type) and the number of one file, as cmsg(3) lays them out.
+        // A header (length, level, type) and one file descriptor, laid out as in cmsg(3).
         var control = [Int](repeating: 0, count: 3)
         let count = bytes.withUnsafeMutableBytes { bytes in
             control.withUnsafeMutableBytes { control in

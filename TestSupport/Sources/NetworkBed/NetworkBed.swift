@@ -1,20 +1,19 @@
 import Foundation
 
-/// Network namespaces on this machine, and emulated links between them; all of it goes away with this value, or with
-/// the process, however that ends: only the helper `netlab` holds the namespaces, and it lives as long as its stdin is
-/// open.
-// SAFETY: commands and their answers go through `lock`; the rest is constant.
+/// Network namespaces on this machine, and emulated links between them. All are removed with this value, or at any end
+/// of the process: only the helper `netlab` holds the namespaces, and it lives as long as its stdin is open.
+// SAFETY: commands and their responses are serialized by `lock`; the rest is constant.
 public final class NetworkBed: @unchecked Sendable {
     private let lab: Lab
     private let lock = NSLock()
     private var isClosed = false
 
-    /// - Throws: if the kernel lets only root make namespaces, and this process is not root.
+    /// - Throws: if the kernel lets only root create namespaces, and this process is not root.
     public init() throws { lab = try Lab() }
 
     deinit { close() }
 
-    /// Ends the links; the namespaces last until the programs in them have ended.
+    /// Ends the links. Each namespace lasts until the programs in it have ended.
     public func close() {
         lock.lock()
         defer { lock.unlock() }
@@ -23,7 +22,7 @@ public final class NetworkBed: @unchecked Sendable {
         lab.close()
     }
 
-    /// - Returns: what the helper answers after "ok".
+    /// - Returns: the helper's response after "ok".
     func command(_ words: String) throws -> String {
         lock.lock()
         defer { lock.unlock() }
@@ -31,7 +30,7 @@ public final class NetworkBed: @unchecked Sendable {
         return try lab.command(words)
     }
 
-    /// - Returns: the file that comes with the answer, which is the caller's.
+    /// - Returns: the file descriptor in the response, owned by the caller.
     func file(_ words: String) throws -> Int32 {
         lock.lock()
         defer { lock.unlock() }
@@ -39,15 +38,15 @@ public final class NetworkBed: @unchecked Sendable {
         return try lab.file(words)
     }
 
-    /// What nsenter(1) is told besides the network namespace. An ordinary user has to be in the user namespace first.
+    /// Further arguments of nsenter(1). An ordinary user has to enter the user namespace first.
     var entrance: [String] { lab.userNamespace.map { ["--user=\($0)", "--preserve-credentials"] } ?? [] }
 
-    /// A machine of its own: a namespace with its loopback interface up, and nothing else.
+    /// Makes a node: a namespace with only its loopback interface up.
     public func node() throws -> NetworkNode { NetworkNode(path: try command("node"), bed: self) }
 
-    /// Joins two nodes by a cable, with no limit and no delay.
+    /// Joins two nodes by a cable without limit and delay.
     /// - Parameters:
-    ///   - interface: its name, the same at both ends; shorter than 16 bytes.
+    ///   - interface: the name at both ends; shorter than 16 bytes.
     ///   - addresses: with the prefix length, as 10.0.0.1/24, or several, separated by spaces; IPv6 too.
     public func wire(
         _ first: NetworkNode, _ addresses: String, _ second: NetworkNode, _ secondAddresses: String, interface: String
@@ -61,8 +60,8 @@ public final class NetworkBed: @unchecked Sendable {
 
     /// Joins two nodes by an emulated link.
     /// - Parameters:
-    ///   - interface: its name, the same at both ends; shorter than 16 bytes.
-    ///   - seed: of what is lost and how long the rest takes.
+    ///   - interface: the name at both ends; shorter than 16 bytes.
+    ///   - seed: the seed of losses and delays.
     public func link(
         _ first: NetworkNode, _ addresses: String, _ second: NetworkNode, _ secondAddresses: String,
         interface: String = "link", conditions: LinkConditions = LinkConditions(), seed: UInt32 = 1
@@ -78,13 +77,13 @@ public final class NetworkBed: @unchecked Sendable {
 
     private static func assign(_ addresses: String, _ interface: String, of node: NetworkNode) throws {
         for address in addresses.split(separator: " ") {
-            // An IPv6 address would be unusable for a second, while its uniqueness is asked for.
+            // Without `nodad`, duplicate address detection would make an IPv6 address unusable for a second.
             try node.run("ip addr add \(address) dev \(interface)" + (address.contains(":") ? " nodad" : ""))
         }
     }
 }
 
-/// Why the bed cannot be made.
+/// Why the networks cannot be created.
 public struct BedFailure: Error, CustomStringConvertible {
     public let description: String
     init(_ description: String) { self.description = description }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension NetworkNode {
-    /// A TCP connection to a port of this node's own 127.0.0.1, for somebody outside: who steers a program in here.
-    /// - Returns: the socket, which is the caller's.
+    /// Connects to a TCP port of this node's 127.0.0.1 from outside the node, to control a program in it.
+    /// - Returns: the socket, owned by the caller.
     public func connect(port: Int) throws -> Int32 { try bed.file("connect \(path) \(port)") }
 }

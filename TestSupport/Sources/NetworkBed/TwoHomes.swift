@@ -5,9 +5,9 @@
 ///                                                                           |
 ///                                                                   server 192.0.2.2
 ///
-/// A home whose router translates nothing has public addresses instead: 203.0.113.130 and 198.51.100.130.
+/// A home without translation has public addresses instead: 203.0.113.130 and 198.51.100.130.
 public final class TwoHomes: Sendable {
-    /// What is special of a home.
+    /// The properties of a home.
     public struct Home: Sendable {
         public var translation: AddressTranslation
         public var blocksDatagrams: Bool
@@ -18,9 +18,9 @@ public final class TwoHomes: Sendable {
         }
     }
 
-    /// Where the server is.
+    /// The address of the server.
     public static let serverAddress = "192.0.2.2"
-    /// What the host's router forwards.
+    /// The port that the host's router forwards.
     public static let hostPort = 8_443
 
     public let bed: NetworkBed
@@ -30,9 +30,9 @@ public final class TwoHomes: Sendable {
     public let viewerRouter: NetworkNode
     public let server: NetworkNode
     private let core: NetworkNode
-    /// The host's line: forward is from the host.
+    /// The host's line; forward is from the host.
     public let line: EmulatedLink
-    /// Where the host's signalling can be reached from outside.
+    /// The outside address of the host's signalling.
     public let hostAddress: String
 
     public init(host hostHome: Home, viewer viewerHome: Home, conditions: LinkConditions = LinkConditions()) throws {
@@ -75,10 +75,10 @@ public final class TwoHomes: Sendable {
             blocksDatagrams: home.blocksDatagrams)
     }
 
-    /// Another address that the host's router is reached at.
+    /// Routes another address to the host's router.
     public func routeToHost(_ address: String) throws { try core.run("ip route add \(address)/32 via 203.0.113.2") }
 
-    /// What a link looks like from outside: a person with a forwarded port gives it away like that.
+    /// Returns a link with the outside address, as a user with a forwarded port would share it.
     public func published(_ link: String) -> String {
         let parts = link.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 4 else { return link }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Something that a test waits for, with a deadline of its own.
+/// An event that a test waits for, with its own deadline.
 public final class Expectation: Sendable {
     struct Late: Error, CustomStringConvertible {
         let description: String
@@ -16,7 +16,7 @@ public final class Expectation: Sendable {
 
     public init(_ name: String) { self.name = name }
 
-    /// From any thread; only the first time counts.
+    /// Fulfills the expectation. May be called from any thread; later calls have no effect.
     public func fulfill() { end(fulfilled: true) }
 
     private func end(fulfilled: Bool) {
@@ -30,7 +30,7 @@ public final class Expectation: Sendable {
         waiting?.resume(returning: fulfilled)
     }
 
-    /// - Throws: if it does not come in time.
+    /// - Throws: if it is not fulfilled in time.
     public func wait(seconds: Int = 10) async throws {
         let deadline = Task {
             if (try? await Task.sleep(for: .seconds(seconds))) != nil { end(fulfilled: false) }

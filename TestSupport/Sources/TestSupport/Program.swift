@@ -1,12 +1,12 @@
 public import Foundation
 import Glibc
 
-/// A program that a test started, in a process group of its own, with its signals as a person's shell would set them.
-/// Killed with the value, and with it all that it started in its group.
+/// A program that a test starts in a process group of its own, with its signals as a shell would set them. The whole
+/// group is killed with the value.
 ///
-/// Foundation's `Process` is no use here: it waits until no other child has its descriptors either, and its children
-/// inherit what the threads that run tests block, every signal.
-// SAFETY: reader threads and the tests meet under `condition`.
+/// Foundation's `Process` is unsuitable: it waits until no other child has its descriptors either, and its children
+/// inherit the signal mask of the threads that run tests, which block every signal.
+// SAFETY: shared state is guarded by `condition`.
 public final class Program: @unchecked Sendable {
     public enum Output: Sendable { case standard, error }
 
@@ -27,12 +27,12 @@ public final class Program: @unchecked Sendable {
 
     /// - Parameters:
     ///   - name: a path, or a name to be found in PATH.
-    ///   - environment: changes to the test's own; nil removes a variable.
-    ///   - input: what it reads on stdin; nothing if nil.
+    ///   - environment: changes to the test's own environment; nil removes a variable.
+    ///   - input: the program's stdin; empty if nil.
     public init(
         _ name: String, _ arguments: [String] = [], environment changes: [String: String?] = [:], input: String? = nil
     ) throws {
-        // A second start must not inherit pipes that are not marked yet.
+        // A program that is started concurrently must not inherit pipes that are not yet close-on-exec.
         Self.starting.lock()
         defer { Self.starting.unlock() }
         let (out, err, stdin) = (try Self.makePipe(), try Self.makePipe(), try Self.makePipe())
@@ -46,7 +46,7 @@ public final class Program: @unchecked Sendable {
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         posix_spawnattr_setpgroup(&attributes, 0)
-        // The threads that run tests block every signal, and shells ignore some for what runs in the background.
+        // The threads that run tests block every signal, and shells ignore some signals for background processes.
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
@@ -84,7 +84,8 @@ public final class Program: @unchecked Sendable {
     deinit {
         signal(SIGKILL)
         guard status == nil else { return }
-        // It may not write any more: its folder goes next. The thread that reaps it may be first, which is as good.
+        // The program must not write any more, as its folder is removed next. The reaping thread may be faster, which
+        // is fine.
         var information = siginfo_t()
         while waitid(P_PID, id_t(identifier), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
     }
@@ -118,14 +119,14 @@ public final class Program: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// What it wrote on stdout and stderr so far.
+    /// The output on stdout and stderr so far.
     public var text: (output: String, errors: String) {
         condition.lock()
         defer { condition.unlock() }
         return (String(decoding: output, as: UTF8.self), String(decoding: errors, as: UTF8.self))
     }
 
-    /// Also after its end, when it may be another's.
+    /// The process id. After the end it may belong to another process.
     public var processID: pid_t { identifier }
 
     public var isRunning: Bool {
@@ -134,19 +135,19 @@ public final class Program: @unchecked Sendable {
         return status == nil
     }
 
-    /// The processor time that it has used so far, in s; nil after its end.
+    /// The processor time used so far, in s; nil after the end.
     public var processorSeconds: Double? {
         guard isRunning, let text = try? String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8) else {
             return nil
         }
-        // The name, in brackets, may have spaces; user and system time are the 14th and 15th field.
+        // The name, in brackets, may contain spaces; user and system time are the 14th and 15th field.
         let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
         guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else { return nil }
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    /// Sleeps until `found` makes something of stdout and stderr; nil after `seconds`, or when the program has ended
-    /// without it.
+    /// Sleeps until `found` returns a result for stdout and stderr; nil after `seconds`, or when the program has ended
+    /// without one.
     public func wait<Result>(seconds: Double, _ found: (Data, Data) -> Result?) -> Result? {
         var left = seconds
         condition.lock()
@@ -158,7 +159,7 @@ public final class Program: @unchecked Sendable {
         }
     }
 
-    /// In steps: a machine that stands still takes no more than one of them from the time that is left.
+    /// Waits in steps, so that a suspension of the machine uses up at most one step of the remaining time.
     private func waitForNews(_ left: inout Double) -> Bool {
         while left > 0 {
             let start = ContinuousClock.now
@@ -169,7 +170,7 @@ public final class Program: @unchecked Sendable {
         return false
     }
 
-    /// Waits for its end and all that it writes.
+    /// Waits for the end of the program and of its output.
     /// - Returns: its exit code, or 128 + signal; nil if it still runs after that time.
     public func exitCode(seconds: Double) -> Int32? {
         var left = seconds
@@ -181,7 +182,7 @@ public final class Program: @unchecked Sendable {
         return status
     }
 
-    /// Waits for its end; what it started may live on.
+    /// Waits for the end of the program; its child processes may live on.
     /// - Returns: its exit code, or 128 + signal.
     public func exitCode() async -> Int32 {
         await onThread { program in
@@ -194,24 +195,23 @@ public final class Program: @unchecked Sendable {
         }
     }
 
-    /// Waits on a thread of its own, as those that run tests are few.
+    /// Waits on a thread of its own, as the threads that run tests are few.
     private func onThread<Result: Sendable>(_ body: @escaping @Sendable (Program) -> Result) async -> Result {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: body(self)) }
         }
     }
 
-    /// Ctrl-C.
+    /// Sends SIGINT, as Ctrl-C does.
     public func interrupt() { signal(SIGINT) }
 
-    /// Asks it to end, and waits until it has.
+    /// Sends SIGTERM and waits for the end.
     public func terminate() { end(SIGTERM) }
 
-    /// Ends it as a crash would, and all that it started in its group. May be called twice.
+    /// Kills the program and its group, like a crash. May be called twice.
     public func kill() { end(SIGKILL) }
 
-    /// Holds it where it is, with its sockets open, until ``resume()``: to others it looks like an outage of the
-    /// network.
+    /// Stops the program with its sockets open until ``resume()``, which looks like a network outage to its peers.
     public func suspend() { signal(SIGSTOP) }
     public func resume() { signal(SIGCONT) }
 
@@ -226,7 +226,7 @@ public final class Program: @unchecked Sendable {
     private func signal(_ number: Int32) {
         condition.lock()
         defer { condition.unlock() }
-        // Once it is reaped and nothing of it writes any more, the group's id may belong to somebody else.
+        // Once the program is reaped and its output is closed, the group's id may belong to other processes.
         if status == nil || openOutputs > 0 { _ = Glibc.kill(-identifier, number) }
     }
 }
@@ -234,13 +234,13 @@ public final class Program: @unchecked Sendable {
 // MARK: - Lines
 
 extension Program {
-    /// The whole lines that it wrote so far.
+    /// The complete lines of output so far.
     public func lines(_ output: Output) -> [String] {
         let text = output == .standard ? text.output : text.errors
         return text.split(separator: "\n").map(String.init)
     }
 
-    /// Sleeps until there is a line, past or future, of which `found` makes something; nil as for `wait`.
+    /// Sleeps until `found` returns a result for a past or future line; nil as for `wait`.
     public func line<Result>(
         _ output: Output = .standard, seconds: Double, _ found: (String) -> Result?
     ) -> Result? {
@@ -256,7 +256,7 @@ extension Program {
         }
     }
 
-    /// The first line, past or future, that `matches`.
+    /// Returns the first past or future line that `matches`.
     public func line(
         _ output: Output, within limit: Duration, where matches: @escaping @Sendable (String) -> Bool
     ) async throws -> String {
@@ -268,14 +268,14 @@ extension Program {
         return line
     }
 
-    /// Everything that it writes on stdout until its end, 20 s at most.
+    /// Returns all of stdout up to the program's end, after 20 s at most.
     @discardableResult
     public func finish() -> String {
         _ = exitCode(seconds: 20)
         return text.output
     }
 
-    /// The `share` that was built with these tests: beside the bundle that runs.
+    /// Returns the path of the `share` that was built with these tests, beside the running bundle.
     public static func share() throws -> String {
         var folders = [URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()]
         folders += CommandLine.arguments.filter { $0.hasSuffix(".xctest") }.map { URL(fileURLWithPath: $0) }

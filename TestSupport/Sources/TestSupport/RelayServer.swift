@@ -26,15 +26,15 @@ public final class RelayServer: Sendable {
         }
     }
 
-    /// For `--turn`.
+    /// The URL for `--turn`.
     public func url(_ transport: String = "udp") -> String {
         "turn:\(Self.user)@127.0.0.1:\(port)?transport=\(transport)"
     }
 
-    /// It dies.
+    /// Kills the server.
     public func kill() { program.kill() }
 
-    /// A port that was free for UDP and TCP a moment ago.
+    /// Returns a port that was free for UDP and TCP a moment ago.
     private static func freePort() throws -> UInt16 {
         for _ in 0..<20 {
             let sockets = [SOCK_DGRAM, SOCK_STREAM].map { socket(AF_INET, Int32($0.rawValue), 0) }

@@ -1,4 +1,4 @@
-/// SplitMix64: the same numbers for the same seed, everywhere.
+/// SplitMix64: gives the same numbers for the same seed on every machine.
 public struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -14,10 +14,10 @@ public struct SeededGenerator: RandomNumberGenerator {
 
     public mutating func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) } }
 
-    /// 0 and up.
+    /// Returns a number from 0 to `bound` - 1.
     public mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-    /// True in so many of a hundred cases.
+    /// Returns true with this probability.
     public mutating func chance(_ percent: Double) -> Bool {
         percent > 0 && Double.random(in: 0..<100, using: &self) < percent
     }

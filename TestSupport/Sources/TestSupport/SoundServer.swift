@@ -1,14 +1,14 @@
 import Foundation
 
-/// A PulseAudio server of the test's own without a card; its sink `screen` goes nowhere.
+/// A PulseAudio server for one test, without a card; its sink `screen` discards audio.
 public final class SoundServer: Sendable {
     public let address: String
-    /// What makes a program its client.
+    /// The environment that makes a program its client.
     public let environment: [String: String]
     private let folder: TemporaryFolder
     private let server: Program
 
-    /// - Parameter modules: more for the server to load.
+    /// - Parameter modules: additional modules of the server.
     public init(modules: [String] = []) throws {
         folder = try TemporaryFolder()
         let socket = folder.file("native")
@@ -33,10 +33,10 @@ public final class SoundServer: Sendable {
         }
     }
 
-    // Before its folder goes.
+    // The server must end before its folder is removed.
     deinit { kill() }
 
-    /// As a crash would.
+    /// Kills the server, like a crash.
     public func kill() { server.kill() }
 
     /// Runs `pactl` to its end.
@@ -45,7 +45,7 @@ public final class SoundServer: Sendable {
     }
 
     /// Plays a tone to a sink in real time.
-    /// - Parameter hertz: whole, so that each second is like the one before.
+    /// - Parameter hertz: a whole number, so that all seconds are alike.
     public func playTone(_ hertz: Int, seconds: Double, sink: String = "screen") throws -> Program {
         let second = (0..<48_000).flatMap { frame -> [Int16] in
             let value = Int16(12_000 * sin(2 * Double.pi * Double(hertz * frame) / 48_000))

@@ -1,7 +1,7 @@
 public import Foundation
 import Glibc
 
-/// A folder of the test's own, for nobody else to read; gone with the value.
+/// A private folder of a test, removed with the value.
 public final class TemporaryFolder: Sendable {
     public let url: URL
 
@@ -15,7 +15,7 @@ public final class TemporaryFolder: Sendable {
 
     public var path: String { url.path }
 
-    /// Sleeps until there is a file of that name; false if there is none after `seconds`.
+    /// Sleeps until a file of that name exists; false if there is none after `seconds`.
     public func waitForFile(_ name: String, seconds: Double) -> Bool {
         let notifications = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
         defer { close(notifications) }

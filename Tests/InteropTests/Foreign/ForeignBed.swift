@@ -14,11 +14,11 @@ struct ForeignBed {
     let node: NetworkNode
     let link: EmulatedLink
     let host: ShareHost
-    /// Of the host and of browsers.
+    /// The environment of the host and of browsers.
     let environment: [String: String]
 
-    /// Runs `body` with a host that is ended in any case.
-    /// - Parameter isOnLoopback: the host listens on 127.0.0.1 alone, and the players are on its machine.
+    /// Runs `body` with a host, which is ended in any case.
+    /// - Parameter isOnLoopback: the host listens on 127.0.0.1 only, and the players run on its machine.
     static func with<Value>(
         _ more: [String] = [], environment: [String: String] = [:], isOnLoopback: Bool = false,
         _ body: (ForeignBed) async throws -> Value
@@ -27,9 +27,9 @@ struct ForeignBed {
         let (node, hostNode) = (try bed.node(), try bed.node())
         let link = try bed.link(
             node, "10.9.1.2/24", hostNode, "\(address)/24", interface: "wlan0", conditions: clean)
-        // They would become usable a second later.
+        // These addresses would become usable a second later.
         for each in [node, hostNode] { try each.run("ip -6 addr flush dev wlan0") }
-        // Browsers offer the address of the default route alone.
+        // Browsers offer only the address of the default route.
         try node.run("ip route add default via \(address)")
         try hostNode.run("ip route add default via 10.9.1.2")
         let value = Box<Value>()
@@ -45,7 +45,7 @@ struct ForeignBed {
         return content
     }
 
-    /// Firefox's audio graph stands still without a sound server. The rest of a browser's environment is its own.
+    /// Firefox's audio graph does not run without a sound server. Other variables of a browser are its own.
     private var browserEnvironment: [String: String] { environment.filter { $0.key == "PULSE_SERVER" } }
 
     private final class Box<Content> { var content: Content? }
@@ -53,7 +53,7 @@ struct ForeignBed {
     /// The WHEP endpoint.
     var url: String { (host.link.split(separator: "#").first.map(String.init) ?? "") + "/whep" }
 
-    /// Plays these cases, some at a time, each in a session of its own.
+    /// Plays these cases, several at a time, each in its own session.
     func play(_ cases: [PlayerCase], with peer: ForeignPeer, atOnce: Int = 3) async throws -> [(PlayerCase, PlayerRun)]
     {
         let groups = stride(from: 0, to: cases.count, by: atOnce).map {

@@ -28,7 +28,7 @@ enum ForeignPeer: String, CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Why this implementation cannot do that at all; nil if it can.
+    /// The reason why this implementation does not support the case; nil if it does.
     func inability(_ playerCase: PlayerCase) -> String? {
         switch (self, playerCase) {
         case (.aiortc, .transportCC): "aiortc has no transport-wide feedback; REMB is all that it sends."
@@ -39,16 +39,16 @@ enum ForeignPeer: String, CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// How often a session across a lossy link may be repeated until one plays without a long gap. aiortc asks for a
-    /// lost packet once, and its frames then stand for five seconds; Pion loses its first frame, if one of its packets
-    /// was lost, until the host has seen that it drops RTX packets.
+    /// How often a session over a lossy link may be repeated until one plays without a long gap. aiortc requests a lost
+    /// packet only once, and then shows no frame for five seconds. Pion loses its first frame if one of its packets was
+    /// lost, until the host has detected that Pion drops RTX packets.
     func furtherAttempts(_ playerCase: PlayerCase) -> Int {
         playerCase.isLossy && (self == .aiortc || self == .pion || self == .gstreamer) ? 2 : 0
     }
 
     var cases: [PlayerCase] { PlayerCase.allCases.filter { inability($0) == nil } }
 
-    /// The command line of a player that is no browser.
+    /// The command line of a player other than a browser.
     func command(_ options: PlayerOptions, url: String, token: String, folder: String) throws -> [String] {
         var words = try Self.players.get()[rawValue] ?? []
         words += ["--url", url, "--token", token, "--folder", folder, "--media", options.media.joined(separator: ",")]
@@ -61,7 +61,7 @@ enum ForeignPeer: String, CaseIterable, Sendable, CustomTestStringConvertible {
         return words
     }
 
-    /// The programs, by their names; made ready once.
+    /// The programs by their names; prepared once.
     private static let players = Result<[String: [String]], any Error> {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../ForeignPeers/prepare").standardized.path
@@ -78,17 +78,17 @@ enum ForeignPeer: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
 }
 
-/// What one session of a player brought.
+/// The result of a player's session.
 struct PlayerRun: Sendable {
-    /// As Tests/ForeignPeers/README.md has it.
+    /// The report, as described in Tests/ForeignPeers/README.md.
     let report: JSON
-    /// The last one; nil if none was shown.
+    /// The last frame; nil if none was shown.
     let picture: ReceivedVideo?
     let sounds: [ReceivedAudio]
 
     func number(_ key: String) -> Double? { report[key].number }
 
-    /// Without the descriptions, which are long.
+    /// The report without the long descriptions.
     var summary: String {
         guard case .object(var fields) = report else { return report.text }
         for key in ["offer", "answer", "picture", "soundData"] { fields[key] = nil }
@@ -97,7 +97,7 @@ struct PlayerRun: Sendable {
 }
 
 extension ForeignPeer {
-    /// Plays one session to its end with a player that is no browser.
+    /// Plays one session to its end with a player other than a browser.
     func play(_ options: PlayerOptions, url: String, token: String, in node: NetworkNode) async throws -> PlayerRun {
         let folder = try TemporaryFolder()
         let words = try command(options, url: url, token: token, folder: folder.path)

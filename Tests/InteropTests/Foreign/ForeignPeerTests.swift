@@ -7,16 +7,16 @@ import TestSupport
 import Testing
 
 extension InteropTests {
-    /// Other implementations of WebRTC play what a real `share host` gives them, by WHEP and its fixed token, and what
-    /// they show and play is compared with what the host was given.
+    /// Other implementations of WebRTC play the media of a real `share host` by WHEP and its fixed token. The played
+    /// media is compared with the source.
     @Suite struct ForeignPeerTests {
         @Test func theDocumentHasTheTableOfTheseTests() throws {
             let (document, table) = (try InteropTable.document, InteropTable.text)
             #expect(document.contains(table), "Docs/interoperability.md should have:\n\(table)")
         }
 
-        /// The moving test picture with two tracks of sound, in sessions that differ in what is offered; then across a
-        /// link that loses packets.
+        /// The moving test pattern with two audio tracks, in sessions with different offers; then over a link that
+        /// loses packets.
         @Test(arguments: ForeignPeer.allCases)
         func picturesAndSoundArriveWhateverIsOffered(peer: ForeignPeer) async throws {
             let sound = try SoundServer()
@@ -54,27 +54,27 @@ extension InteropTests {
             } else {
                 Issue.record("no test picture: \(words)")
             }
-            // The system's sound and, for a second section, the microphone.
+            // The system's audio and, for a second section, the microphone.
             let tones = [(440.0, 660.0), (880.0, 880.0)].prefix(options.media.count { $0 == "audio" })
             #expect(run.sounds.count == tones.count, "\(words)")
             for (sound, (left, right)) in zip(run.sounds, tones) {
-                // Opus gives stereo up where little can be sent.
+                // Opus drops stereo at low bitrates.
                 let isStereo = !playerCase.isLossy && playerCase != .rembOnly
                 #expect(
                     sound.holds(left: left, right: right, isStereo: isStereo), "\(words) \(sound.summary)")
             }
         }
 
-        /// More than 20 frames a second, and no long gap between two.
+        /// Whether there were more than 20 frames a second, and no long gap between two.
         private func isFluent(_ run: PlayerRun, _ playerCase: PlayerCase, _ peer: ForeignPeer) -> Bool {
             let rate = (run.number("frames") ?? 0) / (run.number("seconds") ?? 1)
-            // aiortc asks for a packet once, and webrtcbin's requests wait for RTCP's pace: what is lost twice may stay
-            // lost, and they wait until their buffers are full.
+            // aiortc requests a packet only once, and webrtcbin's requests wait for RTCP's interval. Packets that are
+            // lost twice may stay lost, and these players then wait until their buffers are full.
             let isSlowToAsk = playerCase.isLossy && (peer == .aiortc || peer == .gstreamer)
             return rate > 20 && (run.number("longestGap") ?? 99) < (isSlowToAsk ? 3 : 1)
         }
 
-        /// What the case is about was really agreed.
+        /// Expects that the tested property was really negotiated.
         private func expectAnswer(_ run: PlayerRun, _ playerCase: PlayerCase, _ words: Comment) {
             let answer = run.report["answer"].string ?? ""
             switch playerCase {
@@ -89,7 +89,7 @@ extension InteropTests {
             }
         }
 
-        /// These never use a candidate at 127.0.0.1.
+        /// These players never use a candidate at 127.0.0.1.
         @Test(arguments: [ForeignPeer.gstreamer, .firefox])
         func aHostThatListensOnLoopbackIsWatchedOnItsMachine(peer: ForeignPeer) async throws {
             let sound = try SoundServer()
@@ -98,7 +98,7 @@ extension InteropTests {
             }
         }
 
-        /// A page of text on a display that rests, watched by everybody at once.
+        /// A page of text on a still display, watched by all players at once.
         @Test func aStillPageOfTextIsSharpAndCostsNextToNothing() async throws {
             let page = TextPage()
             let expected = try #require(page.picture)
@@ -109,7 +109,7 @@ extension InteropTests {
             try await ForeignBed.with(
                 ["--source", "screen", "--display", display.name, "--audio", "none"]
             ) { bed in
-                // Five key frames at once.
+                // Five key frames are sent at once.
                 try bed.link.set(LinkConditions(kilobits: 200_000, delayMilliseconds: 10))
                 let runs = try await withThrowingTaskGroup(of: (ForeignPeer, PlayerRun).self) { tasks in
                     for peer in ForeignPeer.allCases {

@@ -1,7 +1,6 @@
 import Foundation
 
-/// The table in Docs/interoperability.md, made of what the tests play: a cell says yes because its test is there and
-/// passes.
+/// The table in Docs/interoperability.md, generated from the test cases: a cell says yes if its test exists and passes.
 enum InteropTable {
     static var text: String {
         var notes: [String] = []

@@ -1,4 +1,4 @@
-/// A column of the table in Docs/interoperability.md: what a player offers, or has to bear.
+/// A column of the table in Docs/interoperability.md: a property of the offer or of the link.
 enum PlayerCase: String, CaseIterable, Sendable {
     case defaultOffer = "default offer"
     case noRTX = "no RTX"
@@ -13,30 +13,30 @@ enum PlayerCase: String, CaseIterable, Sendable {
     case still
     case denseText = "dense text"
 
-    /// Played across a link that loses packets.
+    /// Whether the case is played over a link that loses packets.
     var isLossy: Bool { self == .noRTX || self == .loss }
-    /// Played from a screen that rests, in one session.
+    /// Whether the case is played from a still screen, in one session.
     var isOfStillScreen: Bool { self == .still || self == .denseText }
 }
 
-/// What a player is asked for; see Tests/ForeignPeers/README.md.
+/// The options of a player; see Tests/ForeignPeers/README.md.
 struct PlayerOptions: Sendable {
     enum Feedback: String, Sendable {
         case `default`, remb
         case transportCC = "transport-cc"
     }
 
-    /// Sections of the offer, in this order.
+    /// The sections of the offer, in this order.
     var media = ["video", "audio"]
     var isTrickling = false
     var hasRTX = true
-    /// webrtcbin asks for lost packets only if it is told to; the others always do.
+    /// webrtcbin requests lost packets only if it is told to; the other players always do.
     var hasNACK = false
     var feedback = Feedback.default
     var restarts = false
-    /// From the first picture to what is counted, in s.
+    /// The time from the first frame to the measured interval, in s.
     var skip = 0.5
-    /// What is counted, in s.
+    /// The measured interval, in s.
     var seconds = 3.0
 
     init(_ playerCase: PlayerCase) {
@@ -59,12 +59,12 @@ struct PlayerOptions: Sendable {
             skip = 1.5
         case .loss:
             hasNACK = true
-            // The host finds out within some losses that Pion makes nothing of RTX.
+            // The host needs some losses to detect that Pion ignores RTX.
             (skip, seconds) = (4, 6)
         case .still, .denseText:
             media = ["video"]
-            // Until everybody is there and the page is as sharp as it gets; then two of the intervals in which browsers
-            // ask for a key frame.
+            // Until all players are connected and the page is refined; then two of the intervals in which browsers
+            // request a key frame.
             (skip, seconds) = (12, 8)
         }
     }

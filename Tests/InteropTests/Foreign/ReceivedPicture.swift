@@ -4,13 +4,13 @@ import VPXCodec
 
 @testable import TestSource
 
-/// A picture as a player had it, in 4:2:0 and BT.601, limited range.
+/// A frame as received by a player, in 4:2:0 and BT.601, limited range.
 struct ReceivedVideo: Sendable {
     let size: PixelSize
     /// Y, U and V without padding.
     let planes: [[UInt8]]
 
-    /// - Returns: nil if the sizes do not fit each other.
+    /// - Returns: nil if the sizes are inconsistent.
     init?(_ bytes: [UInt8], size: [Int]) {
         guard size.count == 2, size.allSatisfy({ $0 > 0 && $0 % 2 == 0 }) else { return nil }
         let luma = size[0] * size[1]
@@ -26,8 +26,8 @@ struct ReceivedVideo: Sendable {
         self.init([UInt8](try Data(contentsOf: URL(fileURLWithPath: file))), size: size)
     }
 
-    /// The last picture of a file of whole VP8 frames.
-    /// - Throws: if one cannot be decoded.
+    /// Decodes the last frame of a file of whole VP8 frames.
+    /// - Throws: if a frame cannot be decoded.
     init?(ivf: String) throws {
         guard let bytes = try? [UInt8](Data(contentsOf: URL(fileURLWithPath: ivf))) else { return nil }
         let decoder = VP8Decoder()
@@ -58,7 +58,7 @@ struct ReceivedVideo: Sendable {
         ]
     }
 
-    /// The test picture of the number that the picture shows; nil if it shows none.
+    /// The test pattern with the number that the frame shows; nil if it shows none.
     var expectedPattern: ReceivedVideo? {
         guard size == TestVideoSource.defaultSize else { return nil }
         let pattern = TestPattern(size)
@@ -69,7 +69,7 @@ struct ReceivedVideo: Sendable {
         return ReceivedVideo(canvas.frame)
     }
 
-    /// Of the worst plane, in dB; 0 for another size.
+    /// The PSNR of the worst plane, in dB; 0 for another size.
     func peakSignalToNoise(_ other: ReceivedVideo) -> Double {
         guard size == other.size else { return 0 }
         return zip(planes, other.planes).map { Self.peakSignalToNoise($0, $1) }.min() ?? 0

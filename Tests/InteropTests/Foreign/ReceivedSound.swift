@@ -2,9 +2,9 @@ import Foundation
 import MediaCore
 import OpusCodec
 
-/// The sound of one track as a player had it: 48 kHz, stereo.
+/// The audio of one track as received by a player: 48 kHz, stereo.
 struct ReceivedAudio: Sendable {
-    /// Left and right in turn.
+    /// Left and right samples, interleaved.
     let samples: [Int16]
 
     init(_ bytes: Data) {
@@ -16,7 +16,7 @@ struct ReceivedAudio: Sendable {
 
     init(pcm: String) throws { self.init(try Data(contentsOf: URL(fileURLWithPath: pcm))) }
 
-    /// A file of Opus packets, each after its length in two bytes; the last 150 are decoded.
+    /// Decodes the last 150 packets of a file of Opus packets, each after its length in two bytes.
     init(opus: String) throws {
         let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: opus)))
         var packets: [ArraySlice<UInt8>] = []
@@ -41,8 +41,9 @@ struct ReceivedAudio: Sendable {
         self.samples = samples
     }
 
-    /// The amplitude of a frequency on one side (0 left, 1 right) in the last second, of 32,767: the mean over blocks
-    /// of 50 ms (Goertzel's algorithm). A lost packet shifts the phase, which would cancel most of a longer block.
+    /// Returns the amplitude of a frequency on one side (0 left, 1 right) in the last second, of 32,767: the mean over
+    /// blocks of 50 ms (Goertzel's algorithm). A lost packet shifts the phase, which would cancel most of a longer
+    /// block.
     func amplitude(_ hertz: Double, side: Int) -> Double {
         let channel = Array(stride(from: side, to: samples.count, by: 2).map { Double(samples[$0]) }.suffix(48_000))
         let blocks = stride(from: 0, through: channel.count - Self.block, by: Self.block)
@@ -60,7 +61,7 @@ struct ReceivedAudio: Sendable {
         return 2 * (one * one + two * two - coefficient * one * two).squareRoot() / Double(samples.count)
     }
 
-    /// The sides hold these frequencies, and not one that nobody plays; nor, in stereo, the other one's.
+    /// Whether the sides contain these frequencies, not an unused one, and, in stereo, not the other side's.
     func holds(left: Double, right: Double, isStereo: Bool) -> Bool {
         let silent = 1_500.0
         return [(left, right, 0), (right, left, 1)].allSatisfy { wanted, other, side in

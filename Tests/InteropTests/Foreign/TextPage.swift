@@ -23,7 +23,7 @@ struct TextPage {
         self.dots = dots
     }
 
-    /// For `xsetroot -bitmap`, which wants short lines.
+    /// The bitmap for `xsetroot -bitmap`, which requires short lines.
     var bitmap: String {
         var bytes: [String] = []
         for start in stride(from: 0, to: dots.count, by: 8) {
@@ -34,7 +34,7 @@ struct TextPage {
             + "static char page_bits[] = {\n\(bytes.joined(separator: ",\n")) };\n"
     }
 
-    /// As a player should have it.
+    /// The frame that a player should receive.
     var picture: ReceivedVideo? {
         let chroma = [UInt8](repeating: 128, count: dots.count / 2)
         return ReceivedVideo(dots.map { $0 ? 16 : 235 } + chroma, size: [Self.size.width, Self.size.height])

@@ -10,7 +10,7 @@ public enum LinkProbe {
         public var subject: String
         public var what: String
         public var isGood = true
-        /// What to do; empty if the step succeeded.
+        /// The advice for the user; empty if the step succeeded.
         public var remedy = ""
     }
 

@@ -7,7 +7,7 @@ import SessionDescription
 
 /// A knock that waits for its answer.
 public struct KnockTicket: Sendable {
-    /// The resource's path. It is secret: whoever has it can collect the answer.
+    /// The resource's path. It is secret, because it gives access to the answer.
     let path: String
     /// The words that the host shows, too.
     public let words: ShortAuthenticationString

@@ -31,7 +31,7 @@ public struct SignalingError: Error, Sendable, CustomStringConvertible {
     }
     public let code: Code
     public let description: String
-    /// What to do; empty if `description` says it.
+    /// The advice for the user; empty if `description` contains it.
     public let remedy: String
 
     public init(_ code: Code, _ description: String, remedy: String = "") {

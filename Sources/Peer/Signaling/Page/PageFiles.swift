@@ -1,12 +1,12 @@
 import Admission
 internal import ViewerPage
 
-/// What a browser gets under a link: a page, its script and its style, each from one address, nothing from elsewhere.
+/// The files that a browser gets under a link: a page, its script and its style, each from one address.
 ///
 /// They are the files of `Sources/Peer/ViewerPage/Page`, in which words in double braces are replaced. The page works
-/// under `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:`.
-/// The page tells its state in `document.documentElement.dataset.state`: `asking` (for the name), `waiting`,
-/// `connecting`, `playing`, `refused`, `ended` or `error`; `dataset.outage` is there while nothing comes from the host.
+/// under `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; media-src 'self' blob:`. The
+/// page shows its state in `document.documentElement.dataset.state`: `asking` (for the name), `waiting`, `connecting`,
+/// `playing`, `refused`, `ended` or `error`; `dataset.outage` is set while nothing arrives from the host.
 enum PageFiles {
     /// Served under `/ID`; `text/html`.
     static let viewer = String(cString: viewerPageDocument())
@@ -15,7 +15,7 @@ enum PageFiles {
     static let front = message(
         "A screen is shared from this computer.", "To watch it, open the whole link that its owner gave you.")
 
-    /// Served under the address of a broadcast that is not there; `text/html`.
+    /// Served under the address of an unknown broadcast; `text/html`.
     static let oldLink = message(oldLinkSentences.what, oldLinkSentences.remedy)
 
     /// Served under any other address; `text/html`.
@@ -45,8 +45,8 @@ enum PageFiles {
         filled(String(cString: viewerPageMessage()), ["status": status, "hint": hint])
     }
 
-    /// Makes one script of modules that stand one after the other, by leaving out imports and exports: each module
-    /// would cost a request, and a stranger's request is a connection of its own (``SignalingService``).
+    /// Joins modules that stand one after the other into one script by leaving out imports and exports. Each module
+    /// would cost a request, and a request without a token costs a connection of its own (``SignalingService``).
     private static func joined(_ modules: String) -> String {
         var isInImport = false
         var lines: [Substring] = []
@@ -61,11 +61,11 @@ enum PageFiles {
         return "'use strict';\n(() => {\n" + lines.joined(separator: "\n") + "\n})();\n"
     }
 
-    /// - Parameter values: for `{{name}}`; inserted as they are.
+    /// - Parameter values: for `{{name}}`; inserted unchanged.
     private static func filled(_ template: String, _ values: [String: String]) -> String {
         values.reduce(template) { $0.replacing("{{\($1.key)}}", with: $1.value) }
     }
 
-    /// With a capital letter and a full stop.
+    /// Returns the words with a capital letter and a full stop.
     private static func sentence(_ words: String) -> String { words.prefix(1).uppercased() + words.dropFirst() + "." }
 }

@@ -11,7 +11,7 @@ final class ConnectionGuard: ChannelDuplexHandler {
     typealias OutboundOut = ByteBuffer
 
     struct Timeouts: Sendable {
-        /// From the start of the connection to the head of its first request.
+        /// The time from the start of the connection to the head of its first request.
         var handshake: TimeAmount
         /// The time without progress while records wait to be written.
         var stall: TimeAmount

@@ -157,7 +157,7 @@ public actor SignalingServer {
             eventLoopGroup: group, logger: quiet)
     }
 
-    /// Of a server that serves nobody: lets go of the broadcasts, and takes no other.
+    /// Ends the broadcasts of a server that does not run, and refuses new ones.
     private func endBroadcasts() {
         _ = service.broadcasts.close()
         service.broadcasts.removeAll()

@@ -1,4 +1,4 @@
-// One way of an emulated link: drop, serialize at the rate behind a drop-tail queue, delay.
+// One direction of an emulated link: loss, serialization at the rate behind a drop-tail queue, delay.
 #ifndef LINK_EMULATION_H
 #define LINK_EMULATION_H
 #include <stdbool.h>
@@ -15,18 +15,18 @@ struct Packet {
 
 typedef struct {
     double rate;    // kbit/s of IP packets; 0: no limit
-    double queue;   // ms at the rate that may wait; beyond it the newest packet is dropped
+    double queue;   // ms at the rate; beyond it the newest packet is dropped
     double delay;   // ms
     double jitter;  // ms, uniform in 0..jitter, added to the delay
     double reorder; // 1: jitter may reorder; 0: a packet never overtakes
-    double loss;    // %, in the mean
+    double loss;    // %, mean
     double burst;   // mean length of a run of losses, in packets; 1: independent losses
     double down;    // 1: nothing passes
 } Conditions;
 
 typedef struct {
     uint64_t in_packets, in_bytes, out_packets, out_bytes, lost, overflowed;
-    double longest_queue; // ms, since it was last asked for
+    double longest_queue; // ms, since it was last read
 } Figures;
 
 typedef struct {
@@ -43,7 +43,7 @@ void way_seed(Way *way, uint64_t seed);
 // False: there is no such key, or the value is out of range.
 bool way_set(Way *way, const char *key, double value);
 void way_accept(Way *way, const uint8_t *bytes, size_t length, int64_t now);
-// The packet that is due, to be freed with packet_free; NULL if there is none yet.
+// Returns the packet that is due, to be freed with packet_free; NULL if there is none yet.
 Packet *way_take(Way *way, int64_t now);
 
 const uint8_t *packet_bytes(const Packet *packet);
