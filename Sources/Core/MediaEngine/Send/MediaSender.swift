@@ -6,50 +6,13 @@ public import RTPWire
 ///
 /// Call a `handle` function, then `poll` until it returns `.wait`. Confined to one thread. Allocates only in `init`.
 public final class MediaSender {
-    /// RTX is removed from it when the receiver turns out to ignore RTX packets.
-    var parameters: SenderParameters
-    var video: VideoSendStream
-    var tracks: [AudioTrack]
-    var retransmitter: Retransmitter
-    var redundancy = RedundancyController()
-    var egress: PacketEgress
-    var bandwidth: BandwidthEstimator
-    var probe = ProbeController()
-    /// The bandwidth estimate of the last event.
-    var signalledEstimate: Bitrate
-    var roundTripTimes = RoundTripTimeEstimator()
-    var keyframeRequests = KeyframeRequestHandler()
-    var rtcp: RTCPSender
-    var workLimiter: RTCPWorkLimiter
-    var counters = SenderStatistics()
+    private var state: SenderState
 
     /// - Parameters:
     ///   - seed: for initial sequence numbers, timestamps and PictureIDs.
     ///   - ntpEpoch: the wall clock at `now`, for sender reports.
     public init(_ parameters: SenderParameters, seed: UInt64, ntpEpoch: NTPTimestamp, now: MediaInstant) {
-        precondition((200...1_472).contains(parameters.maximumPacketSize), "packets of \(parameters.maximumPacketSize)")
-        var random = SeededRandom(seed: seed)
-        self.parameters = parameters
-        let first = Self.initialSequence(&random)
-        retransmitter = Retransmitter(first: Self.initialSequence(&random))
-        video = VideoSendStream(parameters, first: first, epoch: now, random: &random)
-        tracks = parameters.audio.map {
-            AudioTrack($0, slotBytes: parameters.maximumPacketSize, epoch: now, random: &random)
-        }
-        bandwidth = BandwidthEstimator(
-            start: parameters.startBitrate, minimum: parameters.minimumBitrate, maximum: parameters.maximumBitrate,
-            now: now)
-        signalledEstimate = bandwidth.estimate
-        egress = PacketEgress(
-            pacingRate: Bitrate(bitsPerSecond: parameters.startBitrate.bitsPerSecond / 2 &* 5), now: now)
-        rtcp = RTCPSender(ntpEpoch: ntpEpoch, now: now)
-        workLimiter = RTCPWorkLimiter(now: now)
-    }
-
-    /// RFC 3711 recommends initial sequence numbers below 2^15, so that loss of the first packets cannot confuse the
-    /// roll-over counter.
-    private static func initialSequence(_ random: inout SeededRandom) -> SequenceNumber {
-        SequenceNumber(UInt16.random(in: 1...0x7FFF, using: &random))
+        state = SenderState(parameters, seed: seed, ntpEpoch: ntpEpoch, now: now)
     }
 
     // MARK: Input
@@ -68,90 +31,86 @@ public final class MediaSender {
         _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, layer: UInt8, captured: MediaInstant, now: MediaInstant,
         references: FrameReferences = FrameReferences()
     ) {
-        guard !rtcp.hasEnded, video.packetizer != nil, !bytes.isEmpty else { return }
-        let source =
-            isKeyframe || !hasReferences ? nil : references.recovered.flatMap { keyframeRequests.source($0) }
-        let isRecovery = source?.isAcknowledged == true
-        if isKeyframe || isRecovery { replaceWaiting() }
-        let cut = video.append(
-            bytes, isKeyframe: isKeyframe, layer: layer, captured: captured,
-            references: element(references, isKeyframe, source), now: now)
-        guard let cut else {
-            counters.framesRefused &+= 1
-            // No frame refers to one above the base layer.
-            if layer == 0 { keyframeRequests.noteRefused() }
-            return
-        }
-        counters.frames &+= 1
-        let duplicateCount = affordableDuplicates(cut.packets, bytes: cut.payloadBytes, now)
-        video.history.setDuplicateCount(duplicateCount, from: video.history.nextToWrite &- Int64(cut.packets))
-        if isKeyframe || isRecovery {
-            keyframeRequests.noteEntry(lastSequence: video.history.nextToWrite &- 1, now: now)
-        }
-        if isKeyframe {
-            counters.keyframes &+= 1
-            keyframeRequests.noteKeyframe(references.number, pictureID: cut.pictureID, now: now)
-        } else {
-            if isRecovery { counters.recoveries &+= 1 }
-            if let slot = references.stored {
-                keyframeRequests.noteStored(references.number, in: slot, pictureID: cut.pictureID, now: now)
-            }
-        }
-        rtcp.noteActivity(now: now)
-    }
-
-    /// Drops what waits, as the next frame does not refer to it.
-    private func replaceWaiting() {
-        counters.packetsReplaced &+= video.history.waitingCount
-        video.history.dropWaiting()
-        video.history.beginKeyframe()
-        retransmitter.removeAll()
-        redundancy.removeAll()
-    }
-
-    /// Bytes that the transport may add to a packet: the longest SRTP tag (16) and some more.
-    public static let protectionRoom = 20
-
-    /// Stores the packet that `poll` returned last in its protected form. Without RTX these very bytes are sent on a
-    /// NACK; with RTX the call is ignored.
-    /// - Parameter bytes: copied; at most `protectionRoom` longer than the packet.
-    public func keepProtected(_ bytes: UnsafeRawBufferPointer) { video.keepProtected(bytes) }
-
-    /// The header extension for the frame's first packet; nil for a frame without long-term references, and if not
-    /// negotiated.
-    private func element(
-        _ references: FrameReferences, _ isKeyframe: Bool, _ source: LongTermReferenceTracker.Reference?
-    ) -> FrameReferencesElement? {
-        guard hasReferences, !isKeyframe, references.stored != nil || source != nil else { return nil }
-        let from = references.recovered.flatMap { recovery in
-            source.map { FrameReferencesElement.Source(slot: recovery.slot, pictureID: $0.pictureID) }
-        }
-        return FrameReferencesElement(stored: references.stored, source: from)
+        state.handleFrame(
+            bytes, isKeyframe: isKeyframe, layer: layer, captured: captured, now: now, references: references)
     }
 
     /// Takes in one Opus packet; it is sent without pacing.
     /// - Parameter track: index into the parameters' audio streams.
     public func handleAudio(_ bytes: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
-        guard !rtcp.hasEnded, tracks.indices.contains(track) else { return }
-        let distances =
-            tracks[track].stream.redundantPayloadType == nil
-            ? .none
-            : redundancy.distances(
-                for: bytes, tracks: tracks.count, estimate: bandwidth.estimate, isSpaced: hasReferences)
-        if tracks[track].append(bytes, captured: captured, ids: parameters.extensions, distances: distances) {
-            rtcp.noteActivity(now: now)
-        } else {
-            counters.audioDropped &+= 1
-        }
+        state.handleAudio(bytes, track: track, captured: captured, now: now)
     }
+
+    /// Takes in one RTCP datagram, compound or reduced-size (RFC 5506), after SRTCP unprotection.
+    ///
+    /// Its processing is bounded by `RTCPWorkLimiter`, whatever counts the messages claim; what exceeds the limit is
+    /// counted and dropped. Only the first transport-wide feedback message of a datagram is used.
+    public func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) { state.handleRTCP(bytes, now: now) }
 
     /// Ends the session: the next `poll` returns a BYE, and nothing is sent after it. May be called twice.
-    public func end(now: MediaInstant) { rtcp.end() }
+    public func end(now: MediaInstant) { state.rtcp.end() }
 
-    /// How many duplicates of a frame's packets to send without a request.
-    func affordableDuplicates(_ packets: Int, bytes: Int, _ now: MediaInstant) -> Int {
-        guard parameters.video?.rtxSSRC != nil, redundancy.isLossy else { return 0 }
-        return redundancy.affordableDuplicates(
-            packets, bytes: bytes, path: path, sending: egress.sending(now: now), now: now)
+    // MARK: Output
+
+    /// Bytes that the transport may add to a packet: the longest SRTP tag (16) and some more.
+    public static let protectionRoom = 20
+
+    /// The next output; call until it is `.wait`.
+    /// - Parameter buffer: gets the packet; at least the maximum packet size (or 1,200 if that is more) and
+    ///   `protectionRoom` bytes.
+    public func poll(now: MediaInstant, into buffer: UnsafeMutableRawBufferPointer) -> SenderOutput {
+        state.poll(now: now, into: buffer)
     }
+
+    /// Stores the packet that `poll` returned last in its protected form. Without RTX these very bytes are sent on a
+    /// NACK; with RTX the call is ignored.
+    /// - Parameter bytes: copied; at most `protectionRoom` longer than the packet.
+    public func keepProtected(_ bytes: UnsafeRawBufferPointer) { state.video.keepProtected(bytes) }
+
+    // MARK: Frames
+
+    /// The number of frames whose last packet was sent.
+    public var framesSent: Int { state.video.framesSent }
+
+    /// A base layer frame was refused, and no key frame has followed yet. The receiver cannot detect that one is
+    /// missing.
+    public var hasGap: Bool { state.keyframeRequests.hasGap }
+
+    /// Packets of frames wait for the pacer.
+    public var hasFramesWaiting: Bool { !state.video.history.isEmpty }
+
+    /// Long-term references were negotiated.
+    public var hasReferences: Bool { state.hasReferences }
+
+    /// The receiver has acknowledged a frame.
+    public var hasAcknowledged: Bool { state.keyframeRequests.hasAcknowledged }
+
+    /// The newest long-term reference is not acknowledged yet, so none should be overwritten.
+    public func awaitsAcknowledgement(now: MediaInstant) -> Bool {
+        hasReferences && state.keyframeRequests.awaitsAcknowledgement(now: now)
+    }
+
+    // MARK: Bandwidth
+
+    /// The bandwidth estimate for all media.
+    public var estimate: Bitrate { state.bandwidth.estimate }
+
+    /// The bitrate for video frames: 97 % of the estimate (the rest is headers) after audio and retransmissions, which
+    /// are counted up to half of the estimate.
+    public func videoEstimate(now: MediaInstant) -> Bitrate { state.videoEstimate(now: now) }
+
+    /// The bitrate for all audio: a third of the estimate.
+    public var audioEstimate: Bitrate { Bitrate(bitsPerSecond: estimate.bitsPerSecond / 3) }
+
+    /// From receiver reports, else from transport-wide feedback; nil until the receiver has answered.
+    public var roundTripTime: MediaDuration? { state.roundTripTimes.time }
+
+    /// How long the video packets and retransmissions that wait need at the pacing rate. Over about 40 ms no new frame
+    /// should be made.
+    public var backlog: MediaDuration { state.backlog }
+
+    /// What limits the bitrate at present.
+    public var limit: QualityLimitationReason { state.limit }
+
+    public var statistics: SenderStatistics { state.statistics }
 }

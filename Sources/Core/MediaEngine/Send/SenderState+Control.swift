@@ -1,12 +1,8 @@
-public import MediaCore
+import MediaCore
 import RTPWire
 
-extension MediaSender {
-    /// Takes in one RTCP datagram, compound or reduced-size (RFC 5506), after SRTCP unprotection.
-    ///
-    /// Its processing is bounded by `RTCPWorkLimiter`, whatever counts the messages claim; what exceeds the limit is
-    /// counted and dropped. Only the first transport-wide feedback message of a datagram is used.
-    public func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
+extension SenderState {
+    mutating func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
         var packets = RTCPIterator(bytes)
         var hasMore = true
         keyframeRequests.beginDatagram()
@@ -24,7 +20,7 @@ extension MediaSender {
     }
 
     /// - Returns: false if the peer has exceeded its work limit.
-    func spend(_ units: Int, _ now: MediaInstant) -> Bool {
+    mutating func spend(_ units: Int, _ now: MediaInstant) -> Bool {
         guard workLimiter.take(units, now: now) else {
             counters.controlOverBudget &+= 1
             return false
@@ -33,7 +29,7 @@ extension MediaSender {
         return true
     }
 
-    private func handle(_ packet: RTCPPacket, _ now: MediaInstant) {
+    private mutating func handle(_ packet: RTCPPacket, _ now: MediaInstant) {
         switch packet {
         case .receiverReport(let report): handle(report.blocks, now)
         case .senderReport(let report): handle(report.blocks, now)
@@ -70,7 +66,7 @@ extension MediaSender {
     }
 
     /// - Returns: false, and counts the message, if it is not about the video stream.
-    private func noteHeard(_ mediaSSRC: UInt32, _ now: MediaInstant) -> Bool {
+    private mutating func noteHeard(_ mediaSSRC: UInt32, _ now: MediaInstant) -> Bool {
         guard mediaSSRC == parameters.video?.ssrc else {
             counters.foreignControl &+= 1
             return false
@@ -89,7 +85,7 @@ extension MediaSender {
         return ssrc == video.ssrc || ssrc == video.rtxSSRC
     }
 
-    private func handle(_ nack: Nack, _ now: MediaInstant) {
+    private mutating func handle(_ nack: Nack, _ now: MediaInstant) {
         let judgesRTX = parameters.video?.rtxSSRC != nil && !hasReferences
         let isIgnored = retransmitter.handle(
             nack, judgesRTX: judgesRTX, maximumPacketSize: parameters.maximumPacketSize, path: path, sent: egress.sent,

@@ -1,10 +1,8 @@
-public import MediaCore
+import MediaCore
 import RTPWire
 
-extension MediaReceiver {
-    /// The next output; call until it is `.wait`.
-    /// - Parameter buffer: gets an RTCP packet; at least 1,200 bytes.
-    public func poll(now: MediaInstant, into buffer: UnsafeMutableRawBufferPointer) -> ReceiverOutput {
+extension ReceiverState {
+    mutating func poll(now: MediaInstant, into buffer: UnsafeMutableRawBufferPointer) -> ReceiverOutput {
         precondition(buffer.count >= 1_200, "a buffer of \(buffer.count) bytes")
         reports.begin(now: now)
         if let frame = takeFrame(now) { return frame }
@@ -59,7 +57,7 @@ extension MediaReceiver {
     // MARK: Outgoing RTCP
 
     /// Writes a NACK for all packets that are due. False if there are none.
-    private func writeNack(_ now: MediaInstant, _ writer: inout ByteWriter) -> Bool {
+    private mutating func writeNack(_ now: MediaInstant, _ writer: inout ByteWriter) -> Bool {
         var nack = NackWriter(senderSSRC: parameters.localSSRC, mediaSSRC: videoStream.ssrc)
         var asked = 0
         nacks.takeDue(now: now) { sequence in
@@ -89,7 +87,7 @@ extension MediaReceiver {
     }
 
     /// Requests a key frame by PLI; with an RPSI before it, a recovery frame from that long-term reference will do.
-    private func writePictureLoss(_ now: MediaInstant, _ writer: inout ByteWriter) {
+    private mutating func writePictureLoss(_ now: MediaInstant, _ writer: inout ByteWriter) {
         _ = writeRequest(&writer)
         keyframeRequester.noteSent(now: now, roundTrip: nacks.roundTrip)
         counters.keyframeRequests &+= 1
@@ -101,7 +99,7 @@ extension MediaReceiver {
         return (try? request.write(into: &writer)) != nil
     }
 
-    private func writeReport(_ now: MediaInstant, _ writer: inout ByteWriter) {
+    private mutating func writeReport(_ now: MediaInstant, _ writer: inout ByteWriter) {
         var isFlowing = videoStream.statistics.hasNews
         do throws(BufferFull) {
             var report = try ReceiverReport.write(ssrc: parameters.localSSRC, into: &writer)

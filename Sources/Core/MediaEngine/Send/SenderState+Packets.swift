@@ -2,8 +2,10 @@ import MediaCore
 import RTPWire
 
 /// Each function writes one packet into the buffer; nil if there is none of its kind to be sent.
-extension MediaSender {
-    func sendAudio(_ track: Int, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
+extension SenderState {
+    mutating func sendAudio(
+        _ track: Int, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer
+    ) -> SenderOutput? {
         guard let (bytes, layout) = tracks[track].next else { return nil }
         buffer.copyMemory(from: bytes)
         tracks[track].popNext()
@@ -12,7 +14,7 @@ extension MediaSender {
         return .rtp(egress.finish(bytes.count, layout, buffer, isAudio: true, now: now))
     }
 
-    func sendVideo(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
+    mutating func sendVideo(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         let transport = egress.sent.nextSequence
         // Without RTX, sent packets are stored with their SRTP protection and sent again as they are.
         let keepsProtected = parameters.video != nil && parameters.video?.rtxSSRC == nil
@@ -26,7 +28,7 @@ extension MediaSender {
         return .rtp(egress.finish(entry.length, entry.layout, buffer, now: now))
     }
 
-    func sendRetransmission(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
+    mutating func sendRetransmission(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         while let sequence = retransmitter.takeNext(&video.history) {
             if let packet = sendAgain(sequence, now, buffer) {
                 retransmitter.noteSent(bytes: packet.length, now: now)
@@ -41,7 +43,7 @@ extension MediaSender {
     }
 
     /// Sends the next unrequested duplicate that is due.
-    func sendDuplicate(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
+    mutating func sendDuplicate(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         while let sequence = redundancy.takeDue(now: now) {
             guard let packet = sendAgain(sequence, now, buffer, isRequested: false) else { continue }
             redundancy.noteSent(bytes: packet.length, now: now)
@@ -50,7 +52,7 @@ extension MediaSender {
         return nil
     }
 
-    func sendProbe(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
+    mutating func sendProbe(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         guard let active = probe.active, active.left > 0, now < active.until else { return nil }
         // Firefox takes the first SSRC that it sees for that of the media stream, so RTX packets come after media. RTX
         // packets without a payload stop its video for good, so a probe consists of retransmissions.
@@ -61,13 +63,13 @@ extension MediaSender {
         return packet
     }
 
-    func sendTail(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
+    mutating func sendTail(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         guard now >= video.tail.deadline, video.history.isEmpty else { return nil }
         video.tail.noteProbeSent(now: now, roundTrip: roundTrip, isLossy: redundancy.isLossy)
         return sendNewestAgain(now, buffer)
     }
 
-    func sendNewestAgain(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
+    mutating func sendNewestAgain(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         guard let newest = video.history.newestSent else { return nil }
         let transport = egress.sent.nextSequence
         guard let packet = sendAgain(newest, now, buffer) else { return nil }
@@ -76,7 +78,7 @@ extension MediaSender {
     }
 
     /// - Parameter isRequested: false for a duplicate that was not requested.
-    private func sendAgain(
+    private mutating func sendAgain(
         _ sequence: Int64, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer, isRequested: Bool = true
     ) -> SenderOutput? {
         retransmitter.send(

@@ -1,15 +1,15 @@
 import MediaCore
 import RTPWire
 
-extension MediaSender {
+extension SenderState {
     // MARK: Receiver reports
 
-    func handle(_ blocks: ReportBlocks, _ now: MediaInstant) {
+    mutating func handle(_ blocks: ReportBlocks, _ now: MediaInstant) {
         guard spend(blocks.count &* RTCPWorkLimiter.block, now) else { return }
         for block in blocks { handle(block, now) }
     }
 
-    private func handle(_ block: ReportBlock, _ now: MediaInstant) {
+    private mutating func handle(_ block: ReportBlock, _ now: MediaInstant) {
         let isVideo = block.ssrc == parameters.video?.ssrc
         guard isVideo || tracks.contains(where: { $0.stream.ssrc == block.ssrc }) else {
             // Receivers may report on the RTX stream too.
@@ -49,7 +49,7 @@ extension MediaSender {
         var isStale = true
     }
 
-    func handle(_ feedback: TransportFeedback, _ now: MediaInstant) {
+    mutating func handle(_ feedback: TransportFeedback, _ now: MediaInstant) {
         counters.feedbackPackets &+= 1
         let first = egress.sent.unwrapped(feedback.base)
         let recent = egress.sent.recent(now: now)
@@ -73,7 +73,7 @@ extension MediaSender {
     }
 
     /// Takes in the statuses of the packets `known`; the message begins with the packet `first`.
-    private func takeStatuses(
+    private mutating func takeStatuses(
         _ feedback: TransportFeedback, of known: Range<Int64>, first: Int64, _ now: MediaInstant
     ) -> FeedbackSummary {
         var summary = FeedbackSummary()

@@ -1,11 +1,11 @@
 import MediaCore
 import RTPWire
 
-extension MediaReceiver {
+extension ReceiverState {
     /// A gap of more packets is not requested by NACK.
     static let largestGap: Int64 = 128
 
-    func handleVideo(
+    mutating func handleVideo(
         _ packet: RTPPacketView, _ values: HeaderExtensionValuesView, isRetransmission: Bool, _ now: MediaInstant
     ) throws(RTPMalformed) {
         counters.videoPackets &+= 1
@@ -40,7 +40,7 @@ extension MediaReceiver {
         noteEntries(now)
     }
 
-    private func insert(
+    private mutating func insert(
         _ sequence: Int64, _ part: DepacketizedVideo, _ packet: RTPPacketView, _ references: FrameReferencesElement?,
         _ now: MediaInstant
     ) {
@@ -61,7 +61,7 @@ extension MediaReceiver {
         }
     }
 
-    private func noteGap(_ previous: Int64?, _ sequence: Int64, _ now: MediaInstant) {
+    private mutating func noteGap(_ previous: Int64?, _ sequence: Int64, _ now: MediaInstant) {
         guard let previous else {
             // The first packet is in the middle of a stream: nothing can be decoded before a key frame.
             if video?.newestEntry != sequence { keyframeRequester.need(now: now) }
@@ -79,7 +79,7 @@ extension MediaReceiver {
     }
 
     /// After the start of an entry has arrived, packets before it are irrelevant, and so are requests for another one.
-    private func noteEntries(_ now: MediaInstant) {
+    private mutating func noteEntries(_ now: MediaInstant) {
         guard let newest = video?.newestEntry else { return }
         nacks.forget(before: newest)
         // Time for the rest of the entry to arrive, and for one retransmission.
@@ -111,7 +111,7 @@ extension MediaReceiver {
 
     /// Requests a key frame if a missing packet seems to be lost for good. The packet may still arrive before the key
     /// frame.
-    func checkPatience(_ now: MediaInstant) {
+    mutating func checkPatience(_ now: MediaInstant) {
         guard let first = nacks.first else { return }
         if now >= giveUpTime(first) { keyframeRequester.need(now: now) }
         nacks.forget(since: now - Self.longestPatience)
@@ -124,7 +124,7 @@ extension MediaReceiver {
     }
 
     /// The next frame that is complete and decodable; nil if there is none.
-    func takeFrame(_ now: MediaInstant) -> ReceiverOutput? {
+    mutating func takeFrame(_ now: MediaInstant) -> ReceiverOutput? {
         while let span = video?.next() {
             guard let frame = video?.pop(span) else {
                 keyframeRequester.need(now: now)
@@ -157,7 +157,7 @@ extension MediaReceiver {
 
     /// Counts a freeze: the frames that a retransmission releases come at once, and were one freeze. Before the first
     /// frame there is no freeze.
-    private func noteFreeze(_ frame: FrameAssembler.Frame, _ now: MediaInstant) {
+    private mutating func noteFreeze(_ frame: FrameAssembler.Frame, _ now: MediaInstant) {
         defer { lastFrame = now }
         guard let since = frame.hadToWaitSince, let lastFrame else { return }
         let time = now - max(since, lastFrame)

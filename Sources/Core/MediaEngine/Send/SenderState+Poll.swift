@@ -1,13 +1,10 @@
-public import MediaCore
+import MediaCore
 import RTPWire
 
-extension MediaSender {
-    /// The next output; call until it is `.wait`.
-    /// - Parameter buffer: gets the packet; at least the maximum packet size (or 1,200 if that is more) and
-    ///   `protectionRoom` bytes.
-    public func poll(now: MediaInstant, into buffer: UnsafeMutableRawBufferPointer) -> SenderOutput {
+extension SenderState {
+    mutating func poll(now: MediaInstant, into buffer: UnsafeMutableRawBufferPointer) -> SenderOutput {
         precondition(
-            buffer.count >= max(parameters.maximumPacketSize, 1_200) &+ Self.protectionRoom,
+            buffer.count >= max(parameters.maximumPacketSize, 1_200) &+ MediaSender.protectionRoom,
             "a buffer of \(buffer.count) bytes")
         video.forgetUnprotected()
         if rtcp.hasEnded {
@@ -37,7 +34,7 @@ extension MediaSender {
         return wait(now)
     }
 
-    private func nextEvent() -> SenderEvent? {
+    private mutating func nextEvent() -> SenderEvent? {
         if let event = keyframeRequests.takeEvent() { return event }
         let change = abs(bandwidth.estimate.bitsPerSecond &- signalledEstimate.bitsPerSecond)
         guard change > signalledEstimate.bitsPerSecond / 50 else { return nil }
@@ -45,7 +42,7 @@ extension MediaSender {
         return .estimateChanged(signalledEstimate)
     }
 
-    private func writeReport(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    private mutating func writeReport(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
         rtcp.writeReport(
             parameters, video: &video, tracks: &tracks, estimate: bandwidth.estimate, into: buffer, now: now)
     }
@@ -72,7 +69,7 @@ extension MediaSender {
 
     /// The pacing rate: 2.5 x the estimate before the first feedback, then 1.1 x, and at least the rate of an active
     /// probe.
-    private func updatePace(_ now: MediaInstant) {
+    private mutating func updatePace(_ now: MediaInstant) {
         var rate = bandwidth.pathRate.bitsPerSecond
         rate = bandwidth.hasFeedback ? rate / 10 &* 11 : rate / 2 &* 5
         if let active = probe.active { rate = max(rate, active.rate.bitsPerSecond) }
@@ -81,13 +78,13 @@ extension MediaSender {
         }
     }
 
-    private func updateStall(_ now: MediaInstant) {
+    private mutating func updateStall(_ now: MediaInstant) {
         let hasFeedback = parameters.usesTransportFeedback && bandwidth.hasFeedback
         egress.stall.update(
             oldestUnanswered: hasFeedback ? egress.sent.oldestUnanswered : nil, roundTrip: roundTrip, now: now)
     }
 
-    private func pollStalled(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput {
+    private mutating func pollStalled(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput {
         if egress.stall.takeProbe(now: now), let packet = sendVideo(now, buffer) ?? sendNewestAgain(now, buffer) {
             egress.stall.noteProbeSent(bytes: packet.length, estimate: bandwidth.pathRate, now: now)
             return packet

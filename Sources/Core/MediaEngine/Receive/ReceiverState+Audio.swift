@@ -1,8 +1,8 @@
 import MediaCore
 import RTPWire
 
-extension MediaReceiver {
-    func handleAudio(_ packet: RTPPacketView, _ track: Int, _ now: MediaInstant) throws(RTPMalformed) {
+extension ReceiverState {
+    mutating func handleAudio(_ packet: RTPPacketView, _ track: Int, _ now: MediaInstant) throws(RTPMalformed) {
         counters.audioPackets &+= 1
         let parameters = tracks[track].parameters
         let blocks = packet.payloadType == parameters.payloadType ? nil : try RedundantPayload(packet.payload)
@@ -30,7 +30,7 @@ extension MediaReceiver {
     }
 
     /// The next Opus packet that is due, or the place of a lost one; nil if nothing is due.
-    func takeAudio(_ now: MediaInstant) -> ReceiverOutput? {
+    mutating func takeAudio(_ now: MediaInstant) -> ReceiverOutput? {
         for index in tracks.indices {
             guard let output = tracks[index].buffer.pop(now: now) else { continue }
             let captured = tracks[index].stream.clock.captured(output.timestamp)

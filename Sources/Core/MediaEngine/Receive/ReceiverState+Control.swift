@@ -1,9 +1,8 @@
-public import MediaCore
+import MediaCore
 import RTPWire
 
-extension MediaReceiver {
-    /// Takes in one RTCP datagram, compound or reduced-size (RFC 5506), after SRTCP unprotection.
-    public func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
+extension ReceiverState {
+    mutating func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
         guard !hasEnded else { return }
         var packets = RTCPIterator(bytes)
         var hasMore = true
@@ -18,7 +17,7 @@ extension MediaReceiver {
         }
     }
 
-    private func handle(_ packet: RTCPPacket, _ now: MediaInstant) {
+    private mutating func handle(_ packet: RTCPPacket, _ now: MediaInstant) {
         switch packet {
         case .senderReport(let report):
             if report.info.ssrc == videoStream.ssrc, parameters.video != nil {

@@ -1,0 +1,145 @@
+import MediaCore
+import RTPWire
+
+/// The state of a `MediaReceiver` and what it does. A value that is never copied, so Swift checks exclusive access to it
+/// once a call of the owner, not for each part.
+struct ReceiverState: ~Copyable {
+    let parameters: ReceiverParameters
+    var video: FrameAssembler?
+    var videoStream: ReceiveStream
+    /// 0: not known yet.
+    var rtxSSRC: UInt32
+    var tracks: [Track]
+    var nacks = NackGenerator()
+    var keyframeRequester = KeyframeRequester()
+    var feedback: TransportFeedbackGenerator
+    var reports: ReceiverReportSchedule
+    /// By XR reports (RFC 3611).
+    var roundTripTimes = RoundTripTimeEstimator()
+    var counters = ReceiverStatistics()
+    /// When a frame was last returned.
+    var lastFrame: MediaInstant?
+    /// A long-term reference was returned, and is to be acknowledged.
+    var isAcknowledgementDue = false
+    /// The sender's bandwidth estimate for the path, by its last report; nil if it sends none.
+    var estimate: Bitrate?
+    var bye = ByeState.none
+    /// Whether the sender's BYE came, and whether `poll` has returned its event.
+    enum ByeState { case none, received, reported }
+
+    /// The receiving state of one audio stream.
+    struct Track {
+        let parameters: AudioStreamParameters
+        var stream: ReceiveStream
+        var buffer = AudioJitterBuffer()
+    }
+
+    init(_ parameters: ReceiverParameters, ntpEpoch: NTPTimestamp, now: MediaInstant) {
+        self.parameters = parameters
+        reports = ReceiverReportSchedule(ntpEpoch: ntpEpoch, now: now)
+        videoStream = ReceiveStream(ssrc: parameters.video?.ssrc ?? 0, clockRate: 90_000)
+        rtxSSRC = parameters.video?.rtxSSRC ?? 0
+        video = parameters.video == nil ? nil : FrameAssembler(capacity: parameters.packetCapacity)
+        tracks = parameters.audio.map {
+            Track(parameters: $0, stream: ReceiveStream(ssrc: $0.ssrc, clockRate: AudioFormat.sampleRate))
+        }
+        feedback = TransportFeedbackGenerator(
+            senderSSRC: parameters.localSSRC, mediaSSRC: parameters.video?.ssrc ?? parameters.audio.first?.ssrc ?? 0,
+            epoch: now)
+    }
+
+    // MARK: Input
+
+    mutating func handleRTP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) {
+        guard !hasEnded else { return }
+        do throws(RTPMalformed) {
+            try handle(try RTPPacketView(bytes), bytes.count, now)
+        } catch {
+            counters.drops.malformed[Int(error.reason.rawValue)] &+= 1
+        }
+    }
+
+    private mutating func handle(_ packet: RTPPacketView, _ size: Int, _ now: MediaInstant) throws(RTPMalformed) {
+        let values = packet.values(of: parameters.extensions)
+        guard let source = source(of: packet, values) else { return counters.drops.unknownSource &+= 1 }
+        counters.packets &+= 1
+        counters.bytes &+= size
+        if parameters.usesTransportFeedback, let number = values.transportSequence { feedback.note(number, now: now) }
+        reports.noteActivity(now: now)
+        switch source {
+        case .video: try handleVideo(packet, values, isRetransmission: false, now)
+        case .rtx:
+            guard let stream = parameters.video else { return }
+            let original = try RTX.unwrap(packet, ssrc: videoStream.ssrc, payloadType: stream.payloadType)
+            guard let original else { return counters.paddingPackets &+= 1 }
+            counters.retransmissions &+= 1
+            try handleVideo(original, values, isRetransmission: true, now)
+        case .audio(let track): try handleAudio(packet, track, now)
+        }
+    }
+
+    private enum Source { case video, rtx, audio(Int) }
+
+    /// The stream of a packet by SSRC; if the stream's SSRC is not known yet, by payload type and MID.
+    private mutating func source(of packet: RTPPacketView, _ values: HeaderExtensionValuesView) -> Source? {
+        let type = packet.payloadType
+        if let stream = parameters.video {
+            if packet.ssrc == videoStream.ssrc, type == stream.payloadType { return .video }
+            if packet.ssrc == rtxSSRC, type == stream.rtxPayloadType { return .rtx }
+        }
+        for index in tracks.indices
+        where packet.ssrc == tracks[index].stream.ssrc && tracks[index].parameters.carries(type) {
+            return .audio(index)
+        }
+        return adopt(packet, values)
+    }
+
+    /// Binds an unknown SSRC to a stream whose SSRC is not known yet.
+    private mutating func adopt(_ packet: RTPPacketView, _ values: HeaderExtensionValuesView) -> Source? {
+        let type = packet.payloadType
+        if let stream = parameters.video, values.mid == nil || values.isMid(stream.mid) {
+            if videoStream.ssrc == 0, type == stream.payloadType {
+                videoStream.ssrc = packet.ssrc
+                return .video
+            }
+            if rtxSSRC == 0, type == stream.rtxPayloadType {
+                rtxSSRC = packet.ssrc
+                return .rtx
+            }
+        }
+        for index in tracks.indices where tracks[index].stream.ssrc == 0 && tracks[index].parameters.carries(type) {
+            guard values.mid == nil || values.isMid(tracks[index].parameters.mid) else { continue }
+            tracks[index].stream.ssrc = packet.ssrc
+            return .audio(index)
+        }
+        return nil
+    }
+
+    mutating func requestKeyframe(now: MediaInstant) {
+        guard !hasEnded, video != nil else { return }
+        video?.waitForKeyframe()
+        keyframeRequester.need(now: now)
+    }
+
+    // MARK: State
+
+    /// Long-term references were negotiated.
+    var hasReferences: Bool { parameters.extensions[.frameReferences] != nil }
+
+    var hasEnded: Bool { bye != .none }
+
+    var roundTripTime: MediaDuration? { roundTripTimes.reported ?? (nacks.hasRoundTrip ? nacks.roundTrip : nil) }
+
+    var statistics: ReceiverStatistics {
+        var result = counters
+        for track in tracks {
+            result.audioLost &+= track.buffer.lost
+            result.audioLate &+= track.buffer.late
+            result.audioRestored &+= track.buffer.restored
+            result.audioDelay = max(
+                result.audioDelay, MediaDuration(nanoseconds: Int64(track.buffer.delayMilliseconds * 1e6)))
+        }
+        result.drops.badFrames &+= video?.badFrames ?? 0
+        return result
+    }
+}

@@ -1,0 +1,129 @@
+import MediaCore
+import RTPWire
+
+/// The state of a `MediaSender` and what it does. A value that is never copied, so Swift checks exclusive access to it
+/// once a call of the owner, not for each part.
+struct SenderState: ~Copyable {
+    /// RTX is removed from it when the receiver turns out to ignore RTX packets.
+    var parameters: SenderParameters
+    var video: VideoSendStream
+    var tracks: [AudioTrack]
+    var retransmitter: Retransmitter
+    var redundancy = RedundancyController()
+    var egress: PacketEgress
+    var bandwidth: BandwidthEstimator
+    var probe = ProbeController()
+    /// The bandwidth estimate of the last event.
+    var signalledEstimate: Bitrate
+    var roundTripTimes = RoundTripTimeEstimator()
+    var keyframeRequests = KeyframeRequestHandler()
+    var rtcp: RTCPSender
+    var workLimiter: RTCPWorkLimiter
+    var counters = SenderStatistics()
+
+    init(_ parameters: SenderParameters, seed: UInt64, ntpEpoch: NTPTimestamp, now: MediaInstant) {
+        precondition((200...1_472).contains(parameters.maximumPacketSize), "packets of \(parameters.maximumPacketSize)")
+        var random = SeededRandom(seed: seed)
+        self.parameters = parameters
+        let first = Self.initialSequence(&random)
+        retransmitter = Retransmitter(first: Self.initialSequence(&random))
+        video = VideoSendStream(parameters, first: first, epoch: now, random: &random)
+        tracks = parameters.audio.map {
+            AudioTrack($0, slotBytes: parameters.maximumPacketSize, epoch: now, random: &random)
+        }
+        bandwidth = BandwidthEstimator(
+            start: parameters.startBitrate, minimum: parameters.minimumBitrate, maximum: parameters.maximumBitrate,
+            now: now)
+        signalledEstimate = bandwidth.estimate
+        egress = PacketEgress(
+            pacingRate: Bitrate(bitsPerSecond: parameters.startBitrate.bitsPerSecond / 2 &* 5), now: now)
+        rtcp = RTCPSender(ntpEpoch: ntpEpoch, now: now)
+        workLimiter = RTCPWorkLimiter(now: now)
+    }
+
+    /// RFC 3711 recommends initial sequence numbers below 2^15, so that loss of the first packets cannot confuse the
+    /// roll-over counter.
+    private static func initialSequence(_ random: inout SeededRandom) -> SequenceNumber {
+        SequenceNumber(UInt16.random(in: 1...0x7FFF, using: &random))
+    }
+
+    // MARK: Input
+
+    mutating func handleFrame(
+        _ bytes: UnsafeRawBufferPointer, isKeyframe: Bool, layer: UInt8, captured: MediaInstant, now: MediaInstant,
+        references: FrameReferences
+    ) {
+        guard !rtcp.hasEnded, video.packetizer != nil, !bytes.isEmpty else { return }
+        let source =
+            isKeyframe || !hasReferences ? nil : references.recovered.flatMap { keyframeRequests.source($0) }
+        let isRecovery = source?.isAcknowledged == true
+        if isKeyframe || isRecovery { replaceWaiting() }
+        let cut = video.append(
+            bytes, isKeyframe: isKeyframe, layer: layer, captured: captured,
+            references: element(references, isKeyframe, source), now: now)
+        guard let cut else {
+            counters.framesRefused &+= 1
+            // No frame refers to one above the base layer.
+            if layer == 0 { keyframeRequests.noteRefused() }
+            return
+        }
+        counters.frames &+= 1
+        let duplicateCount = affordableDuplicates(cut.packets, bytes: cut.payloadBytes, now)
+        video.history.setDuplicateCount(duplicateCount, from: video.history.nextToWrite &- Int64(cut.packets))
+        if isKeyframe || isRecovery {
+            keyframeRequests.noteEntry(lastSequence: video.history.nextToWrite &- 1, now: now)
+        }
+        if isKeyframe {
+            counters.keyframes &+= 1
+            keyframeRequests.noteKeyframe(references.number, pictureID: cut.pictureID, now: now)
+        } else {
+            if isRecovery { counters.recoveries &+= 1 }
+            if let slot = references.stored {
+                keyframeRequests.noteStored(references.number, in: slot, pictureID: cut.pictureID, now: now)
+            }
+        }
+        rtcp.noteActivity(now: now)
+    }
+
+    /// Drops what waits, as the next frame does not refer to it.
+    private mutating func replaceWaiting() {
+        counters.packetsReplaced &+= video.history.waitingCount
+        video.history.dropWaiting()
+        video.history.beginKeyframe()
+        retransmitter.removeAll()
+        redundancy.removeAll()
+    }
+
+    /// The header extension for the frame's first packet; nil for a frame without long-term references, and if not
+    /// negotiated.
+    private func element(
+        _ references: FrameReferences, _ isKeyframe: Bool, _ source: LongTermReferenceTracker.Reference?
+    ) -> FrameReferencesElement? {
+        guard hasReferences, !isKeyframe, references.stored != nil || source != nil else { return nil }
+        let from = references.recovered.flatMap { recovery in
+            source.map { FrameReferencesElement.Source(slot: recovery.slot, pictureID: $0.pictureID) }
+        }
+        return FrameReferencesElement(stored: references.stored, source: from)
+    }
+
+    mutating func handleAudio(_ bytes: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
+        guard !rtcp.hasEnded, tracks.indices.contains(track) else { return }
+        let distances =
+            tracks[track].stream.redundantPayloadType == nil
+            ? .none
+            : redundancy.distances(
+                for: bytes, tracks: tracks.count, estimate: bandwidth.estimate, isSpaced: hasReferences)
+        if tracks[track].append(bytes, captured: captured, ids: parameters.extensions, distances: distances) {
+            rtcp.noteActivity(now: now)
+        } else {
+            counters.audioDropped &+= 1
+        }
+    }
+
+    /// How many duplicates of a frame's packets to send without a request.
+    mutating func affordableDuplicates(_ packets: Int, bytes: Int, _ now: MediaInstant) -> Int {
+        guard parameters.video?.rtxSSRC != nil, redundancy.isLossy else { return 0 }
+        return redundancy.affordableDuplicates(
+            packets, bytes: bytes, path: path, sending: egress.sending(now: now), now: now)
+    }
+}
