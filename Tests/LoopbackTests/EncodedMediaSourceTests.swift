@@ -100,8 +100,7 @@ struct EncodedMediaSourceTests {
         init(_ source: any EncodedMediaSource) async throws {
             let identity = try Identity.ephemeral()
             let settings = Broadcast.Settings(
-                identity: .init(
-                    certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER),
+                identity: .init(identity),
                 fingerprint: identity.fingerprint, maximumBitrate: .kilobits(4_000), audio: [], maximumViewers: 4,
                 includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
             let loop = loop

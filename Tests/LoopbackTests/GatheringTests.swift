@@ -134,9 +134,3 @@ import VPXCodec
         }
     }
 }
-
-extension SecureTransport.Identity {
-    fileprivate init(_ identity: Identity) {
-        self.init(certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER)
-    }
-}

@@ -87,8 +87,7 @@ private struct HostileViewer {
         let loop = EventLoop(name: "hostile")
         let sent = Monitor(0)
         let gathered = Monitor(false)
-        let own = SecureTransport.Identity(
-            certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER)
+        let own = SecureTransport.Identity(identity)
         let core = LoopBound(loop, making: { try? Core(loop, own, expected: link.fingerprint, sent, gathered) })
         #expect(await waiting(gathered) { $0 ? true : nil } ?? false)
         let found = await core.ifRunning { core in

@@ -44,8 +44,7 @@ struct PairConsentTests {
                             limits: .init(policy: CandidatePolicy(.loopback))),
                         let transport = try? SecureTransport(
                             loop: loop, isServer: false,
-                            identity: .init(
-                                certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER),
+                            identity: .init(identity),
                             expectedFingerprint: expected, path: path)
                     else { preconditionFailure("no transport") }
                     path.candidateDelegate = self

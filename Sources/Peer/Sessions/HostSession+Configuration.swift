@@ -58,7 +58,7 @@ extension HostSession.Configuration {
         _ identity: Identity, _ audio: [Broadcast.AudioTrack], _ descriptors: DescriptorPlan
     ) -> Broadcast.Settings {
         Broadcast.Settings(
-            identity: .init(certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER),
+            identity: .init(identity),
             fingerprint: identity.fingerprint, maximumBitrate: maximumBitrate,
             audio: audio,
             maximumViewers: maximumViewers,

@@ -125,8 +125,7 @@ public final class ViewerSession: Sendable {
 
     /// Opens a transport and starts to gather.
     func prepare(_ addresses: ICEServerResolver.Addresses) async throws(EndReason) {
-        let own = SecureTransport.Identity(
-            certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER)
+        let own = SecureTransport.Identity(identity)
         let expected = link.fingerprint
         let relaysOnly = usesOnlyRelays
         let place = CandidatePolicy.place(of: link.host, own: ICEAgent.localInterfaceAddresses())

@@ -6,8 +6,14 @@ import { countHostCandidates } from './peer-connection.js';
 import { SessionEnd } from './session-end.js';
 import { markOutage, showNotice } from './view.js';
 
-// In units of 100 ms.
-const questionInterval = 7;
+// Between two questions whether the host answers, in milliseconds.
+const questionInterval = 700;
+
+// Waits for `milliseconds` at most, and only while the condition holds.
+async function delayWhile(holds, milliseconds) {
+    const until = performance.now() + milliseconds;
+    while (holds() && performance.now() < until) await delay(100);
+}
 
 export class Reconnection {
     constructor(session) {
@@ -82,10 +88,9 @@ export class Reconnection {
             } catch (error) {
                 if (session.isOver) break;
                 if (error instanceof SessionEnd) session.end(error);
-                else if (await this.isHostGone()) session.endWithoutHost('The host has gone: it no longer answers.');
+                else await this.endIfHostIsGone();
             }
-            const until = performance.now() + patience;
-            while (isNeeded() && performance.now() < until) await delay(100);
+            await delayWhile(isNeeded, patience);
         }
         this.isRecovering = false;
     }
@@ -94,21 +99,22 @@ export class Reconnection {
     // has cut repeats what it lost only after seconds. False if that is not needed any more.
     async hostAnswers(isNeeded) {
         let hasAnswered = false;
-        for (let i = 0; isNeeded() && !hasAnswered; i++) {
-            if (i % questionInterval === 0) this.session.client.ping().then(() => { hasAnswered = true; }, () => {});
-            await delay(100);
-            if (i % questionInterval === 0 && !hasAnswered && await this.isHostGone()) {
-                this.session.endWithoutHost('The host has gone: it no longer answers.');
-            }
+        const isSilent = () => isNeeded() && !hasAnswered;
+        while (isSilent()) {
+            this.session.client.ping().then(() => { hasAnswered = true; }, () => {});
+            await delayWhile(isSilent, questionInterval);
+            if (isSilent()) await this.endIfHostIsGone();
         }
         return isNeeded();
     }
 
-    // The host refuses, and this machine has as many addresses as before: its network works.
-    async isHostGone() {
+    // Ends the session if the host refuses, and this machine has as many addresses as before: its network works.
+    async endIfHostIsGone() {
         const isRefusing = () => this.detector.isHostRefusing(navigator.onLine);
-        if (!isRefusing()) return false;
+        if (!isRefusing()) return;
         const count = await countHostCandidates(this.usualHostCandidates);
-        return this.isInterrupted && isRefusing() && count >= this.usualHostCandidates;
+        if (this.isInterrupted && isRefusing() && count >= this.usualHostCandidates) {
+            this.session.endWithoutHost('The host has gone: it no longer answers.');
+        }
     }
 }
