@@ -81,26 +81,16 @@ extension Broadcast {
     ) throws(OfferRefusal) -> SendingPeer {
         let allowance = allowances.allowance(for: viewer, now: MonotonicClock.now)
         do {
-            let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.localInterfaceAddresses())
-            let path = try ICEPath(
-                loop: loop,
-                configuration: .init(
-                    isControlling: false, stunServers: servers.stun, turnServers: servers.turn,
-                    localAddresses: settings.localAddresses,
-                    includesLoopback: settings.includesLoopback && isLoopbackOfUse(to: place),
-                    usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP),
-                limits: .init(pool: agents, allowance: allowance, policy: CandidatePolicy(place)))
-            path.servers = servers.urls
+            let path = try makePath(to: viewer, isControlling: false, allowance)
             let transport = try SecureTransport(
                 loop: loop, isServer: true, identity: settings.identity, expectedFingerprint: viewer.fingerprint,
                 path: path)
             transport.expect(offer.fingerprints.others)
-            let sender = MediaSender(
-                parameters(offer, ssrcs, settings.viewerLimit?(description)), seed: UInt64.random(in: .min ... .max),
-                ntpEpoch: WallClock.now(), now: MonotonicClock.now)
             let peer = SendingPeer(
-                id: SessionID.random(), viewer: viewer, description: description, loop: loop, path: path,
-                transport: transport, sender: sender, allowance: allowance, delegate: self)
+                id: SessionID.random(), viewer: viewer, description: description, loop: loop,
+                negotiation: ICENegotiation(loop: loop, path: path), transport: transport,
+                sender: makeSender(for: offer, ssrcs, settings.viewerLimit?(description)), allowance: allowance,
+                delegate: self)
             do throws(ICEFailure) {
                 try peer.negotiation.gather()
             } catch {
@@ -113,13 +103,30 @@ extension Broadcast {
         }
     }
 
-    private func randomSSRCs(_ count: Int) -> [UInt32] {
+    /// Opens an ICE path to a peer, within the limits of its place and of its allowance.
+    func makePath(
+        to viewer: Viewer, isControlling: Bool, _ allowance: ViewerAllowance
+    ) throws(ICEFailure) -> ICEPath {
+        let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.localInterfaceAddresses())
+        let path = try ICEPath(
+            loop: loop,
+            configuration: .init(
+                isControlling: isControlling, stunServers: servers.stun, turnServers: servers.turn,
+                localAddresses: settings.localAddresses,
+                includesLoopback: settings.includesLoopback && isLoopbackOfUse(to: place),
+                usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP),
+            limits: .init(pool: agents, allowance: allowance, policy: CandidatePolicy(place)))
+        path.servers = servers.urls
+        return path
+    }
+
+    func randomSSRCs(_ count: Int) -> [UInt32] {
         var numbers = Set<UInt32>()
         while numbers.count < count { numbers.insert(UInt32.random(in: 1...UInt32.max)) }
         return Array(numbers)
     }
 
-    private func media(
+    func media(
         _ credentials: ICECredentials, _ fingerprint: Fingerprint, _ candidates: [ICECandidate], endsCandidates: Bool,
         _ ssrcs: [UInt32]
     ) -> LocalDescription {
@@ -134,7 +141,7 @@ extension Broadcast {
     }
 
     /// The kind of candidate that an answer waits for; nil if there are no servers to wait for.
-    private var wantedKind: ICECandidate.Kind? {
+    var wantedKind: ICECandidate.Kind? {
         if !servers.turn.isEmpty { return .relayed }
         return servers.stun.isEmpty ? nil : .serverReflexive
     }
@@ -199,26 +206,34 @@ extension Broadcast {
         }
     }
 
-    private func parameters(_ offer: Offer, _ ssrcs: [UInt32], _ limit: Bitrate?) -> SenderParameters {
+    /// - Parameter limit: the bitrate limit of this viewer; nil for none.
+    func makeSender(for remote: some RemoteDescription, _ ssrcs: [UInt32], _ limit: Bitrate?) -> MediaSender {
+        MediaSender(
+            parameters(remote, ssrcs, limit), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(),
+            now: MonotonicClock.now)
+    }
+
+    private func parameters(
+        _ remote: some RemoteDescription, _ ssrcs: [UInt32], _ limit: Bitrate?
+    ) -> SenderParameters {
         let maximum = min(limit ?? settings.maximumBitrate, settings.maximumBitrate)
         return SenderParameters(
-            video: offer.video.first.map {
+            video: remote.video.first.map {
                 VideoStreamParameters(
                     ssrc: ssrcs[0], payloadType: $0.payloadType, rtxSSRC: $0.rtxPayloadType == nil ? nil : ssrcs[1],
                     rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
             },
-            audio: zip(offer.audio, settings.audio.indices).map {
+            audio: zip(remote.audio, settings.audio.indices).map {
                 AudioStreamParameters(
                     ssrc: ssrcs[2 + $1], payloadType: $0.payloadType, redundantPayloadType: $0.redundantPayloadType,
                     mid: $0.mid)
             },
-            extensions: offer.extensions, cname: cname,
+            extensions: remote.extensions, cname: cname,
             startBitrate: min(.kilobits(2_500), maximum), maximumBitrate: maximum,
-            usesTransportFeedback: offer.feedback.contains(.transportWide),
-            usesREMB: offer.feedback.contains(.estimatedBitrate),
+            usesTransportFeedback: remote.feedback.contains(.transportWide),
+            usesREMB: remote.feedback.contains(.estimatedBitrate),
             historyCapacity: 2_048)
     }
-
 }
 
 extension OfferError {

@@ -76,6 +76,8 @@ package final class Broadcast {
     let allowances = ViewerAllowances(now: MonotonicClock.now)
     private let source: any EncodedMediaSource
     var viewers = ViewerRoster()
+    /// Sessions that this host has offered and that wait for their answer.
+    var offers: [SessionID: PendingOffer] = [:]
     private(set) var isEnded = false
     private var congestionTimer: LoopTimer?
     private(set) var policy: EncoderPolicy
@@ -116,7 +118,11 @@ package final class Broadcast {
     package func end(_ done: @escaping () -> Void) {
         isEnded = true
         congestionTimer?.close()
-        closeAll(viewers.removeAll(), with: { $0.close($1) }, then: done)
+        let pending = offers.values
+        offers = [:]
+        closeAll(Array(pending), with: { $0.close($1) }) {
+            closeAll(self.viewers.removeAll(), with: { $0.close($1) }, then: done)
+        }
     }
 
     // MARK: Media

@@ -42,14 +42,14 @@ final class SendingPeer: SecureTransportDelegate {
 
     init(
         id: SessionID, viewer: Viewer, description: ViewerDescription, loop: EventLoop,
-        path: ICEPath, transport: SecureTransport, sender: MediaSender, allowance: ViewerAllowance,
+        negotiation: ICENegotiation, transport: SecureTransport, sender: MediaSender, allowance: ViewerAllowance,
         delegate: any SendingPeerDelegate
     ) {
         self.id = id
         self.viewer = viewer
         self.description = description
         self.transport = transport
-        negotiation = ICENegotiation(loop: loop, path: path)
+        self.negotiation = negotiation
         self.sender = sender
         self.allowance = allowance
         self.delegate = delegate

@@ -57,15 +57,15 @@ final class ReceivingPeer: SecureTransportDelegate {
     var estimate: Bitrate? { receiver?.estimate }
     var badPackets: Int { transport.badPackets + path.unusableCandidates }
 
-    /// Applies the host's answer.
-    func begin(_ answer: Answer) {
+    /// Applies the sender's description.
+    func begin(_ remote: some RemoteDescription) {
         let now = MonotonicClock.now
         started = now
         receiver = MediaReceiver(
-            parameters(answer), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(), now: now)
-        transport.expect(answer.fingerprints.others)
-        path.start(remote: answer.credentials)
-        add(answer.candidates, ended: answer.endsCandidates)
+            parameters(remote), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(), now: now)
+        transport.expect(remote.fingerprints.others)
+        path.start(remote: remote.credentials)
+        add(remote.candidates, ended: remote.endsCandidates)
         livenessTimer.set(now + .seconds(1))
         if isSecure { pump() }
     }
@@ -75,22 +75,22 @@ final class ReceivingPeer: SecureTransportDelegate {
         path.add(candidates, ended: ended)
     }
 
-    private func parameters(_ answer: Answer) -> ReceiverParameters {
+    private func parameters(_ remote: some RemoteDescription) -> ReceiverParameters {
         let cname = String(UInt64.random(in: .min ... .max), radix: 36)
         return ReceiverParameters(
-            video: answer.video.first.map {
+            video: remote.video.first.map {
                 VideoStreamParameters(
                     ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, rtxSSRC: $0.rtxSSRC,
                     rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
             },
-            audio: answer.audio.map {
+            audio: remote.audio.map {
                 AudioStreamParameters(
                     ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, redundantPayloadType: $0.redundantPayloadType,
                     mid: $0.mid)
             },
-            extensions: answer.extensions, cname: cname,
+            extensions: remote.extensions, cname: cname,
             localSSRC: UInt32.random(in: 1...UInt32.max),
-            usesTransportFeedback: answer.feedback.contains(.transportWide))
+            usesTransportFeedback: remote.feedback.contains(.transportWide))
     }
 
     var silence: MediaDuration { liveness.silence(MonotonicClock.now) }

@@ -7,6 +7,10 @@ import RTPWire
 package import SessionDescription
 package import Transport
 
+/// Which side of the offer/answer exchange a peer is (RFC 3264). The offerer is ICE's controlling agent and the DTLS
+/// client here, the answerer the DTLS server.
+package enum NegotiationRole: Sendable { case offerer, answerer }
+
 /// The viewer's state on the network loop: the connection to the host, through ICE restarts and replacements. Received
 /// media goes to an `EncodedMediaSink`, which stays the same for the whole session.
 package final class Subscription {
@@ -49,23 +53,23 @@ package final class Subscription {
     // MARK: Setting up
 
     /// Opens a transport and starts to gather. Called again, it replaces the connection; the sink stays.
+    /// - Parameter role: whether this peer offers (WHEP) or answers (WHIP).
     /// - Returns: why it failed; nil if it succeeded.
     package func prepare(
-        _ identity: SecureTransport.Identity, expected: [UInt8], includesLoopback: Bool,
-        servers: ICEServerResolver.Addresses,
-        usesOnlyRelays: Bool, policy: CandidatePolicy
+        _ identity: SecureTransport.Identity, as role: NegotiationRole = .offerer, expected: [UInt8],
+        includesLoopback: Bool, servers: ICEServerResolver.Addresses, usesOnlyRelays: Bool, policy: CandidatePolicy
     ) -> EndReason? {
         guard !isClosed else { return EndReason(.stopped, "the session is over") }
         do {
             let path = try ICEPath(
                 loop: loop,
                 configuration: .init(
-                    isControlling: true, stunServers: servers.stun, turnServers: servers.turn,
+                    isControlling: role == .offerer, stunServers: servers.stun, turnServers: servers.turn,
                     includesLoopback: includesLoopback, usesOnlyRelays: usesOnlyRelays),
                 limits: .init(policy: policy))
             path.servers = servers.urls
             let transport = try SecureTransport(
-                loop: loop, isServer: false, identity: identity, expectedFingerprint: expected, path: path)
+                loop: loop, isServer: role == .answerer, identity: identity, expectedFingerprint: expected, path: path)
             if let connection { retire(connection) }
             connection = ReceivingPeer(loop: loop, path: path, transport: transport, delegate: self)
             candidates.begin(path)
@@ -82,12 +86,12 @@ package final class Subscription {
         connection.close { box.value?.retired.removeAll { $0 === connection } }
     }
 
-    /// Applies the host's answer: starts the sink and the connection.
-    package func begin(_ answer: Answer) {
+    /// Applies the sender's description, an answer or an offer: starts the sink and the connection.
+    package func begin(_ remote: some RemoteDescription) {
         guard !isClosed else { return }
         do throws(MediaSinkFailure) {
             try sink.start(
-                EncodedMediaFormat(video: answer.video.first?.codec, audio: answer.audio.map(\.kind)),
+                EncodedMediaFormat(video: remote.video.first?.codec, audio: remote.audio.map(\.kind)),
                 requestKeyframe: { [core = LoopBound(loop, WeakBox(self))] in
                     core.perform { $0.value?.connection?.requestKeyframe() }
                 })
@@ -95,8 +99,8 @@ package final class Subscription {
             let reason = EndReason(.failed, "cannot prepare to receive: \(error.message)", remedy: error.remedy)
             return outcome.settle(reason)
         }
-        hostCredentials = answer.credentials
-        connection?.begin(answer)
+        hostCredentials = remote.credentials
+        connection?.begin(remote)
     }
 
     /// Adds candidates that the host found after its answer. Fragments of another ICE session are ignored.

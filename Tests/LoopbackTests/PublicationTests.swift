@@ -1,0 +1,163 @@
+import EventLoop
+import LinuxRuntime
+import MediaCore
+import SessionDescription
+import TestSource
+import Testing
+import VPXCodec
+
+@testable import Admission
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
+
+/// A broadcast that its host offers (WHIP) to a peer that answers, over real ICE, DTLS and SRTP, without HTTP.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct PublicationTests {
+    /// The sending side: a broadcast of the test video.
+    private final class Publisher: Sendable {
+        let identity: Identity
+        let core: LoopBound<Broadcast>
+        private let loop = EventLoop(name: "net-0")
+        private let video: VideoPipeline
+        private let wakeup: LoopBound<MediaWakeups>
+
+        init() throws {
+            let identity = try Identity.ephemeral()
+            self.identity = identity
+            let loop = loop
+            let frames = FrameQueues()
+            let video = VideoPipeline(
+                source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(),
+                limits: .init(framesPerSecond: 30, contentHint: nil), bitrate: .kilobits(4_000), frames: frames,
+                clock: { MonotonicClock.now })
+            self.video = video
+            let packets = FrameQueue<AudioPacketInfo>(capacity: 4, bytes: 1_500)
+            let pipelines = MediaPipelines(frames: frames, packets: packets, video: video, audio: [])
+            let settings = Broadcast.Settings(
+                identity: .init(identity), fingerprint: identity.fingerprint, maximumBitrate: .kilobits(4_000),
+                audio: [], maximumViewers: 1, includesLoopback: true, usesUPnP: false, usesOnlyRelays: false)
+            let core = LoopBound(loop, making: { Broadcast(loop: loop, settings: settings, source: pipelines) })
+            self.core = core
+            wakeup = LoopBound(
+                loop,
+                making: {
+                    MediaWakeups(
+                        video: loop.makeWakeup { core.now { $0.framesArrived() } },
+                        audio: loop.makeWakeup { core.now { $0.packetsArrived() } })
+                })
+            let ready = wakeup.read { $0.video }
+            video.start(framesReady: { ready.signal() }, failed: { _ in })
+        }
+
+        func offer(to fingerprint: [UInt8]) async throws -> LocalOffer {
+            let receiver = Viewer(
+                knock: nil, name: "service", kind: "service", address: "127.0.0.1", fingerprint: fingerprint)
+            return try await withCheckedContinuation { continuation in
+                core.perform { broadcast in
+                    broadcast.offer(to: receiver, timeout: .milliseconds(500)) { continuation.resume(returning: $0) }
+                }
+            }.get()
+        }
+
+        /// Applies the answer; returns why it cannot be used.
+        func begin(_ id: SessionID, _ answer: String) async -> EndReason? {
+            await core.ifRunning { broadcast -> EndReason? in
+                do throws(EndReason) {
+                    try broadcast.begin(id, answer: answer)
+                    return nil
+                } catch {
+                    return error
+                }
+            } ?? nil
+        }
+
+        func close() async {
+            await video.stop()
+            await core.finish { $0.end($1) }
+            await wakeup.ifRunning { $0.close() }
+            await loop.stop()
+        }
+    }
+
+    /// The receiving side, which answers.
+    private final class Receiver: Sendable {
+        let identity: Identity
+        let seen = Seen()
+        let outcome = Outcome()
+        let core: LoopBound<Subscription>
+        private let loop = EventLoop(name: "net-1")
+
+        init() throws {
+            identity = try .ephemeral()
+            let (loop, sink, outcome) = (loop, playback(seen, speaker: nil), outcome)
+            core = LoopBound(
+                loop,
+                making: {
+                    Subscription(loop: loop, sink: sink, emit: { _ in }, outcome: outcome, request: { _ in })
+                })
+        }
+
+        func answer(_ text: String) async throws -> String {
+            let offer = try Offer(text, for: .receiving)
+            let own = SecureTransport.Identity(identity)
+            let failure = await core.ifRunning {
+                $0.prepare(
+                    own, as: .answerer, expected: offer.fingerprint.bytes, includesLoopback: true, servers: .init(),
+                    usesOnlyRelays: false, policy: CandidatePolicy(.loopback))
+            }
+            #expect(failure == .some(nil))
+            await core.ifRunning { $0.begin(offer) }
+            let found = await core.gathered()
+            let credentials = try #require(found.credentials)
+            let print = try #require(Fingerprint(sha256: identity.fingerprint))
+            return LocalDescription(
+                credentials: credentials, fingerprint: print, candidates: found.candidates,
+                endsCandidates: found.isComplete
+            ).answer(to: offer)
+        }
+
+        func close() async {
+            await core.finish { $0.close($1) }
+            await loop.stop()
+        }
+    }
+
+    @Test func anOfferedBroadcastIsReceivedByThePeerThatAnswers() async throws {
+        let (publisher, receiver) = (try Publisher(), try Receiver())
+        let offer = try await publisher.offer(to: receiver.identity.fingerprint)
+        #expect(offer.sdp.contains("a=sendonly") && offer.sdp.contains("a=setup:actpass"))
+        let answer = try await receiver.answer(offer.sdp)
+        #expect(answer.contains("a=recvonly") && answer.contains("a=setup:passive"))
+        #expect(await publisher.begin(offer.id, answer) == nil)
+        #expect(await receiver.seen.wait { $0.counters.count >= 30 })
+        await publisher.close()
+        #expect(await receiver.outcome.wait().code == .hostEnded)
+        await receiver.close()
+    }
+
+    @Test func anAnswerWithAnotherCertificateIsRefused() async throws {
+        let (publisher, receiver) = (try Publisher(), try Receiver())
+        let offer = try await publisher.offer(to: try Identity.ephemeral().fingerprint)
+        let answer = try await receiver.answer(offer.sdp)
+        #expect(await publisher.begin(offer.id, answer)?.code == .untrusted)
+        // The offer is over: its place is free again.
+        let again = try await publisher.offer(to: receiver.identity.fingerprint)
+        #expect(await publisher.begin(again.id, try await receiver.answer(again.sdp)) == nil)
+        #expect(await receiver.seen.wait { !$0.counters.isEmpty })
+        await publisher.close()
+        await receiver.close()
+    }
+
+    @Test func anOfferThatIsNotAnsweredHoldsAPlaceUntilItIsCancelled() async throws {
+        let (publisher, receiver) = (try Publisher(), try Receiver())
+        let offer = try await publisher.offer(to: receiver.identity.fingerprint)
+        await #expect(throws: OfferRefusal.self) { try await publisher.offer(to: receiver.identity.fingerprint) }
+        await publisher.core.ifRunning { $0.cancelOffer(offer.id) }
+        _ = try await publisher.offer(to: receiver.identity.fingerprint)
+        // An offer that is open at the end is closed with the broadcast.
+        await publisher.close()
+        await receiver.close()
+    }
+}
