@@ -88,6 +88,7 @@ let package = Package(
         layer("Core", "PeerEngine", ["MediaCore", "SessionDescription"]),
         // L2
         layer("Platform", "LinuxRuntime", ["MediaCore", "CLinux"]),
+        layer("Platform", "FrameDifference", ["MediaCore"]),
         layer("Platform", "EventLoop", ["MediaCore", "LinuxRuntime", "CGLib"]),
         layer("Adapters", "ICETransport", ["MediaCore", "SessionDescription", "LinuxRuntime", "EventLoop", "CNice"]),
         layer("Adapters", "DTLSTransport", ["MediaCore", "LinuxRuntime", "COpenSSL"]),
@@ -95,7 +96,8 @@ let package = Package(
         layer("Adapters", "VPXCodec", ["MediaCore", "CVPX"]),
         layer("Adapters", "OpusCodec", ["MediaCore", "COpus"]),
         layer("Adapters", "PixelConversion", ["MediaCore", "CYUV"]),
-        layer("Adapters", "X11Capture", ["MediaCore", "LinuxRuntime", "CXCB"]),
+        layer("Adapters", "X11Capture", ["MediaCore", "LinuxRuntime", "FrameDifference", "CXCB"]),
+        layer("Adapters", "InAppCapture", ["MediaCore", "LinuxRuntime", "FrameDifference"]),
         layer("Adapters", "PulseAudio", ["MediaCore", "LinuxRuntime", "CPulse"]),
         layer("Adapters", "WindowPlayout", ["MediaCore", "LinuxRuntime", "CSDL", "CFontconfig"]),
         layer("Adapters", "SessionBus", ["CGIO"]),
@@ -164,6 +166,8 @@ let package = Package(
         tests(
             "X11CaptureTests", ["MediaCore", "LinuxRuntime", "X11Capture", "PixelConversion", "CXCB", "TestSupport"]),
         tests("PixelConversionTests", ["MediaCore", "PixelConversion"]),
+        tests(
+            "InAppCaptureTests", ["MediaCore", "LinuxRuntime", "InAppCapture", "PixelConversion"]),
         tests("ImageFileTests", ["MediaCore", "ImageFile", "PixelConversion"]),
         tests("TestSourceTests", ["MediaCore", "TestSource"]),
         tests("VPXCodecTests", ["MediaCore", "RTPWire", "VPXCodec", "TestSupport"]),

@@ -53,6 +53,15 @@ actor AdmissionPolicy {
 }
 
 extension Prompt.Question {
+    /// A question about a viewer.
+    /// - Parameter always: the sentence that explains the answer "always".
+    init(id: KnockID, who: String, words: String, always: String, deadline: ContinuousClock.Instant) {
+        self.init(
+            id: id, who: who, request: "wants to watch",
+            details: ["The words on their side should be: \(words)", always], invitation: "Let them in?",
+            deadline: deadline)
+    }
+
     init(_ knock: Knock) {
         self.init(
             id: knock.id, who: "\(PeerText.quote(knock.name)) (\(knock.kind), \(knock.address))",

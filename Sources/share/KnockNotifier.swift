@@ -59,7 +59,7 @@ final class KnockNotifier: Sendable {
             if notification == nil { notification = DesktopNotification(address: address) }
             let left = max(1, Int((wanted.deadline - .now) / .milliseconds(1)))
             let isShown = notification?.show(
-                summary: "\(wanted.who) wants to watch", body: "Answer in the terminal of share: y, n or a.",
+                summary: "\(wanted.who) \(wanted.request)", body: "Answer in the terminal of share: y, n or a.",
                 expires: left)
             if isShown != true { notification = nil }
         }

@@ -4,7 +4,7 @@ import LinuxRuntime
 import Sessions
 import Signaling
 
-/// Asks about knocks in the terminal, one at a time, in their order.
+/// Asks about knocks, and about hosts that want to broadcast to a service, in the terminal, one at a time, in their order.
 ///
 /// A key answers a question only if it is pressed at least 1 s after the question was shown. Earlier keys are
 /// discarded, because they were meant for something else.
@@ -13,11 +13,14 @@ final class Prompt: Sendable {
 
     struct Question: Sendable {
         let id: KnockID
-        /// The viewer's quoted name, its kind and its address.
+        /// The peer's quoted name, its kind and its address.
         let who: String
-        let words: String
-        /// The sentence that explains `always` for this viewer.
-        let always: String
+        /// What the peer wants, after its name: "wants to watch".
+        let request: String
+        /// Further lines of the question.
+        let details: [String]
+        /// The question before the keys.
+        let invitation: String
         let deadline: ContinuousClock.Instant
     }
 
@@ -158,15 +161,12 @@ final class Prompt: Sendable {
     static func lines(_ question: Question, waiting: Int, isAskedAgain: Bool, now: ContinuousClock.Instant) -> [String]
     {
         let left = max(0, Int((question.deadline - now) / .seconds(1) + 0.5))
-        var last = "  Let them in? [y]es, [n]o, [a]lways, \(left) s left: "
-        if isAskedAgain { last = "  Press y, n or a. Let them in? [y]es, [n]o, [a]lways, \(left) s left: " }
+        var last = "  \(question.invitation) [y]es, [n]o, [a]lways, \(left) s left: "
+        if isAskedAgain { last = "  Press y, n or a. " + last.dropFirst(2) }
         if !TerminalMode.isForeground { last = "  This waits until share is in the foreground (fg), \(left) s left: " }
         return [
-            "Knock\(waiting > 1 ? " 1 of \(waiting)" : ""): \(question.who) wants to watch.",
-            "  The words on their side should be: \(question.words)",
-            "  \(question.always)",
-            last,
-        ]
+            "Knock\(waiting > 1 ? " 1 of \(waiting)" : ""): \(question.who) \(question.request)."
+        ] + question.details.map { "  " + $0 } + [last]
     }
 
     /// Redraws the question each second, for its countdown.

@@ -1,3 +1,4 @@
+internal import FrameDifference
 internal import MediaCore
 
 /// Draws the mouse cursor on the canvas. The `ScreenShadow` never contains it, so the area under it can be restored.

@@ -1,4 +1,5 @@
 import CXCB
+import FrameDifference
 import Glibc
 import LinuxRuntime
 import MediaCore

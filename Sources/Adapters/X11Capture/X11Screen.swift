@@ -1,4 +1,5 @@
 internal import CXCB
+internal import FrameDifference
 internal import Glibc
 internal import LinuxRuntime
 public import MediaCore

@@ -1,17 +1,17 @@
 internal import Glibc
-internal import MediaCore
+package import MediaCore
 
-/// A copy of the screen as last read, without the cursor. It finds the blocks that really differ, as terminals and
+/// A copy of a captured frame as last read, without the cursor. It finds the blocks that really differ, as terminals and
 /// browsers redraw much without a change.
-final class ScreenShadow {
-    let size: PixelSize
+package final class ScreenShadow {
+    package let size: PixelSize
     /// Bytes from one row to the next; a multiple of 64.
-    let stride: Int
-    let pixels: UnsafeMutableRawPointer
+    package let stride: Int
+    package let pixels: UnsafeMutableRawPointer
     private let differs: UnsafeMutablePointer<UInt8>
 
-    /// Creates a black screen.
-    init(_ size: PixelSize) {
+    /// Creates a black frame.
+    package init(_ size: PixelSize) {
         self.size = size
         stride = (size.width * 4 + 63) & ~63
         pixels = .allocate(byteCount: stride * size.height, alignment: 64)
@@ -24,14 +24,14 @@ final class ScreenShadow {
         differs.deallocate()
     }
 
-    func pixel(x: Int, y: Int) -> UnsafeMutableRawPointer { pixels + y * stride + x * 4 }
+    package func pixel(x: Int, y: Int) -> UnsafeMutableRawPointer { pixels + y * stride + x * 4 }
 
     /// Compares the pixels that were read, and copies the blocks that differ into the shadow, the canvas and the map.
     /// Allocates nothing.
     /// - Parameters:
     ///   - bgra: the pixels of `rect`, which begins on the block grid and ends there or at the screen's edge.
     ///   - isForced: treats every block as changed.
-    func absorb(
+    package func absorb(
         _ bgra: UnsafeRawPointer, stride source: Int, rect: PixelRect, isForced: Bool, canvas: I420Buffer,
         converter: any PixelConverter, changed: inout BlockMap
     ) {
