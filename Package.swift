@@ -50,7 +50,10 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 
 let package = Package(
     name: "share",
-    products: [.executable(name: "share", targets: ["share"])],
+    products: [
+        .executable(name: "share", targets: ["share"]),
+        .library(name: "ShareKit", targets: ["ShareKit"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
@@ -140,6 +143,12 @@ let package = Package(
                 "ICETransport", "Admission", "ICEServers", "Signaling", "Transport", "Publishing", "Receiving", logging,
             ]),
         // L4
+        .target(
+            name: "ShareKit",
+            dependencies: [
+                "MediaCore", "LinuxRuntime", "Admission", "Signaling", "Transport", "Publishing", "Receiving",
+                "Sessions", "VPXCodec", "OpusCodec", "PixelConversion", "InAppCapture",
+            ], path: "Sources/ShareKit", swiftSettings: settings),
         .executableTarget(
             name: "share",
             dependencies: [
@@ -209,6 +218,7 @@ let package = Package(
                 "share", "MediaCore", "ImageFile", "SessionDescription", "Admission", "Signaling", "Transport",
                 "TestSupport",
             ]),
+        tests("ShareKitTests", ["ShareKit", "Admission", "InAppCapture", "LinuxRuntime", "MediaCore"]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]
 )

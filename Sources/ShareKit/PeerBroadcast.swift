@@ -1,0 +1,139 @@
+internal import Admission
+internal import LinuxRuntime
+internal import MediaCore
+internal import OpusCodec
+internal import Publishing
+internal import Sessions
+internal import Signaling
+internal import Transport
+internal import VPXCodec
+
+/// Publishes an app's own frames to other peers, by a link: browsers, `share join`, or other instances of the app
+/// (``PeerViewer``). Each viewer is asked about.
+///
+/// Call ``start()`` once and ``finish()`` at the end.
+public final class PeerBroadcast: Sendable {
+    public struct Options: Sendable {
+        /// The address to listen on; all addresses of the machine by default.
+        public var listenAddress = "0.0.0.0"
+        /// The TCP port of the link; 0 selects a free one.
+        public var port = 0
+        /// The name or address in the link; nil for this machine's address.
+        public var linkHost: String?
+        public var maximumFramesPerSecond = 60
+        /// In kbit/s.
+        public var maximumBitrate = 20_000
+        public var maximumViewers = 32
+
+        public init() {}
+    }
+
+    /// A person who wants to watch.
+    public struct ViewerRequest: Sendable {
+        /// The name that the viewer gave; not verified.
+        public let name: String
+        /// "share", "Firefox", ...; not verified.
+        public let program: String
+        public let address: String
+        /// Four words that the viewer's screen shows, too.
+        public let words: String
+    }
+
+    public enum Event: Sendable, Equatable {
+        /// A viewer receives the frames.
+        case viewerConnected(name: String)
+        case viewerLeft(name: String, remaining: Int)
+        /// Something does not work; the broadcast continues.
+        case warning(String)
+        /// Nothing follows. Nil after `finish`.
+        case ended(ShareKitError?)
+    }
+
+    /// The events, in their order. One reader; the oldest are dropped beyond 256.
+    public let events: AsyncStream<Event>
+    private let session: HostSession
+
+    /// - Parameter accept: answers viewers, for example by a dialog; called for several at a time. A viewer waits 60 s.
+    /// - Throws: `.failed` without an encoder or an identity.
+    public convenience init(
+        _ source: ApplicationSource, options: Options = Options(),
+        accept: @escaping @Sendable (ViewerRequest) async -> Bool
+    ) throws(ShareKitError) {
+        try self.init(source, options: options, identity: try .ofUser(), accept: accept)
+    }
+
+    init(
+        _ source: ApplicationSource, options: Options, identity: Identity,
+        accept: @escaping @Sendable (ViewerRequest) async -> Bool
+    ) throws(ShareKitError) {
+        let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
+        self.events = events
+        let isAnyAddress = options.listenAddress == "0.0.0.0" || options.listenAddress == "::"
+        let host = options.linkHost ?? (isAnyAddress ? LocalAddresses.preferred() : options.listenAddress)
+        let configuration = HostSession.Configuration(
+            listenHost: options.listenAddress, listenPort: options.port, linkHost: host, fixedToken: nil,
+            framesPerSecond: options.maximumFramesPerSecond, maximumBitrate: .kilobits(options.maximumBitrate),
+            contentHint: nil, maximumViewers: options.maximumViewers, name: source.name)
+        let audio = source.audio.map {
+            AudioInput(kind: .applicationAudio, source: $0, hasSilenceSuppression: false) { () throws(CodecFailure) in
+                try OpusFrameEncoder(.systemAudio)
+            }
+        }
+        do throws(CodecFailure) {
+            session = try HostSession(
+                configuration: configuration, identity: identity, source: source.screen, encoder: VP8Encoder(),
+                audio: audio.map { [$0] } ?? [],
+                decide: { await accept(ViewerRequest($0)) ? .accepted : .refused(nil) },
+                emit: { event in
+                    guard let event = Event(event) else { return }
+                    feed.yield(event)
+                    if case .ended = event { feed.finish() }
+                })
+        } catch {
+            throw ShareKitError(.failed, "the encoder cannot be started: \(error.message)")
+        }
+    }
+
+    /// Starts the broadcast.
+    /// - Returns: the link for viewers. It is secret: who has it may ask to watch.
+    public func start() async throws(ShareKitError) -> String {
+        do throws(EndReason) {
+            return try await session.start().text
+        } catch {
+            throw ShareKitError(error)
+        }
+    }
+
+    /// Ends the broadcast for all viewers. May be called more than once.
+    public func finish() async { await session.stop(EndReason(.stopped, "the app ended the broadcast")) }
+}
+
+extension PeerBroadcast.ViewerRequest {
+    init(_ knock: Knock) {
+        self.init(name: knock.name, program: knock.kind, address: knock.address, words: knock.words.description)
+    }
+}
+
+extension PeerBroadcast.Event {
+    /// Nil for events that an app has no use for.
+    init?(_ event: BroadcastEvent) {
+        switch event {
+        case .connected(let viewer, _): self = .viewerConnected(name: viewer.name)
+        case .viewerLeft(let viewer, _, let viewers): self = .viewerLeft(name: viewer.name, remaining: viewers)
+        case .warning(let sentence): self = .warning(sentence)
+        case .ended(let reason): self = .ended(reason.code == .stopped ? nil : ShareKitError(reason))
+        default: return nil
+        }
+    }
+}
+
+extension Identity {
+    /// The identity of this user, which is made at the first use.
+    static func ofUser() throws(ShareKitError) -> Identity {
+        do throws(IdentityError) {
+            return try Identity.loadOrCreate()
+        } catch {
+            throw ShareKitError(.failed, error.description)
+        }
+    }
+}

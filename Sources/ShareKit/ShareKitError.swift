@@ -1,0 +1,53 @@
+internal import MediaCore
+internal import Transport
+
+/// Why something of ShareKit failed or ended.
+public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        /// The text is not a link, or a part of it is missing.
+        case badLink
+        /// The other peer cannot be reached, or no network path to it works.
+        case unreachable
+        /// The other peer's user refused.
+        case refused
+        /// Nobody answered in time.
+        case unanswered
+        /// The other peer is not the one that the link names.
+        case untrusted
+        /// Nothing came from the other peer for 30 s.
+        case connectionLost
+        /// A frame has an impossible size or stride.
+        case badFrame
+        /// An object was started twice, or used after its end.
+        case alreadyStarted
+        /// An encoder, a port or a thread is not available.
+        case failed
+    }
+    public let code: Code
+    /// The cause as a sentence for people.
+    public let message: String
+    /// What to do about it; empty if nothing helps.
+    public let remedy: String
+
+    init(_ code: Code, _ message: String, remedy: String = "") {
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+    }
+
+    init(_ reason: EndReason) {
+        let code: Code =
+            switch reason.code {
+            case .unreachable, .noRoute: .unreachable
+            case .refused, .wrongSecret: .refused
+            case .unanswered: .unanswered
+            case .untrusted: .untrusted
+            case .badLink: .badLink
+            case .connectionLost: .connectionLost
+            default: .failed
+            }
+        self.init(code, reason.sentence, remedy: reason.remedy)
+    }
+
+    public var description: String { remedy.isEmpty ? message : "\(message) \(remedy)" }
+}

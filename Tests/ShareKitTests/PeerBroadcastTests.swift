@@ -1,0 +1,130 @@
+import InAppCapture
+import LinuxRuntime
+import MediaCore
+import Testing
+
+@testable import Admission
+@testable import ShareKit
+
+/// An app that shares its own frames with another instance, over real HTTPS, ICE, DTLS and SRTP on loopback.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct PeerBroadcastTests {
+    private static let (width, height) = (320, 240)
+
+    private func source() throws -> ApplicationSource {
+        try ApplicationSource(name: "Budget", width: Self.width, height: Self.height, hasAudio: true)
+    }
+
+    private func submit(_ level: UInt8, to source: ApplicationSource) throws {
+        try source.draw(width: Self.width, height: Self.height) { pixels, stride in
+            pixels.initializeMemory(as: UInt8.self, repeating: level, count: stride * Self.height)
+            return nil
+        }
+    }
+
+    private func broadcast(
+        _ source: ApplicationSource, accept: @escaping @Sendable (PeerBroadcast.ViewerRequest) async -> Bool
+    ) throws -> PeerBroadcast {
+        var options = PeerBroadcast.Options()
+        options.listenAddress = "127.0.0.1"
+        return try PeerBroadcast(source, options: options, identity: .ephemeral(), accept: accept)
+    }
+
+    /// The luma that a viewer received last, and its audible samples.
+    private struct Received: Sendable {
+        var luma: UInt8?
+        var size = (0, 0)
+        var loudest: Int16 = 0
+    }
+
+    private func viewer(_ link: String, _ received: Monitor<Received>) throws -> PeerViewer {
+        try PeerViewer(
+            link: link, name: "Ann", identity: .ephemeral(),
+            onFrame: { frame in
+                let (luma, size) = (frame.y[frame.strideY * 100 + 100], (frame.width, frame.height))
+                received.change {
+                    $0.luma = luma
+                    $0.size = size
+                }
+            },
+            onAudio: { samples in
+                let loudest = samples.max() ?? 0
+                received.change { $0.loudest = max($0.loudest, loudest) }
+            })
+    }
+
+    /// Waits 10 s at most, on a thread of its own.
+    private func wait(_ received: Monitor<Received>, _ condition: @escaping @Sendable (Received) -> Bool) async -> Bool
+    {
+        await withCheckedContinuation { continuation in
+            _ = NamedThread("wait") {
+                continuation.resume(
+                    returning: received.wait(until: MonotonicClock.now + .seconds(10)) { condition($0) ? true : nil }
+                        ?? false)
+            }
+        }
+    }
+
+    @Test func framesAndAudioOfAnAppReachAnotherInstance() async throws {
+        let source = try source()
+        try submit(0, to: source)
+        let requests = Monitor<[PeerBroadcast.ViewerRequest]>([])
+        let broadcast = try broadcast(source) { request in
+            requests.change { $0.append(request) }
+            return true
+        }
+        let link = try await broadcast.start()
+        #expect(!source.isCaptured)
+        let received = Monitor(Received())
+        let viewer = try viewer(link, received)
+        let running = Task { try await viewer.run() }
+        #expect(await wait(received) { $0.luma.map { $0 < 24 } ?? false })
+        #expect(source.isCaptured)
+        try submit(255, to: source)
+        #expect(await wait(received) { $0.luma.map { $0 > 228 } ?? false })
+        #expect(received.with { $0.size } == (Self.width, Self.height))
+        // 10 ms of a square wave of 500 Hz each 10 ms, as an app that plays it would hand in.
+        let isOver = Monitor(false)
+        let player = NamedThread("player") {
+            let tone = (0..<960).map { Int16($0 % 192 < 96 ? 12_000 : -12_000) }
+            while isOver.wait(until: MonotonicClock.now + .milliseconds(10), { $0 ? () : nil }) == nil {
+                tone.withUnsafeBufferPointer { source.submitAudio($0) }
+            }
+        }
+        #expect(await wait(received) { $0.loudest > 6_000 })
+        isOver.change { $0 = true }
+        await player.ended()
+        #expect(requests.with { $0.map(\.name) } == ["Ann"])
+        #expect(requests.with { $0.first?.words.split(separator: " ").count } == 4)
+        viewer.leave()
+        try await running.value
+        await broadcast.finish()
+        var events: [PeerBroadcast.Event] = []
+        for await event in broadcast.events { events.append(event) }
+        #expect(events.first == .viewerConnected(name: "Ann") && events.last == .ended(nil))
+    }
+
+    @Test func aViewerThatTheAppRefusesGetsAnError() async throws {
+        let broadcast = try broadcast(try source()) { _ in false }
+        let viewer = try viewer(try await broadcast.start(), Monitor(Received()))
+        let failure = await #expect(throws: ShareKitError.self) { try await viewer.run() }
+        #expect(failure?.code == .refused)
+        await broadcast.finish()
+        await broadcast.finish()
+    }
+
+    @Test func aTextThatIsNoLinkIsAnError() throws {
+        let failure = #expect(throws: ShareKitError.self) { try viewer("https://example.com/", Monitor(Received())) }
+        #expect(failure?.code == .badLink)
+    }
+
+    @Test func captureChangesBeginWithTheCurrentValue() async throws {
+        let source = try source()
+        var changes = source.captureChanges.makeAsyncIterator()
+        #expect(await changes.next() == false)
+        source.screen.resume()
+        #expect(await changes.next() == true)
+        source.screen.close()
+        #expect(await changes.next() == false)
+    }
+}
