@@ -158,6 +158,11 @@ let package = Package(
                 "ProcessMemory", "SessionBus", arguments,
                 logging,
             ], path: "Sources/share", swiftSettings: settings),
+        // Examples: a package of their own, too.
+        .systemLibrary(
+            name: "CSDLWindow", path: "Examples/Sources/CSDLWindow", pkgConfig: "sdl2",
+            providers: [.apt(["libsdl2-dev"])]),
+        .executableTarget(name: "Mirror", dependencies: ["ShareKit", "CSDLWindow"], path: "Examples/Sources/Mirror"),
         // Tests
         support("TestSupport"),
         .target(name: "LinkEmulation", path: "TestSupport/Sources/LinkEmulation"),

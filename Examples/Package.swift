@@ -1,0 +1,14 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Apps that use ShareKit, as a package outside of this one would. The package of share builds them, too, so that its
+// tests run them.
+let package = Package(
+    name: "examples",
+    dependencies: [.package(name: "share", path: "..")],
+    targets: [
+        .systemLibrary(name: "CSDLWindow", pkgConfig: "sdl2", providers: [.apt(["libsdl2-dev"])]),
+        .executableTarget(
+            name: "Mirror", dependencies: ["CSDLWindow", .product(name: "ShareKit", package: "share")]),
+    ]
+)

@@ -1,0 +1,87 @@
+import Foundation
+import ShareKit
+
+/// A sheet of paper that other instances of this program show, wherever they run.
+///
+///     Mirror           draws, and prints a link
+///     Mirror LINK      shows what the other one draws
+@main @MainActor
+struct Mirror {
+    static func main() async {
+        guard let window = Window(title: "Mirror") else { return fail("there is no display for a window") }
+        do {
+            if CommandLine.arguments.count > 1 {
+                try await watch(CommandLine.arguments[1], in: window)
+            } else {
+                try await draw(in: window)
+            }
+        } catch {
+            fail("\(error)")
+        }
+    }
+
+    /// Draws with the mouse, and shares nothing but the sheet.
+    static func draw(in window: Window) async throws(ShareKitError) {
+        let sheet = try ApplicationSource(name: "Mirror", width: Window.width, height: Window.height)
+        let questions = Questions()
+        let broadcast = try PeerBroadcast(sheet) { viewer in
+            await questions.ask("\(viewer.name) (\(viewer.address)) wants to watch. The words there: \(viewer.words)")
+        }
+        print(try await broadcast.start())
+        try share(window, sheet, damage: nil)
+        while true {
+            switch window.nextEvent() {
+            case .quit:
+                await broadcast.finish()
+                return
+            case .pen(let x, let y):
+                window.fill(x: x - 4, y: y - 4, side: 8)
+                try share(window, sheet, damage: [.init(x: x - 4, y: y - 4, width: 8, height: 8)])
+            case .woken:
+                while let question = questions.next() { question.answer(window.ask(question.text)) }
+                window.present()
+            }
+        }
+    }
+
+    static func share(
+        _ window: Window, _ sheet: ApplicationSource, damage: [ApplicationSource.Rectangle]?
+    ) throws(ShareKitError) {
+        window.present()
+        try sheet.submit(
+            pixels: window.pixels, stride: window.stride, width: Window.width, height: Window.height, damage: damage)
+    }
+
+    /// Shows what another instance draws.
+    static func watch(_ link: String, in window: Window) async throws(ShareKitError) {
+        let picture = Picture()
+        let viewer = try PeerViewer(link: link, name: "Mirror") { frame in picture.take(frame) }
+        let session = Task.detached {
+            defer { picture.end() }
+            do throws(ShareKitError) {
+                try await viewer.run()
+                return nil as ShareKitError?
+            } catch {
+                return error
+            }
+        }
+        Task.detached {
+            for await event in viewer.events {
+                if case .waiting(let words) = event { picture.setTitle("Mirror - your words: \(words)") }
+                if case .connected = event { picture.setTitle("Mirror") }
+            }
+        }
+        while case .woken = window.nextEvent(), !picture.isOver {
+            window.setTitle(picture.title)
+            picture.copy(to: window)
+            window.present()
+        }
+        viewer.leave()
+        if let failure = await session.value { throw failure }
+    }
+
+    static func fail(_ message: String) {
+        FileHandle.standardError.write(Data("Mirror: \(message)\n".utf8))
+        exit(1)
+    }
+}
