@@ -148,7 +148,7 @@ private final class RestlessScreen: ScreenSource, Sendable {
 private final class PlainEncoder: VideoEncoder {
     var contentHint = ContentHint.text
     var unrefined: BlockMap? { nil }
-    var isBehind: Bool { false }
+    var hasUncodedChanges: Bool { false }
     private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 16)
 
     deinit { bytes.deallocate() }
@@ -167,7 +167,7 @@ private final class PlainEncoder: VideoEncoder {
 private final class SlowEncoder: VideoEncoder {
     var contentHint = ContentHint.text
     let unrefined: BlockMap?
-    var isBehind: Bool { false }
+    var hasUncodedChanges: Bool { false }
     let requests = Monitor<[VideoEncodeRequest]>([])
     private let clock: Monitor<MediaInstant>
     private let plain = PlainEncoder()

@@ -15,9 +15,9 @@ struct Tone {
         self.level = level
     }
 
-    mutating func next(frames: Int = 480) -> [Int16] {
-        defer { frame += frames }
-        return (0..<frames).flatMap { i in
+    mutating func next(samplesPerChannel: Int = 480) -> [Int16] {
+        defer { frame += samplesPerChannel }
+        return (0..<samplesPerChannel).flatMap { i in
             let value = Int16(level * sin(2 * .pi * hertz * Double(frame + i) / 48_000))
             return [value, value]
         }
@@ -41,15 +41,15 @@ struct Link {
         return Array(bytes[..<count])
     }
 
-    func decode(_ packet: [UInt8]?, useFEC: Bool = false, frames: Int = 480) throws -> [Int16] {
+    func decode(_ packet: [UInt8]?, useFEC: Bool = false, samplesPerChannel: Int = 480) throws -> [Int16] {
         var samples = [Int16](repeating: 0, count: OpusFrameDecoder.maximumFrames * 2)
         let count = try samples.withUnsafeMutableBufferPointer { samples in
             if let packet {
                 return try packet.withUnsafeBytes {
-                    try decoder.decode($0, useFEC: useFEC, frames: frames, into: samples)
+                    try decoder.decode($0, useFEC: useFEC, samplesPerChannel: samplesPerChannel, into: samples)
                 }
             }
-            return try decoder.decode(nil, useFEC: useFEC, frames: frames, into: samples)
+            return try decoder.decode(nil, useFEC: useFEC, samplesPerChannel: samplesPerChannel, into: samples)
         }
         return Array(samples[..<(count * 2)])
     }
@@ -62,27 +62,27 @@ func level(_ samples: [Int16]) -> Double {
 /// The share of the samples' energy at one frequency, 0...1.
 func share(of hertz: Double, in samples: [Int16]) -> Double {
     var (real, imaginary, energy) = (0.0, 0.0, 0.0)
-    let frames = samples.count / 2
-    for i in 0..<frames {
+    let samplesPerChannel = samples.count / 2
+    for i in 0..<samplesPerChannel {
         let value = Double(samples[2 * i])
         real += value * cos(2 * .pi * hertz * Double(i) / 48_000)
         imaginary += value * sin(2 * .pi * hertz * Double(i) / 48_000)
         energy += value * value
     }
-    return energy == 0 ? 0 : 2 * (real * real + imaginary * imaginary) / (energy * Double(frames))
+    return energy == 0 ? 0 : 2 * (real * real + imaginary * imaginary) / (energy * Double(samplesPerChannel))
 }
 
 @Suite struct OpusTests {
     @Test(arguments: [OpusFrameEncoder.Content.systemAudio, .microphone], [480, 960])
-    func toneSurvives(content: OpusFrameEncoder.Content, frames: Int) throws {
+    func toneSurvives(content: OpusFrameEncoder.Content, samplesPerChannel: Int) throws {
         let link = try Link(content, usesDTX: false)
         var tone = Tone()
         var heard: [Int16] = []
         for i in 0..<50 {
-            let packet = try link.encode(tone.next(frames: frames))
+            let packet = try link.encode(tone.next(samplesPerChannel: samplesPerChannel))
             #expect(!packet.isEmpty)
             let samples = try link.decode(packet)
-            #expect(samples.count == frames * 2)
+            #expect(samples.count == samplesPerChannel * 2)
             if i >= 20 { heard += samples }
         }
         #expect(abs(level(heard) / (8_000 / 2.squareRoot()) - 1) < 0.15)
@@ -138,10 +138,10 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
         link.encoder.setExpectedLoss(loss)
         var faint = Tone(hertz: 300, level: 60)
         var loud = Tone(hertz: 300, level: 12_000)
-        for _ in 0..<30 { _ = try link.decode(try link.encode(faint.next(frames: 960))) }
-        _ = try link.encode(loud.next(frames: 960))
-        let following = try link.encode(loud.next(frames: 960))
-        let restored = level(try link.decode(following, useFEC: true, frames: 960))
+        for _ in 0..<30 { _ = try link.decode(try link.encode(faint.next(samplesPerChannel: 960))) }
+        _ = try link.encode(loud.next(samplesPerChannel: 960))
+        let following = try link.encode(loud.next(samplesPerChannel: 960))
+        let restored = level(try link.decode(following, useFEC: true, samplesPerChannel: 960))
         print("expected loss", loss, "restored", Int(restored), "packet", following.count)
         #expect(loss == 0 ? restored < 500 : restored > 2_000)
     }
@@ -153,10 +153,10 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
             link.encoder.setExpectedLoss(0.2)
             var faint = Tone(hertz: 300, level: 60)
             var loud = Tone(hertz: 300, level: 12_000)
-            for _ in 0..<30 { _ = try link.decode(try link.encode(faint.next(frames: 960))) }
-            _ = try link.encode(loud.next(frames: 960))
-            let following = try link.encode(loud.next(frames: 960))
-            return level(try link.decode(useFEC ? following : nil, useFEC: useFEC, frames: 960))
+            for _ in 0..<30 { _ = try link.decode(try link.encode(faint.next(samplesPerChannel: 960))) }
+            _ = try link.encode(loud.next(samplesPerChannel: 960))
+            let following = try link.encode(loud.next(samplesPerChannel: 960))
+            return level(try link.decode(useFEC ? following : nil, useFEC: useFEC, samplesPerChannel: 960))
         }
         let concealed = try levelOfLostPacket(useFEC: false)
         let restored = try levelOfLostPacket(useFEC: true)
@@ -197,9 +197,9 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
             #expect(throws: CodecFailure.self) { try link.encode([Int16](repeating: 1, count: count)) }
         }
         #expect(throws: CodecFailure.self) { try link.decode([]) }
-        #expect(throws: CodecFailure.self) { try link.decode(nil, frames: 0) }
-        #expect(throws: CodecFailure.self) { try link.decode(nil, frames: -480) }
-        #expect(try link.decode(nil, frames: 100_000).count <= OpusFrameDecoder.maximumFrames * 2)
+        #expect(throws: CodecFailure.self) { try link.decode(nil, samplesPerChannel: 0) }
+        #expect(throws: CodecFailure.self) { try link.decode(nil, samplesPerChannel: -480) }
+        #expect(try link.decode(nil, samplesPerChannel: 100_000).count <= OpusFrameDecoder.maximumFrames * 2)
     }
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])

@@ -39,7 +39,7 @@ private final class LayeredPeer {
 
     /// Refines until both decoders have a sharp frame.
     func rest(_ canvas: I420Buffer, base: Bitrate) throws {
-        for _ in 0..<600 where encoder.isBehind || encoder.unrefined != nil {
+        for _ in 0..<600 where encoder.hasUncodedChanges || encoder.unrefined != nil {
             try step(canvas, BlockMap(canvas.size), base: base, isRefinement: true)
         }
     }
@@ -68,7 +68,7 @@ private final class LayeredPeer {
             let changed = draw(seed, on: canvas, PixelRect(x: 64, y: 64, width: 32, height: 16))
             #expect(try peer.step(canvas, changed, base: .kilobits(15_000)) == 0)
         }
-        #expect(!peer.encoder.isBehind)
+        #expect(!peer.encoder.hasUncodedChanges)
     }
 
     @Test func blocksThatABlockedBaseMissesComeWithItsNextFrame() throws {
@@ -82,12 +82,12 @@ private final class LayeredPeer {
             let changed = draw(50 + UInt64(index), on: canvas, PixelRect(x: 192 * index, y: 96, width: 64, height: 32))
             #expect(try peer.step(canvas, changed, base: .kilobits(19_000), isBlocked: true) == 1)
         }
-        #expect(peer.encoder.isBehind)
+        #expect(peer.encoder.hasUncodedChanges)
         #expect(peer.baseBlocks == before)
         // The decoder that gets both layers shows all three changes.
         #expect(zip(peer.fullBlocks, before).count { $0 != $1 } == 24)
         #expect(try peer.step(canvas, BlockMap(Self.size), base: .kilobits(19_000), isRefinement: true) == 0)
-        #expect(!peer.encoder.isBehind)
+        #expect(!peer.encoder.hasUncodedChanges)
         #expect(peer.baseBlocks == peer.fullBlocks)
         #expect(zip(peer.baseBlocks, before).count { $0 != $1 } == 24)
     }
@@ -114,7 +114,7 @@ private final class LayeredPeer {
         }
         try peer.rest(canvas, base: .kilobits(2_500))
         #expect(peer.encoder.unrefined == nil)
-        #expect(!peer.encoder.isBehind)
+        #expect(!peer.encoder.hasUncodedChanges)
         #expect(peer.baseBlocks == peer.fullBlocks)
         // All blocks are sharp, so no more frames are sent.
         let frames = peer.frames
@@ -149,7 +149,7 @@ private final class LayeredPeer {
         #expect(try peer.step(canvas, changed, base: .kilobits(5_000), isBlocked: true) == 1)
         #expect(
             try peer.step(canvas, BlockMap(Self.size), base: .kilobits(5_000), isBlocked: true, isKeyframe: true) == 0)
-        #expect(!peer.encoder.isBehind)
+        #expect(!peer.encoder.hasUncodedChanges)
         #expect(peer.baseBlocks == peer.fullBlocks)
     }
 
@@ -167,7 +167,7 @@ private final class LayeredPeer {
         #expect(frame.layer == 0)
         let full = blocks(of: try #require(try peer.full.decode(frame.bytes)))
         #expect(blocks(of: try #require(try peer.base.decode(frame.bytes))) == full)
-        #expect(!peer.encoder.isBehind)
+        #expect(!peer.encoder.hasUncodedChanges)
     }
 
     @Test func anotherEncoderStartsAfresh() throws {

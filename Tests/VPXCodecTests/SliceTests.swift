@@ -41,7 +41,7 @@ import VPXCodec
         let columns = Self.size.width / 16
         let changed = draw(2, on: canvas)
         var step = try #require(try peer.step(canvas, changed))
-        #expect(peer.encoder.isBehind)
+        #expect(peer.encoder.hasUncodedChanges)
         #expect(step.bytes.count < Self.slow.bitsPerSecond / 8 / 12, "a slice, not a page")
         // The rows above the slice's end are new, and those below are unchanged except for coding losses.
         let first = blocks(of: step.decoded)
@@ -58,7 +58,7 @@ import VPXCodec
         #expect(rows.last == 0)
         #expect(rows == rows.sorted(by: >))
         var slices = 1
-        while peer.encoder.isBehind, slices < 60 {
+        while peer.encoder.hasUncodedChanges, slices < 60 {
             let before = blocks(of: step.decoded)
             guard let next = try peer.step(canvas, BlockMap(Self.size), isRefinement: true) else { continue }
             slices += 1
@@ -83,16 +83,16 @@ import VPXCodec
         let peer = try resting(canvas)
         peer.bitrate = .kilobits(20_000)
         _ = try peer.step(canvas, draw(2, on: canvas))
-        #expect(!peer.encoder.isBehind)
+        #expect(!peer.encoder.hasUncodedChanges)
     }
 
     @Test func aSeriesOfPagesIsCodedWhole() throws {
         let canvas = page(1)
         let peer = try resting(canvas)
         _ = try peer.step(canvas, draw(2, on: canvas))
-        #expect(peer.encoder.isBehind)
+        #expect(peer.encoder.hasUncodedChanges)
         let step = try #require(try peer.step(canvas, draw(3, on: canvas)))
-        #expect(!peer.encoder.isBehind)
+        #expect(!peer.encoder.hasUncodedChanges)
         #expect(step.frame.quantizer > 49, "coarse, to keep up")
     }
 
@@ -102,7 +102,7 @@ import VPXCodec
         _ = try peer.step(canvas, draw(2, on: canvas))
         let line = PixelRect(x: 64, y: 0, width: 128, height: 16)
         var last = try peer.step(canvas, draw(3, on: canvas, line))
-        for _ in 0..<100 where peer.encoder.isBehind || last == nil {
+        for _ in 0..<100 where peer.encoder.hasUncodedChanges || last == nil {
             last = try peer.step(canvas, BlockMap(Self.size), isRefinement: true) ?? last
         }
         let shown = try #require(last).decoded
@@ -119,7 +119,7 @@ import VPXCodec
         let frame = try peer.encoder.encode(
             canvas, changed: changed, at: peer.now + .milliseconds(40), request)
         #expect(frame != nil)
-        #expect(!peer.encoder.isBehind)
+        #expect(!peer.encoder.hasUncodedChanges)
     }
 
     /// A frame that is stored as a long-term reference must contain all changes: later frames code only new ones.
@@ -129,14 +129,14 @@ import VPXCodec
         let decoder = VP8Decoder()
         var now = peer.now
         func make(
-            _ changed: BlockMap, isKeyframe: Bool = false, isRefinement: Bool = false, recoversFrom: UInt32? = nil
+            _ changed: BlockMap, isKeyframe: Bool = false, isRefinement: Bool = false, recoveryReference: UInt32? = nil
         ) throws -> (frame: FrameReferences, decoded: I420Frame?)? {
             now = now + .milliseconds(40)
             var request = VideoEncodeRequest(
                 bitrate: Self.slow, isKeyframeRequested: isKeyframe, isRefinement: isRefinement)
-            request.isRecoverable = true
-            request.isStored = true
-            request.recoversFrom = recoversFrom
+            request.allowsRecoveryFrames = true
+            request.storesLongTermReference = true
+            request.recoveryReference = recoveryReference
             guard let frame = try peer.encoder.encode(canvas, changed: changed, at: now, request) else { return nil }
             return (frame.references, try decoder.decode(frame.bytes))
         }
@@ -149,16 +149,16 @@ import VPXCodec
             let made = try make(changed, isRefinement: slices > 0)
             if made != nil { changed.clear() }
             slices += 1
-            if peer.encoder.isBehind { #expect(made?.frame.stored == nil) }
+            if peer.encoder.hasUncodedChanges { #expect(made?.frame.stored == nil) }
             kept = made?.frame
-        } while peer.encoder.isBehind && slices < 200
+        } while peer.encoder.hasUncodedChanges && slices < 200
         #expect(slices > 3)
         #expect(kept?.stored != nil, "the last slice makes it whole")
         let number = try #require(kept?.number)
         now = now + .seconds(3)
         let line = PixelRect(x: 64, y: 160, width: 128, height: 16)
-        let recovered = try #require(try make(draw(4, on: canvas, line), recoversFrom: number))
-        #expect(recovered.frame.recovered?.number == number)
+        let recovered = try #require(try make(draw(4, on: canvas, line), recoveryReference: number))
+        #expect(recovered.frame.source?.number == number)
         #expect(lumaPSNR(try #require(recovered.decoded), canvas.frame) > 24)
         withExtendedLifetime((decoder, canvas)) {}
     }
@@ -172,6 +172,6 @@ import VPXCodec
         // The budget of a quarter of a second is 125 kB, more than twice the size of the page.
         let step = try #require(try peer.step(canvas, draw(2, on: canvas), after: .seconds(2)))
         #expect(step.frame.quantizer < 20)
-        #expect(!peer.encoder.isBehind)
+        #expect(!peer.encoder.hasUncodedChanges)
     }
 }

@@ -10,7 +10,7 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
     // SAFETY: all stored properties are touched on the thread `audio-out` or with the main loop's lock held; `loop` is
     // set once.
 
-    private static let bytesPerPacket = UInt32(AudioFormat.framesPerTenMilliseconds * AudioFormat.channels * 2)
+    private static let bytesPerPacket = UInt32(AudioFormat.samplesPerChannelIn10ms * AudioFormat.channels * 2)
     private static let second: UInt64 = 1_000_000
 
     private let loop: OpaquePointer

@@ -9,25 +9,25 @@ struct TemporalBaseLayer {
     /// The blocks that changed and are not yet coded in the base layer.
     private(set) var missingBlocks = BlockMap(PixelSize(width: 0, height: 0))
     /// Whether a frame of layer 1 has shown blocks that the base lacks, or slices are outstanding.
-    private(set) var isBehind = false
+    private(set) var hasUncodedChanges = false
 
     mutating func restart(_ size: PixelSize) {
         missingBlocks = BlockMap(size)
-        isBehind = false
+        hasUncodedChanges = false
     }
 
     mutating func note(_ changed: BlockMap) { missingBlocks.formUnion(changed) }
 
-    mutating func recordLayer1() { isBehind = true }
+    mutating func recordLayer1() { hasUncodedChanges = true }
 
     /// Records a base frame that codes these blocks.
     mutating func noteEncoded(_ blocks: BlockMap) {
         missingBlocks.subtract(blocks)
-        isBehind = !missingBlocks.isEmpty
+        hasUncodedChanges = !missingBlocks.isEmpty
     }
 
     mutating func noteKeyframe() {
         missingBlocks.clear()
-        isBehind = false
+        hasUncodedChanges = false
     }
 }

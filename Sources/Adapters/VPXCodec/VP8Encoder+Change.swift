@@ -54,9 +54,9 @@ extension VP8Encoder {
         }
         progressiveUpdate.end()
         var added = 0
-        if change.quantizer <= Self.sharpQuantizer, let sharpness, sharpness.softCount > 0 {
+        if change.quantizer <= Self.sharpQuantizer, let blockQuality, blockQuality.unrefinedCount > 0 {
             // The budget has room, so soft blocks elsewhere are refined in the same frame.
-            added = sharpness.addBatch(to: &active, byteBudget: bytes / 4, at: instant)
+            added = blockQuality.addBatch(to: &active, byteBudget: bytes / 4, at: instant)
         }
         let made = try encodeActive(core, input, plan, at: instant, change.quantizer, change.search)
         guard let frame = made else { return nil }

@@ -25,7 +25,7 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
     private var device: SDL_AudioDeviceID = 0
     private var thread: NamedThread?
 
-    private static let callbackFrames = AudioFormat.framesPerTenMilliseconds
+    private static let callbackFrames = AudioFormat.samplesPerChannelIn10ms
     private static let silentCallbacksBeforeClosing = 100
 
     /// - Throws: `.noAudioServer` if there is no audio output.

@@ -13,7 +13,7 @@ package final class AudioPipeline: @unchecked Sendable {
     private let encoder: any AudioEncoder
     private let packets: FrameQueue<AudioPacketInfo>
     private var packetsReady: () -> Void = {}
-    private var pending = [Int16](repeating: 0, count: 2 * AudioFormat.framesPerTenMilliseconds * AudioFormat.channels)
+    private var pending = [Int16](repeating: 0, count: 2 * AudioFormat.samplesPerChannelIn10ms * AudioFormat.channels)
     private var filled = 0
     private var pendingSince = MediaInstant(nanoseconds: 0)
     private let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_500, alignment: 16)

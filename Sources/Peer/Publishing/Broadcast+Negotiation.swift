@@ -215,7 +215,7 @@ extension Broadcast {
             extensions: offer.extensions, cname: cname,
             startBitrate: min(.kilobits(2_500), maximum), maximumBitrate: maximum,
             usesTransportFeedback: offer.feedback.contains(.transportWide),
-            usesREMB: offer.feedback.contains(.estimatedBitrate),
+            usesREMB: offer.feedback.contains(.remb),
             historyCapacity: 2_048)
     }
 

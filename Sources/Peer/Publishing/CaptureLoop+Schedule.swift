@@ -6,7 +6,7 @@ import MediaEngine
 extension CaptureLoop {
     /// Whether a frame would be more than a refinement.
     func hasNews(_ lane: VideoEncoding, _ control: EncoderControl) -> Bool {
-        needsRead || lane.hasChanges || control.isKeyframeWanted || control.recoversFrom != nil
+        needsRead || lane.hasChanges || control.isKeyframeWanted || control.recoveryReference != nil
     }
 
     func earlier(_ a: MediaInstant?, _ b: MediaInstant?) -> MediaInstant? {
@@ -22,7 +22,7 @@ extension CaptureLoop {
         stage.encode(
             canvas, lane, control,
             .init(
-                isKeyframe: isKeyframe, isRefinement: isRefinement, recoversFrom: recovery,
+                isKeyframe: isKeyframe, isRefinement: isRefinement, recoveryReference: recovery,
                 captured: isRefinement ? now : captured), now)
     }
 
@@ -35,12 +35,12 @@ extension CaptureLoop {
         if control.isKeyframeWanted {
             return lane.lastKeyframe.map { max(next, $0 + keyframeInterval(control)) } ?? next
         }
-        if control.recoversFrom != nil {
+        if control.recoveryReference != nil {
             return lane.lastRecovery.map { max(next, $0 + Self.recoveryInterval) } ?? next
         }
         // A refinement is a base layer frame.
         if control.demand.layering?.isBaseBlocked == true { return nil }
-        if lane.encoder.isBehind { return next }
+        if lane.encoder.hasUncodedChanges { return next }
         return lane.encoder.unrefined == nil ? nil : max(next, lastChange + restBeforeRefinement)
     }
 
@@ -57,7 +57,7 @@ extension CaptureLoop {
     /// Returns the long-term reference from which a recovery frame is due now. Requests a key frame instead if the
     /// encoder cannot recover from it.
     private func recoveryIsDue(_ lane: VideoEncoding, _ control: EncoderControl, _ now: MediaInstant) -> UInt32? {
-        guard let number = control.recoversFrom else { return nil }
+        guard let number = control.recoveryReference else { return nil }
         guard lane.encoder.canRecover(from: number) else {
             controls.with {
                 $0[lane.id].noteRecovery()

@@ -10,24 +10,24 @@ struct EncoderControl: Sendable {
     var demand: EncodingTarget
     var keeping = LongTermReferencePolicy()
     /// The long-term reference for the requested recovery frame.
-    private(set) var recoversFrom: UInt32?
+    private(set) var recoveryReference: UInt32?
 
     init(demand: EncodingTarget) { self.demand = demand }
 
     /// Requests a recovery frame. If two viewers need different references, both get a key frame instead.
     mutating func wantRecovery(from number: UInt32) {
-        guard let wanted = recoversFrom, wanted != number else { return recoversFrom = number }
-        recoversFrom = nil
+        guard let wanted = recoveryReference, wanted != number else { return recoveryReference = number }
+        recoveryReference = nil
         isKeyframeWanted = true
     }
 
-    mutating func noteRecovery() { recoversFrom = nil }
+    mutating func noteRecovery() { recoveryReference = nil }
 }
 
 /// Whether the encoder may store long-term references and recover from them.
 package struct LongTermReferencePolicy: Equatable, Sendable {
     /// At least one viewer can decode a recovery frame.
-    package var isRecoverable = false
+    package var allowsRecoveryFrames = false
     /// Every viewer has acknowledged the newest long-term reference, so another one may be stored.
     package var mayStore = false
 }

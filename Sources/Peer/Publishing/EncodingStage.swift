@@ -10,7 +10,7 @@ final class EncodingStage {
         /// The frame only refines unchanged blocks.
         var isRefinement = false
         /// The long-term reference to recover from.
-        var recoversFrom: UInt32?
+        var recoveryReference: UInt32?
         var captured: MediaInstant
     }
 
@@ -45,7 +45,7 @@ final class EncodingStage {
         }
         lane.encoder.contentHint = contentHint ?? lane.activity.contentHint
         lane.lastFrame = now
-        let isRest = lane.encoder.isBehind
+        let isRest = lane.encoder.hasUncodedChanges
         let frame: EncodedFrame?
         do throws(CodecFailure) {
             frame = try lane.encoder.encode(canvas, changed: lane.changed, at: now, request(lane, control, work, now))
@@ -76,9 +76,9 @@ final class EncodingStage {
         var request = VideoEncodeRequest(
             bitrate: control.demand.bitrate, isKeyframeRequested: work.isKeyframe, isRefinement: work.isRefinement,
             byteBudget: budget, layering: control.demand.layering)
-        request.isRecoverable = control.keeping.isRecoverable
-        request.isStored = control.keeping.mayStore && now - lane.lastStored >= Self.storingInterval
-        request.recoversFrom = work.recoversFrom
+        request.allowsRecoveryFrames = control.keeping.allowsRecoveryFrames
+        request.storesLongTermReference = control.keeping.mayStore && now - lane.lastStored >= Self.storingInterval
+        request.recoveryReference = work.recoveryReference
         return request
     }
 
@@ -94,7 +94,7 @@ final class EncodingStage {
                 $0[lane.id].noteRecovery()
             }
         }
-        if frame.references.recovered != nil {
+        if frame.references.source != nil {
             lane.lastRecovery = now
             controls.with { $0[lane.id].noteRecovery() }
         }
@@ -106,7 +106,7 @@ final class EncodingStage {
             isKeyframe: frame.isKeyframe, encoding: lane.id, layer: frame.layer, captured: captured,
             changedSince: lane.changedSince, references: frame.references)
         if frames[lane.id].push(frame.bytes, info) {
-            if !lane.encoder.isBehind { lane.changedSince = nil }
+            if !lane.encoder.hasUncodedChanges { lane.changedSince = nil }
             framesReady()
         } else {
             counters.with { $0.skipped += 1 }

@@ -50,7 +50,7 @@ extension SendingPeer {
     /// Cuts the viewer off if base layer frames have waited for it for too long.
     func cutOffIfStuck(now: MediaInstant) -> Bool {
         guard frames.gate.isFollowing, let since = frames.gate.congestedSince,
-            now - since > TemporalLayerFilter.patience
+            now - since > TemporalLayerFilter.backlogLimit
         else {
             return false
         }
@@ -61,7 +61,7 @@ extension SendingPeer {
     /// - Returns: true if the viewer has to change to another encoding now.
     func updatePlan(fastest: Bitrate, demand: Bitrate, now: MediaInstant) -> Bool {
         frames.plan.update(
-            rate: sender.videoEstimate(now: now), fastest: fastest, demand: demand, isCutOff: frames.gate.isCutOff,
+            rate: sender.videoEstimate(now: now), fastest: fastest, mainBitrate: demand, isCutOff: frames.gate.isCutOff,
             now: now)
     }
 }

@@ -83,7 +83,7 @@ final class SendingPeer: SecureTransportDelegate {
         let hasLostFirst = lacksPicture && !isOwedKeyframe
         guard
             sender.hasGap
-                || allowance.keyframes.take(frame, isShared: isShared, lacksPicture: hasLostFirst, now: now)
+                || allowance.keyframes.allows(frame, isShared: isShared, hasShownNoFrame: hasLostFirst, now: now)
         else { return false }
         isOwedKeyframe = false
         return true
@@ -113,7 +113,7 @@ final class SendingPeer: SecureTransportDelegate {
         livenessTimer.set(now + (isConnected ? .milliseconds(250) : .seconds(1)))
     }
 
-    func eventStreamChanged(isOpen: Bool) { liveness.listening(isOpen, now: MonotonicClock.now) }
+    func eventStreamChanged(isOpen: Bool) { liveness.noteEventStream(isOpen: isOpen, now: MonotonicClock.now) }
 
     /// Handles the arrival of an authentic packet. Packets from another address than that of the selected pair do not
     /// count, because they do not show that media arrives.

@@ -27,7 +27,8 @@ extension Subscription: ReceivingPeerDelegate {
             }
         sink.receive(
             EncodedAudioPacket(
-                track: info.track, payload: payload, frames: info.frames, rtpTimestamp: info.timestamp.rawValue,
+                track: info.track, payload: payload, samplesPerChannel: info.samplesPerChannel,
+                rtpTimestamp: info.timestamp.rawValue,
                 captured: info.captured.map(mediaInstant)))
     }
 
