@@ -118,7 +118,7 @@ struct EncodedMediaSourceTests {
 
         func close() async {
             await signaling.end(reason: "done")
-            await core.finish { $0.end($1) }
+            await core.performAndWait { $0.end($1) }
             await server.stop()
             await loop.stop()
         }

@@ -103,7 +103,7 @@ private struct HostileViewer {
     }
 
     func close() async {
-        await core.finish { core, done in core.map { $0.close(done) } ?? done() }
+        await core.performAndWait { core, done in core.map { $0.close(done) } ?? done() }
         await loop.stop()
     }
 

@@ -14,7 +14,7 @@ import Testing
 
     @Test func toneThatPlaysArrives() throws {
         let server = try SoundServer()
-        let capture = PulseCapture(.systemOutput, server: server.address)
+        let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try start(capture, recording)
         defer { capture.stop() }
@@ -35,7 +35,7 @@ import Testing
 
     @Test func momentsAreCloseToTheTimeOfPlaying() throws {
         let server = try SoundServer()
-        let capture = PulseCapture(.systemOutput, server: server.address)
+        let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try capture.start(
             handler: { packet, moment in
@@ -55,7 +55,7 @@ import Testing
 
     @Test func streamSleepsWhileNothingPlays() throws {
         let server = try SoundServer()
-        let capture = PulseCapture(.systemOutput, server: server.address)
+        let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try start(capture, recording)
         defer { capture.stop() }
@@ -73,7 +73,7 @@ import Testing
 
     @Test func silenceIsNotDelivered() throws {
         let server = try SoundServer()
-        let capture = PulseCapture(.systemOutput, server: server.address)
+        let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try start(capture, recording)
         defer { capture.stop() }
@@ -85,7 +85,7 @@ import Testing
     @Test func anotherDefaultOutputIsFollowed() throws {
         let server = try SoundServer(modules: ["module-null-sink sink_name=other"])
         try server.control("set-default-sink", "screen")
-        let capture = PulseCapture(.systemOutput, server: server.address)
+        let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try start(capture, recording)
         defer { capture.stop() }
@@ -99,7 +99,7 @@ import Testing
 
     @Test func killedServerEndsOnce() throws {
         let server = try SoundServer()
-        let capture = PulseCapture(.systemOutput, server: server.address)
+        let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try start(capture, recording)
         server.kill()
@@ -118,7 +118,7 @@ import Testing
 
     @Test func captureCanBeStartedAgain() throws {
         let server = try SoundServer()
-        let capture = PulseCapture(.systemOutput, server: server.address)
+        let capture = PulseCapture(.systemAudio, server: server.address)
         for _ in 0..<3 {
             let recording = Recording()
             try start(capture, recording)

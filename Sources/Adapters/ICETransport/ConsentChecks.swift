@@ -38,7 +38,7 @@ final class ConsentChecks {
     }
 
     /// - Returns: the number of the destination that answered; nil if the datagram is not a valid answer.
-    func answered(_ datagram: UnsafeRawBufferPointer) -> Int32? {
+    func responder(of datagram: UnsafeRawBufferPointer) -> Int32? {
         guard let base = datagram.baseAddress else { return nil }
         let number = cnice_check_answered(checks, base.assumingMemoryBound(to: UInt8.self), datagram.count)
         return number < 0 ? nil : number

@@ -110,7 +110,7 @@ public protocol VideoEncoder: AnyObject {
     /// The blocks that `encode` with `isRefinement` would improve now; empty when the frame is as sharp as the source.
     var unrefined: BlockMap? { get }
 
-    /// The last frame did not contain all changes, as it was of layer 1 or the first of several slices. `encode` with
+    /// The last frame did not contain all changes, as it was of layer 1 or the first of several bands. `encode` with
     /// `isRefinement` and without changes continues.
     var hasUncodedChanges: Bool { get }
 

@@ -127,7 +127,7 @@ package final class ICEPath: PacketPath {
         guard !factory.configuration.isControlling, let since = agent.pairSince,
             now - max(pairHeard ?? since, since) > Self.followAfter
         else { return }
-        agent.followSource(now)
+        agent.checkUnverifiedAddress(now)
     }
 
     /// Handles a state change. `failed` is ignored: a pair may come back, and only silence ends a session.

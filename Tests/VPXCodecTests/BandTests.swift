@@ -2,8 +2,8 @@ import MediaCore
 import Testing
 import VPXCodec
 
-/// A large change at a low bitrate, which is sent in slices.
-@Suite struct SliceTests {
+/// A large change at a low bitrate, which is sent in bands.
+@Suite struct BandTests {
     static let size = PixelSize(width: 640, height: 368)
     /// At this bitrate a page of about 25 kB takes 400 ms.
     static let slow = Bitrate.kilobits(500)
@@ -42,8 +42,8 @@ import VPXCodec
         let changed = draw(2, on: canvas)
         var step = try #require(try peer.step(canvas, changed))
         #expect(peer.encoder.hasUncodedChanges)
-        #expect(step.bytes.count < Self.slow.bitsPerSecond / 8 / 12, "a slice, not a page")
-        // The rows above the slice's end are new, and those below are unchanged except for coding losses.
+        #expect(step.bytes.count < Self.slow.bitsPerSecond / 8 / 12, "a band, not a page")
+        // The rows above the band's end are new, and those below are unchanged except for coding losses.
         let first = blocks(of: step.decoded)
         var rows = [Int]()
         for row in 0..<Self.size.height / 16 {
@@ -57,20 +57,20 @@ import VPXCodec
         #expect(rows.first == 1)
         #expect(rows.last == 0)
         #expect(rows == rows.sorted(by: >))
-        var slices = 1
-        while peer.encoder.hasUncodedChanges, slices < 60 {
+        var bands = 1
+        while peer.encoder.hasUncodedChanges, bands < 60 {
             let before = blocks(of: step.decoded)
             guard let next = try peer.step(canvas, BlockMap(Self.size), isRefinement: true) else { continue }
-            slices += 1
-            // Later slices do not change the first rows.
+            bands += 1
+            // Later bands do not change the first rows.
             #expect(blocks(of: next.decoded)[0..<columns] == before[0..<columns])
             step = next
         }
-        #expect(slices > 3)
-        #expect(slices < 30)
+        #expect(bands > 3)
+        #expect(bands < 30)
         // The encoder searches less where encoding takes long, as on a busy machine: that costs up to 1 dB.
         #expect(lumaPSNR(step.decoded, canvas.frame) > 24)
-        // The blocks are soft after the slices, so that refinement follows.
+        // The blocks are soft after the bands, so that refinement follows.
         #expect(peer.encoder.unrefined != nil)
     }
 
@@ -144,16 +144,16 @@ import VPXCodec
         now = now + .seconds(3)
         var changed = draw(2, on: canvas)
         var kept: FrameReferences?
-        var slices = 0
+        var bands = 0
         repeat {
-            let made = try make(changed, isRefinement: slices > 0)
+            let made = try make(changed, isRefinement: bands > 0)
             if made != nil { changed.clear() }
-            slices += 1
+            bands += 1
             if peer.encoder.hasUncodedChanges { #expect(made?.frame.stored == nil) }
             kept = made?.frame
-        } while peer.encoder.hasUncodedChanges && slices < 200
-        #expect(slices > 3)
-        #expect(kept?.stored != nil, "the last slice makes it whole")
+        } while peer.encoder.hasUncodedChanges && bands < 200
+        #expect(bands > 3)
+        #expect(kept?.stored != nil, "the last band makes it whole")
         let number = try #require(kept?.number)
         now = now + .seconds(3)
         let line = PixelRect(x: 64, y: 160, width: 128, height: 16)
