@@ -69,7 +69,7 @@ struct EncodedMediaSourceTests {
         let upstream = Task { await receiving.run() }
 
         let second = try await Second(passing)
-        passing.onFrame { [core = second.core] in core.perform { $0.framesArrived() } }
+        passing.onFrame { [core = second.core] in core.perform { $0.videoFramesQueued() } }
         let seen = Seen()
         let watching = ViewerSession(
             link: second.link, identity: try .ephemeral(), name: "viewer", sink: playback(seen, speaker: nil),

@@ -35,7 +35,7 @@ import VPXCodec
                 .init(identity), expected: identity.fingerprint, includesLoopback: true, servers: servers,
                 usesOnlyRelays: false, policy: CandidatePolicy(.loopback))
             #expect(failure == nil)
-            watching.whenGathered { found in told.change { $0.append(found.credentials != nil) } }
+            watching.initialCandidates { found in told.change { $0.append(found.credentials != nil) } }
             #expect(told.with { $0 }.isEmpty)
             watching.close(done)
         }

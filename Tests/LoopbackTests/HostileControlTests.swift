@@ -167,7 +167,7 @@ private struct HostileViewer {
         func transportIsSecure(profile: SRTPProfile) { send() }
         func transportSelectedNewPair() {}
         func transportEnded(_ reason: EndReason) { timer?.close() }
-        func transportWasClosed() { timer?.close() }
+        func transportReceivedCloseNotify() { timer?.close() }
         func transport(received rtp: UnsafeRawBufferPointer) {}
         func transport(receivedControl rtcp: UnsafeRawBufferPointer) {}
     }

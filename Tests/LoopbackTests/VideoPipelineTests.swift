@@ -12,12 +12,12 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct VideoPipelineTests {
     /// A key frame is requested after every frame.
-    @Test(arguments: [(isPictureAwaited: false, interval: 1_000), (isPictureAwaited: true, interval: 250)])
-    func aStormOfRequestsMakesOneKeyFrameAnInterval(isPictureAwaited: Bool, interval: Int) async throws {
+    @Test(arguments: [(isFirstFrameAwaited: false, interval: 1_000), (isFirstFrameAwaited: true, interval: 250)])
+    func aStormOfRequestsMakesOneKeyFrameAnInterval(isFirstFrameAwaited: Bool, interval: Int) async throws {
         let stage = ClockworkStage { stage, _ in
             stage.pipeline?.change {
                 $0.main.isKeyframeWanted = true
-                $0.main.isPictureAwaited = isPictureAwaited
+                $0.main.isFirstFrameAwaited = isFirstFrameAwaited
             }
         }
         stage.start()
@@ -35,13 +35,13 @@ struct VideoPipelineTests {
 
     @Test func aFrameSaysSinceWhenItsFirstChangeHasWaited() async throws {
         let stage = ClockworkStage { stage, count in
-            if count == 1 { stage.pipeline?.change { $0.main.demand.isBlocked = true } }
+            if count == 1 { stage.pipeline?.change { $0.main.target.isBlocked = true } }
         }
         stage.start()
         // The first frame has been sent, and the screen has changed since.
         let damage = stage.screen.damage.wait { $0 }
         while stage.clock.with({ $0 }) < damage + .milliseconds(300) { stage.pipeline?.change { _ in } }
-        stage.pipeline?.change { $0.main.demand.isBlocked = false }
+        stage.pipeline?.change { $0.main.target.isBlocked = false }
         let frame = stage.frames.wait { $0.count > 1 ? $0[1] : nil }
         await stage.stop()
         let since = try #require(frame.info.changedSince)

@@ -79,7 +79,7 @@ struct ServersTests {
 
     @Test func theProbeChecksEachStepToTheHost() async throws {
         try await Stage.with { stage in
-            let steps = await LinkProbe.walk(stage.link)
+            let steps = await LinkProbe.check(stage.link)
             #expect(steps.map(\.subject) == ["name", "tcp", "certificate", "broadcast"])
             #expect(steps.allSatisfy { $0.isGood && $0.remedy.isEmpty })
             #expect(stage.delegate.seen.knocks.isEmpty)
@@ -87,14 +87,14 @@ struct ServersTests {
             let link = stage.link
             let old = Link(
                 host: link.host, port: link.port, id: .random(), secret: link.secret, fingerprint: link.fingerprint)
-            #expect(await LinkProbe.walk(old).last?.subject == "broadcast")
-            #expect(await LinkProbe.walk(old).last?.isGood == false)
+            #expect(await LinkProbe.check(old).last?.subject == "broadcast")
+            #expect(await LinkProbe.check(old).last?.isGood == false)
             let other = Link(
                 host: link.host, port: link.port, id: link.id, secret: link.secret, fingerprint: randomFingerprint())
-            #expect(await LinkProbe.walk(other).last?.subject == "certificate")
-            #expect(await LinkProbe.walk(other).last?.isGood == false)
+            #expect(await LinkProbe.check(other).last?.subject == "certificate")
+            #expect(await LinkProbe.check(other).last?.isGood == false)
             await stage.server.stop()
-            let gone = await LinkProbe.walk(link)
+            let gone = await LinkProbe.check(link)
             #expect(gone.map(\.subject) == ["name", "tcp"])
             #expect(gone.last?.isGood == false && gone.last?.remedy.isEmpty == false)
         }

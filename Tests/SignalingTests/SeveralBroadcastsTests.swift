@@ -169,12 +169,12 @@ import Testing
                     for try await event in events { heard.append(event) }
                     #expect(heard == [.ended(reason: "enough")])
                     // Its identifier is that of no broadcast, as if there had been none.
-                    #expect(try await viewer.look() == 404)
+                    #expect(try await viewer.pageStatus() == 404)
                     let knock = await code {
                         _ = try await viewer.knock(name: "", fingerprint: randomFingerprint())
                     }
                     #expect(knock == .oldLink)
-                    #expect(try await waiting.look() == 200)
+                    #expect(try await waiting.pageStatus() == 200)
                     #expect(stage.delegate.seen.withdrawn.isEmpty)
                     never.fulfil(.accepted)
                     guard case .accepted = try await waiting.waitForAnswer(ticket) else {

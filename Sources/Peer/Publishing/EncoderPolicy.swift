@@ -63,7 +63,7 @@ package struct EncoderPolicy {
     }
 
     /// The present bitrate of the main encoding.
-    mutating func demand(now: MediaInstant) -> Bitrate { mainBitrate.rate(now: now) }
+    mutating func mainBitrate(now: MediaInstant) -> Bitrate { mainBitrate.rate(now: now) }
 
     /// - Returns: the new decision; nil if it is unchanged.
     mutating func decide(_ load: Load, now: MediaInstant) -> Decision? {

@@ -66,8 +66,8 @@ package final class VideoPipeline: @unchecked Sendable {
     }
 
     /// Sets a policy that takes effect with the next frame, without a wake-up. May be called from any thread.
-    func set(_ keeping: LongTermReferencePolicy, of encoding: EncodingID) {
-        controls.with { $0[encoding].keeping = keeping }
+    func set(_ referencePolicy: LongTermReferencePolicy, of encoding: EncodingID) {
+        controls.with { $0[encoding].referencePolicy = referencePolicy }
     }
 
     package var statistics: VideoPipelineStatistics { counters.with { $0 } }

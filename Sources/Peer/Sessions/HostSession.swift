@@ -71,8 +71,8 @@ public final class HostSession: Sendable {
             loop,
             making: {
                 MediaWakeups(
-                    video: loop.makeWakeup { core.assumeIsolated { $0.framesArrived() } },
-                    audio: loop.makeWakeup { core.assumeIsolated { $0.packetsArrived() } })
+                    video: loop.makeWakeup { core.assumeIsolated { $0.videoFramesQueued() } },
+                    audio: loop.makeWakeup { core.assumeIsolated { $0.audioPacketsQueued() } })
             })
         signaling = BroadcastSignaling(core: core, knocks: KnockHandler(decideKnock: decide, emit: emit)) { event in
             emit(event)

@@ -30,7 +30,7 @@ package final class CandidateReporter: LocalCandidateDelegate {
     }
 
     /// Calls back once; see `CandidateGathering.Input.describe`.
-    package func describe(
+    package func initialCandidates(
         within timeout: MediaDuration, wanted: ICECandidate.Kind?,
         _ body: @escaping (CandidateGathering.Batch) -> Void
     ) {

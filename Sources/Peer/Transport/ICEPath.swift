@@ -23,7 +23,7 @@ package final class ICEPath: PacketPath {
     private(set) var provenAddresses = ProvenAddresses()
     /// When the last authentic packet came from the selected pair's remote address.
     private var pairHeard: MediaInstant?
-    private(set) var hasPath = false
+    private(set) var hasSelectedPair = false
     private var isStarted = false
     private var isClosed = false
     /// The candidates of the last gathering, each once.
@@ -134,12 +134,12 @@ package final class ICEPath: PacketPath {
     func changed(to state: ICEAgent.State, by number: Int) {
         guard state == .connected || state == .ready, !isClosed else { return }
         if number == agents.newestNumber, agents.next != nil {
-            delegate?.pathWillMove()
+            delegate?.pathWillChangePair()
             agents.useNext()
-            delegate?.pathHasMoved()
+            delegate?.pathDidChangePair()
         }
-        guard !hasPath else { return }
-        hasPath = true
+        guard !hasSelectedPair else { return }
+        hasSelectedPair = true
         delegate?.pathIsConnected()
     }
 
