@@ -70,7 +70,7 @@ struct EncodedMediaSourceTests {
 
         let second = try await Second(passing)
         passing.onFrame { [core = second.core] in core.perform { $0.videoFramesQueued() } }
-        let seen = Seen()
+        let seen = RecordedOutput()
         let watching = ViewerSession(
             link: second.link, identity: try .ephemeral(), name: "viewer", sink: playback(seen, speaker: nil),
             emit: { _ in })

@@ -27,7 +27,7 @@ import VPXCodec
             loop,
             making: {
                 Subscription(
-                    loop: loop, sink: playback(Seen(), speaker: nil), emit: { _ in }, outcome: Outcome(),
+                    loop: loop, sink: playback(RecordedOutput(), speaker: nil), emit: { _ in }, outcome: Outcome(),
                     request: { _ in })
             })
         await core.performAndWait { [servers] watching, done in

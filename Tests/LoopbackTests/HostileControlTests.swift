@@ -23,7 +23,7 @@ struct HostileControlTests {
     @Test func claimsOfManyLostPacketsDelayNoOtherViewer() async throws {
         let host = try silentHost(TestVideoSource(framesPerSecond: 30))
         let link = try await host.start()
-        let seen = Seen()
+        let seen = RecordedOutput()
         let watching = try watcher(link, seen)
         let task = Task { await watching.run() }
         #expect(await seen.wait { $0.counters.count >= 5 })

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.serialized) struct PulseAudioSinkTests {
     @Test func toneIsHeardAndTheDeviceSleepsAfterwards() throws {
-        let server = try SoundServer()
+        let server = try PulseAudioServer()
         let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         capture.onCork = { recording.cork($0) }
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func silenceDoesNotWakeTheDevice() throws {
-        let server = try SoundServer()
+        let server = try PulseAudioServer()
         let speaker = try PulseAudioSink(server: server.address)
         [Int16](repeating: 0, count: 960).withUnsafeBufferPointer { speaker.play($0) }
         #expect(speaker.isCorked)
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func audioAfterTheServersEndIsDropped() throws {
-        let server = try SoundServer()
+        let server = try PulseAudioServer()
         let speaker = try PulseAudioSink(server: server.address)
         server.kill()
         for _ in 0..<50 { [Int16](repeating: 9, count: 960).withUnsafeBufferPointer { speaker.play($0) } }

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func toneThatPlaysArrives() throws {
-        let server = try SoundServer()
+        let server = try PulseAudioServer()
         let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try start(capture, recording)
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func momentsAreCloseToTheTimeOfPlaying() throws {
-        let server = try SoundServer()
+        let server = try PulseAudioServer()
         let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try capture.start(
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func streamSleepsWhileNothingPlays() throws {
-        let server = try SoundServer()
+        let server = try PulseAudioServer()
         let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try start(capture, recording)
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func silenceIsNotDelivered() throws {
-        let server = try SoundServer()
+        let server = try PulseAudioServer()
         let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try start(capture, recording)
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func anotherDefaultOutputIsFollowed() throws {
-        let server = try SoundServer(modules: ["module-null-sink sink_name=other"])
+        let server = try PulseAudioServer(modules: ["module-null-sink sink_name=other"])
         try server.control("set-default-sink", "screen")
         let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test func killedServerEndsOnce() throws {
-        let server = try SoundServer()
+        let server = try PulseAudioServer()
         let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try start(capture, recording)
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func captureCanBeStartedAgain() throws {
-        let server = try SoundServer()
+        let server = try PulseAudioServer()
         let capture = PulseCapture(.systemAudio, server: server.address)
         for _ in 0..<3 {
             let recording = Recording()
