@@ -32,8 +32,8 @@ struct ConsentState {
 /// Consent to send (RFC 7675) for the present destination of packets, not for the whole session. The agent makes a
 /// check of its own each 5 s. When the destination is silent, it follows the peer to another address.
 ///
-/// It differs from RFC 7675 in one point: an unanswered check is repeated each 500 ms. These checks also end outages: a
-/// browser that has given up its pair makes it again when a check arrives.
+/// It differs from RFC 7675 in one point: an unanswered check is repeated each 500 ms. A browser that has dropped its
+/// pair creates it again when such a check arrives (triggered check, RFC 8445 section 7.3.1.4), which ends the outage.
 extension ICEAgent {
     /// RFC 7675 section 5.1.
     static let consentLimit = MediaDuration.seconds(30)

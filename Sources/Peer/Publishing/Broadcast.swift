@@ -169,7 +169,8 @@ package final class Broadcast {
         }
     }
 
-    /// Stops sending to viewers for whom the base layer has waited long enough while others have room.
+    /// Cuts off each viewer whose backlog has blocked base layer frames for over 1 s while another viewer has no
+    /// backlog.
     private func cutOffStuck(_ load: EncoderPolicy.Load, _ now: MediaInstant) -> Bool {
         var hasCutOff = false
         for viewer in viewers.all where viewer.isReceiving && load.isDivided(viewer.frames.encodingSelector.encoding) {

@@ -77,8 +77,9 @@ final class SendingPeer: SecureTransportDelegate {
         return MonotonicClock.now - connected < .seconds(3)
     }
 
-    /// Whether a frame that the viewer requested is made. It always is if this side has left out frames.
-    /// - Parameter isShared: whether other viewers get the same encoding and pay for the frame, too.
+    /// Whether a requested key frame or recovery frame is made. Always true if the sender has dropped frames of this
+    /// viewer.
+    /// - Parameter isShared: other viewers get the same encoding, so the frame uses their bandwidth, too.
     func allows(_ frame: KeyframeRequestLimiter.Frame, isShared: Bool, now: MediaInstant) -> Bool {
         let hasLostFirst = lacksFirstFrame && !needsKeyframe
         guard

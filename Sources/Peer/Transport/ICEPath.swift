@@ -122,8 +122,8 @@ package final class ICEPath: PacketPath {
             provenAddresses.note(agent)
             return
         }
-        // The controlling side selects the pair (RFC 8445 section 8.1.1), and libnice keeps its own. If both sides
-        // followed each other, they could alternate forever.
+        // Only the controlled side changes its destination: the controlling side selects the pair (RFC 8445 section
+        // 8.1.1). If both sides did, the destinations could alternate forever.
         guard !factory.configuration.isControlling, let since = agent.pairSince,
             now - max(pairHeard ?? since, since) > Self.followAfter
         else { return }

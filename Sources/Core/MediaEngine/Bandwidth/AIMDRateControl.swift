@@ -129,7 +129,8 @@ struct AIMDRateControl {
         let share = input.queueDelay > .milliseconds(100) ? 0.7 : 0.85
         var target = Bitrate(bitsPerSecond: Int(share * Double(acknowledgedBitrate.bitsPerSecond)))
         if input.isApplicationLimited, !lasts { target = max(target, currentFloor(now: now)) }
-        // 0.6 x what got through at the beginning of the queue is enough to drain any queue of our own.
+        // If only this flow causes the queue, 0.6 x the bitrate acknowledged when the queue began drains it, so the
+        // rate need not fall further.
         if let bitrateAtQueueStart {
             target = max(target, Bitrate(bitsPerSecond: bitrateAtQueueStart.bitsPerSecond / 10 &* 6))
         }

@@ -101,7 +101,8 @@ struct BandwidthEstimator {
     /// Updates the delay-based rate next to a loss-based flow.
     private mutating func updateCompetitive(_ input: AIMDRateControl.Input, _ lastUpdateBefore: MediaInstant?) {
         if let before = competingRate, input.now - before.at < .seconds(10), before.at != lastUpdateBefore {
-            // The last decrease was a trial whether the competing flow yields too.
+            // The last decrease tested whether the competing flow also reduces its rate. It did not, so the rate is
+            // restored.
             control.restore(before.rate)
         }
         competingRate = (control.rate, input.now)

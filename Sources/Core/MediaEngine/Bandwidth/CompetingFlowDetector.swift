@@ -3,10 +3,10 @@ import MediaCore
 /// Detects that a competing loss-based flow (TCP) fills the queue. It serves the purpose of the TCP-competitive mode of
 /// Copa (Arun and Balakrishnan, NSDI 2018) with a criterion of its own.
 ///
-/// A queue that only we cause drains when we send less than gets through. The detector sums up by how much we sent
-/// less. It becomes active if the queue should have drained three times over but stands, and if packets were lost or
-/// the queue exceeds 400 ms. `BandwidthEstimator` then uses AIMD in place of the delay, until the queue was empty for 2
-/// s.
+/// The detector integrates how far the sent bitrate is below the bitrate acknowledged when the queue began. It becomes
+/// active when that sum is three times the longest queue, more than half of that queue remains, and packets were lost
+/// or the queue exceeded 400 ms. `BandwidthEstimator` then uses AIMD in place of the delay, until the queue was empty
+/// for 2 s.
 struct CompetingFlowDetector {
     /// Queues shorter than this are ignored.
     private static let least = MediaDuration.milliseconds(60)

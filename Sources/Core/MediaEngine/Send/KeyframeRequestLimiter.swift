@@ -4,8 +4,9 @@ public import MediaCore
 /// the encoding pay for each with bitrate. One limiter serves all sessions of the viewer, and also counts the key
 /// frames that they begin with.
 ///
-/// A leaky bucket: each grant adds a debt that only passing time pays back. A viewer that asks again and again gets key
-/// frames after 1, 1, 2, 4, 8, 8 s and so on. A viewer that needs a key frame every 8 s or less often never waits.
+/// A leaky bucket in units of time: each granted frame raises the level by its cost, and the level falls by 1 s per
+/// second. A viewer that asks again and again gets key frames after 1, 1, 2, 4, 8, 8 s and so on. A viewer that needs a
+/// key frame every 8 s or less often never waits.
 public struct KeyframeRequestLimiter: Sendable {
     /// The kind of frame that is requested.
     public enum Frame: Sendable {
