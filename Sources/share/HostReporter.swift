@@ -98,6 +98,6 @@ enum HostReporter {
     }
 
     private static func title(_ who: ViewerDescription) -> String {
-        "\(PeerText.quote(who.name)) (\(who.kind), \(who.address))"
+        "\(UntrustedText.quote(who.name)) (\(who.kind), \(who.address))"
     }
 }

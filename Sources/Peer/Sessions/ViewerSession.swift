@@ -165,7 +165,7 @@ public final class ViewerSession: Sendable {
         guard answer.fingerprint.bytes == link.fingerprint else {
             throw EndReason(.untrusted, "the answer names another certificate than the link")
         }
-        if let name = answer.name { emit(.named(PeerText.clean(name, fallback: "share"))) }
+        if let name = answer.name { emit(.named(UntrustedText.clean(name, fallback: "share"))) }
         await core.ifRunning { $0.begin(answer) }
         return found
     }
