@@ -64,7 +64,7 @@ extension Prompt.Question {
 
     init(_ knock: Knock) {
         self.init(
-            id: knock.id, who: "\(PeerText.quote(knock.name)) (\(knock.kind), \(knock.address))",
+            id: knock.id, who: "\(UntrustedText.quote(knock.name)) (\(knock.kind), \(knock.address))",
             words: "\(knock.words)",
             always: knock.identity.meaningOfAlways, deadline: .now + Knock.answerTime)
     }

@@ -85,7 +85,7 @@ struct DoctorCommand: ParsableCommand {
     }
 
     private func checkWay(_ link: Link) -> [Finding] {
-        var findings = blocking { await LinkProbe.walk(link) }.map { step in
+        var findings = blocking { await LinkProbe.check(link) }.map { step in
             Finding(
                 subject: step.subject, what: step.what, isGood: step.isGood, failure: "fails", remedy: step.remedy)
         }

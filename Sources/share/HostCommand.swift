@@ -167,7 +167,7 @@ struct HostCommand: ParsableCommand {
         if hasTerminal, accept != .any { prompt.start() }
         let link = try start(session)
         // Created before the link is printed, so that a viewer's window on this display finds it.
-        let mark = source == .screen ? try? CaptureMark(link.id.text, display: display) : nil
+        let mark = source == .screen ? try? DisplayCaptureMarker(link.id.text, display: display) : nil
         defer { mark?.close() }
         printLink(link, output)
         report(session, until: ending, output)

@@ -77,8 +77,9 @@ enum HostReporter {
                 "readMs": .init(milliseconds: Double(statistics.video.readNanoseconds) / 1e6),
                 "estimateKbit": statistics.estimate.map { .integer($0.kilobitsPerSecond) } ?? .null,
                 "roundTripMs": .init(milliseconds: statistics.roundTrip?.inMilliseconds),
-                "limit": statistics.limit.map { .string($0) } ?? .null, "badPackets": .integer(statistics.badPackets),
-                "queueMs": .init(milliseconds: statistics.queue?.inMilliseconds),
+                "limit": statistics.qualityLimitationReason.map { .string($0) } ?? .null,
+                "badPackets": .integer(statistics.badPackets),
+                "queueMs": .init(milliseconds: statistics.backlog?.inMilliseconds),
                 "loss": .number((statistics.fractionLost * 10_000).rounded() / 10_000),
                 "routes": .list(statistics.paths.map { .string($0) }),
                 "layers": .list(statistics.layers.map { .string($0.rawValue) }),
@@ -97,6 +98,6 @@ enum HostReporter {
     }
 
     private static func title(_ who: ViewerDescription) -> String {
-        "\(PeerText.quote(who.name)) (\(who.kind), \(who.address))"
+        "\(UntrustedText.quote(who.name)) (\(who.kind), \(who.address))"
     }
 }

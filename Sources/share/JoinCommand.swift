@@ -80,7 +80,7 @@ struct JoinCommand: ParsableCommand {
         let reporter = ViewerReporter(output: output, snapshot: snapshot != nil, reportsStatistics: stats)
         Signals.handle { reporter.interrupt(EndReason(.stopped, "ended by \($0)")) }
         let identity = try makeIdentity()
-        let isMirror = !headless && CaptureMark.isPresent(link.id.text, display: nil)
+        let isMirror = !headless && DisplayCaptureMarker.isPresent(link.id.text, display: nil)
         let window = try headless ? nil : makeWindow(link, reporter, isMirror: isMirror)
         let playback = PlaybackSink(
             decoder: { () throws(CodecFailure) in VP8Decoder() },
@@ -91,11 +91,11 @@ struct JoinCommand: ParsableCommand {
                 // SDL reopens its audio device after a silence, and some servers then drop the first second, so
                 // PulseAudio is tried first.
                 do throws(SourceFailure) {
-                    return try SystemSpeaker()
+                    return try PulseAudioSink()
                 } catch {
                     // Without a sound card, ALSA would only print errors.
                     guard FileManager.default.fileExists(atPath: "/dev/snd") else { throw error }
-                    return try SpeakerOutput()
+                    return try SDLAudioSink()
                 }
             }, emit: { [window, isMirror] in reporter.report($0, window: window, isMirror: isMirror) })
         if mute || isMirror { playback.setMuted(true) }

@@ -16,14 +16,14 @@ struct DataOutput: Sendable {
         ]
         if !reason.remedy.isEmpty { fields.append(("remedy", .string(reason.remedy))) }
         if let report = reason.connectivity {
-            func list(_ places: [ConnectivityReport.Place]) -> JSONValue {
+            func list(_ places: [ConnectivityReport.Candidate]) -> JSONValue {
                 .list(
                     places.map {
                         .object(["kind": .string($0.kind), "address": .string($0.address), "port": .integer($0.port)])
                     })
             }
             fields += [
-                ("ownCandidates", list(report.own)), ("otherCandidates", list(report.other)),
+                ("ownCandidates", list(report.localCandidates)), ("otherCandidates", list(report.remoteCandidates)),
                 ("refusedCandidates", .integer(report.refused)),
                 (
                     "servers",

@@ -3,8 +3,8 @@ import LinuxRuntime
 import Sessions
 import Synchronization
 
-/// Handles SIGINT, SIGTERM, SIGHUP, SIGTSTP and SIGCONT on a thread of its own. The second signal that ends exits the
-/// process at once.
+/// Handles SIGINT, SIGTERM, SIGHUP, SIGTSTP and SIGCONT on a thread of its own. A second SIGINT, SIGTERM or SIGHUP
+/// exits the process at once.
 enum Signals {
     /// The write end of a pipe. The signal handler writes the signal's number to it.
     private static let pipe = Atomic<Int32>(-1)

@@ -24,14 +24,14 @@ struct StatisticsLine {
             parts.append("frames \(Self.perSecond(now.0 - last.frames, elapsed - last.at))/s")
         }
         parts += [
-            "queue " + Self.milliseconds(statistics.queue?.inMilliseconds),
+            "queue " + Self.milliseconds(statistics.backlog?.inMilliseconds),
             "freezes \(statistics.freezes) (\(Self.milliseconds(statistics.freezeTime.inMilliseconds)))",
             "retransmitted \(statistics.retransmissions)",
             "key frames \(statistics.video.keyframes) (requested \(statistics.keyframeRequests))",
             "recovered \(statistics.video.recoveries)", "skipped \(statistics.video.skipped)",
         ]
         if statistics.connected > 0 { parts.append("layer " + Self.layers(statistics.layers)) }
-        if let limit = statistics.limit { parts.append("limit \(limit)") }
+        if let limit = statistics.qualityLimitationReason { parts.append("limit \(limit)") }
         if statistics.connected > 0 {
             parts.append("route " + (statistics.paths.isEmpty ? "-" : statistics.paths.joined(separator: " + ")))
         }
@@ -64,7 +64,7 @@ struct StatisticsLine {
             ]
         }
         parts += [
-            "queue " + Self.milliseconds(statistics.queue?.inMilliseconds),
+            "queue " + Self.milliseconds(statistics.audioJitterBufferDelay?.inMilliseconds),
             "freezes \(statistics.freezes) (\(Self.milliseconds(statistics.freezeTime.inMilliseconds)))",
             "latency " + Self.milliseconds(playback.decode.latency(percentile: 0.5)),
             "repaired \(statistics.repaired)", "recovered \(statistics.recoveries)",

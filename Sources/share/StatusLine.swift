@@ -22,7 +22,7 @@ struct StatusLine {
             let seconds = elapsed - last.at
             let rate = Int((Double(frames - last.frames) / seconds).rounded())
             parts += [rate == 0 ? "still" : "\(rate) fps", Self.rate(Double(bytes - last.bytes) * 8 / seconds)]
-            if let limit = statistics.limit { parts.append("limited by \(limit)") }
+            if let limit = statistics.qualityLimitationReason { parts.append("limited by \(limit)") }
         }
         // Parts that do not fit are left out, from the end.
         while parts.count > 1, parts.joined(separator: "  ").count > columns - 3 { parts.removeLast() }

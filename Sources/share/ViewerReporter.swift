@@ -166,7 +166,7 @@ final class ViewerReporter: Sendable {
                 "freezeMs": .init(milliseconds: statistics.freezeTime.inMilliseconds),
                 "route": .string(statistics.path),
                 "estimateKbit": statistics.estimate.map { .integer($0.kilobitsPerSecond) } ?? .null,
-                "queueMs": .init(milliseconds: statistics.queue?.inMilliseconds),
+                "queueMs": .init(milliseconds: statistics.audioJitterBufferDelay?.inMilliseconds),
                 "recoveries": .integer(statistics.recoveries),
                 "layer": statistics.layer.map { .integer($0) } ?? .null,
             ])

@@ -17,7 +17,7 @@ struct PathTests {
 
     /// The host may only send through TURN, and the TURN server rejects its credential.
     @Test func aFailedConnectionIsExplained() throws {
-        let relay = try RelayServer(password: "another")
+        let relay = try LoopbackTURNServer(password: "another")
         let secret = "cr3dential-of-nobody"
         let host = try HostedScreen(
             Self.host + ["--relay-only", "--turn", relay.url()], environment: ["SHARE_TURN_CREDENTIAL": secret])
@@ -63,7 +63,7 @@ struct PathTests {
     }
 
     @Test func theDoctorChecksEachStepToTheHost() throws {
-        let relay = try RelayServer(password: "secret")
+        let relay = try LoopbackTURNServer(password: "secret")
         let host = try HostedScreen(Self.host)
         let servers = ["--stun", "127.0.0.1:\(relay.port)", "--turn", relay.url(), "--turn", relay.url("tcp")]
         let good = try run(

@@ -13,7 +13,7 @@ struct PromptKeyTests {
 
     private func question(_ name: String) -> Prompt.Question {
         Prompt.Question(
-            id: KnockID.random(), who: PeerText.quote(name), words: "a b c d", always: "lets them in",
+            id: KnockID.random(), who: UntrustedText.quote(name), words: "a b c d", always: "lets them in",
             deadline: .now + .seconds(60))
     }
 

@@ -85,7 +85,7 @@ struct ScreenTests {
     }
 
     @Test func systemAudioArrives() throws {
-        let sound = try SoundServer()
+        let sound = try PulseAudioServer()
         let display = try VirtualDisplay(width: 320, height: 240)
         let host = try HostedScreen(["--display", display.name], environment: sound.environment)
         let viewer = try host.join()

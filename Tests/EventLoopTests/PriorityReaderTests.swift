@@ -73,7 +73,7 @@ private final class WatchedPair {
         let stage = try await loop.run { try Stage(loop) }
         let all = Expectation("three datagrams")
         try await loop.run {
-            stage.reader = loop.readFirst(stage.pair.reading) { room in
+            stage.reader = loop.makePriorityReader(stage.pair.reading) { room in
                 while let byte = stage.pair.read(room) { stage.taken.append(byte) }
                 if stage.taken.count == 3 { all.fulfill() }
                 return true
@@ -96,7 +96,7 @@ private final class WatchedPair {
         let loop = EventLoop(name: "net-0")
         let stage = try await loop.run { try Stage(loop) }
         try await loop.run {
-            stage.reader = loop.readFirst(stage.pair.reading) { room in
+            stage.reader = loop.makePriorityReader(stage.pair.reading) { room in
                 if let byte = stage.pair.read(room) { stage.taken.append(byte) }
                 return false
             }
@@ -118,11 +118,11 @@ private final class WatchedPair {
         let stage = try await loop.run { try Stage(loop) }
         let all = Expectation("a datagram for the second")
         try await loop.run {
-            let first = loop.readFirst(stage.pair.reading) { _ in
+            let first = loop.makePriorityReader(stage.pair.reading) { _ in
                 Issue.record("the first was replaced")
                 return true
             }
-            stage.reader = loop.readFirst(stage.pair.reading) { room in
+            stage.reader = loop.makePriorityReader(stage.pair.reading) { room in
                 if let byte = stage.pair.read(room) { stage.taken.append(byte) }
                 all.fulfill()
                 return true
@@ -148,7 +148,7 @@ private final class WatchedPair {
         let loop = EventLoop(name: "net-0")
         let stage = try await loop.run { try Stage(loop) }
         try await loop.run {
-            stage.reader = loop.readFirst(stage.pair.reading) { room in
+            stage.reader = loop.makePriorityReader(stage.pair.reading) { room in
                 if let byte = stage.pair.read(room) { stage.taken.append(byte) }
                 stage.reader?.close()
                 stage.reader = nil

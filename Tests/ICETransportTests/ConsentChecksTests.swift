@@ -43,7 +43,7 @@ struct ConsentChecksTests {
             // The message is well-formed, but its transaction is unknown to anyone who has not seen the request.
             let forged: [UInt8] = [1, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42] + [UInt8](repeating: 7, count: 12)
             for length in [0, 1, 19, 20] {
-                forged[..<length].withUnsafeBytes { agent.take(answer: $0) }
+                forged[..<length].withUnsafeBytes { agent.handleCheckResponse($0) }
             }
             #expect(agent.counters.consentAnswers == 0)
         }
@@ -83,7 +83,7 @@ struct ConsentChecksTests {
         let pair = try await pair(loop)
         let other = try await sendFromTheOther(pair, loop)
         try await until(loop) {
-            pair.agent(.controlled).followSource(MonotonicClock.now)
+            pair.agent(.controlled).checkUnverifiedAddress(MonotonicClock.now)
             return pair.agent(.controlled).selectedPair?.remote == other
         }
         // Packets arrive at the new address.
@@ -105,7 +105,7 @@ struct ConsentChecksTests {
         let port = try #require(place.flatMap { $0.split(separator: ":").last }.flatMap { UInt16($0) })
         try await until(loop) {
             stranger.send([0x80, 1, 2, 3], to: port)
-            pair.agent(.controlled).followSource(MonotonicClock.now)
+            pair.agent(.controlled).checkUnverifiedAddress(MonotonicClock.now)
             return stranger.requests() >= 3
         }
         #expect(try await loop.run { pair.agent(.controlled).selectedPair?.remote } == before)

@@ -43,9 +43,9 @@ import Testing
             (nil, 1), (40...40, 0.25), (160...160, 1), (600...600, 1), (8...40, 0.125), (8...600, 0.5),
             (100...600, 0.625),
         ] as [(ClosedRange<Int>?, Double)])
-    func aSlowViewerTakesAtMostHalfOfTheAudioBitrateFromOthers(limits: ClosedRange<Int>?, share: Double) {
+    func aSlowViewerTakesAtMostHalfOfTheAudioBitrateFromOthers(limits: ClosedRange<Int>?, fraction: Double) {
         let range = limits.map { Bitrate.kilobits($0.lowerBound)...Bitrate.kilobits($0.upperBound) }
-        #expect(AudioPipeline.share(of: .kilobits(160), within: range) == share)
+        #expect(AudioPipeline.bitrateFraction(of: .kilobits(160), within: range) == fraction)
     }
 
     @Test func audioTakesLessOfASmallEstimateButAtLeastSixteenKilobits() throws {
@@ -58,8 +58,8 @@ import Testing
         pipeline.setWanted(true)
         #expect(pipeline.normalBitrate == .kilobits(128))
         var start = MediaInstant(nanoseconds: 1_000_000_000)
-        let kilobits = [1.0, 0.25, 0, 5].map { (share: Double) in
-            pipeline.setShare(share)
+        let kilobits = [1.0, 0.25, 0, 5].map { (fraction: Double) in
+            pipeline.setBitrateFraction(fraction)
             // The first second still contains the change.
             var bytes = 0
             for _ in 0..<2 {

@@ -9,12 +9,13 @@ import Testing
 
 /// The messages for people when there is no connection.
 @Suite struct ConnectivityReportTests {
-    private func place(_ kind: String, _ address: String) -> ConnectivityReport.Place {
+    private func candidate(_ kind: String, _ address: String) -> ConnectivityReport.Candidate {
         .init(kind: kind, address: address, port: 1)
     }
 
     @Test func twoPrivateNetworksWantATURNServer() {
-        let report = ConnectivityReport(own: [place("host", "192.168.1.5")], other: [place("host", "10.0.0.2")])
+        let report = ConnectivityReport(
+            localCandidates: [candidate("host", "192.168.1.5")], remoteCandidates: [candidate("host", "10.0.0.2")])
         #expect(
             report.sentence(other: "the host")
                 == "no route: your side has only 192.168.1.5; the host only 10.0.0.2; that pair was tried, "
@@ -24,7 +25,8 @@ import Testing
     }
 
     @Test func aTURNServerThatRefusesIsNamed() {
-        var report = ConnectivityReport(own: [place("host", "192.168.1.5")], other: [place("host", "10.0.0.2")])
+        var report = ConnectivityReport(
+            localCandidates: [candidate("host", "192.168.1.5")], remoteCandidates: [candidate("host", "10.0.0.2")])
         let url = "turn:192.0.2.9:3478?transport=udp"
         report.servers = [.init(url: url, finding: .refused(code: 401, reason: "Unauthorized"))]
         #expect(report.sentence(other: "the host").contains("\(url) does not accept the user name and credential"))
@@ -34,14 +36,16 @@ import Testing
 
     @Test func aRelayThatDoesNotHelpPointsToTCP() {
         var report = ConnectivityReport(
-            own: [place("host", "192.168.1.5"), place("relay", "192.0.2.9")], other: [place("host", "10.0.0.2")])
+            localCandidates: [candidate("host", "192.168.1.5"), candidate("relay", "192.0.2.9")],
+            remoteCandidates: [candidate("host", "10.0.0.2")])
         report.servers = [.init(url: "turn:192.0.2.9:3478?transport=udp", finding: nil)]
         #expect(report.remedy(other: "the host").contains("transport=tcp"))
         #expect(report.sentence(other: "the host").contains("192.0.2.9 (TURN)"))
     }
 
     @Test func familiesThatDoNotMeetAreSeen() {
-        let report = ConnectivityReport(own: [place("host", "192.168.1.5")], other: [place("host", "2001:db8::2")])
+        let report = ConnectivityReport(
+            localCandidates: [candidate("host", "192.168.1.5")], remoteCandidates: [candidate("host", "2001:db8::2")])
         #expect(report.sentence(other: "the host").contains("IPv4 or IPv6"))
         #expect(report.remedy(other: "the host").contains("both IPv4 and IPv6"))
     }
@@ -55,8 +59,8 @@ import Testing
     }
 
     @Test func manyAddressesAreCounted() {
-        let many = (1...40).map { place("host", "192.168.1.\($0)") }
-        let sentence = ConnectivityReport(own: many, other: many).sentence(other: "the viewer")
+        let many = (1...40).map { candidate("host", "192.168.1.\($0)") }
+        let sentence = ConnectivityReport(localCandidates: many, remoteCandidates: many).sentence(other: "the viewer")
         #expect(sentence.contains("and 36 more") && sentence.contains("all 1600 pairs"))
         #expect(sentence.utf8.count < 500)
     }

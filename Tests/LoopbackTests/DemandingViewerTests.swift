@@ -18,12 +18,12 @@ struct DemandingViewerTests {
     @Test func aViewerThatAsksForKeyFramesAllTheTimeGetsFewerAndFewer() async throws {
         let host = try silentHost(TestVideoSource(framesPerSecond: 30))
         let link = try await host.start()
-        let seen = Seen()
+        let seen = RecordedOutput()
         let content = try watcher(link, seen)
         let demanding = ViewerSession(
             link: link, identity: try .ephemeral(), name: "demanding",
             sink: PlaybackSink(
-                decoder: { () throws(CodecFailure) in HopelessDecoder() }, videoSink: Seen(),
+                decoder: { () throws(CodecFailure) in HopelessDecoder() }, videoSink: RecordedOutput(),
                 audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { nil }),
             emit: { _ in })
         let tasks = [content, demanding].map { viewer in Task { await viewer.run() } }
@@ -52,7 +52,7 @@ struct DemandingViewerTests {
     @Test func aViewerThatJoinsAgainAndAgainCostsFewKeyFrames() async throws {
         let host = try silentHost(TestVideoSource(framesPerSecond: 30))
         let link = try await host.start()
-        let seen = Seen()
+        let seen = RecordedOutput()
         let content = try watcher(link, seen)
         let watching = Task { await content.run() }
         #expect(await seen.wait { $0.counters.count >= 5 })
@@ -62,7 +62,7 @@ struct DemandingViewerTests {
         for _ in 0..<11 {
             let count = seen.state.counters.count
             let connected = Monitor(false)
-            let again = try watcher(link, Seen(), identity: identity) { event in
+            let again = try watcher(link, RecordedOutput(), identity: identity) { event in
                 if case .connected = event { connected.change { $0 = true } }
             }
             let task = Task { await again.run() }

@@ -52,7 +52,7 @@ struct EncodedMediaSinkTests {
         #expect(zip(times, times.dropFirst()).allSatisfy { Int32(bitPattern: $1 &- $0) > 0 })
         for (packet, next) in zip(recorded.packets, recorded.packets.dropFirst()) {
             #expect(packet.track == 0 && packet.length > 0)
-            #expect(Int32(bitPattern: next.rtpTimestamp &- packet.rtpTimestamp) >= Int32(packet.frames))
+            #expect(Int32(bitPattern: next.rtpTimestamp &- packet.rtpTimestamp) >= Int32(packet.samplesPerChannel))
         }
 
         let keyframes = sink.state.with { $0.frames.count { $0.isKeyframe } }

@@ -69,8 +69,8 @@ struct EncodedMediaSourceTests {
         let upstream = Task { await receiving.run() }
 
         let second = try await Second(passing)
-        passing.onFrame { [core = second.core] in core.perform { $0.framesArrived() } }
-        let seen = Seen()
+        passing.onFrame { [core = second.core] in core.perform { $0.videoFramesQueued() } }
+        let seen = RecordedOutput()
         let watching = ViewerSession(
             link: second.link, identity: try .ephemeral(), name: "viewer", sink: playback(seen, speaker: nil),
             emit: { _ in })
@@ -118,7 +118,7 @@ struct EncodedMediaSourceTests {
 
         func close() async {
             await signaling.end(reason: "done")
-            await core.finish { $0.end($1) }
+            await core.performAndWait { $0.end($1) }
             await server.stop()
             await loop.stop()
         }

@@ -17,13 +17,13 @@ struct EncodingTests {
         let stage = Stage()
         stage.pipeline.change {
             $0.main.isWanted = true
-            $0.main.demand = EncodingTarget(bitrate: .kilobits(20_000))
+            $0.main.target = EncodingTarget(bitrate: .kilobits(20_000))
         }
         #expect(stage.wait { $0.main.count >= 3 })
         #expect(stage.state.low.isEmpty)
         stage.pipeline.change {
             $0.low.isWanted = true
-            $0.low.demand = EncodingTarget(bitrate: .kilobits(400))
+            $0.low.target = EncodingTarget(bitrate: .kilobits(400))
         }
         #expect(stage.wait { $0.low.count >= 3 })
         let low = stage.state.low
@@ -53,14 +53,14 @@ struct EncodingTests {
         let base = Bitrate.kilobits(5_000)
         stage.pipeline.change {
             $0.main.isWanted = true
-            $0.main.demand = EncodingTarget(bitrate: .kilobits(20_000), layering: .init(baseBitrate: base))
+            $0.main.target = EncodingTarget(bitrate: .kilobits(20_000), layering: .init(baseBitrate: base))
         }
         #expect(stage.wait { $0.main.count >= 3 })
-        stage.pipeline.change { $0.main.demand.layering?.isBaseBlocked = true }
+        stage.pipeline.change { $0.main.target.layering?.isBaseBlocked = true }
         let before = stage.state.main.count
         #expect(stage.wait { $0.main.count >= before + 10 })
         #expect(stage.state.main.suffix(8).allSatisfy { $0.layer == 1 })
-        stage.pipeline.change { $0.main.demand.layering?.isBaseBlocked = false }
+        stage.pipeline.change { $0.main.target.layering?.isBaseBlocked = false }
         #expect(stage.wait { $0.main.last?.layer == 0 })
         stage.screen.rest()
         #expect(stage.wait { $0.isSharp })
@@ -85,7 +85,7 @@ struct EncodingTests {
         stage.pipeline.change {
             for encoding in EncodingID.allCases {
                 $0[encoding].isWanted = true
-                $0[encoding].demand = EncodingTarget(bitrate: .kilobits(5_000))
+                $0[encoding].target = EncodingTarget(bitrate: .kilobits(5_000))
             }
         }
         #expect(stage.wait { $0.main.count >= 2 && $0.low.count >= 2 })

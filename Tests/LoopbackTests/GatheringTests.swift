@@ -27,15 +27,15 @@ import VPXCodec
             loop,
             making: {
                 Subscription(
-                    loop: loop, sink: playback(Seen(), speaker: nil), emit: { _ in }, outcome: Outcome(),
+                    loop: loop, sink: playback(RecordedOutput(), speaker: nil), emit: { _ in }, outcome: Outcome(),
                     request: { _ in })
             })
-        await core.finish { [servers] watching, done in
+        await core.performAndWait { [servers] watching, done in
             let failure = watching.prepare(
                 .init(identity), expected: identity.fingerprint, includesLoopback: true, servers: servers,
                 usesOnlyRelays: false, policy: CandidatePolicy(.loopback))
             #expect(failure == nil)
-            watching.whenGathered { found in told.change { $0.append(found.credentials != nil) } }
+            watching.initialCandidates { found in told.change { $0.append(found.credentials != nil) } }
             #expect(told.with { $0 }.isEmpty)
             watching.close(done)
         }
@@ -46,7 +46,7 @@ import VPXCodec
     @Test func anOfferThatWaitsForCandidatesIsRefusedWhenTheBroadcastEnds() async throws {
         let stage = try Stage()
         let told = Monitor<[Bool]>([])
-        await stage.core.finish { [servers] broadcast, done in
+        await stage.core.performAndWait { [servers] broadcast, done in
             broadcast.servers = servers
             broadcast.open(offer: stage.offer, viewer: stage.viewer, words: "") { result in
                 told.change { $0.append((try? result.get()) != nil) }
@@ -89,7 +89,7 @@ import VPXCodec
         async
     {
         let refused = Monitor<[String]>([])
-        await stage.core.finish { [servers] broadcast, done in
+        await stage.core.performAndWait { [servers] broadcast, done in
             broadcast.servers = servers
             for (name, viewer) in viewers {
                 broadcast.open(offer: stage.offer, viewer: viewer, words: "") { result in

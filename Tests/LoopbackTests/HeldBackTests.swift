@@ -17,7 +17,7 @@ struct HeldBackTests {
         let screen = HesitantScreen()
         let host = try silentHost(screen)
         let link = try await host.start()
-        let seen = Seen()
+        let seen = RecordedOutput()
         let viewer = try watcher(link, seen)
         let watching = Task { await viewer.run() }
         #expect(await seen.wait { $0.counters.count >= 5 })

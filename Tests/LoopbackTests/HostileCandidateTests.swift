@@ -60,7 +60,7 @@ struct HostileCandidateTests {
         #expect(try #require(await host.statistics()).badPackets >= 100)
         #expect(await host.statistics()?.viewers == 1)
 
-        let seen = Seen()
+        let seen = RecordedOutput()
         let viewer = try watcher(link, seen)
         let running = Task { await viewer.run() }
         #expect(await seen.wait { $0.counters.count >= 5 })

@@ -23,7 +23,7 @@ struct HostileControlTests {
     @Test func claimsOfManyLostPacketsDelayNoOtherViewer() async throws {
         let host = try silentHost(TestVideoSource(framesPerSecond: 30))
         let link = try await host.start()
-        let seen = Seen()
+        let seen = RecordedOutput()
         let watching = try watcher(link, seen)
         let task = Task { await watching.run() }
         #expect(await seen.wait { $0.counters.count >= 5 })
@@ -103,7 +103,7 @@ private struct HostileViewer {
     }
 
     func close() async {
-        await core.finish { core, done in core.map { $0.close(done) } ?? done() }
+        await core.performAndWait { core, done in core.map { $0.close(done) } ?? done() }
         await loop.stop()
     }
 
@@ -167,7 +167,7 @@ private struct HostileViewer {
         func transportIsSecure(profile: SRTPProfile) { send() }
         func transportSelectedNewPair() {}
         func transportEnded(_ reason: EndReason) { timer?.close() }
-        func transportWasClosed() { timer?.close() }
+        func transportReceivedCloseNotify() { timer?.close() }
         func transport(received rtp: UnsafeRawBufferPointer) {}
         func transport(receivedControl rtcp: UnsafeRawBufferPointer) {}
     }

@@ -102,7 +102,7 @@ struct PairConsentTests {
         }
 
         func close() async {
-            await core?.finish { $0.close($1) }
+            await core?.performAndWait { $0.close($1) }
             await loop.stop()
             await client.leave()
             await client.close()

@@ -14,7 +14,7 @@ import Testing
     /// Decodes each packet to one sample.
     private final class ClickDecoder: AudioDecoder {
         func decode(
-            _ packet: UnsafeRawBufferPointer?, useFEC: Bool, frames: Int,
+            _ packet: UnsafeRawBufferPointer?, useFEC: Bool, samplesPerChannel: Int,
             into samples: UnsafeMutableBufferPointer<Int16>
         ) throws(CodecFailure) -> Int {
             samples[0] = useFEC ? 300 : packet == nil ? 200 : 100
@@ -72,7 +72,8 @@ import Testing
 
         func audio(captured: MediaInstant? = nil, _ payload: (UnsafeRawBufferPointer) -> EncodedAudioPacket.Payload) {
             [4, 5].withUnsafeBytes { bytes in
-                sink.receive(EncodedAudioPacket(track: 0, payload: payload(bytes), frames: 480, captured: captured))
+                sink.receive(
+                    EncodedAudioPacket(track: 0, payload: payload(bytes), samplesPerChannel: 480, captured: captured))
             }
         }
     }

@@ -44,8 +44,8 @@ struct PublicationTests {
                 loop,
                 making: {
                     MediaWakeups(
-                        video: loop.makeWakeup { core.now { $0.framesArrived() } },
-                        audio: loop.makeWakeup { core.now { $0.packetsArrived() } })
+                        video: loop.makeWakeup { core.assumeIsolated { $0.videoFramesQueued() } },
+                        audio: loop.makeWakeup { core.assumeIsolated { $0.audioPacketsQueued() } })
                 })
             let ready = wakeup.read { $0.video }
             video.start(framesReady: { ready.signal() }, failed: { _ in })
@@ -75,7 +75,7 @@ struct PublicationTests {
 
         func close() async {
             await video.stop()
-            await core.finish { $0.end($1) }
+            await core.performAndWait { $0.end($1) }
             await wakeup.ifRunning { $0.close() }
             await loop.stop()
         }
@@ -84,7 +84,7 @@ struct PublicationTests {
     /// The receiving side, which answers.
     private final class Receiver: Sendable {
         let identity: Identity
-        let seen = Seen()
+        let seen = RecordedOutput()
         let outcome = Outcome()
         let core: LoopBound<Subscription>
         private let loop = EventLoop(name: "net-1")
@@ -119,7 +119,7 @@ struct PublicationTests {
         }
 
         func close() async {
-            await core.finish { $0.close($1) }
+            await core.performAndWait { $0.close($1) }
             await loop.stop()
         }
     }

@@ -17,7 +17,7 @@ final class RecordingSink: EncodedMediaSink {
         var formats: [EncodedMediaFormat] = []
         var frames: [Frame] = []
         /// For each packet that arrived: track, length in bytes, samples of one channel and RTP timestamp.
-        var packets: [(track: Int, length: Int, frames: Int, rtpTimestamp: UInt32)] = []
+        var packets: [(track: Int, length: Int, samplesPerChannel: Int, rtpTimestamp: UInt32)] = []
         var closings = 0
         var requestKeyframe: (@Sendable () -> Void)?
     }
@@ -40,7 +40,7 @@ final class RecordingSink: EncodedMediaSink {
 
     func receive(_ packet: EncodedAudioPacket) {
         guard case .packet(let bytes) = packet.payload else { return }
-        state.change { $0.packets.append((packet.track, bytes.count, packet.frames, packet.rtpTimestamp)) }
+        state.change { $0.packets.append((packet.track, bytes.count, packet.samplesPerChannel, packet.rtpTimestamp)) }
     }
 
     func close(_ done: @escaping @Sendable () -> Void) {

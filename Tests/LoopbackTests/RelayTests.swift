@@ -15,9 +15,9 @@ import VPXCodec
 /// Sessions over coturn.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct RelayTests {
-    private func server(_ relay: RelayServer, _ transport: String, password: String = "secret") -> ICEServer {
+    private func server(_ relay: LoopbackTURNServer, _ transport: String, password: String = "secret") -> ICEServer {
         ICEServer(
-            urls: ["turn:127.0.0.1:\(relay.port)?transport=\(transport)"], username: RelayServer.user,
+            urls: ["turn:127.0.0.1:\(relay.port)?transport=\(transport)"], username: LoopbackTURNServer.user,
             credential: password)
     }
 
@@ -37,7 +37,7 @@ struct RelayTests {
     }
 
     private func watch(
-        _ link: Link, _ seen: Seen, servers: [ICEServer] = [], relaysOnly: Bool = false
+        _ link: Link, _ seen: RecordedOutput, servers: [ICEServer] = [], relaysOnly: Bool = false
     ) throws -> (ViewerSession, Monitor<String?>, Task<EndReason, Never>) {
         let path = Monitor<String?>(nil)
         let viewer = try watcher(link, seen, servers: servers, relaysOnly: relaysOnly) { event in
@@ -49,9 +49,9 @@ struct RelayTests {
     /// The host sends through TURN only, and gives the viewer the same server.
     @Test(arguments: ["udp", "tcp"])
     func theHostsRelayCarriesTheSession(_ transport: String) async throws {
-        let relay = try RelayServer(password: "secret")
+        let relay = try LoopbackTURNServer(password: "secret")
         let (host, link) = try await host([server(relay, transport)], relaysOnly: true)
-        let seen = Seen()
+        let seen = RecordedOutput()
         let (viewer, path, running) = try watch(link, seen)
         #expect(await seen.wait { $0.counters.count >= 20 })
         #expect(path.with { $0 }?.hasPrefix("relayed") == true)
@@ -64,9 +64,9 @@ struct RelayTests {
     /// The viewer's relayed candidate is found after the offer, or with it; in both cases the host gets it.
     @Test(arguments: ["udp", "tcp"])
     func theViewersOwnRelayCarriesTheSession(_ transport: String) async throws {
-        let relay = try RelayServer(password: "secret")
+        let relay = try LoopbackTURNServer(password: "secret")
         let (host, link) = try await host([])
-        let seen = Seen()
+        let seen = RecordedOutput()
         let (viewer, path, running) = try watch(link, seen, servers: [server(relay, transport)], relaysOnly: true)
         #expect(await seen.wait { $0.counters.count >= 20 })
         #expect(path.with { $0 }?.hasPrefix("relayed") == true)
@@ -76,7 +76,7 @@ struct RelayTests {
     }
 
     @Test func aRelayThatRefusesIsReportedAndEndsNoSession() async throws {
-        let relay = try RelayServer(password: "another")
+        let relay = try LoopbackTURNServer(password: "another")
         let warnings = Monitor<[String]>([])
         let (host, link) = try await host([server(relay, "udp"), server(relay, "tcp")]) { event in
             if case .warning(let sentence) = event { warnings.change { $0.append(sentence) } }
@@ -89,7 +89,7 @@ struct RelayTests {
     }
 
     @Test func aRelayThatHasDiedEndsNoSession() async throws {
-        let relay = try RelayServer(password: "secret")
+        let relay = try LoopbackTURNServer(password: "secret")
         let (host, link) = try await host([server(relay, "udp"), server(relay, "tcp")])
         relay.kill()
         try await watchDirectly(link)
@@ -98,7 +98,7 @@ struct RelayTests {
 
     /// A viewer gets video over a direct pair, and leaves.
     private func watchDirectly(_ link: Link) async throws {
-        let seen = Seen()
+        let seen = RecordedOutput()
         let (viewer, path, running) = try watch(link, seen)
         #expect(await seen.wait { $0.counters.count >= 5 })
         #expect(path.with { $0 }?.hasPrefix("direct") == true)

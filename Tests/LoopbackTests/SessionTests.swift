@@ -38,7 +38,8 @@ struct SessionTests {
     }
 
     private func viewer(
-        _ link: Link, _ seen: Seen, name: String = "viewer", emit: @escaping @Sendable (ViewerEvent) -> Void = { _ in }
+        _ link: Link, _ seen: RecordedOutput, name: String = "viewer",
+        emit: @escaping @Sendable (ViewerEvent) -> Void = { _ in }
     ) throws -> ViewerSession {
         ViewerSession(
             link: link, identity: try .ephemeral(), name: name, sink: playback(seen, speaker: seen), emit: emit)
@@ -46,7 +47,7 @@ struct SessionTests {
 
     @Test func videoAndAudioArriveAndTheHostsEndIsReported() async throws {
         let (host, link) = try await host(decide: { _ in .accepted })
-        let seen = Seen()
+        let seen = RecordedOutput()
         let names = Monitor<[String]>([])
         let viewer = try viewer(link, seen) { event in
             if case .named(let name) = event { names.change { $0.append(name) } }
@@ -63,7 +64,7 @@ struct SessionTests {
 
     @Test func aRefusedViewerGetsNoPacket() async throws {
         let (host, link) = try await host(decide: { _ in .refused("not today") })
-        let seen = Seen()
+        let seen = RecordedOutput()
         let reason = await (try viewer(link, seen)).run()
         #expect(reason.code == .refused)
         #expect(reason.sentence.contains("not today"))
@@ -80,7 +81,7 @@ struct SessionTests {
             emit: { event in
                 if case .refused(_, let reason) = event { refusals.change { $0.append(reason) } }
             })
-        let seen = Seen()
+        let seen = RecordedOutput()
         let reason = await (try viewer(link, seen)).run()
         #expect(reason.code == .unanswered && reason.sentence.contains("nobody answered"))
         #expect(refusals.with { $0 } == ["nobody answered"])
@@ -99,12 +100,12 @@ struct SessionTests {
         })
         var others: [(ViewerSession, Task<EndReason, Never>)] = []
         for _ in 0..<2 {
-            let viewer = try viewer(link, Seen())
+            let viewer = try viewer(link, RecordedOutput())
             others.append((viewer, Task { await viewer.run() }))
         }
         #expect(await waiting(questions) { $0 == 2 ? true : nil } == true)
         let warnings = Monitor<[String]>([])
-        let seen = Seen()
+        let seen = RecordedOutput()
         let third = try viewer(link, seen) { event in
             if case .warning(let text) = event { warnings.change { $0.append(text) } }
         }
@@ -124,13 +125,13 @@ struct SessionTests {
     @Test func aHostThatIsGoneIsUnreachable() async throws {
         let (host, link) = try await host(decide: { _ in .accepted })
         await host.stop(EndReason(.stopped, "done"))
-        let reason = await (try viewer(link, Seen())).run()
+        let reason = await (try viewer(link, RecordedOutput())).run()
         #expect(reason.code == .unreachable)
     }
 
     @Test func aSecondViewerGetsTheSameEncoding() async throws {
         let (host, link) = try await host(decide: { _ in .accepted })
-        let seen = [Seen(), Seen()]
+        let seen = [RecordedOutput(), RecordedOutput()]
         let viewers = try seen.map { try viewer(link, $0) }
         let tasks = viewers.map { viewer in Task { await viewer.run() } }
         for one in seen { #expect(await one.wait { $0.counters.count >= 20 }) }
@@ -147,7 +148,7 @@ struct SessionTests {
     @Test func aSomewhatSlowerViewerGetsOnlyTheBaseLayer() async throws {
         let (host, link) = try await host(
             decide: { _ in .accepted }, limit: { .kilobits($0.name == "slow" ? 160 : 320) }, framesPerSecond: 60)
-        let (fast, slow) = (Seen(), Seen())
+        let (fast, slow) = (RecordedOutput(), RecordedOutput())
         let viewers = [try viewer(link, fast, name: "fast"), try viewer(link, slow, name: "slow")]
         let tasks = viewers.map { viewer in Task { await viewer.run() } }
         for one in [fast, slow] { #expect(await one.wait { $0.counters.count >= 5 }) }
@@ -182,7 +183,7 @@ struct SessionTests {
     @Test func aMuchSlowerViewerGetsItsOwnEncodingAndDelaysNoOther() async throws {
         let (host, link) = try await host(
             decide: { _ in .accepted }, limit: { $0.name == "slow" ? .kilobits(250) : nil })
-        let (fast, slow) = (Seen(), Seen())
+        let (fast, slow) = (RecordedOutput(), RecordedOutput())
         let viewers = [try viewer(link, fast, name: "fast"), try viewer(link, slow, name: "slow")]
         let tasks = viewers.map { viewer in Task { await viewer.run() } }
         for one in [fast, slow] { #expect(await one.wait { $0.counters.count >= 5 }) }

@@ -12,12 +12,12 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct VideoPipelineTests {
     /// A key frame is requested after every frame.
-    @Test(arguments: [(isPictureAwaited: false, interval: 1_000), (isPictureAwaited: true, interval: 250)])
-    func aStormOfRequestsMakesOneKeyFrameAnInterval(isPictureAwaited: Bool, interval: Int) async throws {
+    @Test(arguments: [(isFirstFrameAwaited: false, interval: 1_000), (isFirstFrameAwaited: true, interval: 250)])
+    func aStormOfRequestsMakesOneKeyFrameAnInterval(isFirstFrameAwaited: Bool, interval: Int) async throws {
         let stage = ClockworkStage { stage, _ in
             stage.pipeline?.change {
                 $0.main.isKeyframeWanted = true
-                $0.main.isPictureAwaited = isPictureAwaited
+                $0.main.isFirstFrameAwaited = isFirstFrameAwaited
             }
         }
         stage.start()
@@ -35,13 +35,13 @@ struct VideoPipelineTests {
 
     @Test func aFrameSaysSinceWhenItsFirstChangeHasWaited() async throws {
         let stage = ClockworkStage { stage, count in
-            if count == 1 { stage.pipeline?.change { $0.main.demand.isBlocked = true } }
+            if count == 1 { stage.pipeline?.change { $0.main.target.isBlocked = true } }
         }
         stage.start()
         // The first frame has been sent, and the screen has changed since.
         let damage = stage.screen.damage.wait { $0 }
         while stage.clock.with({ $0 }) < damage + .milliseconds(300) { stage.pipeline?.change { _ in } }
-        stage.pipeline?.change { $0.main.demand.isBlocked = false }
+        stage.pipeline?.change { $0.main.target.isBlocked = false }
         let frame = stage.frames.wait { $0.count > 1 ? $0[1] : nil }
         await stage.stop()
         let since = try #require(frame.info.changedSince)
@@ -148,7 +148,7 @@ private final class RestlessScreen: ScreenSource, Sendable {
 private final class PlainEncoder: VideoEncoder {
     var contentHint = ContentHint.text
     var unrefined: BlockMap? { nil }
-    var isBehind: Bool { false }
+    var hasUncodedChanges: Bool { false }
     private let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 16)
 
     deinit { bytes.deallocate() }
@@ -167,7 +167,7 @@ private final class PlainEncoder: VideoEncoder {
 private final class SlowEncoder: VideoEncoder {
     var contentHint = ContentHint.text
     let unrefined: BlockMap?
-    var isBehind: Bool { false }
+    var hasUncodedChanges: Bool { false }
     let requests = Monitor<[VideoEncodeRequest]>([])
     private let clock: Monitor<MediaInstant>
     private let plain = PlainEncoder()

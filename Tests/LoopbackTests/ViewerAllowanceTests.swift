@@ -38,11 +38,11 @@ import Testing
         // One session each half second for a minute.
         let granted = (0..<120).count { step in
             let now = start + .milliseconds(step * 500)
-            return book.allowance(for: viewer(1), now: now).keyframes.take(.key, isShared: true, now: now)
+            return book.allowance(for: viewer(1), now: now).keyframes.allows(.key, isShared: true, now: now)
         }
         #expect((9...12).contains(granted), "\(granted)")
         let other = book.allowance(for: viewer(2), now: start + .seconds(60))
-        let isGranted = other.keyframes.take(.key, isShared: true, now: start + .seconds(60))
+        let isGranted = other.keyframes.allows(.key, isShared: true, now: start + .seconds(60))
         #expect(isGranted)
     }
 

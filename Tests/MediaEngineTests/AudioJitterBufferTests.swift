@@ -20,7 +20,7 @@ import Testing
         for step in 0..<100 {
             insert(&buffer, Int64(step), at: step * 20)
             let output = buffer.pop(now: .at(step * 20))
-            #expect(output != nil && output?.isLost == false && output?.frames == 960)
+            #expect(output != nil && output?.isLost == false && output?.samplesPerChannel == 960)
         }
         #expect(buffer.deadline == nil && buffer.delayMilliseconds == 0)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct EncodingLoadTests {
     /// - Parameter viewers: rates in kbit/s, and since when (milliseconds) each has a backlog.
-    private func demand(
+    private func target(
         _ viewers: [(rate: Int, since: Int?)], wasLayered: Bool = false, at milliseconds: Int = 1_000
     ) -> EncodingTarget {
         var load = EncodingLoad()
@@ -12,50 +12,50 @@ import Testing
             load.add(
                 rate: .kilobits(viewer.rate), isWaiting: false, congestedSince: viewer.since.map { .at($0) })
         }
-        return load.demand(maximum: .kilobits(20_000), wasLayered: wasLayered, now: .at(milliseconds))
+        return load.target(maximum: .kilobits(20_000), wasLayered: wasLayered, now: .at(milliseconds))
     }
 
     @Test func oneViewerHasOneLayerAndWaitsForItself() {
-        #expect(demand([(3_000, nil)]) == EncodingTarget(bitrate: .kilobits(3_000)))
-        #expect(demand([(3_000, 0)]) == EncodingTarget(bitrate: .kilobits(3_000), isBlocked: true))
+        #expect(target([(3_000, nil)]) == EncodingTarget(bitrate: .kilobits(3_000)))
+        #expect(target([(3_000, 0)]) == EncodingTarget(bitrate: .kilobits(3_000), isBlocked: true))
     }
 
     @Test func equalViewersHaveOneLayerAndWaitForEachOtherForAMoment() {
-        #expect(demand([(3_000, nil), (3_500, nil)]) == EncodingTarget(bitrate: .kilobits(3_000)))
-        #expect(demand([(3_000, 950), (3_500, nil)]) == EncodingTarget(bitrate: .kilobits(3_000), isBlocked: true))
-        let stuck = demand([(3_000, 850), (3_500, nil)])
+        #expect(target([(3_000, nil), (3_500, nil)]) == EncodingTarget(bitrate: .kilobits(3_000)))
+        #expect(target([(3_000, 950), (3_500, nil)]) == EncodingTarget(bitrate: .kilobits(3_000), isBlocked: true))
+        let stuck = target([(3_000, 850), (3_500, nil)])
         #expect(!stuck.isBlocked)
         #expect(stuck.layering?.isBaseBlocked == true)
     }
 
     @Test func differentViewersHaveTwoLayersAndOnlyTheBaseWaits() {
-        let free = demand([(3_000, nil), (5_000, nil)])
+        let free = target([(3_000, nil), (5_000, nil)])
         #expect(
             free
                 == EncodingTarget(bitrate: .kilobits(5_000), layering: .init(baseBitrate: .kilobits(3_000))))
-        let blocked = demand([(3_000, 990), (5_000, nil)])
+        let blocked = target([(3_000, 990), (5_000, nil)])
         #expect(!blocked.isBlocked)
         #expect(blocked.layering?.isBaseBlocked == true)
         // All viewers have a backlog.
-        #expect(demand([(3_000, 990), (5_000, 990)]).isBlocked)
+        #expect(target([(3_000, 990), (5_000, 990)]).isBlocked)
     }
 
     @Test func layersGoOnUntilTheDifferenceIsGone() {
         let viewers: [(rate: Int, since: Int?)] = [(3_000, nil), (3_600, nil)]
-        #expect(demand(viewers).layering == nil)
-        #expect(demand(viewers, wasLayered: true).layering != nil)
-        #expect(demand([(3_000, nil), (3_400, nil)], wasLayered: true).layering == nil)
+        #expect(target(viewers).layering == nil)
+        #expect(target(viewers, wasLayered: true).layering != nil)
+        #expect(target([(3_000, nil), (3_400, nil)], wasLayered: true).layering == nil)
     }
 
     @Test func viewersThatWaitForAKeyFrameOrAreCutOffDelayNoOther() {
         var load = EncodingLoad()
         load.add(rate: .kilobits(5_000), isWaiting: false, congestedSince: nil)
         load.add(rate: nil, isWaiting: true, congestedSince: .at(0))
-        let demand = load.demand(maximum: .kilobits(20_000), wasLayered: false, now: .at(5_000))
-        #expect(demand == EncodingTarget(bitrate: .kilobits(5_000)))
+        let target = load.target(maximum: .kilobits(20_000), wasLayered: false, now: .at(5_000))
+        #expect(target == EncodingTarget(bitrate: .kilobits(5_000)))
         load.add(rate: .kilobits(1_000), isWaiting: true, congestedSince: .at(0))
         #expect(
-            load.demand(maximum: .kilobits(20_000), wasLayered: false, now: .at(5_000)).layering?.baseBitrate
+            load.target(maximum: .kilobits(20_000), wasLayered: false, now: .at(5_000)).layering?.baseBitrate
                 == .kilobits(1_000))
     }
 
@@ -64,6 +64,6 @@ import Testing
         #expect(load.isEmpty)
         load.add(rate: nil, isWaiting: true, congestedSince: nil)
         #expect(!load.isEmpty)
-        #expect(load.demand(maximum: .kilobits(800), wasLayered: true, now: .at(0)).bitrate == .kilobits(800))
+        #expect(load.target(maximum: .kilobits(800), wasLayered: true, now: .at(0)).bitrate == .kilobits(800))
     }
 }

@@ -34,10 +34,10 @@ import Testing
         expect(assembler.next() == nil)
         expect(insert(&assembler, base + 1, frame: 1, start: false, end: true) == .taken)
         let key = try require(assembler.next())
-        #expect(key == FrameAssembler.Span(first: base, last: base + 1, isKeyframe: true, isEntry: true))
+        #expect(key == FrameAssembler.Span(first: base, last: base + 1, isKeyframe: true, isEntryPoint: true))
         expect(try require(assembler.pop(key)).bytes.count == 80)
         let next = try require(assembler.next())
-        #expect(next == FrameAssembler.Span(first: base + 2, last: base + 3, isKeyframe: false, isEntry: false))
+        #expect(next == FrameAssembler.Span(first: base + 2, last: base + 3, isKeyframe: false, isEntryPoint: false))
         _ = assembler.pop(next)
         expect(insert(&assembler, base + 2, frame: 2, start: true, end: false) == .tooOld)
         expect(assembler.next() == nil)
@@ -76,7 +76,7 @@ import Testing
         _ = assembler.pop(try require(assembler.next()))
         _ = insert(&assembler, 1, frame: 2, start: true, end: false)
         _ = insert(&assembler, 2, frame: 3, start: true, end: true)
-        expect(assembler.next() == nil && assembler.waitsForEntry && assembler.badFrames == 1)
+        expect(assembler.next() == nil && assembler.waitsForEntryPoint && assembler.badFrames == 1)
         _ = insert(&assembler, 3, frame: 4, start: true, end: true, key: true)
         expect(try require(assembler.next()).first == 3)
     }
@@ -105,6 +105,6 @@ import Testing
         expect(insert(&assembler, 16, frame: 1, start: false, end: false) == .overflow)
         assembler.makeRoom(for: 16)
         expect(insert(&assembler, 16, frame: 1, start: false, end: true) == .taken)
-        expect(assembler.next() == nil && assembler.waitsForEntry)
+        expect(assembler.next() == nil && assembler.waitsForEntryPoint)
     }
 }

@@ -16,10 +16,10 @@ import Testing
 
     @Test func requestsAreIgnoredWhileTheKeyframeIsOnItsWay() {
         var handler = KeyframeRequestHandler()
-        handler.noteEntry(lastSequence: 100, now: .at(0))
+        handler.noteEntryPoint(lastSequence: 100, now: .at(0))
         handler.notePictureLoss(nothing, roundTrip: roundTrip, now: .at(1_000))
         expect(handler.takeEvent() == nil, "its last packet waits")
-        handler.noteEntry(lastSequence: 99, now: .at(1_000))
+        handler.noteEntryPoint(lastSequence: 99, now: .at(1_000))
         handler.notePictureLoss(nothing, roundTrip: roundTrip, now: .at(1_049))
         expect(handler.takeEvent() == nil)
         handler.notePictureLoss(nothing, roundTrip: roundTrip, now: .at(1_050))

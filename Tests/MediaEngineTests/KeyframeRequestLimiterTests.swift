@@ -11,7 +11,7 @@ import Testing
         seconds: Int
     ) -> [Int] {
         stride(from: start * 1_000, to: (start + seconds) * 1_000, by: 100).filter {
-            budget.take(frame, isShared: isShared, now: .at($0))
+            budget.allows(frame, isShared: isShared, now: .at($0))
         }
     }
 
@@ -23,12 +23,12 @@ import Testing
 
     @Test func aKeyFrameEachEightSecondsNeverWaits() {
         var budget = KeyframeRequestLimiter()
-        for step in 0..<100 { expect(budget.take(.key, isShared: true, now: .at(step * 8_000))) }
+        for step in 0..<100 { expect(budget.allows(.key, isShared: true, now: .at(step * 8_000))) }
     }
 
     @Test func threeLossesInARowAreAnsweredAsBefore() {
         var budget = KeyframeRequestLimiter()
-        for time in [0, 1_000, 2_000] { expect(budget.take(.key, isShared: true, now: .at(time))) }
+        for time in [0, 1_000, 2_000] { expect(budget.allows(.key, isShared: true, now: .at(time))) }
     }
 
     @Test func timeWithoutRequestsReducesTheDebt() {
@@ -49,7 +49,7 @@ import Testing
     @Test func aFirstFrameThatWasLostIsUrgentSomeTimes() {
         var budget = KeyframeRequestLimiter()
         let times = stride(from: 0, to: 30_000, by: 100).filter {
-            budget.take(.key, isShared: true, lacksPicture: true, now: .at($0))
+            budget.allows(.key, isShared: true, hasShownNoFrame: true, now: .at($0))
         }
         #expect(times.prefix(4) == [0, 300, 600, 900])
         // A viewer that never acknowledges a frame.
@@ -65,7 +65,7 @@ import Testing
 
     @Test func aStormWakesTheEncoderTenTimesASecondAtMost() {
         var budget = KeyframeRequestLimiter()
-        let passed = (0..<10_000).count { budget.take(.key, isShared: false, now: .at($0)) }
+        let passed = (0..<10_000).count { budget.allows(.key, isShared: false, now: .at($0)) }
         #expect(passed == 100)
     }
 }

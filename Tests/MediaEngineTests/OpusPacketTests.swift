@@ -12,7 +12,7 @@ import Testing
             ([0x1B, 63], 960),
             ([], 960), ([0x19], 5_760),
         ] as [([UInt8], Int)])
-    func theFirstByteTellsTheLength(packet: [UInt8], frames: Int) {
-        #expect(withBytes(packet) { OpusPacket.frames($0) } == frames)
+    func theFirstByteTellsTheLength(packet: [UInt8], samplesPerChannel: Int) {
+        #expect(withBytes(packet) { OpusPacket.samplesPerChannel($0) } == samplesPerChannel)
     }
 }

@@ -3,11 +3,11 @@ import Testing
 
 @testable import MediaEngine
 
-/// `SentPacketHistory`: packets whose feedback was lost.
+/// `TransportSequenceHistory`: packets whose feedback was lost.
 @Suite struct UnreportedPacketTests {
     @Test(arguments: wrapPoints)
     func unreportedPacketsAreCountedOnce(first: UInt16) {
-        var sent = SentPacketHistory(capacity: 16, first: Int64(first))
+        var sent = TransportSequenceHistory(capacity: 16, first: Int64(first))
         for _ in 0..<10 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
         let start = Int64(first)
         _ = sent.take(start, hasArrived: true)
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func overwrittenPacketsAreNotCounted() {
-        var sent = SentPacketHistory(capacity: 16, first: 1)
+        var sent = TransportSequenceHistory(capacity: 16, first: 1)
         for _ in 0..<40 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
         expect(sent.takeUnreported(before: 41) == 1_600)
     }

@@ -15,16 +15,16 @@ struct Tone {
         self.level = level
     }
 
-    mutating func next(frames: Int = 480) -> [Int16] {
-        defer { frame += frames }
-        return (0..<frames).flatMap { i in
+    mutating func next(samplesPerChannel: Int = 480) -> [Int16] {
+        defer { frame += samplesPerChannel }
+        return (0..<samplesPerChannel).flatMap { i in
             let value = Int16(level * sin(2 * .pi * hertz * Double(frame + i) / 48_000))
             return [value, value]
         }
     }
 }
 
-struct Link {
+struct OpusRoundTrip {
     let encoder: OpusFrameEncoder
     let decoder: OpusFrameDecoder
 
@@ -41,15 +41,15 @@ struct Link {
         return Array(bytes[..<count])
     }
 
-    func decode(_ packet: [UInt8]?, useFEC: Bool = false, frames: Int = 480) throws -> [Int16] {
+    func decode(_ packet: [UInt8]?, useFEC: Bool = false, samplesPerChannel: Int = 480) throws -> [Int16] {
         var samples = [Int16](repeating: 0, count: OpusFrameDecoder.maximumFrames * 2)
         let count = try samples.withUnsafeMutableBufferPointer { samples in
             if let packet {
                 return try packet.withUnsafeBytes {
-                    try decoder.decode($0, useFEC: useFEC, frames: frames, into: samples)
+                    try decoder.decode($0, useFEC: useFEC, samplesPerChannel: samplesPerChannel, into: samples)
                 }
             }
-            return try decoder.decode(nil, useFEC: useFEC, frames: frames, into: samples)
+            return try decoder.decode(nil, useFEC: useFEC, samplesPerChannel: samplesPerChannel, into: samples)
         }
         return Array(samples[..<(count * 2)])
     }
@@ -62,27 +62,27 @@ func level(_ samples: [Int16]) -> Double {
 /// The share of the samples' energy at one frequency, 0...1.
 func share(of hertz: Double, in samples: [Int16]) -> Double {
     var (real, imaginary, energy) = (0.0, 0.0, 0.0)
-    let frames = samples.count / 2
-    for i in 0..<frames {
+    let samplesPerChannel = samples.count / 2
+    for i in 0..<samplesPerChannel {
         let value = Double(samples[2 * i])
         real += value * cos(2 * .pi * hertz * Double(i) / 48_000)
         imaginary += value * sin(2 * .pi * hertz * Double(i) / 48_000)
         energy += value * value
     }
-    return energy == 0 ? 0 : 2 * (real * real + imaginary * imaginary) / (energy * Double(frames))
+    return energy == 0 ? 0 : 2 * (real * real + imaginary * imaginary) / (energy * Double(samplesPerChannel))
 }
 
 @Suite struct OpusTests {
     @Test(arguments: [OpusFrameEncoder.Content.systemAudio, .microphone], [480, 960])
-    func toneSurvives(content: OpusFrameEncoder.Content, frames: Int) throws {
-        let link = try Link(content, usesDTX: false)
+    func toneSurvives(content: OpusFrameEncoder.Content, samplesPerChannel: Int) throws {
+        let codec = try OpusRoundTrip(content, usesDTX: false)
         var tone = Tone()
         var heard: [Int16] = []
         for i in 0..<50 {
-            let packet = try link.encode(tone.next(frames: frames))
+            let packet = try codec.encode(tone.next(samplesPerChannel: samplesPerChannel))
             #expect(!packet.isEmpty)
-            let samples = try link.decode(packet)
-            #expect(samples.count == frames * 2)
+            let samples = try codec.decode(packet)
+            #expect(samples.count == samplesPerChannel * 2)
             if i >= 20 { heard += samples }
         }
         #expect(abs(level(heard) / (8_000 / 2.squareRoot()) - 1) < 0.15)
@@ -90,42 +90,42 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
     }
 
     @Test func digitalSilenceIsNotSent() throws {
-        let link = try Link(.systemAudio)
+        let codec = try OpusRoundTrip(.systemAudio)
         let silence = [Int16](repeating: 0, count: 960)
-        #expect(try link.encode(silence).isEmpty)
+        #expect(try codec.encode(silence).isEmpty)
         var tone = Tone()
-        for _ in 0..<5 { #expect(try !link.encode(tone.next()).isEmpty) }
+        for _ in 0..<5 { #expect(try !codec.encode(tone.next()).isEmpty) }
         // The decaying end of the tone is still sent.
-        #expect(try !link.encode(silence).isEmpty)
-        #expect(try !link.encode(silence).isEmpty)
-        for _ in 0..<5 { #expect(try link.encode(silence).isEmpty) }
-        #expect(try !link.encode(tone.next()).isEmpty)
+        #expect(try !codec.encode(silence).isEmpty)
+        #expect(try !codec.encode(silence).isEmpty)
+        for _ in 0..<5 { #expect(try codec.encode(silence).isEmpty) }
+        #expect(try !codec.encode(tone.next()).isEmpty)
     }
 
     @Test func oneLoudSampleAtTheEndIsNotSilence() throws {
-        let link = try Link(.systemAudio)
+        let codec = try OpusRoundTrip(.systemAudio)
         var samples = [Int16](repeating: 0, count: 960)
         samples[959] = 1_000
-        #expect(try !link.encode(samples).isEmpty)
+        #expect(try !codec.encode(samples).isEmpty)
     }
 
     @Test func discontinuousTransmissionFallsSilentOnFaintNoise() throws {
-        let link = try Link(.microphone, usesDTX: true)
+        let codec = try OpusRoundTrip(.microphone, usesDTX: true)
         var sent = 0
         for i in 0..<200 {
             let faint = (0..<960).map { Int16(($0 * 7 + i) % 3 - 1) }
-            if try !link.encode(faint).isEmpty { sent += 1 }
+            if try !codec.encode(faint).isEmpty { sent += 1 }
         }
         #expect(sent < 150)
     }
 
     @Test func lostPacketIsConcealedAtTheSameLevel() throws {
-        let link = try Link(.systemAudio)
+        let codec = try OpusRoundTrip(.systemAudio)
         var tone = Tone()
         var before: [Int16] = []
-        for _ in 0..<30 { before = try link.decode(try link.encode(tone.next())) }
-        _ = try link.encode(tone.next())
-        let concealed = try link.decode(nil)
+        for _ in 0..<30 { before = try codec.decode(try codec.encode(tone.next())) }
+        _ = try codec.encode(tone.next())
+        let concealed = try codec.decode(nil)
         #expect(concealed.count == 960)
         #expect(level(concealed) > level(before) / 2)
     }
@@ -134,14 +134,14 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
     /// more than 5 % of loss.
     @Test(arguments: [0.0, 0.06, 0.1, 0.3])
     func systemAudioIsRedundantWhereMuchIsLost(loss: Double) throws {
-        let link = try Link(.systemAudio)
-        link.encoder.setExpectedLoss(loss)
+        let codec = try OpusRoundTrip(.systemAudio)
+        codec.encoder.setExpectedLoss(loss)
         var faint = Tone(hertz: 300, level: 60)
         var loud = Tone(hertz: 300, level: 12_000)
-        for _ in 0..<30 { _ = try link.decode(try link.encode(faint.next(frames: 960))) }
-        _ = try link.encode(loud.next(frames: 960))
-        let following = try link.encode(loud.next(frames: 960))
-        let restored = level(try link.decode(following, useFEC: true, frames: 960))
+        for _ in 0..<30 { _ = try codec.decode(try codec.encode(faint.next(samplesPerChannel: 960))) }
+        _ = try codec.encode(loud.next(samplesPerChannel: 960))
+        let following = try codec.encode(loud.next(samplesPerChannel: 960))
+        let restored = level(try codec.decode(following, useFEC: true, samplesPerChannel: 960))
         print("expected loss", loss, "restored", Int(restored), "packet", following.count)
         #expect(loss == 0 ? restored < 500 : restored > 2_000)
     }
@@ -149,14 +149,14 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
     @Test func redundancyBringsALostPacketBack() throws {
         // The tone starts in the lost packet, so that FEC can restore it and concealment cannot.
         func levelOfLostPacket(useFEC: Bool) throws -> Double {
-            let link = try Link(.microphone, bitrate: .kilobits(40), usesDTX: false)
-            link.encoder.setExpectedLoss(0.2)
+            let codec = try OpusRoundTrip(.microphone, bitrate: .kilobits(40), usesDTX: false)
+            codec.encoder.setExpectedLoss(0.2)
             var faint = Tone(hertz: 300, level: 60)
             var loud = Tone(hertz: 300, level: 12_000)
-            for _ in 0..<30 { _ = try link.decode(try link.encode(faint.next(frames: 960))) }
-            _ = try link.encode(loud.next(frames: 960))
-            let following = try link.encode(loud.next(frames: 960))
-            return level(try link.decode(useFEC ? following : nil, useFEC: useFEC, frames: 960))
+            for _ in 0..<30 { _ = try codec.decode(try codec.encode(faint.next(samplesPerChannel: 960))) }
+            _ = try codec.encode(loud.next(samplesPerChannel: 960))
+            let following = try codec.encode(loud.next(samplesPerChannel: 960))
+            return level(try codec.decode(useFEC ? following : nil, useFEC: useFEC, samplesPerChannel: 960))
         }
         let concealed = try levelOfLostPacket(useFEC: false)
         let restored = try levelOfLostPacket(useFEC: true)
@@ -166,22 +166,22 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
 
     @Test func redundancyCostsNothingWithoutLoss() throws {
         func bytes(loss: Double) throws -> Int {
-            let link = try Link(.microphone, bitrate: .kilobits(40), usesDTX: false)
-            link.encoder.setExpectedLoss(loss)
-            link.encoder.setExpectedLoss(.nan)
+            let codec = try OpusRoundTrip(.microphone, bitrate: .kilobits(40), usesDTX: false)
+            codec.encoder.setExpectedLoss(loss)
+            codec.encoder.setExpectedLoss(.nan)
             var tone = Tone()
-            return try (0..<20).reduce(0) { sum, _ in sum + (try link.encode(tone.next()).count) }
+            return try (0..<20).reduce(0) { sum, _ in sum + (try codec.encode(tone.next()).count) }
         }
         #expect(try bytes(loss: 0) == (try bytes(loss: -3)))
     }
 
     @Test func bitrateIsFollowedAndClamped() throws {
         func bytes(_ bitrate: Bitrate) throws -> Int {
-            let link = try Link(.systemAudio)
-            link.encoder.setBitrate(bitrate)
+            let codec = try OpusRoundTrip(.systemAudio)
+            codec.encoder.setBitrate(bitrate)
             var random = SystemRandomNumberGenerator()
             return try (0..<50).reduce(0) { sum, _ in
-                sum + (try link.encode((0..<960).map { _ in Int16.random(in: -9_000...9_000, using: &random) }).count)
+                sum + (try codec.encode((0..<960).map { _ in Int16.random(in: -9_000...9_000, using: &random) }).count)
             }
         }
         let low = try bytes(.kilobits(32))
@@ -192,23 +192,23 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
     }
 
     @Test func wrongLengthsAreRefused() throws {
-        let link = try Link(.systemAudio)
+        let codec = try OpusRoundTrip(.systemAudio)
         for count in [0, 1, 2, 958, 961, 1_440, 3_840] {
-            #expect(throws: CodecFailure.self) { try link.encode([Int16](repeating: 1, count: count)) }
+            #expect(throws: CodecFailure.self) { try codec.encode([Int16](repeating: 1, count: count)) }
         }
-        #expect(throws: CodecFailure.self) { try link.decode([]) }
-        #expect(throws: CodecFailure.self) { try link.decode(nil, frames: 0) }
-        #expect(throws: CodecFailure.self) { try link.decode(nil, frames: -480) }
-        #expect(try link.decode(nil, frames: 100_000).count <= OpusFrameDecoder.maximumFrames * 2)
+        #expect(throws: CodecFailure.self) { try codec.decode([]) }
+        #expect(throws: CodecFailure.self) { try codec.decode(nil, samplesPerChannel: 0) }
+        #expect(throws: CodecFailure.self) { try codec.decode(nil, samplesPerChannel: -480) }
+        #expect(try codec.decode(nil, samplesPerChannel: 100_000).count <= OpusFrameDecoder.maximumFrames * 2)
     }
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func garbageNeverEndsTheProcess(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        let link = try Link(.systemAudio)
+        let codec = try OpusRoundTrip(.systemAudio)
         var tone = Tone()
         for _ in 0..<1_500 {
-            var packet = try link.encode(tone.next())
+            var packet = try codec.encode(tone.next())
             switch Int.random(in: 0..<4, using: &random) {
             case 0:
                 packet = (0..<Int.random(in: 0..<400, using: &random)).map { _ in
@@ -222,13 +222,13 @@ func share(of hertz: Double, in samples: [Int16]) -> Double {
                 }
             default: break
             }
-            let samples = try? link.decode(packet, useFEC: Bool.random(using: &random))
+            let samples = try? codec.decode(packet, useFEC: Bool.random(using: &random))
             #expect((samples?.count ?? 0) <= OpusFrameDecoder.maximumFrames * 2)
         }
         // Decoding works as before afterwards.
         var heard: [Int16] = []
         for i in 0..<40 {
-            let samples = try link.decode(try link.encode(tone.next()))
+            let samples = try codec.decode(try codec.encode(tone.next()))
             if i >= 20 { heard += samples }
         }
         #expect(share(of: 440, in: heard) > 0.9)

@@ -59,7 +59,7 @@ import Testing
                     isComplete: batch.isComplete))
             guard let pause else { continue }
             let place = events.firstIndex { $0.0 > time + pause } ?? events.endIndex
-            events.insert((time + pause, .trickle), at: place)
+            events.insert((time + pause, .readyForBatch), at: place)
         }
     }
 
@@ -160,11 +160,11 @@ import Testing
         #expect(gathering.handle(.describe(within: .milliseconds(100), wanted: nil), now: start) == nil)
         #expect(gathering.handle(.timeout, now: start + .milliseconds(99)) == nil, "a timer that fires early")
         #expect(gathering.handle(.timeout, now: start + .milliseconds(100)) != nil)
-        #expect(gathering.handle(.trickle, now: start + .milliseconds(101)) == nil)
+        #expect(gathering.handle(.readyForBatch, now: start + .milliseconds(101)) == nil)
         #expect(!gathering.isOver)
         #expect(gathering.handle(.finished, now: start + .seconds(1)) == .trickle(.init(isComplete: true)))
         #expect(gathering.isOver)
-        #expect(gathering.handle(.trickle, now: start + .seconds(1)) == nil)
+        #expect(gathering.handle(.readyForBatch, now: start + .seconds(1)) == nil)
         #expect(gathering.handle(.finished, now: start + .seconds(2)) == nil)
     }
 

@@ -72,26 +72,26 @@ import Testing
     }
 
     @Test func aViewerWhoseStreamAndMediaEndTogetherHasCrashed() {
-        for hungUp in [-1_250, 0, 1_250] {
+        for eventStreamClosed in [-1_250, 0, 1_250] {
             var viewer = connected()
             _ = viewer.heard(start + .seconds(2))
-            viewer.listening(true, now: start)
-            viewer.listening(false, now: start + .milliseconds(2_000 + hungUp))
+            viewer.noteEventStream(isOpen: true, now: start)
+            viewer.noteEventStream(isOpen: false, now: start + .milliseconds(2_000 + eventStreamClosed))
             let changes = play(&viewer, seconds: 10)
             #expect(changes.map(\.1) == [.crashed] && changes.map(\.0) == [6_000])
         }
     }
 
     @Test func aStreamThatEndedAtAnotherTimeOrIsOpenAgainIsNoCrash() {
-        for hungUp in [-1_750, 1_750] {
+        for eventStreamClosed in [-1_750, 1_750] {
             var viewer = connected()
             _ = viewer.heard(start + .seconds(2))
-            viewer.listening(false, now: start + .milliseconds(2_000 + hungUp))
+            viewer.noteEventStream(isOpen: false, now: start + .milliseconds(2_000 + eventStreamClosed))
             #expect(play(&viewer, seconds: 10).map(\.1) == [.interrupted])
         }
         var viewer = connected()
-        viewer.listening(false, now: start)
-        viewer.listening(true, now: start + .seconds(1))
+        viewer.noteEventStream(isOpen: false, now: start)
+        viewer.noteEventStream(isOpen: true, now: start + .seconds(1))
         #expect(play(&viewer, seconds: 10).map(\.1) == [.interrupted])
     }
 }

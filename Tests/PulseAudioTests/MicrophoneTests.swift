@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.serialized) struct MicrophoneTests {
     @Test func defaultMicrophoneIsHeard() throws {
-        let server = try SoundServer(modules: ["module-sine-source source_name=mic frequency=440"])
+        let server = try PulseAudioServer(modules: ["module-sine-source source_name=mic frequency=440"])
         let microphone = Microphone(server: server.address)
         let recording = Recording()
         try microphone.start(handler: { recording.add($0, $1) }, ended: { recording.end($0) })
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func unknownMicrophoneNamesThoseThatExist() throws {
-        let server = try SoundServer(modules: ["module-sine-source source_name=mic frequency=440"])
+        let server = try PulseAudioServer(modules: ["module-sine-source source_name=mic frequency=440"])
         let microphone = Microphone(source: "headset", server: server.address)
         let failure = #expect(throws: SourceFailure.self) {
             try microphone.start(handler: { _, _ in }, ended: { _ in })
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func machineWithoutMicrophoneSaysSo() throws {
-        let server = try SoundServer()
+        let server = try PulseAudioServer()
         let failure = #expect(throws: SourceFailure.self) {
             try Microphone(server: server.address).start(handler: { _, _ in }, ended: { _ in })
         }
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func unpluggedMicrophoneEndsOnce() throws {
-        let server = try SoundServer(modules: ["module-sine-source source_name=mic frequency=440"])
+        let server = try PulseAudioServer(modules: ["module-sine-source source_name=mic frequency=440"])
         let microphone = Microphone(source: "mic", server: server.address)
         let recording = Recording()
         try microphone.start(handler: { recording.add($0, $1) }, ended: { recording.end($0) })

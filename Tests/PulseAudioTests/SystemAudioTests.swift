@@ -13,8 +13,8 @@ import Testing
     }
 
     @Test func toneThatPlaysArrives() throws {
-        let server = try SoundServer()
-        let capture = PulseCapture(.systemOutput, server: server.address)
+        let server = try PulseAudioServer()
+        let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try start(capture, recording)
         defer { capture.stop() }
@@ -34,8 +34,8 @@ import Testing
     }
 
     @Test func momentsAreCloseToTheTimeOfPlaying() throws {
-        let server = try SoundServer()
-        let capture = PulseCapture(.systemOutput, server: server.address)
+        let server = try PulseAudioServer()
+        let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try capture.start(
             handler: { packet, moment in
@@ -54,8 +54,8 @@ import Testing
     }
 
     @Test func streamSleepsWhileNothingPlays() throws {
-        let server = try SoundServer()
-        let capture = PulseCapture(.systemOutput, server: server.address)
+        let server = try PulseAudioServer()
+        let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try start(capture, recording)
         defer { capture.stop() }
@@ -72,8 +72,8 @@ import Testing
     }
 
     @Test func silenceIsNotDelivered() throws {
-        let server = try SoundServer()
-        let capture = PulseCapture(.systemOutput, server: server.address)
+        let server = try PulseAudioServer()
+        let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try start(capture, recording)
         defer { capture.stop() }
@@ -83,9 +83,9 @@ import Testing
     }
 
     @Test func anotherDefaultOutputIsFollowed() throws {
-        let server = try SoundServer(modules: ["module-null-sink sink_name=other"])
+        let server = try PulseAudioServer(modules: ["module-null-sink sink_name=other"])
         try server.control("set-default-sink", "screen")
-        let capture = PulseCapture(.systemOutput, server: server.address)
+        let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try start(capture, recording)
         defer { capture.stop() }
@@ -98,8 +98,8 @@ import Testing
     }
 
     @Test func killedServerEndsOnce() throws {
-        let server = try SoundServer()
-        let capture = PulseCapture(.systemOutput, server: server.address)
+        let server = try PulseAudioServer()
+        let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         try start(capture, recording)
         server.kill()
@@ -117,8 +117,8 @@ import Testing
     }
 
     @Test func captureCanBeStartedAgain() throws {
-        let server = try SoundServer()
-        let capture = PulseCapture(.systemOutput, server: server.address)
+        let server = try PulseAudioServer()
+        let capture = PulseCapture(.systemAudio, server: server.address)
         for _ in 0..<3 {
             let recording = Recording()
             try start(capture, recording)

@@ -54,9 +54,9 @@ func touch(_ packet: RTCPPacket) -> Int {
     case .fullIntraRequest(let request): request.reduce(0) { $0 &+ Int($1.number) }
     case .transportFeedback(let feedback): feedback.reduce(0) { $0 &+ Int($1.arrival?.nanoseconds ?? 0) }
     case .referenceSelection(let selection): Int(selection.pictureID)
-    case .bitrateEstimate(let estimate): estimate.reduce(estimate.bitrate.bitsPerSecond) { $0 &+ Int($1) }
+    case .remb(let estimate): estimate.reduce(estimate.bitrate.bitsPerSecond) { $0 &+ Int($1) }
     case .extendedReport(let report):
-        Int(truncatingIfNeeded: report.time?.rawValue ?? 0) &+ Int(report.answer(for: report.ssrc)?.delay ?? 0)
+        Int(truncatingIfNeeded: report.time?.rawValue ?? 0) &+ Int(report.dlrr(for: report.ssrc)?.delay ?? 0)
     case .other(let type, let format): Int(type) &+ Int(format)
     }
 }

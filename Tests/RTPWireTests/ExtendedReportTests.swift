@@ -19,9 +19,9 @@ import Testing
         let answer = ExtendedReport.DLRRSubBlock(ssrc: 7, lastTime: time.middle, delay: 0x1_8000)
         #expect(try written { try ExtendedReport.write(ssrc: 9, answer: answer, into: &$0) } == answered)
         #expect(try report(asked) { $0.time } == .some(time))
-        #expect(try report(asked) { $0.answer(for: 7) } == .some(nil))
-        #expect(try report(answered) { $0.answer(for: 7) } == answer)
-        #expect(try report(answered) { $0.answer(for: 8) } == .some(nil))
+        #expect(try report(asked) { $0.dlrr(for: 7) } == .some(nil))
+        #expect(try report(answered) { $0.dlrr(for: 7) } == answer)
+        #expect(try report(answered) { $0.dlrr(for: 8) } == .some(nil))
         // Sent at 0, back after two seconds, of which one and a half were spent at the other side.
         #expect(answer.roundTripTime(now: time.advanced(by: .seconds(2))) == .milliseconds(500))
     }
@@ -35,7 +35,7 @@ import Testing
         #expect(try report([0x80, 207, 0, 3] + asked[4..<8] + [4, 0, 0, 1, 1, 2, 3, 4]) { $0.time } == .some(nil))
         // An incomplete DLRR entry is ignored.
         #expect(
-            try report([0x80, 207, 0, 4] + answered[4..<8] + [5, 0, 0, 2] + answered[12..<20]) { $0.answer(for: 7) }
+            try report([0x80, 207, 0, 4] + answered[4..<8] + [5, 0, 0, 2] + answered[12..<20]) { $0.dlrr(for: 7) }
                 == .some(nil))
     }
 

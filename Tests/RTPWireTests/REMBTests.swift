@@ -5,7 +5,7 @@ import Testing
 @Suite struct BitrateEstimateTests {
     private func estimate(_ bytes: [UInt8]) throws -> (bitrate: Int, sources: [UInt32])? {
         try packets(bytes) { found throws in
-            guard case .bitrateEstimate(let estimate) = found.first else { return nil }
+            guard case .remb(let estimate) = found.first else { return nil }
             return (estimate.bitrate.bitsPerSecond, Array(estimate))
         }
     }

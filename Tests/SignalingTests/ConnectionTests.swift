@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func strangersConnectionEndsWithItsAnswer() async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             let raw = try await RawConnection.open(stage.link)
             raw.send("GET /\(stage.link.id.text) HTTP/1.1\r\nHost: x\r\n\r\n")
             let answer = await raw.rest()
@@ -24,8 +24,8 @@ import Testing
     }
 
     @Test func connectionsWithATokenOrAKnockStayOpen() async throws {
-        try await Stage.with { stage in
-            try await Wire.with(stage.link) { wire in
+        try await SignalingFixture.with { stage in
+            try await RawHTTPClient.with(stage.link) { wire in
                 let connection = try await wire.connect()
                 let base = "/" + stage.link.id.text
                 let token = try await wire.token(randomFingerprint())
@@ -44,9 +44,9 @@ import Testing
     }
 
     /// An admitted viewer that has requested more than both kernels' buffers hold, and does not read.
-    private func reader(of stage: Stage) async throws -> RawConnection {
+    private func reader(of stage: SignalingFixture) async throws -> RawConnection {
         var token = ""
-        try await Wire.with(stage.link) { wire in token = try await wire.token(randomFingerprint()) }
+        try await RawHTTPClient.with(stage.link) { wire in token = try await wire.token(randomFingerprint()) }
         let raw = try await RawConnection.open(stage.link)
         let request = "GET /\(stage.link.id.text) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n"
         raw.send(request)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func answersThatAreNotReadAreGivenUp() async throws {
-        try await Stage.with(configure: {
+        try await SignalingFixture.with(configure: {
             $0.stallTimeout = .milliseconds(200)
             $0.limits.requestBurst = 8_000
         }) { stage in
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func readersThatAreSlowOverallAreGivenUp() async throws {
-        try await Stage.with(configure: {
+        try await SignalingFixture.with(configure: {
             $0.writeTimeout = .milliseconds(200)
             $0.limits.requestBurst = 8_000
         }) { stage in
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func handshakesHaveADeadline() async throws {
-        try await Stage.with(configure: { $0.handshakeTimeout = .milliseconds(50) }) { stage in
+        try await SignalingFixture.with(configure: { $0.handshakeTimeout = .milliseconds(50) }) { stage in
             let silent = try await RawConnection.open(stage.link, tls: nil)
             #expect(await silent.rest().isEmpty)
             // The first bytes of a ClientHello.
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test func sixAddressesWithoutTheLinkDoNotKeepOthersOut() async throws {
-        try await Stage.with(configure: {
+        try await SignalingFixture.with(configure: {
             $0.limits.connections = 27
             $0.limits.reservedConnections = 3
             $0.limits.connectionsPerAddress = 8
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test func plainHTTPGetsAdviceOnly() async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             let raw = try await RawConnection.open(stage.link, tls: nil)
             raw.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             let answer = await raw.rest()
@@ -140,7 +140,7 @@ import Testing
         (.tlsv12, .TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA, false),
     ])
     func onlyAuthenticatedCiphersAreTaken(version: TLSVersion, cipher: NIOTLSCipher, isTaken: Bool) async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             var tls = RawConnection.trusting
             tls.minimumTLSVersion = version
             tls.maximumTLSVersion = version
@@ -156,7 +156,7 @@ import Testing
         ("Host: a b\r\n", 400), ("Host: a\r\n", 200), ("Host: [::1]:8443\r\n", 200),
     ])
     func requestsHaveOneHost(headers: String, status: Int) async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             let raw = try await RawConnection.open(stage.link)
             raw.send("GET / HTTP/1.1\r\n\(headers)\r\n")
             #expect(await raw.rest().hasPrefix("HTTP/1.1 \(status) "))
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test func bodiesThatAreTooLargeEndTheConnection() async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             let raw = try await RawConnection.open(stage.link)
             raw.send("POST /\(stage.link.id.text)/knock HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\n\r\n")
             let answer = await raw.rest()
@@ -173,9 +173,9 @@ import Testing
     }
 
     @Test func anOldClientIsAnsweredAndClosed() async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             var token = ""
-            try await Wire.with(stage.link) { wire in token = try await wire.token(randomFingerprint()) }
+            try await RawHTTPClient.with(stage.link) { wire in token = try await wire.token(randomFingerprint()) }
             let raw = try await RawConnection.open(stage.link)
             raw.send("GET / HTTP/1.0\r\nHost: x\r\nAuthorization: Bearer \(token)\r\n\r\n")
             #expect(await raw.rest().hasSuffix("</html>\n"))

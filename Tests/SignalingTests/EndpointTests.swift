@@ -8,11 +8,11 @@ import Testing
 /// The response of each route, one request at a time.
 @Suite(.timeLimit(.minutes(1))) struct EndpointTests {
     private func with(
-        _ refusal: OfferRefusal? = nil, configure: (inout Stage.Settings) -> Void = { _ in },
-        _ body: (Stage, Wire, String) async throws -> Void
+        _ refusal: OfferRefusal? = nil, configure: (inout SignalingFixture.Settings) -> Void = { _ in },
+        _ body: (SignalingFixture, RawHTTPClient, String) async throws -> Void
     ) async throws {
-        try await Stage.with(refusal: refusal, configure: configure) { stage in
-            try await Wire.with(stage.link) { wire in try await body(stage, wire, "/" + stage.link.id.text) }
+        try await SignalingFixture.with(refusal: refusal, configure: configure) { stage in
+            try await RawHTTPClient.with(stage.link) { wire in try await body(stage, wire, "/" + stage.link.id.text) }
         }
     }
 
@@ -231,7 +231,7 @@ import Testing
         let link = Link(
             host: "127.0.0.1", port: try await server.start(), id: broadcast.id, secret: broadcast.secret,
             fingerprint: identity.fingerprint)
-        try await Wire.with(link) { wire in
+        try await RawHTTPClient.with(link) { wire in
             let answer = try await wire.ask(
                 .POST, "/\(link.id.text)/whep", [sdpType, bearer("let-me-in-please")],
                 body: description(randomFingerprint()))

@@ -68,7 +68,7 @@ func description(_ fingerprint: [UInt8], padding: Int = 0) -> String {
 }
 
 /// A server on a free port of 127.0.0.1, its delegate, and the link to it.
-struct Stage {
+struct SignalingFixture {
     let identity: Identity
     let delegate: FakeDelegate
     let server: SignalingServer
@@ -97,7 +97,7 @@ struct Stage {
         answerFingerprint: [UInt8]? = nil, refusal: OfferRefusal? = nil,
         beforeAnswer: @escaping @Sendable () async -> Void = {},
         configure: (inout Settings) -> Void = { _ in },
-        _ body: (Stage) async throws -> Void
+        _ body: (SignalingFixture) async throws -> Void
     ) async throws {
         let identity = try Identity.ephemeral()
         let fingerprint = answerFingerprint ?? identity.fingerprint
@@ -117,7 +117,8 @@ struct Stage {
             fingerprint: identity.fingerprint)
         do {
             try await body(
-                Stage(identity: identity, delegate: delegate, server: server, broadcast: broadcast, link: link))
+                SignalingFixture(
+                    identity: identity, delegate: delegate, server: server, broadcast: broadcast, link: link))
         } catch {
             await server.stop()
             throw error

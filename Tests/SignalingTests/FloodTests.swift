@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct FloodTests {
     /// Sends `count` offers at once. The delegate answers none of them before all offers over the limit were refused.
     private func statuses(
-        _ count: Int, token: String, _ wire: Wire, _ path: String, answering gate: Promise<Void>,
+        _ count: Int, token: String, _ wire: RawHTTPClient, _ path: String, answering gate: Promise<Void>,
         offer: @escaping @Sendable (Int) -> String
     ) async throws -> [Int] {
         try await withThrowingTaskGroup(of: Int.self) { group in
@@ -29,8 +29,9 @@ import Testing
 
     @Test func fortyOffersAtOnceOpenNoMoreThanFourSessions() async throws {
         let gate = Promise<Void>()
-        try await Stage.with(beforeAnswer: { await gate.value }, configure: { $0.sessionCapacity = 32 }) { stage in
-            try await Wire.with(stage.link) { wire in
+        try await SignalingFixture.with(beforeAnswer: { await gate.value }, configure: { $0.sessionCapacity = 32 }) {
+            stage in
+            try await RawHTTPClient.with(stage.link) { wire in
                 let path = "/\(stage.link.id.text)/whep"
                 let (mine, other) = (randomFingerprint(), randomFingerprint())
                 let (token, others) = (try await wire.token(mine), try await wire.token(other))
@@ -51,8 +52,9 @@ import Testing
     @Test func oneCertificateWithTheFixedTokenTakesFourPlaces() async throws {
         let gate = Promise<Void>()
         let token = "a-token-of-the-host"
-        try await Stage.with(beforeAnswer: { await gate.value }, configure: { $0.fixedToken = token }) { stage in
-            try await Wire.with(stage.link) { wire in
+        try await SignalingFixture.with(beforeAnswer: { await gate.value }, configure: { $0.fixedToken = token }) {
+            stage in
+            try await RawHTTPClient.with(stage.link) { wire in
                 let mine = description(randomFingerprint())
                 let path = "/\(stage.link.id.text)/whep"
                 let statuses = try await statuses(20, token: token, wire, path, answering: gate) { _ in mine }
@@ -67,14 +69,14 @@ import Testing
     @Test func oneAddressWithTheFixedTokenTakesAQuarterOfThePlaces() async throws {
         let gate = Promise<Void>()
         let token = "a-token-of-the-host"
-        try await Stage.with(
+        try await SignalingFixture.with(
             beforeAnswer: { await gate.value },
             configure: {
                 $0.fixedToken = token
                 $0.sessionCapacity = 16
             }
         ) { stage in
-            try await Wire.with(stage.link) { wire in
+            try await RawHTTPClient.with(stage.link) { wire in
                 let path = "/\(stage.link.id.text)/whep"
                 let statuses = try await statuses(20, token: token, wire, path, answering: gate) { _ in
                     description(randomFingerprint())
@@ -90,10 +92,10 @@ import Testing
     }
 
     @Test func refusedOffersGiveTheirPlacesBack() async throws {
-        try await Stage.with(
+        try await SignalingFixture.with(
             refusal: OfferRefusal(.notAcceptable, "no"), configure: { $0.sessionCapacity = 2 }
         ) { stage in
-            try await Wire.with(stage.link) { wire in
+            try await RawHTTPClient.with(stage.link) { wire in
                 let mine = randomFingerprint()
                 let token = try await wire.token(mine)
                 for _ in 0..<10 {

@@ -20,7 +20,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     }
 
     @Test func wrongSecretNeverReachesTheDelegate() async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             try await stage.client(altered(stage.link, secret: Link.randomSecret())) { client in
                 for _ in 0..<6 {
                     #expect(
@@ -38,8 +38,8 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     }
 
     @Test func proofOfAnotherCertificateIsWorthNothing() async throws {
-        try await Stage.with { stage in
-            try await Wire.with(stage.link) { wire in
+        try await SignalingFixture.with { stage in
+            try await RawHTTPClient.with(stage.link) { wire in
                 let body = wire.knockBody(randomFingerprint())
                 let swapped = body.replacing(
                     #/"fingerprint":"[^"]*"/#, with: "\"fingerprint\":\"\(Base64URL.encode(randomFingerprint()))\"")
@@ -51,8 +51,8 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     }
 
     @Test func tokenIsForItsCertificateAlone() async throws {
-        try await Stage.with { stage in
-            try await Wire.with(stage.link) { wire in
+        try await SignalingFixture.with { stage in
+            try await RawHTTPClient.with(stage.link) { wire in
                 let (mine, thief) = (randomFingerprint(), randomFingerprint())
                 let token = try await wire.token(mine)
                 let path = "/\(stage.link.id.text)/whep"
@@ -68,8 +68,8 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     /// aiortc offers SHA-256, SHA-384 and SHA-512 side by side (RFC 8122), in each section.
     @Test func otherHashesBesideSHA256AreTaken() async throws {
-        try await Stage.with { stage in
-            try await Wire.with(stage.link) { wire in
+        try await SignalingFixture.with { stage in
+            try await RawHTTPClient.with(stage.link) { wire in
                 let mine = randomFingerprint()
                 let long = Fingerprint.colons((0..<64).map { UInt8($0) })
                 let offer =
@@ -86,7 +86,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     }
 
     @Test func hostWithAnotherCertificateIsDetected() async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             try await stage.client(altered(stage.link, fingerprint: randomFingerprint())) { client in
                 #expect(
                     await code { _ = try await client.knock(name: "", fingerprint: randomFingerprint()) }
@@ -98,7 +98,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     }
 
     @Test func swappedFingerprintInTheAnswerIsDetected() async throws {
-        try await Stage.with(answerFingerprint: randomFingerprint()) { stage in
+        try await SignalingFixture.with(answerFingerprint: randomFingerprint()) { stage in
             try await stage.client { client in
                 let fingerprint = randomFingerprint()
                 let ticket = try await client.knock(name: "", fingerprint: fingerprint)
@@ -110,8 +110,8 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     }
 
     @Test func garbageIsRefusedWithoutAskingAnybody() async throws {
-        try await Stage.with { stage in
-            try await Wire.with(stage.link) { wire in
+        try await SignalingFixture.with { stage in
+            try await RawHTTPClient.with(stage.link) { wire in
                 let base = "/" + stage.link.id.text
                 let fingerprint = randomFingerprint()
                 let token = try await wire.token(fingerprint)
@@ -142,7 +142,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     @Test func aBurstOfHundredsOfKnocksIsLimited() async throws {
         let never = Promise<KnockDecision>()
-        try await Stage.with(
+        try await SignalingFixture.with(
             decision: { _ in await never.value },
             configure: {
                 $0.limits.requestBurst = 2_000
@@ -153,7 +153,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 $0.abandonTimeout = .seconds(60)
             }
         ) { stage in
-            try await Wire.with(stage.link) { wire in
+            try await RawHTTPClient.with(stage.link) { wire in
                 let statuses = try await withThrowingTaskGroup(of: [Int].self) { group in
                     for _ in 0..<20 {
                         group.addTask {
@@ -164,7 +164,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                                 do {
                                     let (place, challenge) = try await wire.knock(browser.identity)
                                     answer = try await wire.sign(place, browser.sign(challenge.signedBytes))
-                                } catch let unexpected as Wire.Unexpected {
+                                } catch let unexpected as RawHTTPClient.Unexpected {
                                     answer = unexpected.answer
                                 }
                                 statuses.append(answer.status)
@@ -187,8 +187,8 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     }
 
     @Test func floodOverOneConnectionIsCutOff() async throws {
-        try await Stage.with(configure: { $0.limits.requestsPerSecond = 0.01 }) { stage in
-            try await Wire.with(stage.link) { wire in
+        try await SignalingFixture.with(configure: { $0.limits.requestsPerSecond = 0.01 }) { stage in
+            try await RawHTTPClient.with(stage.link) { wire in
                 let token = try await wire.token(randomFingerprint())
                 let used = stage.server.statistics.requests
                 let connection = try await wire.connect()
@@ -206,8 +206,8 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     @Test func wrongTokensAreSlowedAndTheRightOneStillCounts() async throws {
         let token = "0123456789abcdef"
-        try await Stage.with(configure: { $0.fixedToken = token }) { stage in
-            try await Wire.with(stage.link) { wire in
+        try await SignalingFixture.with(configure: { $0.fixedToken = token }) { stage in
+            try await RawHTTPClient.with(stage.link) { wire in
                 let path = "/\(stage.link.id.text)/whep"
                 let offer = description(randomFingerprint())
                 let own = try await wire.ask(.POST, path, [sdpType, bearer(token)], body: offer)
@@ -245,8 +245,8 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     }
 
     @Test func tooManyConnectionsAreClosedAtTheDoor() async throws {
-        try await Stage.with(configure: { $0.limits.connectionsPerAddress = 3 }) { stage in
-            try await Wire.with(stage.link) { wire in
+        try await SignalingFixture.with(configure: { $0.limits.connectionsPerAddress = 3 }) { stage in
+            try await RawHTTPClient.with(stage.link) { wire in
                 var open: [any Channel] = []
                 for _ in 0..<3 { open.append(try await wire.connect()) }
                 #expect(await code { _ = try await wire.connect() } != nil)
@@ -258,11 +258,11 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     }
 
     @Test func silentAndEndlessConnectionsAreClosed() async throws {
-        try await Stage.with(configure: {
+        try await SignalingFixture.with(configure: {
             $0.idleTimeout = .milliseconds(30)
             $0.readTimeout = .milliseconds(30)
         }) { stage in
-            try await Wire.with(stage.link) { wire in
+            try await RawHTTPClient.with(stage.link) { wire in
                 // On a loaded machine, either connection may be closed before its handshake ends, which also counts.
                 if let silent = try? await wire.connect() { try await silent.closeFuture.get() }
                 await #expect(throws: (any Error).self) {
@@ -280,7 +280,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     }
 
     @Test func noiseInsteadOfTLSOrHTTPDoesNoHarm() async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
             for seed in 0..<20 {
                 let plain = try await ClientBootstrap(group: group).connect(
@@ -293,7 +293,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
                 try await plain.closeFuture.get()
             }
             try await group.shutdownGracefully()
-            try await Wire.with(stage.link) { wire in
+            try await RawHTTPClient.with(stage.link) { wire in
                 let long = [("X-Long", String(repeating: "x", count: 20_000))]
                 let answer = try? await wire.ask(.GET, "/", long)
                 #expect(answer == nil || answer?.status == 400)
@@ -304,8 +304,8 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     }
 
     @Test func viewerThatDoesNotReadLosesItsStreamAndStopIsQuick() async throws {
-        try await Stage.with { stage in
-            try await Wire.with(stage.link) { wire in
+        try await SignalingFixture.with { stage in
+            try await RawHTTPClient.with(stage.link) { wire in
                 let token = try await wire.token(randomFingerprint())
                 let channel = try await wire.connect()
                 let head = channel.eventLoop.makePromise(of: HTTPResponseHead.self)
@@ -342,7 +342,7 @@ let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             link = Link(
                 host: "127.0.0.1", port: try await server.start(), id: broadcast.id, secret: broadcast.secret,
                 fingerprint: identity.fingerprint)
-            try await Wire.with(link) { wire in
+            try await RawHTTPClient.with(link) { wire in
                 let fingerprint = randomFingerprint()
                 token = try await wire.token(fingerprint)
                 _ = try await wire.ask(

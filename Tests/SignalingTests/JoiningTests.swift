@@ -6,7 +6,7 @@ import Testing
 /// Server and client over loopback, with a host without media.
 @Suite(.timeLimit(.minutes(1))) struct JoiningTests {
     @Test func acceptedViewerGetsAnAnswerAndHearsTheEnd() async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             let identity = try Identity.ephemeral()
             let fingerprint = identity.fingerprint
             try await stage.client { client in
@@ -44,7 +44,7 @@ import Testing
     /// Two programs of one user have the same certificate. Each has its own session, and a program that joins again has
     /// the same instance identifier.
     @Test func programsOfOneIdentityAreDistinguished() async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             let identity = try Identity.ephemeral()
             for _ in 0..<2 {
                 try await stage.client { client in
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func lateListenerHearsTheEndAtOnce() async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
                 _ = try await client.waitForAnswer(ticket)
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test func refusalComesWithItsReasonAndItsTime() async throws {
-        try await Stage.with(decision: { _ in .refused("not today") }) { stage in
+        try await SignalingFixture.with(decision: { _ in .refused("not today") }) { stage in
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
                 #expect(
@@ -90,7 +90,7 @@ import Testing
 
     @Test func anUnansweredKnockTimesOut() async throws {
         let never = Promise<KnockDecision>()
-        try await Stage.with(
+        try await SignalingFixture.with(
             decision: { _ in await never.value },
             configure: {
                 $0.knockTimeout = .milliseconds(50)
@@ -108,8 +108,9 @@ import Testing
 
     @Test func answerMayTakeSeveralPolls() async throws {
         let decision = Promise<KnockDecision>()
-        try await Stage.with(decision: { _ in await decision.value }, configure: { $0.pollTimeout = .milliseconds(1) })
-        { stage in
+        try await SignalingFixture.with(
+            decision: { _ in await decision.value }, configure: { $0.pollTimeout = .milliseconds(1) }
+        ) { stage in
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
                 async let answer = client.waitForAnswer(ticket)
@@ -126,7 +127,7 @@ import Testing
 
     @Test func viewerWhoGoesIsWithdrawn() async throws {
         let never = Promise<KnockDecision>()
-        try await Stage.with(decision: { _ in await never.value }) { stage in
+        try await SignalingFixture.with(decision: { _ in await never.value }) { stage in
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
                 await client.withdraw(ticket)
@@ -140,7 +141,7 @@ import Testing
     @Test func viewerWhoseConnectionBreaksIsWithdrawn() async throws {
         let asked = Promise<Void>()
         let never = Promise<KnockDecision>()
-        try await Stage.with(
+        try await SignalingFixture.with(
             decision: { _ in
                 asked.fulfil(())
                 return await never.value
@@ -159,7 +160,7 @@ import Testing
 
     @Test func endWithdrawsWaitingKnocks() async throws {
         let never = Promise<KnockDecision>()
-        try await Stage.with(decision: { _ in await never.value }) { stage in
+        try await SignalingFixture.with(decision: { _ in await never.value }) { stage in
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
                 async let answer = code { _ = try await client.waitForAnswer(ticket) }
@@ -172,7 +173,7 @@ import Testing
     }
 
     @Test func connectionsAreUsedAgain() async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             try await stage.client { client in
                 let fingerprint = randomFingerprint()
                 let ticket = try await client.knock(name: "", fingerprint: fingerprint)
@@ -185,7 +186,7 @@ import Testing
     }
 
     @Test func viewerWhoComesAgainLosesItsOldestSession() async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             try await stage.client { client in
                 let fingerprint = randomFingerprint()
                 let ticket = try await client.knock(name: "", fingerprint: fingerprint)

@@ -8,30 +8,30 @@ import Testing
 
 /// Attackers who have the link, and also another viewer's fingerprint, certificate, signature or ticket.
 @Suite(.timeLimit(.minutes(1))) struct KnockTests {
-    /// `decision` answers knocks; the other arguments are those of `Stage.with`.
+    /// `decision` answers knocks; the other arguments are those of `SignalingFixture.with`.
     private func with(
         decision: @escaping @Sendable (Knock) async -> KnockDecision = { _ in .accepted },
-        configure: (inout Stage.Settings) -> Void = { _ in },
-        _ body: (Stage, Wire) async throws -> Void
+        configure: (inout SignalingFixture.Settings) -> Void = { _ in },
+        _ body: (SignalingFixture, RawHTTPClient) async throws -> Void
     ) async throws {
-        try await Stage.with(decision: decision, configure: configure) { stage in
-            try await Wire.with(stage.link) { wire in try await body(stage, wire) }
+        try await SignalingFixture.with(decision: decision, configure: configure) { stage in
+            try await RawHTTPClient.with(stage.link) { wire in try await body(stage, wire) }
         }
     }
 
     /// Knocks, and signs the challenge with the identity's own key.
-    private func signed(_ identity: Identity, _ wire: Wire) async throws -> String {
+    private func signed(_ identity: Identity, _ wire: RawHTTPClient) async throws -> String {
         let (place, challenge) = try await wire.knock(identity.asViewer)
         let signature = try identity.signature(over: challenge.signedBytes)
         let answer = try await wire.sign(place, signature, certificate: identity.certificateDER)
-        guard answer.status == 204 else { throw Wire.Unexpected(answer: answer) }
+        guard answer.status == 204 else { throw RawHTTPClient.Unexpected(answer: answer) }
         return place
     }
 
-    private func signed(_ browser: BrowserKey, _ wire: Wire) async throws -> String {
+    private func signed(_ browser: BrowserKey, _ wire: RawHTTPClient) async throws -> String {
         let (place, challenge) = try await wire.knock(browser.identity)
         let answer = try await wire.sign(place, try browser.sign(challenge.signedBytes))
-        guard answer.status == 204 else { throw Wire.Unexpected(answer: answer) }
+        guard answer.status == 204 else { throw RawHTTPClient.Unexpected(answer: answer) }
         return place
     }
 
@@ -208,10 +208,10 @@ import Testing
                 do {
                     _ = try await signed(identity, wire)
                     Issue.record("was asked again")
-                } catch let unexpected as Wire.Unexpected {
+                } catch let unexpected as RawHTTPClient.Unexpected {
                     #expect(unexpected.answer.status == 403 && unexpected.answer.text.contains("you can ask again in"))
                 }
-                await #expect(throws: Wire.Unexpected.self) { try await signed(browser, wire) }
+                await #expect(throws: RawHTTPClient.Unexpected.self) { try await signed(browser, wire) }
             }
             try await stage.client { client in
                 #expect(await code { _ = try await client.knock(name: "", identity: identity) } == .refused)
@@ -269,7 +269,7 @@ import Testing
             do {
                 _ = try await signed(BrowserKey(), wire)
                 Issue.record("was taken")
-            } catch let unexpected as Wire.Unexpected {
+            } catch let unexpected as RawHTTPClient.Unexpected {
                 #expect(unexpected.answer.status == 503)
                 #expect(unexpected.answer.headers.first(name: "Retry-After") != nil)
             }

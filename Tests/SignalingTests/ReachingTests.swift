@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func aLinkOfAnotherBroadcastIsExplained() async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             let old = Link(
                 host: stage.link.host, port: stage.link.port, id: .random(), secret: stage.link.secret,
                 fingerprint: stage.link.fingerprint)
@@ -96,7 +96,7 @@ import Testing
                 return error.code
             }
         }
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             let codes = [
                 try await start("127.0.0.1", stage.link.port), try await start("192.0.2.1", 0),
                 try await start("no-such-host.invalid", 0),

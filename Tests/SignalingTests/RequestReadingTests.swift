@@ -7,13 +7,13 @@ import Testing
 
 @Suite struct RequestReadingTests {
     @Test func programsAreRecognised() {
-        #expect(PeerText.kind(userAgent: "share/1") == "share")
-        #expect(PeerText.kind(userAgent: "Mozilla/5.0 (X11; Linux) Gecko/20100101 Firefox/140.0") == "Firefox")
-        #expect(PeerText.kind(userAgent: "Mozilla/5.0 AppleWebKit/537.36 Chrome/156.0 Safari/537.36") == "Chrome")
-        #expect(PeerText.kind(userAgent: "GStreamer/1.22 x") == "GStreamer")
-        #expect(PeerText.kind(userAgent: "\u{1B}[2J") == "2J")
-        #expect(PeerText.kind(userAgent: "x)?\"\u{A0}y,\u{3164}z/1") == "xyz")
-        #expect(PeerText.kind(userAgent: nil) == "unknown")
+        #expect(UntrustedText.kind(userAgent: "share/1") == "share")
+        #expect(UntrustedText.kind(userAgent: "Mozilla/5.0 (X11; Linux) Gecko/20100101 Firefox/140.0") == "Firefox")
+        #expect(UntrustedText.kind(userAgent: "Mozilla/5.0 AppleWebKit/537.36 Chrome/156.0 Safari/537.36") == "Chrome")
+        #expect(UntrustedText.kind(userAgent: "GStreamer/1.22 x") == "GStreamer")
+        #expect(UntrustedText.kind(userAgent: "\u{1B}[2J") == "2J")
+        #expect(UntrustedText.kind(userAgent: "x)?\"\u{A0}y,\u{3164}z/1") == "xyz")
+        #expect(UntrustedText.kind(userAgent: nil) == "unknown")
     }
 
     @Test func addressesAreCountedByNetwork() throws {

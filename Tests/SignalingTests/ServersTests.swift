@@ -13,7 +13,7 @@ struct ServersTests {
     ]
 
     @Test func viewersGetTheServers() async throws {
-        try await Stage.with(configure: { $0.iceServers = Self.servers }) { stage in
+        try await SignalingFixture.with(configure: { $0.iceServers = Self.servers }) { stage in
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
                 guard case .accepted(_, let servers) = try await client.waitForAnswer(ticket) else {
@@ -27,7 +27,7 @@ struct ServersTests {
 
     @Test func aHostThatNamesManyIsCutShort() async throws {
         let many = (0..<1_000).map { ICEServer(urls: ["stun:192.0.2.1:\($0 + 1)"]) }
-        try await Stage.with(configure: { $0.iceServers = many }) { stage in
+        try await SignalingFixture.with(configure: { $0.iceServers = many }) { stage in
             try await stage.client { client in
                 let ticket = try await client.knock(name: "", fingerprint: randomFingerprint())
                 guard case .accepted(_, let servers) = try await client.waitForAnswer(ticket) else {
@@ -42,7 +42,7 @@ struct ServersTests {
     /// The candidates are gathered before or after the event stream is opened.
     @Test(arguments: [false, true])
     func lateCandidatesReachTheirViewerAlone(_ isEarly: Bool) async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             try await stage.client { other in
                 try await stage.client { client in
                     let session = try await enter(client, stage)
@@ -67,7 +67,7 @@ struct ServersTests {
         }
     }
 
-    private func enter(_ client: SignalingClient, _ stage: Stage) async throws -> SessionID {
+    private func enter(_ client: SignalingClient, _ stage: SignalingFixture) async throws -> SessionID {
         let fingerprint = randomFingerprint()
         let ticket = try await client.knock(name: "", fingerprint: fingerprint)
         guard case .accepted(let token, _) = try await client.waitForAnswer(ticket) else {
@@ -78,8 +78,8 @@ struct ServersTests {
     }
 
     @Test func theProbeChecksEachStepToTheHost() async throws {
-        try await Stage.with { stage in
-            let steps = await LinkProbe.walk(stage.link)
+        try await SignalingFixture.with { stage in
+            let steps = await LinkProbe.check(stage.link)
             #expect(steps.map(\.subject) == ["name", "tcp", "certificate", "broadcast"])
             #expect(steps.allSatisfy { $0.isGood && $0.remedy.isEmpty })
             #expect(stage.delegate.seen.knocks.isEmpty)
@@ -87,14 +87,14 @@ struct ServersTests {
             let link = stage.link
             let old = Link(
                 host: link.host, port: link.port, id: .random(), secret: link.secret, fingerprint: link.fingerprint)
-            #expect(await LinkProbe.walk(old).last?.subject == "broadcast")
-            #expect(await LinkProbe.walk(old).last?.isGood == false)
+            #expect(await LinkProbe.check(old).last?.subject == "broadcast")
+            #expect(await LinkProbe.check(old).last?.isGood == false)
             let other = Link(
                 host: link.host, port: link.port, id: link.id, secret: link.secret, fingerprint: randomFingerprint())
-            #expect(await LinkProbe.walk(other).last?.subject == "certificate")
-            #expect(await LinkProbe.walk(other).last?.isGood == false)
+            #expect(await LinkProbe.check(other).last?.subject == "certificate")
+            #expect(await LinkProbe.check(other).last?.isGood == false)
             await stage.server.stop()
-            let gone = await LinkProbe.walk(link)
+            let gone = await LinkProbe.check(link)
             #expect(gone.map(\.subject) == ["name", "tcp"])
             #expect(gone.last?.isGood == false && gone.last?.remedy.isEmpty == false)
         }

@@ -12,7 +12,7 @@ import Testing
         let broadcast: BroadcastHandle
         let link: Link
 
-        init(_ stage: Stage, _ configuration: BroadcastConfiguration = BroadcastConfiguration()) throws {
+        init(_ stage: SignalingFixture, _ configuration: BroadcastConfiguration = BroadcastConfiguration()) throws {
             let fingerprint = stage.identity.fingerprint
             delegate = FakeDelegate { _ throws(OfferRefusal) in description(fingerprint) }
             broadcast = try stage.server.add(configuration, delegate: delegate)
@@ -23,11 +23,13 @@ import Testing
     }
 
     /// Adds a broadcast while the server runs, and connects a raw client to each of the two.
-    private func with(_ body: (Stage, Other, _ one: Wire, _ two: Wire) async throws -> Void) async throws {
-        try await Stage.with { stage in
+    private func with(
+        _ body: (SignalingFixture, Other, _ one: RawHTTPClient, _ two: RawHTTPClient) async throws -> Void
+    ) async throws {
+        try await SignalingFixture.with { stage in
             let other = try Other(stage)
-            try await Wire.with(stage.link) { one in
-                try await Wire.with(other.link) { two in try await body(stage, other, one, two) }
+            try await RawHTTPClient.with(stage.link) { one in
+                try await RawHTTPClient.with(other.link) { two in try await body(stage, other, one, two) }
             }
         }
     }
@@ -97,9 +99,9 @@ import Testing
     }
 
     @Test func theFixedTokenOfOneBroadcastIsNotThatOfAnother() async throws {
-        try await Stage.with(configure: { $0.fixedToken = "let-me-in-if-you-please" }) { stage in
+        try await SignalingFixture.with(configure: { $0.fixedToken = "let-me-in-if-you-please" }) { stage in
             let other = try Other(stage)
-            try await Wire.with(other.link) { wire in
+            try await RawHTTPClient.with(other.link) { wire in
                 let headers = [sdpType, bearer("let-me-in-if-you-please")]
                 let offer = description(randomFingerprint())
                 let foreign = try await wire.ask(.POST, "/\(other.link.id.text)/whep", headers, body: offer)
@@ -127,7 +129,7 @@ import Testing
     }
 
     @Test func eventsAndCandidatesReachTheirOwnViewersAlone() async throws {
-        try await Stage.with { stage in
+        try await SignalingFixture.with { stage in
             let other = try Other(stage)
             try await stage.client { one in
                 try await stage.client(other.link) { two in
@@ -156,7 +158,7 @@ import Testing
 
     @Test func removalEndsItsOwnStreamsAndKnocksAlone() async throws {
         let never = Promise<KnockDecision>()
-        try await Stage.with(decision: { _ in await never.value }) { stage in
+        try await SignalingFixture.with(decision: { _ in await never.value }) { stage in
             let other = try Other(stage)
             try await stage.client(other.link) { viewer in
                 _ = try await join(viewer)
@@ -169,12 +171,12 @@ import Testing
                     for try await event in events { heard.append(event) }
                     #expect(heard == [.ended(reason: "enough")])
                     // Its identifier is that of no broadcast, as if there had been none.
-                    #expect(try await viewer.look() == 404)
+                    #expect(try await viewer.pageStatus() == 404)
                     let knock = await code {
                         _ = try await viewer.knock(name: "", fingerprint: randomFingerprint())
                     }
                     #expect(knock == .oldLink)
-                    #expect(try await waiting.look() == 200)
+                    #expect(try await waiting.pageStatus() == 200)
                     #expect(stage.delegate.seen.withdrawn.isEmpty)
                     never.fulfil(.accepted)
                     guard case .accepted = try await waiting.waitForAnswer(ticket) else {
@@ -204,7 +206,7 @@ import Testing
     }
 
     @Test func theServerTakesAsManyBroadcastsAsItIsTold() async throws {
-        try await Stage.with(configure: { $0.broadcastCapacity = 2 }) { stage in
+        try await SignalingFixture.with(configure: { $0.broadcastCapacity = 2 }) { stage in
             let other = try Other(stage)
             #expect(throws: SignalingServerError.self) { try Other(stage) }
             await other.broadcast.remove(reason: "room")

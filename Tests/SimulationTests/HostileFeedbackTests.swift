@@ -86,7 +86,7 @@ import Testing
         }
         call.run(for: .seconds(20))
         let bad = call.sender.statistics
-        #expect(bad.malformedControl + bad.feedbackUnknown + bad.foreignControl > 0)
+        #expect(bad.malformedRTCP + bad.feedbackUnknown + bad.rtcpForUnknownSSRC > 0)
         #expect(call.sender.estimate >= .kilobits(100) && call.sender.estimate <= .kilobits(20_000))
         #expect(call.damaged == 0)
         // After the damage ends, the call recovers.

@@ -73,12 +73,12 @@ import Testing
 
     private func feed(
         _ sender: MediaSender, _ number: UInt32, isKeyframe: Bool = false, stored: ReferenceSlot? = nil,
-        recovered: FrameReferences.Recovery? = nil, _ now: MediaInstant
+        source: FrameReferences.Recovery? = nil, _ now: MediaInstant
     ) {
         SimulatedFrames.make(Int(number), isKeyframe: isKeyframe, length: 900).withUnsafeBytes {
             sender.handleFrame(
                 $0, isKeyframe: isKeyframe, layer: 0, captured: now, now: now,
-                references: FrameReferences(number: number, stored: stored, recovered: recovered))
+                references: FrameReferences(number: number, stored: stored, source: source))
         }
     }
 
@@ -132,13 +132,13 @@ import Testing
             try ReferencePictureSelectionIndication(senderSSRC: 9, mediaSSRC: 0x7777, payloadType: 96, pictureID: 1)
                 .write(into: &writer)
         }
-        #expect(sender.statistics.foreignControl == 1)
+        #expect(sender.statistics.rtcpForUnknownSSRC == 1)
         // Padding bits; a 7-bit PictureID; the reserved bit set.
         for word in [[0x08, 96, 0x80, 1], [0, 96, 0x00, 1], [0, 0x80 | 96, 0x80, 1]] as [[UInt8]] {
             let packet = [0x83, 206, 0, 3, 0, 0, 0, 9, 0, 0, 0x11, 0x11] as [UInt8] + word
             packet.withUnsafeBytes { sender.handleRTCP($0, now: now) }
         }
-        #expect(sender.statistics.malformedControl == 3)
+        #expect(sender.statistics.malformedRTCP == 3)
         #expect(!sender.hasAcknowledged)
     }
 
@@ -157,7 +157,7 @@ import Testing
         feed(sender, 2, now)
         #expect(shown(receiver, drain(sender, now).packets, now).isEmpty)
         now = now + .milliseconds(33)
-        feed(sender, 3, stored: .alternate, recovered: .init(slot: .golden, number: 1), now)
+        feed(sender, 3, stored: .alternate, source: .init(slot: .golden, number: 1), now)
         #expect(shown(receiver, drain(sender, now).packets, now).isEmpty)
         now = now + .milliseconds(600)
         _ = shown(receiver, [], now)
@@ -171,7 +171,7 @@ import Testing
         #expect(shown(second, drain(other, now).packets, now).count == 1)
         feed(other, 1, stored: .golden, now)
         _ = drain(other, now)
-        feed(other, 2, stored: .golden, recovered: .init(slot: .alternate, number: 0), now)
+        feed(other, 2, stored: .golden, source: .init(slot: .alternate, number: 0), now)
         let back = shown(second, drain(other, now).packets, now)
         #expect(back.count == 1 && back.first?.isKeyframe == false)
         #expect(second.statistics.recoveries == 1)
@@ -185,7 +185,7 @@ import Testing
         #expect(shown(receiver, drain(sender, now).packets, now).count == 1)
         receiver.requestKeyframe(now: now)
         now = now + .milliseconds(33)
-        feed(sender, 1, stored: .golden, recovered: .init(slot: .alternate, number: 0), now)
+        feed(sender, 1, stored: .golden, source: .init(slot: .alternate, number: 0), now)
         #expect(shown(receiver, drain(sender, now).packets, now).isEmpty)
         feed(sender, 2, isKeyframe: true, now)
         #expect(shown(receiver, drain(sender, now).packets, now).count == 1)
@@ -223,7 +223,7 @@ import Testing
         }
         // Of 1.3 million requests, as many as the RTCP work limit allows.
         #expect(sender.statistics.nacksIgnored > 100_000)
-        #expect(sender.statistics.controlOverBudget > 3_000)
+        #expect(sender.statistics.rtcpOverLimit > 3_000)
         // 40 packets, ten times each at most, and a few tail loss probes.
         #expect(sender.statistics.retransmissions <= 40 * 10 + 10)
         #expect(Double(bytes) <= (now - start).inSeconds * 2_500_000 / 8 * 2.5 + 50_000)

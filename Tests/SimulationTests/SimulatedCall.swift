@@ -279,11 +279,11 @@ final class SimulatedCall: SimulatedParty {
                     noteDeparture(output, packet)
                     forward.send(packet, now: now)
                 case .event(.keyframeNeeded):
-                    guard sender.hasGap || keyframeBudget.take(.key, isShared: isShared, now: now) else { continue }
+                    guard sender.hasGap || keyframeBudget.allows(.key, isShared: isShared, now: now) else { continue }
                     needsKeyframe = true
                     if case .still = plan { nextFrame = min(nextFrame, now + .milliseconds(50)) }
                 case .event(.recoveryNeeded(let number)):
-                    guard keyframeBudget.take(.recovery, isShared: isShared, now: now) else { continue }
+                    guard keyframeBudget.allows(.recovery, isShared: isShared, now: now) else { continue }
                     if references.canRecover(from: number) { references.wanted = number } else { needsKeyframe = true }
                     if case .still = plan { nextFrame = min(nextFrame, now + .milliseconds(50)) }
                 case .event(.estimateChanged(let estimate)): estimates.append((now, estimate))

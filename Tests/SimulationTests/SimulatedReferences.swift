@@ -31,7 +31,7 @@ struct SimulatedReferences {
             kept = [.golden: next.number, .alternate: next.number]
             lastStored = now
         } else if let source = source(now: now) {
-            next.recovered = source
+            next.source = source
             next.stored = source.slot.other
             wanted = nil
             lastRecovery = now
@@ -56,7 +56,7 @@ struct SimulatedReferences {
         var isRight = lastDecoded.map { frame.number > $0 } ?? true
         if isKeyframe[number] {
             decoded = [.golden: frame.number, .alternate: frame.number]
-        } else if let source = frame.recovered {
+        } else if let source = frame.source {
             isRight = isRight && decoded[source.slot] == source.number
         } else {
             isRight = isRight && lastDecoded == frame.number &- 1

@@ -120,17 +120,17 @@ import Testing
         func run(_ contentHint: ContentHint) throws -> (dropped: Int, worst: Int) {
             let size = PixelSize(width: 640, height: 368)
             let canvas = I420Buffer(size)
-            let peer = Peer()
-            peer.encoder.contentHint = contentHint
-            peer.bitrate = .kilobits(2_500)
+            let pair = CodecPair()
+            pair.encoder.contentHint = contentHint
+            pair.bitrate = .kilobits(2_500)
             TextPage.draw(on: canvas, rect: PixelRect(size), seed: 0)
-            _ = try peer.step(canvas, BlockMap(size, filled: true))
+            _ = try pair.step(canvas, BlockMap(size, filled: true))
             var (dropped, worst) = (0, 0)
             for seed in 1..<90 as Range<UInt64> {
                 TextPage.draw(on: canvas, rect: PixelRect(x: 0, y: 0, width: 640, height: 112), seed: seed)
                 var changed = BlockMap(size)
                 changed.insert(PixelRect(x: 0, y: 0, width: 640, height: 112))
-                if let step = try peer.step(canvas, changed) {
+                if let step = try pair.step(canvas, changed) {
                     worst = max(worst, step.frame.quantizer)
                 } else {
                     dropped += 1
@@ -149,13 +149,13 @@ import Testing
     @Test func aContinuouslyChangingPageIsCoarseUntilItStops() throws {
         let size = PixelSize(width: 640, height: 368)
         let canvas = I420Buffer(size)
-        let peer = Peer()
-        peer.bitrate = .kilobits(8_000)
+        let pair = CodecPair()
+        pair.bitrate = .kilobits(8_000)
         var dropped = 0
         var last = 0
         for seed in 0..<40 as Range<UInt64> {
             TextPage.draw(on: canvas, rect: PixelRect(size), seed: seed)
-            if let step = try peer.step(canvas, BlockMap(size, filled: true)) {
+            if let step = try pair.step(canvas, BlockMap(size, filled: true)) {
                 last = step.frame.quantizer
             } else {
                 dropped += 1
@@ -163,6 +163,6 @@ import Testing
         }
         #expect(last >= 40)
         #expect(dropped <= 10)
-        #expect(peer.encoder.unrefined != nil, "coarse and yet not to be refined")
+        #expect(pair.encoder.unrefined != nil, "coarse and yet not to be refined")
     }
 }

@@ -7,10 +7,10 @@ import VPXCodec
     /// Encodes a key frame followed by inter frames.
     static func stream(_ size: PixelSize = PixelSize(width: 96, height: 80), frames: Int = 6) throws -> [[UInt8]] {
         let canvas = I420Buffer(size)
-        let peer = Peer()
+        let pair = CodecPair()
         return try (0..<frames).map { index in
             TextPage.draw(on: canvas, rect: PixelRect(size), seed: UInt64(index))
-            return try #require(try peer.step(canvas, BlockMap(size, filled: true), after: .seconds(1))).bytes
+            return try #require(try pair.step(canvas, BlockMap(size, filled: true), after: .seconds(1))).bytes
         }
     }
 

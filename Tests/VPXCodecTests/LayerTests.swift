@@ -3,7 +3,7 @@ import Testing
 import VPXCodec
 
 /// An encoder with two temporal layers, a decoder that gets both and one that gets only the base layer.
-private final class LayeredPeer {
+private final class LayeredPair {
     let encoder = VP8Encoder()
     let full = VP8Decoder()
     let base = VP8Decoder()
@@ -39,7 +39,7 @@ private final class LayeredPeer {
 
     /// Refines until both decoders have a sharp frame.
     func rest(_ canvas: I420Buffer, base: Bitrate) throws {
-        for _ in 0..<600 where encoder.isBehind || encoder.unrefined != nil {
+        for _ in 0..<600 where encoder.hasUncodedChanges || encoder.unrefined != nil {
             try step(canvas, BlockMap(canvas.size), base: base, isRefinement: true)
         }
     }
@@ -63,39 +63,39 @@ private final class LayeredPeer {
 
     @Test func withRoomForAllEachFrameIsOfTheBase() throws {
         let canvas = page()
-        let peer = LayeredPeer()
+        let pair = LayeredPair()
         for seed in 1..<40 as Range<UInt64> {
             let changed = draw(seed, on: canvas, PixelRect(x: 64, y: 64, width: 32, height: 16))
-            #expect(try peer.step(canvas, changed, base: .kilobits(15_000)) == 0)
+            #expect(try pair.step(canvas, changed, base: .kilobits(15_000)) == 0)
         }
-        #expect(!peer.encoder.isBehind)
+        #expect(!pair.encoder.hasUncodedChanges)
     }
 
     @Test func blocksThatABlockedBaseMissesComeWithItsNextFrame() throws {
         let canvas = page()
-        let peer = LayeredPeer()
-        try peer.step(canvas, BlockMap(Self.size, filled: true), base: .kilobits(19_000))
-        try peer.rest(canvas, base: .kilobits(19_000))
-        let before = peer.baseBlocks
+        let pair = LayeredPair()
+        try pair.step(canvas, BlockMap(Self.size, filled: true), base: .kilobits(19_000))
+        try pair.rest(canvas, base: .kilobits(19_000))
+        let before = pair.baseBlocks
         // Three areas change in turn, each of them once.
         for index in 0..<3 {
             let changed = draw(50 + UInt64(index), on: canvas, PixelRect(x: 192 * index, y: 96, width: 64, height: 32))
-            #expect(try peer.step(canvas, changed, base: .kilobits(19_000), isBlocked: true) == 1)
+            #expect(try pair.step(canvas, changed, base: .kilobits(19_000), isBlocked: true) == 1)
         }
-        #expect(peer.encoder.isBehind)
-        #expect(peer.baseBlocks == before)
+        #expect(pair.encoder.hasUncodedChanges)
+        #expect(pair.baseBlocks == before)
         // The decoder that gets both layers shows all three changes.
-        #expect(zip(peer.fullBlocks, before).count { $0 != $1 } == 24)
-        #expect(try peer.step(canvas, BlockMap(Self.size), base: .kilobits(19_000), isRefinement: true) == 0)
-        #expect(!peer.encoder.isBehind)
-        #expect(peer.baseBlocks == peer.fullBlocks)
-        #expect(zip(peer.baseBlocks, before).count { $0 != $1 } == 24)
+        #expect(zip(pair.fullBlocks, before).count { $0 != $1 } == 24)
+        #expect(try pair.step(canvas, BlockMap(Self.size), base: .kilobits(19_000), isRefinement: true) == 0)
+        #expect(!pair.encoder.hasUncodedChanges)
+        #expect(pair.baseBlocks == pair.fullBlocks)
+        #expect(zip(pair.baseBlocks, before).count { $0 != $1 } == 24)
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
     func atRestTheBaseAloneIsBitExactAndSharp(seed: UInt64) throws {
         let canvas = page(seed)
-        let peer = LayeredPeer()
+        let pair = LayeredPair()
         var owed = BlockMap(Self.size, filled: true)
         for step in 0..<150 {
             // A line changes in each frame, and half of the page in every 25th.
@@ -105,79 +105,79 @@ private final class LayeredPeer {
                 : PixelRect(x: step % 20 * 32, y: Int(seed) * 32, width: 48, height: 16)
             owed.formUnion(draw(seed &* 1_000 &+ UInt64(step), on: canvas, rect))
             let isBlocked = step % 7 < 3
-            if try peer.step(canvas, owed, base: .kilobits(2_500), isBlocked: isBlocked) != nil { owed.clear() }
+            if try pair.step(canvas, owed, base: .kilobits(2_500), isBlocked: isBlocked) != nil { owed.clear() }
         }
-        #expect(peer.frames[0] > 10)
-        #expect(peer.frames[1] > 10)
+        #expect(pair.frames[0] > 10)
+        #expect(pair.frames[1] > 10)
         while !owed.isEmpty {
-            if try peer.step(canvas, owed, base: .kilobits(2_500)) != nil { owed.clear() }
+            if try pair.step(canvas, owed, base: .kilobits(2_500)) != nil { owed.clear() }
         }
-        try peer.rest(canvas, base: .kilobits(2_500))
-        #expect(peer.encoder.unrefined == nil)
-        #expect(!peer.encoder.isBehind)
-        #expect(peer.baseBlocks == peer.fullBlocks)
+        try pair.rest(canvas, base: .kilobits(2_500))
+        #expect(pair.encoder.unrefined == nil)
+        #expect(!pair.encoder.hasUncodedChanges)
+        #expect(pair.baseBlocks == pair.fullBlocks)
         // All blocks are sharp, so no more frames are sent.
-        let frames = peer.frames
-        for _ in 0..<10 { try peer.step(canvas, BlockMap(Self.size), base: .kilobits(2_500), isRefinement: true) }
-        #expect(peer.frames == frames)
-        #expect(peer.basePSNR(canvas) > 44)
+        let frames = pair.frames
+        for _ in 0..<10 { try pair.step(canvas, BlockMap(Self.size), base: .kilobits(2_500), isRefinement: true) }
+        #expect(pair.frames == frames)
+        #expect(pair.basePSNR(canvas) > 44)
     }
 
     @Test func eachLayerKeepsToItsRate() throws {
         let canvas = page()
-        let peer = LayeredPeer()
+        let pair = LayeredPair()
         var owed = BlockMap(Self.size, filled: true)
-        let start = peer.now
+        let start = pair.now
         for step in 0..<300 {
             // A band of new text moves over the page: far more than either bitrate allows.
             owed.formUnion(draw(UInt64(step), on: canvas, PixelRect(x: 0, y: step % 4 * 80, width: 640, height: 80)))
-            if try peer.step(canvas, owed, bitrate: .kilobits(4_000), base: .kilobits(2_000)) != nil { owed.clear() }
+            if try pair.step(canvas, owed, bitrate: .kilobits(4_000), base: .kilobits(2_000)) != nil { owed.clear() }
         }
-        let elapsed = (peer.now - start).inSeconds
+        let elapsed = (pair.now - start).inSeconds
         // The constants are the bytes that each layer may be ahead of its bitrate.
-        #expect(Double(peer.bytes[0]) < 250_000 * elapsed + 160_000)
-        #expect(Double(peer.bytes[0] + peer.bytes[1]) < 500_000 * elapsed + 300_000)
-        #expect(peer.bytes[1] > 0)
-        #expect(peer.frames[0] > 10)
+        #expect(Double(pair.bytes[0]) < 250_000 * elapsed + 160_000)
+        #expect(Double(pair.bytes[0] + pair.bytes[1]) < 500_000 * elapsed + 300_000)
+        #expect(pair.bytes[1] > 0)
+        #expect(pair.frames[0] > 10)
     }
 
     @Test func keyframesAreOfTheBaseEvenWhileItIsBlocked() throws {
         let canvas = page()
-        let peer = LayeredPeer()
-        try peer.step(canvas, BlockMap(Self.size, filled: true), base: .kilobits(5_000))
+        let pair = LayeredPair()
+        try pair.step(canvas, BlockMap(Self.size, filled: true), base: .kilobits(5_000))
         let changed = draw(9, on: canvas, PixelRect(x: 0, y: 0, width: 64, height: 32))
-        #expect(try peer.step(canvas, changed, base: .kilobits(5_000), isBlocked: true) == 1)
+        #expect(try pair.step(canvas, changed, base: .kilobits(5_000), isBlocked: true) == 1)
         #expect(
-            try peer.step(canvas, BlockMap(Self.size), base: .kilobits(5_000), isBlocked: true, isKeyframe: true) == 0)
-        #expect(!peer.encoder.isBehind)
-        #expect(peer.baseBlocks == peer.fullBlocks)
+            try pair.step(canvas, BlockMap(Self.size), base: .kilobits(5_000), isBlocked: true, isKeyframe: true) == 0)
+        #expect(!pair.encoder.hasUncodedChanges)
+        #expect(pair.baseBlocks == pair.fullBlocks)
     }
 
     @Test func whenLayersEndTheBaseGetsWhatItLacks() throws {
         let canvas = page()
-        let peer = LayeredPeer()
-        try peer.step(canvas, BlockMap(Self.size, filled: true), base: .kilobits(19_000))
+        let pair = LayeredPair()
+        try pair.step(canvas, BlockMap(Self.size, filled: true), base: .kilobits(19_000))
         let changed = draw(9, on: canvas, PixelRect(x: 320, y: 160, width: 64, height: 32))
-        #expect(try peer.step(canvas, changed, base: .kilobits(19_000), isBlocked: true) == 1)
+        #expect(try pair.step(canvas, changed, base: .kilobits(19_000), isBlocked: true) == 1)
         let other = draw(10, on: canvas, PixelRect(x: 0, y: 0, width: 16, height: 16))
         let frame = try #require(
-            try peer.encoder.encode(
-                canvas, changed: other, at: peer.now + .milliseconds(33),
+            try pair.encoder.encode(
+                canvas, changed: other, at: pair.now + .milliseconds(33),
                 VideoEncodeRequest(bitrate: .kilobits(20_000))))
         #expect(frame.layer == 0)
-        let full = blocks(of: try #require(try peer.full.decode(frame.bytes)))
-        #expect(blocks(of: try #require(try peer.base.decode(frame.bytes))) == full)
-        #expect(!peer.encoder.isBehind)
+        let full = blocks(of: try #require(try pair.full.decode(frame.bytes)))
+        #expect(blocks(of: try #require(try pair.base.decode(frame.bytes))) == full)
+        #expect(!pair.encoder.hasUncodedChanges)
     }
 
     @Test func anotherEncoderStartsAfresh() throws {
         let canvas = page()
-        let peer = LayeredPeer()
-        try peer.step(canvas, BlockMap(Self.size, filled: true), base: .kilobits(5_000))
-        let other = peer.encoder.makeAnother()
+        let pair = LayeredPair()
+        try pair.step(canvas, BlockMap(Self.size, filled: true), base: .kilobits(5_000))
+        let other = pair.encoder.makeAnother()
         let frame = try #require(
             try other.encode(
-                canvas, changed: BlockMap(Self.size), at: peer.now, VideoEncodeRequest(bitrate: .kilobits(500))))
+                canvas, changed: BlockMap(Self.size), at: pair.now, VideoEncodeRequest(bitrate: .kilobits(500))))
         #expect(frame.isKeyframe)
     }
 }

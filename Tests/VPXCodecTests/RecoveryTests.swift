@@ -32,15 +32,16 @@ import VPXCodec
         }
 
         func make(
-            _ changed: BlockMap, isKeyframe: Bool = false, isRefinement: Bool = false, isStored: Bool = false,
-            recoversFrom: UInt32? = nil, isRecoverable: Bool = true
+            _ changed: BlockMap, isKeyframe: Bool = false, isRefinement: Bool = false,
+            storesLongTermReference: Bool = false,
+            recoveryReference: UInt32? = nil, allowsRecoveryFrames: Bool = true
         ) throws -> Made? {
             now = now + .milliseconds(33)
             var request = VideoEncodeRequest(
                 bitrate: bitrate, isKeyframeRequested: isKeyframe, isRefinement: isRefinement, byteBudget: byteBudget)
-            request.isRecoverable = isRecoverable
-            request.isStored = isStored
-            request.recoversFrom = recoversFrom
+            request.allowsRecoveryFrames = allowsRecoveryFrames
+            request.storesLongTermReference = storesLongTermReference
+            request.recoveryReference = recoveryReference
             guard let frame = try encoder.encode(canvas, changed: changed, at: now, request) else { return nil }
             let decoded = try #require(try whole.decode(frame.bytes))
             return Made(
@@ -85,12 +86,12 @@ import VPXCodec
             let recovers = isBehind && Int.random(in: 0..<3, using: &random) == 0
             guard
                 let frame = try stage.make(
-                    changed, isRefinement: isRefinement, isStored: step % 7 == 3 && !isBehind,
-                    recoversFrom: recovers ? held : nil)
+                    changed, isRefinement: isRefinement, storesLongTermReference: step % 7 == 3 && !isBehind,
+                    recoveryReference: recovers ? held : nil)
             else { continue }
             made = frame
             #expect(!made.isKeyframe)
-            #expect((made.references.recovered?.number == held) == recovers)
+            #expect((made.references.source?.number == held) == recovers)
             if recovers {
                 isBehind = false
                 recoveries += 1
@@ -120,7 +121,7 @@ import VPXCodec
         stage.now = stage.now + .seconds(2)
         let rect = PixelRect(x: 64, y: 64, width: 64, height: 32)
         let changed = stage.draw(rect, seed: 9)
-        let back = try #require(try stage.make(changed, recoversFrom: key.references.number))
+        let back = try #require(try stage.make(changed, recoveryReference: key.references.number))
         // The frame is small: it codes only what changed, and the other blocks return to their former state.
         #expect(back.bytes.count < key.bytes.count / 4)
         #expect(try #require(stage.encoder.unrefined).count > 400)
@@ -138,19 +139,19 @@ import VPXCodec
         #expect(stage.encoder.canRecover(from: key.references.number))
         #expect(!stage.encoder.canRecover(from: key.references.number &+ 1))
         let rect = PixelRect(x: 0, y: 0, width: 64, height: 32)
-        let first = try #require(try stage.make(stage.draw(rect, seed: 1), isStored: true))
+        let first = try #require(try stage.make(stage.draw(rect, seed: 1), storesLongTermReference: true))
         #expect(stage.encoder.canRecover(from: key.references.number))
-        let second = try #require(try stage.make(stage.draw(rect, seed: 2), isStored: true))
+        let second = try #require(try stage.make(stage.draw(rect, seed: 2), storesLongTermReference: true))
         #expect(!stage.encoder.canRecover(from: key.references.number))
         #expect(stage.encoder.canRecover(from: first.references.number))
         #expect(stage.encoder.canRecover(from: second.references.number))
         #expect(first.references.stored != second.references.stored)
         // A request for a reference that no longer exists gives an ordinary frame.
         let plain = try #require(
-            try stage.make(stage.draw(rect, seed: 3), recoversFrom: key.references.number))
-        #expect(plain.references.recovered == nil)
+            try stage.make(stage.draw(rect, seed: 3), recoveryReference: key.references.number))
+        #expect(plain.references.source == nil)
         // A frame whose probabilities persist cannot be skipped by later frames.
-        _ = try #require(try stage.make(stage.draw(rect, seed: 4), isRecoverable: false))
+        _ = try #require(try stage.make(stage.draw(rect, seed: 4), allowsRecoveryFrames: false))
         #expect(!stage.encoder.canRecover(from: first.references.number))
         #expect(!stage.encoder.canRecover(from: second.references.number))
     }
@@ -160,26 +161,27 @@ import VPXCodec
     @Test func aRecoveryOfASmallChangeCostsAFractionOfAKeyFrame() throws {
         let size = PixelSize(width: 1280, height: 720)
         var bytes: [Bool: Int] = [:]
-        for isRecoverable in [false, true] {
+        for allowsRecoveryFrames in [false, true] {
             let stage = Stage(size)
             var sum = 0
-            _ = try stage.make(BlockMap(size, filled: true), isRecoverable: isRecoverable)
+            _ = try stage.make(BlockMap(size, filled: true), allowsRecoveryFrames: allowsRecoveryFrames)
             for step in 0..<30 {
                 let rect = PixelRect(x: 16 + step * 32, y: 16 + step % 10 * 48, width: 150, height: 20)
                 stage.now = stage.now + .milliseconds(200)
                 let changed = stage.draw(rect, seed: UInt64(step) + 50)
-                sum += try #require(try stage.make(changed, isRecoverable: isRecoverable)).bytes.count
+                sum += try #require(try stage.make(changed, allowsRecoveryFrames: allowsRecoveryFrames)).bytes.count
             }
-            bytes[isRecoverable] = sum
-            guard isRecoverable else { continue }
+            bytes[allowsRecoveryFrames] = sum
+            guard allowsRecoveryFrames else { continue }
             let kept = try #require(
-                try stage.make(stage.draw(PixelRect(x: 0, y: 0, width: 64, height: 64), seed: 1), isStored: true))
+                try stage.make(
+                    stage.draw(PixelRect(x: 0, y: 0, width: 64, height: 64), seed: 1), storesLongTermReference: true))
             for step in 0..<10 {
                 stage.now = stage.now + .milliseconds(200)
                 _ = try stage.make(stage.draw(PixelRect(x: 100, y: 40 + step * 16, width: 300, height: 16), seed: 5))
             }
             stage.now = stage.now + .seconds(1)
-            let recovery = try #require(try stage.make(BlockMap(size), recoversFrom: kept.references.number))
+            let recovery = try #require(try stage.make(BlockMap(size), recoveryReference: kept.references.number))
             stage.now = stage.now + .seconds(1)
             let key = try #require(try stage.make(BlockMap(size), isKeyframe: true))
             print(

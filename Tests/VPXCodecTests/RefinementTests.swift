@@ -6,12 +6,12 @@ import VPXCodec
     static let size = PixelSize(width: 640, height: 368)
 
     /// Encodes the first frame of a page at a low bitrate, so that it is soft.
-    func softPeer(_ canvas: I420Buffer) throws -> (Peer, firstPSNR: Double, firstBytes: Int) {
-        let peer = Peer()
-        peer.bitrate = .kilobits(1_000)
-        peer.byteBudget = 20_000
-        let first = try #require(try peer.step(canvas, BlockMap(Self.size, filled: true)))
-        return (peer, lumaPSNR(first.decoded, canvas.frame), first.bytes.count)
+    func softPair(_ canvas: I420Buffer) throws -> (CodecPair, firstPSNR: Double, firstBytes: Int) {
+        let pair = CodecPair()
+        pair.bitrate = .kilobits(1_000)
+        pair.byteBudget = 20_000
+        let first = try #require(try pair.step(canvas, BlockMap(Self.size, filled: true)))
+        return (pair, lumaPSNR(first.decoded, canvas.frame), first.bytes.count)
     }
 
     func page() -> I420Buffer {
@@ -22,89 +22,89 @@ import VPXCodec
 
     @Test func stillTextBecomesAsSharpAsItsSourceAndThenNothingIsSent() throws {
         let canvas = page()
-        let (peer, first, _) = try softPeer(canvas)
+        let (pair, first, _) = try softPair(canvas)
         #expect(first < 40)
         var last = first
         var steps = 0
-        for _ in 0..<300 where peer.encoder.unrefined != nil {
-            let soft = try #require(peer.encoder.unrefined).count
-            guard let step = try peer.step(canvas, BlockMap(Self.size), isRefinement: true) else { continue }
+        for _ in 0..<300 where pair.encoder.unrefined != nil {
+            let soft = try #require(pair.encoder.unrefined).count
+            guard let step = try pair.step(canvas, BlockMap(Self.size), isRefinement: true) else { continue }
             steps += 1
             let sharpness = lumaPSNR(step.decoded, canvas.frame)
             #expect(sharpness > last)
-            #expect((peer.encoder.unrefined?.count ?? 0) < soft)
+            #expect((pair.encoder.unrefined?.count ?? 0) < soft)
             last = sharpness
         }
         #expect(last > 46)
         #expect(steps > 2)
-        #expect(peer.encoder.unrefined == nil)
-        for _ in 0..<10 { #expect(try peer.step(canvas, BlockMap(Self.size), isRefinement: true) == nil) }
+        #expect(pair.encoder.unrefined == nil)
+        for _ in 0..<10 { #expect(try pair.step(canvas, BlockMap(Self.size), isRefinement: true) == nil) }
     }
 
     @Test func refinementKeepsToTheBitrate() throws {
         let canvas = page()
-        let (peer, _, firstBytes) = try softPeer(canvas)
-        let start = peer.now
+        let (pair, _, firstBytes) = try softPair(canvas)
+        let start = pair.now
         var bytes = firstBytes
-        while peer.encoder.unrefined != nil, peer.now - start < .seconds(20) {
-            bytes += try peer.step(canvas, BlockMap(Self.size), isRefinement: true)?.bytes.count ?? 0
+        while pair.encoder.unrefined != nil, pair.now - start < .seconds(20) {
+            bytes += try pair.step(canvas, BlockMap(Self.size), isRefinement: true)?.bytes.count ?? 0
         }
-        #expect(peer.encoder.unrefined == nil)
+        #expect(pair.encoder.unrefined == nil)
         // The bitrate, and the bytes that may be sent ahead of it.
-        let elapsed = (peer.now - start).inSeconds
+        let elapsed = (pair.now - start).inSeconds
         #expect(Double(bytes) < 125_000 * elapsed + 60_000)
     }
 
     @Test func onlySoftBlocksAreTouched() throws {
         let canvas = page()
-        let peer = Peer()
-        let first = try #require(try peer.step(canvas, BlockMap(Self.size, filled: true)))
+        let pair = CodecPair()
+        let first = try #require(try pair.step(canvas, BlockMap(Self.size, filled: true)))
         #expect(first.frame.quantizer <= 6)
-        #expect(peer.encoder.unrefined == nil)
+        #expect(pair.encoder.unrefined == nil)
         // Half of the page changes, with a small byte budget.
-        peer.bitrate = .kilobits(1_000)
-        peer.byteBudget = 4_000
+        pair.bitrate = .kilobits(1_000)
+        pair.byteBudget = 4_000
         let rect = PixelRect(x: 0, y: 0, width: 640, height: 160)
         TextPage.draw(on: canvas, rect: rect, seed: 8)
         var changed = BlockMap(Self.size)
         changed.insert(rect)
-        let soft = try #require(try peer.step(canvas, changed))
+        let soft = try #require(try pair.step(canvas, changed))
         #expect(soft.frame.quantizer > 20)
-        #expect(peer.encoder.unrefined == changed)
+        #expect(pair.encoder.unrefined == changed)
         let before = blocks(of: soft.decoded)
-        peer.bitrate = .kilobits(8_000)
-        peer.byteBudget = nil
+        pair.bitrate = .kilobits(8_000)
+        pair.byteBudget = nil
         var after = before
-        for _ in 0..<100 where peer.encoder.unrefined != nil {
-            guard let step = try peer.step(canvas, BlockMap(Self.size), isRefinement: true) else { continue }
+        for _ in 0..<100 where pair.encoder.unrefined != nil {
+            guard let step = try pair.step(canvas, BlockMap(Self.size), isRefinement: true) else { continue }
             after = blocks(of: step.decoded)
         }
-        #expect(peer.encoder.unrefined == nil)
+        #expect(pair.encoder.unrefined == nil)
         for index in after.indices where changed.blocks[index] == 0 { #expect(after[index] == before[index]) }
     }
 
     @Test func softBackgroundIsSharpenedWhileSomethingElseMoves() throws {
         let canvas = page()
-        let (peer, first, _) = try softPeer(canvas)
-        peer.bitrate = .kilobits(6_000)
-        peer.byteBudget = nil
+        let (pair, first, _) = try softPair(canvas)
+        pair.bitrate = .kilobits(6_000)
+        pair.byteBudget = nil
         let rect = PixelRect(x: 32, y: 32, width: 96, height: 16)
         var changed = BlockMap(Self.size)
         changed.insert(rect)
         var last = first
         for seed in 100..<250 as Range<UInt64> {
             TextPage.draw(on: canvas, rect: rect, seed: seed)
-            if let step = try peer.step(canvas, changed) { last = lumaPSNR(step.decoded, canvas.frame) }
+            if let step = try pair.step(canvas, changed) { last = lumaPSNR(step.decoded, canvas.frame) }
         }
         #expect(last > 44)
-        #expect(peer.encoder.unrefined == nil)
+        #expect(pair.encoder.unrefined == nil)
     }
 
     @Test func droppedFramesComeLaterWithAllTheirBlocks() throws {
         let canvas = page()
-        let peer = Peer()
-        peer.bitrate = .kilobits(500)
-        _ = try peer.step(canvas, BlockMap(Self.size, filled: true))
+        let pair = CodecPair()
+        pair.bitrate = .kilobits(500)
+        _ = try pair.step(canvas, BlockMap(Self.size, filled: true))
         var owed = BlockMap(Self.size)
         var dropped = 0
         for seed in 10..<70 as Range<UInt64> {
@@ -112,17 +112,17 @@ import VPXCodec
             let rect = PixelRect(x: 0, y: Int(seed % 4) * 80, width: 640, height: 80)
             TextPage.draw(on: canvas, rect: rect, seed: seed)
             owed.insert(rect)
-            if try peer.step(canvas, owed) == nil { dropped += 1 } else { owed.clear() }
+            if try pair.step(canvas, owed) == nil { dropped += 1 } else { owed.clear() }
         }
         #expect(dropped > 10)
         var decoded: I420Frame?
         for _ in 0..<100 {
             if !owed.isEmpty {
-                guard let step = try peer.step(canvas, owed) else { continue }
+                guard let step = try pair.step(canvas, owed) else { continue }
                 owed.clear()
                 decoded = step.decoded
-            } else if peer.encoder.unrefined != nil {
-                decoded = try peer.step(canvas, BlockMap(Self.size), isRefinement: true)?.decoded ?? decoded
+            } else if pair.encoder.unrefined != nil {
+                decoded = try pair.step(canvas, BlockMap(Self.size), isRefinement: true)?.decoded ?? decoded
             }
         }
         #expect(owed.isEmpty)
@@ -132,9 +132,9 @@ import VPXCodec
     @Test func firstFrameFollowsItsBudget() throws {
         let canvas = page()
         func bytes(_ budget: Int) throws -> Int {
-            let peer = Peer()
-            peer.byteBudget = budget
-            return try #require(try peer.step(canvas, BlockMap(Self.size, filled: true))).bytes.count
+            let pair = CodecPair()
+            pair.byteBudget = budget
+            return try #require(try pair.step(canvas, BlockMap(Self.size, filled: true))).bytes.count
         }
         for budget in [45_000, 60_000, 80_000] {
             let spent = try bytes(budget)

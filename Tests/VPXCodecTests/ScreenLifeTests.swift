@@ -11,31 +11,31 @@ import VPXCodec
     func everyBlockEndsUpSharp(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let canvas = I420Buffer(Self.size)
-        let peer = Peer()
+        let pair = CodecPair()
         var owed = BlockMap(Self.size, filled: true)
         var shown: I420Frame?
         for _ in 0..<250 {
             change(canvas, &owed, &random)
-            peer.bitrate = .kilobits(Int.random(in: 100...6_000, using: &random))
-            peer.byteBudget = Bool.random(using: &random) ? nil : Int.random(in: 300...40_000, using: &random)
-            peer.encoder.contentHint = Bool.random(using: &random) ? .text : .motion
+            pair.bitrate = .kilobits(Int.random(in: 100...6_000, using: &random))
+            pair.byteBudget = Bool.random(using: &random) ? nil : Int.random(in: 300...40_000, using: &random)
+            pair.encoder.contentHint = Bool.random(using: &random) ? .text : .motion
             let isKeyframe = Int.random(in: 0..<40, using: &random) == 0
             let pause = MediaDuration.milliseconds(Int.random(in: 5...250, using: &random))
             guard
-                let step = try peer.step(canvas, owed, isKeyframe: isKeyframe, isRefinement: owed.isEmpty, after: pause)
+                let step = try pair.step(canvas, owed, isKeyframe: isKeyframe, isRefinement: owed.isEmpty, after: pause)
             else { continue }
             owed.clear()
             shown = step.decoded
         }
-        peer.bitrate = .kilobits(20_000)
-        peer.byteBudget = nil
-        for _ in 0..<200 where !owed.isEmpty || peer.encoder.unrefined != nil {
-            guard let step = try peer.step(canvas, owed, isRefinement: owed.isEmpty) else { continue }
+        pair.bitrate = .kilobits(20_000)
+        pair.byteBudget = nil
+        for _ in 0..<200 where !owed.isEmpty || pair.encoder.unrefined != nil {
+            guard let step = try pair.step(canvas, owed, isRefinement: owed.isEmpty) else { continue }
             owed.clear()
             shown = step.decoded
         }
         let decoded = try #require(shown)
-        #expect(peer.encoder.unrefined == nil)
+        #expect(pair.encoder.unrefined == nil)
         for top in stride(from: 0, to: Self.size.height, by: 16) {
             for left in stride(from: 0, to: Self.size.width, by: 16) {
                 let rect = PixelRect(x: left, y: top, width: 16, height: 16).clipped(to: Self.size)

@@ -9,7 +9,7 @@ import VPXCodec
     func aSkipFrameShowsTheLastFrameAndChangesNoState(width: Int, height: Int) throws {
         let size = PixelSize(width: width, height: height)
         let canvas = I420Buffer(size)
-        let peer = Peer()
+        let pair = CodecPair()
         // This decoder gets every frame of the encoder, with skip frames in between.
         let other = VP8Decoder()
         var skip: [UInt8] = []
@@ -18,7 +18,7 @@ import VPXCodec
             TextPage.draw(on: canvas, rect: rect, seed: UInt64(round))
             var changed = BlockMap(size)
             changed.insert(rect)
-            let step = try #require(try peer.step(canvas, changed, isKeyframe: round == 12))
+            let step = try #require(try pair.step(canvas, changed, isKeyframe: round == 12))
             let header = try step.bytes.withUnsafeBytes { try VP8FrameHeader($0) }
             if let size = header.size { skip = VP8SkipFrame.make(size, version: header.version) }
             let expected = blocks(of: step.decoded)

@@ -110,7 +110,7 @@ extension X11Tests {
 
         /// Without DAMAGE the screen is compared at intervals.
         @Test func scansGetRarerWhileNothingChanges() {
-            var clock = ScanClock()
+            var clock = ScreenScanSchedule()
             var now = MediaInstant(nanoseconds: 1_000_000_000)
             var gaps: [Int] = []
             for _ in 0..<4 {
@@ -119,7 +119,7 @@ extension X11Tests {
                 now = clock.next
             }
             #expect(gaps == [200, 400, 500, 500])
-            clock.advance()
+            clock.expectChange()
             #expect(clock.next - now == .milliseconds(-400))
             clock.recordScan(at: now, foundChange: true)
             #expect(clock.next - now == .milliseconds(100))

@@ -79,10 +79,10 @@ private func look(at packet: RTCPPacket, in bytes: UnsafeRawBufferPointer) {
     case .pictureLoss, .referenceSelection, .other: break
     case .fullIntraRequest(let request): _ = Array(request)
     case .transportFeedback(let feedback): look(at: feedback)
-    case .bitrateEstimate(let estimate):
+    case .remb(let estimate):
         require((0...(1 << 62)).contains(estimate.bitrate.bitsPerSecond), "an estimate")
         _ = Array(estimate)
-    case .extendedReport(let report): _ = report.answer(for: report.ssrc)
+    case .extendedReport(let report): _ = report.dlrr(for: report.ssrc)
     }
 }
 

@@ -89,7 +89,7 @@ private struct SenderRun {
         if choice & 32 != 0 {
             references.stored = choice & 64 != 0 ? .golden : .alternate
         } else if choice & 64 != 0, let stored {
-            references.recovered = .init(slot: choice & 128 != 0 ? .golden : .alternate, number: stored)
+            references.source = .init(slot: choice & 128 != 0 ? .golden : .alternate, number: stored)
         }
         if isKeyframe || references.stored != nil { stored = frames }
         frames &+= 1

@@ -5,9 +5,8 @@ import SessionDescription
 /// Connectivity checks that an agent makes in addition to libnice's, which do not report when and from where they are
 /// answered.
 ///
-/// An answer proves that packets to a destination reach a holder of the session's ICE password: its transaction has 96
-/// random bits, so a forged source address is of no use (RFC 7675 section 5.1). Confined to the loop.
-/// transaction has 96 random bits, so a forged source address is no use (RFC 7675 section 5.1). Confined to the loop.
+/// A response proves that packets to a destination reach a holder of the session's ICE password. The transaction ID has
+/// 96 random bits, so a forged source address is useless (RFC 7675 section 5.1). Confined to the loop.
 final class ConsentChecks {
     private let checks: UnsafeMutablePointer<cnice_checks>
     private let username: String
@@ -38,7 +37,7 @@ final class ConsentChecks {
     }
 
     /// - Returns: the number of the destination that answered; nil if the datagram is not a valid answer.
-    func answered(_ datagram: UnsafeRawBufferPointer) -> Int32? {
+    func responder(of datagram: UnsafeRawBufferPointer) -> Int32? {
         guard let base = datagram.baseAddress else { return nil }
         let number = cnice_check_answered(checks, base.assumingMemoryBound(to: UInt8.self), datagram.count)
         return number < 0 ? nil : number

@@ -4,7 +4,7 @@ import SessionDescription
 
 /// The callbacks of libnice.
 extension ICEAgent {
-    func connect(_ box: UnsafeMutableRawPointer) {
+    func connectSignals(_ box: UnsafeMutableRawPointer) {
         typealias StateChanged =
             @convention(c) (
                 UnsafeMutableRawPointer?, guint, guint, guint, UnsafeMutableRawPointer?

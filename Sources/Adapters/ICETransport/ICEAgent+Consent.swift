@@ -18,9 +18,9 @@ struct ConsentState {
     /// The highest number so far, including that of a source that is being checked.
     var newest: Int32 = 0
     /// The source of the last datagram that did not come from the destination.
-    var source: Source?
+    var unverified: UnverifiedAddress?
 
-    struct Source {
+    struct UnverifiedAddress {
         var address: sockaddr_storage
         var descriptor: Int32
         var seen: MediaInstant
@@ -32,8 +32,8 @@ struct ConsentState {
 /// Consent to send (RFC 7675) for the present destination of packets, not for the whole session. The agent makes a
 /// check of its own each 5 s. When the destination is silent, it follows the peer to another address.
 ///
-/// It differs from RFC 7675 in one point: an unanswered check is repeated each 500 ms. These checks also end outages: a
-/// browser that has given up its pair makes it again when a check arrives.
+/// It differs from RFC 7675 in one point: an unanswered check is repeated each 500 ms. A browser that has dropped its
+/// pair creates it again when such a check arrives (triggered check, RFC 8445 section 7.3.1.4), which ends the outage.
 extension ICEAgent {
     /// RFC 7675 section 5.1.
     static let consentLimit = MediaDuration.seconds(30)
@@ -41,7 +41,7 @@ extension ICEAgent {
     /// The interval of checks while one is unanswered.
     static let repetitionInterval = MediaDuration.milliseconds(500)
     /// The interval between two checks of another source.
-    static let sourceCheckInterval = MediaDuration.milliseconds(250)
+    static let unverifiedAddressCheckInterval = MediaDuration.milliseconds(250)
 
     /// When packets were first sent to the present destination; nil while there is no pair.
     public var pairSince: MediaInstant? { consent.since }
@@ -73,7 +73,7 @@ extension ICEAgent {
         consent.number = number
         consent.since = now
         consent.lastAnswer = now
-        consent.source = nil
+        consent.unverified = nil
         scheduleCheck(now, Self.checkInterval)
     }
 
@@ -89,14 +89,14 @@ extension ICEAgent {
         scheduleCheck(MonotonicClock.now, Self.repetitionInterval)
     }
 
-    func take(answer datagram: UnsafeRawBufferPointer) {
-        guard let number = consent.checks?.answered(datagram) else { return }
+    func handleCheckResponse(_ datagram: UnsafeRawBufferPointer) {
+        guard let number = consent.checks?.responder(of: datagram) else { return }
         countConsentAnswer()
         let now = MonotonicClock.now
         if number == consent.number {
             consent.lastAnswer = now
             scheduleCheck(now, Self.checkInterval)
-        } else if let source = consent.source, source.number == number,
+        } else if let source = consent.unverified, source.number == number,
             let local = localSockets.all.first(where: { $0.descriptor == source.descriptor && $0.isOpen })
         {
             move(to: source.address, through: local)
@@ -107,21 +107,21 @@ extension ICEAgent {
     // MARK: Other sources
 
     /// Calls `body` with the address of the source that is being checked, if it sends to that socket.
-    func withSourceUnderCheck<Result>(
+    func withUnverifiedAddress<Result>(
         at descriptor: Int32, _ body: (UnsafePointer<sockaddr_storage>?) -> Result
     ) -> Result {
-        guard let source = consent.source, source.number != nil, source.descriptor == descriptor else {
+        guard let source = consent.unverified, source.number != nil, source.descriptor == descriptor else {
             return body(nil)
         }
         return withUnsafePointer(to: source.address) { body($0) }
     }
 
-    func noteSourceAgain() { consent.source?.seen = MonotonicClock.now }
+    func refreshUnverifiedAddress() { consent.unverified?.seen = MonotonicClock.now }
 
     /// Notes a datagram in a socket that is not STUN and not from the destination.
-    func noteSource(_ address: sockaddr_storage, at descriptor: Int32) {
+    func noteUnverifiedAddress(_ address: sockaddr_storage, at descriptor: Int32) {
         let now = MonotonicClock.now
-        if var source = consent.source {
+        if var source = consent.unverified {
             let isSame =
                 source.descriptor == descriptor
                 && withUnsafePointer(to: address) { one in
@@ -129,26 +129,26 @@ extension ICEAgent {
                 }
             if isSame {
                 source.seen = now
-                consent.source = source
+                consent.unverified = source
                 return
             }
             // A source that is being checked is not replaced by another one.
-            if let checked = source.checked, now - checked < Self.sourceCheckInterval { return }
+            if let checked = source.checked, now - checked < Self.unverifiedAddressCheckInterval { return }
         }
-        consent.source = ConsentState.Source(address: address, descriptor: descriptor, seen: now)
+        consent.unverified = ConsentState.UnverifiedAddress(address: address, descriptor: descriptor, seen: now)
     }
 
     /// Checks the address that datagrams last came from. Call it when authentic packets arrive from another address
     /// than the silent destination. If the address answers, it becomes the destination.
-    public func followSource(_ now: MediaInstant) {
-        guard isOpen, let socket, socket.isOpen, var source = consent.source, now - source.seen < .seconds(1),
-            source.checked.map({ now - $0 >= Self.sourceCheckInterval }) ?? true
+    public func checkUnverifiedAddress(_ now: MediaInstant) {
+        guard isOpen, let socket, socket.isOpen, var source = consent.unverified, now - source.seen < .seconds(1),
+            source.checked.map({ now - $0 >= Self.unverifiedAddressCheckInterval }) ?? true
         else { return }
         if source.number == nil { consent.newest &+= 1 }
         let number = source.number ?? consent.newest
         source.number = number
         source.checked = now
-        consent.source = source
+        consent.unverified = source
         withUnsafePointer(to: source.address) {
             consent.checks?.send(to: $0, through: source.descriptor, number: number)
         }

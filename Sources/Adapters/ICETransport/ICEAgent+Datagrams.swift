@@ -55,7 +55,7 @@ extension ICEAgent {
     func receive(_ descriptor: Int32, into room: UnsafeMutableRawBufferPointer) -> Bool {
         let selected = socket?.descriptor == descriptor ? socket : nil
         guard let local = localSockets[descriptor] else { return false }
-        return withSourceUnderCheck(at: descriptor) { other in
+        return withUnverifiedAddress(at: descriptor) { other in
             local.receive(
                 from: selected?.remote, or: other, into: room, checks: consent.checks, limit: Self.receiveLimit
             ) { event in
@@ -65,11 +65,11 @@ extension ICEAgent {
                     isFromSelectedPair = true
                     received(datagram)
                     isFromSelectedPair = false
-                case .otherMedia(let datagram):
-                    noteSourceAgain()
+                case .mediaFromUnverifiedAddress(let datagram):
+                    refreshUnverifiedAddress()
                     received(datagram)
-                case .answer(let datagram): take(answer: datagram)
-                case .other(let address): noteSource(address, at: descriptor)
+                case .checkResponse(let datagram): handleCheckResponse(datagram)
+                case .other(let address): noteUnverifiedAddress(address, at: descriptor)
                 }
                 return selected === (socket?.descriptor == descriptor ? socket : nil)
             }

@@ -49,7 +49,7 @@ extension ICEAgent {
 
     func watch(_ sockets: [LocalSocket]) {
         localSockets.replace(with: sockets) { descriptor in
-            loop.readFirst(descriptor) { self.receive(descriptor, into: $0) }
+            loop.makePriorityReader(descriptor) { self.receive(descriptor, into: $0) }
         }
     }
 

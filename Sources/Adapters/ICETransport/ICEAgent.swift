@@ -65,7 +65,7 @@ public final class ICEAgent {
             close()
             throw error
         }
-        connect(box)
+        connectSignals(box)
     }
 
     /// Starts to gather candidates. They are passed to the handler, the first ones before this returns.

@@ -7,10 +7,10 @@ final class LocalSocket {
     enum Event {
         /// A datagram from the remote end that is not STUN; lent for the call, at the start of the buffer.
         case media(UnsafeMutableRawBufferPointer)
-        /// RTP or RTCP from the other source; lent for the call, at the start of the buffer.
-        case otherMedia(UnsafeMutableRawBufferPointer)
+        /// RTP or RTCP from the unverified address; lent for the call, at the start of the buffer.
+        case mediaFromUnverifiedAddress(UnsafeMutableRawBufferPointer)
         /// A datagram with the transaction of an own check; borrowed for the call.
-        case answer(UnsafeRawBufferPointer)
+        case checkResponse(UnsafeRawBufferPointer)
         /// A datagram from elsewhere that is not STUN; libnice reads it.
         case other(sockaddr_storage)
     }
@@ -61,8 +61,8 @@ final class LocalSocket {
             switch kind {
             case CNICE_NOTHING: return true
             case CNICE_MEDIA: if !body(.media(datagram)) { return true }
-            case CNICE_OTHER_MEDIA: if !body(.otherMedia(datagram)) { return true }
-            case CNICE_ANSWER: if !body(.answer(UnsafeRawBufferPointer(datagram))) { return true }
+            case CNICE_OTHER_MEDIA: if !body(.mediaFromUnverifiedAddress(datagram)) { return true }
+            case CNICE_ANSWER: if !body(.checkResponse(UnsafeRawBufferPointer(datagram))) { return true }
             case CNICE_OTHER:
                 _ = body(.other(peer))
                 return false

@@ -15,7 +15,7 @@ public final class InAppAudio: AudioSource, Sendable {
 
     /// The longest time of audio that waits for the encoder; the oldest is dropped beyond that.
     static let capacity = MediaDuration.milliseconds(200)
-    private static let packet = AudioFormat.framesPerTenMilliseconds * AudioFormat.channels
+    private static let packet = AudioFormat.samplesPerChannelIn10ms * AudioFormat.channels
 
     private let state = Monitor(State())
     private let thread = Monitor<NamedThread?>(nil)

@@ -180,7 +180,7 @@ public final class InAppScreen: ScreenSource, @unchecked Sendable {
         state.with { state in
             // A new size is read as a whole later.
             guard state.pixels.size == canvas.size else { return }
-            shadow.absorb(
+            shadow.copyDifferences(
                 state.pixels.pixel(x: rect.x, y: rect.y), stride: state.pixels.stride, rect: rect,
                 isForced: isForced, canvas: canvas, converter: converter, changed: &changed)
         }

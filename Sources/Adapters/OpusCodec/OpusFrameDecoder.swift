@@ -23,7 +23,8 @@ public final class OpusFrameDecoder: AudioDecoder {
     deinit { opus_decoder_destroy(decoder) }
 
     public func decode(
-        _ packet: UnsafeRawBufferPointer?, useFEC: Bool, frames: Int, into samples: UnsafeMutableBufferPointer<Int16>
+        _ packet: UnsafeRawBufferPointer?, useFEC: Bool, samplesPerChannel: Int,
+        into samples: UnsafeMutableBufferPointer<Int16>
     ) throws(CodecFailure) -> Int {
         let room = min(samples.count / AudioFormat.channels, Self.maximumFrames)
         guard let output = samples.baseAddress, room > 0 else {
@@ -32,17 +33,18 @@ public final class OpusFrameDecoder: AudioDecoder {
         guard let packet, !useFEC else {
             // Concealment (PLC) and FEC need the length of the lost packet, in steps of 2.5 ms.
             let step = AudioFormat.sampleRate / 400
-            let length = min(frames, room) / step * step
+            let length = min(samplesPerChannel, room) / step * step
             guard length > 0 else {
-                throw CodecFailure(code: Int(OPUS_BAD_ARG), message: "\(frames) frames cannot be concealed")
+                throw CodecFailure(code: Int(OPUS_BAD_ARG), message: "\(samplesPerChannel) frames cannot be concealed")
             }
-            return try decode(packet, frames: length, redundancy: useFEC && packet != nil, into: output)
+            return try decode(packet, samplesPerChannel: length, redundancy: useFEC && packet != nil, into: output)
         }
-        return try decode(packet, frames: room, redundancy: false, into: output)
+        return try decode(packet, samplesPerChannel: room, redundancy: false, into: output)
     }
 
     private func decode(
-        _ packet: UnsafeRawBufferPointer?, frames: Int, redundancy: Bool, into output: UnsafeMutablePointer<Int16>
+        _ packet: UnsafeRawBufferPointer?, samplesPerChannel: Int, redundancy: Bool,
+        into output: UnsafeMutablePointer<Int16>
     ) throws(CodecFailure) -> Int {
         // libopus takes an empty packet for a lost one.
         if let packet, packet.isEmpty || packet.count > Self.maximumPacketBytes {
@@ -50,7 +52,7 @@ public final class OpusFrameDecoder: AudioDecoder {
         }
         let bytes = packet?.baseAddress?.assumingMemoryBound(to: UInt8.self)
         let decoded = opus_decode(
-            decoder, bytes, Int32(packet?.count ?? 0), output, Int32(frames), redundancy ? 1 : 0)
+            decoder, bytes, Int32(packet?.count ?? 0), output, Int32(samplesPerChannel), redundancy ? 1 : 0)
         guard decoded >= 0 else { throw .opus(decoded, "decode a packet") }
         return Int(decoded)
     }

@@ -41,7 +41,7 @@ public final class OpusFrameEncoder: AudioEncoder {
         _ samples: UnsafeBufferPointer<Int16>, into bytes: UnsafeMutableRawBufferPointer
     ) throws(CodecFailure) -> Int {
         let frames = samples.count / AudioFormat.channels
-        let ten = AudioFormat.framesPerTenMilliseconds
+        let ten = AudioFormat.samplesPerChannelIn10ms
         guard samples.count % AudioFormat.channels == 0, frames == ten || frames == 2 * ten,
             let input = samples.baseAddress, let output = bytes.baseAddress
         else {

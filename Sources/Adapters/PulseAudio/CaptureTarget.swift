@@ -3,11 +3,11 @@ import MediaCore
 /// The source that a `PulseCapture` records.
 enum CaptureTarget: Equatable, Sendable {
     /// The monitor source of the default sink.
-    case systemOutput
+    case systemAudio
     /// The source with this name or description; nil is the default source.
     case microphone(String?)
 
-    var isMonitor: Bool { self == .systemOutput }
+    var isMonitor: Bool { self == .systemAudio }
 }
 
 /// A device in the server's terms.

@@ -39,7 +39,7 @@ extension PulseCapture {
         pa_stream_set_read_callback(stream, { _, _, me in PulseCapture.from(me)?.read() }, me)
         var buffer = pa_buffer_attr(
             maxlength: .max, tlength: .max, prebuf: .max, minreq: .max,
-            fragsize: UInt32(CaptureAssembler.samplesPerPacket * 2))
+            fragsize: UInt32(CaptureChunker.samplesPerPacket * 2))
         var flags = PA_STREAM_ADJUST_LATENCY.rawValue | PA_STREAM_INTERPOLATE_TIMING.rawValue
         if target.isMonitor { flags |= PA_STREAM_START_CORKED.rawValue | PA_STREAM_DONT_MOVE.rawValue }
         corked.store(target.isMonitor, ordering: .releasing)
@@ -76,7 +76,7 @@ extension PulseCapture {
     func closeStream() {
         cancel(&recording.corkTimer)
         corked.store(true, ordering: .releasing)
-        assembler.reset()
+        chunker.reset()
         guard let stream else { return }
         self.stream = nil
         pa_stream_set_state_callback(stream, nil, nil)
@@ -107,7 +107,7 @@ extension PulseCapture {
         release(pa_stream_cork(stream, 1, nil, nil))
         // Flush what the server still holds; otherwise it would be delivered, out of date, after the next uncork.
         release(pa_stream_flush(stream, nil, nil))
-        assembler.reset()
+        chunker.reset()
         onCork?(true)
     }
 
@@ -125,16 +125,16 @@ extension PulseCapture {
             let nanoseconds = Int64(clamping: latency) &* 1_000
             moment = moment - MediaDuration(nanoseconds: isNegative != 0 ? 0 &- nanoseconds : nanoseconds)
         } else {
-            moment = moment - CaptureAssembler.duration(ofSamples: pa_stream_readable_size(stream) / 2)
+            moment = moment - CaptureChunker.duration(ofSamples: pa_stream_readable_size(stream) / 2)
         }
         var data: UnsafeRawPointer?
         var count = 0
         while self.stream == stream, pa_stream_peek(stream, &data, &count) >= 0, count > 0 {
             if !isCorked, let handler {
-                assembler.append(
+                chunker.append(
                     data?.assumingMemoryBound(to: Int16.self), count: count / 2, capturedAt: moment, handler)
             }
-            moment = moment + CaptureAssembler.duration(ofSamples: count / 2)
+            moment = moment + CaptureChunker.duration(ofSamples: count / 2)
             recording.bytesSinceTiming += count
             recording.failuresInARow = 0
             pa_stream_drop(stream)

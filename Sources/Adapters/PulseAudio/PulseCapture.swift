@@ -29,7 +29,7 @@ final class PulseCapture: @unchecked Sendable {
     /// The device of the current stream.
     var device: PulseDevice?
     var queries = ServerQueries()
-    var assembler = CaptureAssembler()
+    var chunker = CaptureChunker()
     var recording = Recording()
 
     /// The progress of `start`.

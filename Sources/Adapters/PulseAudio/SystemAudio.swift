@@ -8,7 +8,7 @@ public final class SystemAudio: AudioSource {
 
     /// - Parameter server: a PulseAudio server string; nil is the user's default (PULSE_SERVER).
     public init(server: String? = nil) {
-        capture = PulseCapture(.systemOutput, server: server)
+        capture = PulseCapture(.systemAudio, server: server)
     }
 
     public var summary: String { capture.summary }

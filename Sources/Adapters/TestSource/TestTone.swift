@@ -19,7 +19,7 @@ public final class TestTone: AudioSource, Sendable {
         func stop() { isStopped.change { $0 = true } }
 
         func play() {
-            let packet = AudioFormat.framesPerTenMilliseconds
+            let packet = AudioFormat.samplesPerChannelIn10ms
             var due = MonotonicClock.now
             var frame = 0
             table.withUnsafeBufferPointer { table in

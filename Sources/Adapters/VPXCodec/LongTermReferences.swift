@@ -41,11 +41,11 @@ struct LongTermReferences {
     /// Chooses the reference buffers of the next frame. A frame that is predicted from one buffer is stored in the
     /// other, as all decoders will hold it.
     func plan(_ request: VideoEncodeRequest) -> Plan {
-        guard request.isRecoverable else { return Plan() }
-        if let number = request.recoversFrom, let slot = slot(holding: number) {
+        guard request.allowsRecoveryFrames else { return Plan() }
+        if let number = request.recoveryReference, let slot = slot(holding: number) {
             return Plan(source: slot, stored: slot.other, refreshesEntropy: false, sourceNumber: number)
         }
-        return Plan(stored: request.isStored ? older : nil, refreshesEntropy: false)
+        return Plan(stored: request.storesLongTermReference ? older : nil, refreshesEntropy: false)
     }
 
     /// The empty buffer, or the one with the older frame.
@@ -64,27 +64,27 @@ struct LongTermReferences {
     func quantizers(of slot: ReferenceSlot) -> [UInt8] { self[slot].quantizers }
 
     /// Records a key frame, which is stored in both buffers.
-    mutating func noteKeyframe(_ sharpness: BlockQualityMap?) -> FrameReferences {
-        store(in: .golden, sharpness)
-        store(in: .alternate, sharpness)
+    mutating func noteKeyframe(_ blockQuality: BlockQualityMap?) -> FrameReferences {
+        store(in: .golden, blockQuality)
+        store(in: .alternate, blockQuality)
         defer { nextNumber &+= 1 }
         return FrameReferences(number: nextNumber)
     }
 
     /// Records an inter frame that was encoded according to `plan`.
-    mutating func note(_ plan: Plan, _ sharpness: BlockQualityMap?) -> FrameReferences {
+    mutating func note(_ plan: Plan, _ blockQuality: BlockQualityMap?) -> FrameReferences {
         if plan.refreshesEntropy {
             // A decoder that lacks this frame has other probabilities from now on, so no recovery frame can be
             // predicted from the stored ones.
             golden.number = nil
             alternate.number = nil
         }
-        if let slot = plan.stored { store(in: slot, sharpness) }
+        if let slot = plan.stored { store(in: slot, blockQuality) }
         defer { nextNumber &+= 1 }
-        let recovered = plan.source.flatMap { slot in
+        let source = plan.source.flatMap { slot in
             plan.sourceNumber.map { FrameReferences.Recovery(slot: slot, number: $0) }
         }
-        return FrameReferences(number: nextNumber, stored: plan.stored, recovered: recovered)
+        return FrameReferences(number: nextNumber, stored: plan.stored, source: source)
     }
 
     /// Records a frame that no other refers to and that changes no decoder state.
@@ -93,11 +93,11 @@ struct LongTermReferences {
         return FrameReferences(number: nextNumber)
     }
 
-    private mutating func store(in slot: ReferenceSlot, _ sharpness: BlockQualityMap?) {
+    private mutating func store(in slot: ReferenceSlot, _ blockQuality: BlockQualityMap?) {
         self[slot].number = nextNumber
         self[slot].changed.clear()
         // The array is overwritten in place, so that it is allocated only once.
-        guard let quantizers = sharpness?.quantizers else { return }
+        guard let quantizers = blockQuality?.quantizers else { return }
         if self[slot].quantizers.count != quantizers.count { self[slot].quantizers = quantizers }
         for i in quantizers.indices { self[slot].quantizers[i] = quantizers[i] }
     }

@@ -1,6 +1,6 @@
 import MediaCore
 
-/// Frames that code a change: whole, in slices, or in layer 1.
+/// Frames that code a change: whole, in bands, or in layer 1.
 extension VP8Encoder {
     /// The blocks to code and how to code them.
     private struct Change {
@@ -46,17 +46,17 @@ extension VP8Encoder {
         at instant: MediaInstant, _ request: VideoEncodeRequest, _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
         let bytes = min(max(base.bucket.credit, budget.share), budget.burst)
-        // While slices are outstanding, only blocks that changed since the last frame count as a change.
+        // While bands are outstanding, only blocks that changed since the last frame count as a change.
         let change = measureChange(
             input, progressiveUpdate.quantizer == nil ? nil : changed, bytes: bytes, budget, at: instant)
-        if request.layering == nil, let quantizer = sliceQuantizer(change, request.bitrate, budget, at: instant) {
-            return try encodeSlice(core, input, plan, at: instant, quantizer, request.bitrate)
+        if request.layering == nil, let quantizer = bandQuantizer(change, request.bitrate, budget, at: instant) {
+            return try encodeBand(core, input, plan, at: instant, quantizer, request.bitrate)
         }
         progressiveUpdate.end()
         var added = 0
-        if change.quantizer <= Self.sharpQuantizer, let sharpness, sharpness.softCount > 0 {
+        if change.quantizer <= Self.sharpQuantizer, let blockQuality, blockQuality.unrefinedCount > 0 {
             // The budget has room, so soft blocks elsewhere are refined in the same frame.
-            added = sharpness.addBatch(to: &active, byteBudget: bytes / 4, at: instant)
+            added = blockQuality.addBatch(to: &active, byteBudget: bytes / 4, at: instant)
         }
         let made = try encodeActive(core, input, plan, at: instant, change.quantizer, change.search)
         guard let frame = made else { return nil }
@@ -64,15 +64,15 @@ extension VP8Encoder {
         return frame
     }
 
-    /// Returns the quantizer of the next slice, or nil if the change is to be sent in one frame.
-    private func sliceQuantizer(
+    /// Returns the quantizer of the next band, or nil if the change is to be sent in one frame.
+    private func bandQuantizer(
         _ change: Change, _ bitrate: Bitrate, _ budget: Budget, at instant: MediaInstant
     ) -> Int? {
         guard !change.isContinuous, contentHint == .text else { return nil }
         if let quantizer = progressiveUpdate.quantizer { return quantizer }
         let total = active.blocks.count
         let bytes = sizePredictor.bytes(for: change.content, of: total, quantizer: change.quantizer, at: instant)
-        guard change.content.isDrawn, ProgressiveUpdate.isWorthSlicing(for: bytes, at: bitrate) else { return nil }
+        guard change.content.isDrawn, ProgressiveUpdate.isWorthSplitting(for: bytes, at: bitrate) else { return nil }
         let quantizer = sizePredictor.quantizer(
             for: change.content, of: total, isKeyframe: false, budget: budget.burst,
             in: Self.sharpQuantizer...ProgressiveUpdate.worstQuantizer, at: instant)
@@ -83,14 +83,14 @@ extension VP8Encoder {
     }
 
     /// Encodes the next rows of `active` as one frame.
-    private func encodeSlice(
+    private func encodeBand(
         _ core: VP8EncoderCore, _ input: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ quantizer: Int, _ bitrate: Bitrate
     ) throws(CodecFailure) -> EncodedFrame? {
         let budget = progressiveUpdate.budget(at: bitrate)
         let search = progressiveUpdate.search(at: bitrate)
         var content = ContentClassifier()
-        // If no blocks are left below, the slices start again at the top with what changed there meanwhile.
+        // If no blocks are left below, the bands start again at the top with what changed there meanwhile.
         for start in [progressiveUpdate.row, 0] where content.blocks == 0 {
             var end = start
             while end < active.rows,

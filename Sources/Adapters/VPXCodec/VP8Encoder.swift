@@ -13,7 +13,7 @@ public final class VP8Encoder: VideoEncoder {
 
     private let threads: Int
     private var core: VP8EncoderCore?
-    var sharpness: BlockQualityMap?
+    var blockQuality: BlockQualityMap?
     /// The blocks that the current frame codes. It is a property so that its memory is reused.
     var active = BlockMap(PixelSize(width: 0, height: 0))
     var sizePredictor = FrameSizePredictor()
@@ -29,11 +29,11 @@ public final class VP8Encoder: VideoEncoder {
 
     /// nil before the first frame, and when every block is as sharp as the source.
     public var unrefined: BlockMap? {
-        guard let sharpness, sharpness.softCount > 0, core?.isFresh == false else { return nil }
-        return sharpness.soft
+        guard let blockQuality, blockQuality.unrefinedCount > 0, core?.isFresh == false else { return nil }
+        return blockQuality.unrefined
     }
 
-    public var isBehind: Bool { base.isBehind && core?.isFresh == false }
+    public var hasUncodedChanges: Bool { base.hasUncodedChanges && core?.isFresh == false }
 
     public func makeAnother() -> any VideoEncoder { VP8Encoder(threads: threads) }
 
@@ -47,7 +47,7 @@ public final class VP8Encoder: VideoEncoder {
         let budget = request.layering == nil ? whole : Budget(baseBitrate, nil, contentHint)
         bucket.fill(at: instant, bitrate: request.bitrate, capacity: whole.burst)
         base.bucket.fill(at: instant, bitrate: baseBitrate, capacity: budget.burst)
-        sharpness?.noteChange(changed, at: instant)
+        blockQuality?.noteChange(changed, at: instant)
         base.note(changed)
         longTermReferences.noteChange(changed)
         if request.isKeyframeRequested || core.isFresh {
@@ -61,7 +61,7 @@ public final class VP8Encoder: VideoEncoder {
                 ? nil : try encodeLayer1(core, canvas.frame, plan, at: instant, request.bitrate, whole)
         }
         if plan.source != nil { return try recover(core, canvas.frame, plan, at: instant, budget) }
-        if request.isRefinement, changed.isEmpty, !base.isBehind {
+        if request.isRefinement, changed.isEmpty, !base.hasUncodedChanges {
             return try refine(core, canvas.frame, plan, at: instant, budget)
         }
         return try encodeChange(core, canvas.frame, changed, plan, at: instant, request, budget)
@@ -78,7 +78,7 @@ public final class VP8Encoder: VideoEncoder {
         core = nil
         let new = try VP8EncoderCore(size, threads: threads)
         core = new
-        sharpness = BlockQualityMap(size, sharpQuantizer: Self.sharpQuantizer)
+        blockQuality = BlockQualityMap(size, sharpQuantizer: Self.sharpQuantizer)
         active = BlockMap(size)
         base.restart(size)
         progressiveUpdate.end()
@@ -101,8 +101,8 @@ public final class VP8Encoder: VideoEncoder {
         let settings = VP8FrameSettings(quantizer: quantizer, isKeyframe: true, search: content.search)
         guard var frame = try core.encode(input, active: nil, at: instant, settings) else { return nil }
         spend(frame)
-        sharpness?.noteKeyframe(quantizer: frame.quantizer)
-        frame.references = longTermReferences.noteKeyframe(sharpness)
+        blockQuality?.noteKeyframe(quantizer: frame.quantizer)
+        frame.references = longTermReferences.noteKeyframe(blockQuality)
         sizePredictor.learn(
             from: content, of: content.blocks, isKeyframe: true, quantizer: frame.quantizer, bytes: frame.bytes.count,
             at: instant)
@@ -129,9 +129,9 @@ public final class VP8Encoder: VideoEncoder {
             refreshesEntropy: false)
         guard var frame = try core.encode(input, active: active, at: instant, settings) else { return nil }
         spend(frame)
-        sharpness?.restore(longTermReferences.quantizers(of: source))
-        sharpness?.noteEncoded(active, quantizer: frame.quantizer)
-        frame.references = longTermReferences.note(plan, sharpness)
+        blockQuality?.restore(longTermReferences.quantizers(of: source))
+        blockQuality?.noteEncoded(active, quantizer: frame.quantizer)
+        frame.references = longTermReferences.note(plan, blockQuality)
         return frame
     }
 
@@ -145,8 +145,8 @@ public final class VP8Encoder: VideoEncoder {
             refreshesEntropy: plan.refreshesEntropy)
         guard var frame = try core.encode(input, active: active, at: instant, settings) else { return nil }
         spend(frame)
-        sharpness?.noteEncoded(active, quantizer: frame.quantizer)
-        frame.references = longTermReferences.note(plan, sharpness)
+        blockQuality?.noteEncoded(active, quantizer: frame.quantizer)
+        frame.references = longTermReferences.note(plan, blockQuality)
         return frame
     }
 
@@ -157,24 +157,24 @@ public final class VP8Encoder: VideoEncoder {
         guard frame.layer == 0 else { return }
         base.bucket.spend(frame.bytes.count)
         if frame.isKeyframe { base.noteKeyframe() } else { base.noteEncoded(active) }
-        if !base.isBehind { progressiveUpdate.end() }
+        if !base.hasUncodedChanges { progressiveUpdate.end() }
     }
 
     private func refine(
         _ core: VP8EncoderCore, _ input: I420Frame, _ plan: LongTermReferences.Plan, at instant: MediaInstant,
         _ budget: Budget
     ) throws(CodecFailure) -> EncodedFrame? {
-        guard let softCount = sharpness?.softCount, softCount > 0 else { return nil }
+        guard let unrefinedCount = blockQuality?.unrefinedCount, unrefinedCount > 0 else { return nil }
         // Each frame has a fixed cost, so refinement waits for a worthwhile budget.
         guard base.bucket.credit >= min(budget.burst, 3 * budget.share) else { return nil }
         active.clear()
-        // A copy of `sharpness` that lives on here would make `noteEncoded` copy its arrays.
-        let added = sharpness?.addBatch(
+        // A copy of `blockQuality` that lives on here would make `noteEncoded` copy its arrays.
+        let added = blockQuality?.addBatch(
             to: &active, byteBudget: max(base.bucket.credit, Self.smallestBatchBytes), at: instant)
         guard let added, added > 0 else { return nil }
         let made = try encodeActive(core, input, plan, at: instant, Self.refiningQuantizer, .wide)
         guard let frame = made else { return nil }
-        sharpness?.noteCost(blocks: added, bytes: frame.bytes.count)
+        blockQuality?.noteCost(blocks: added, bytes: frame.bytes.count)
         return frame
     }
 

@@ -80,7 +80,7 @@ final class VP8EncoderCore {
             context.deallocate()
             throw .vpx(opened, nil, "open a VP8 encoder for \(size.width) x \(size.height)")
         }
-        TokenMemory.release(for: size)
+        VPXTokenBuffer.release(for: size)
         // Without these controls the encoder works, but slower or softer. A static threshold above 0 leaves blank
         // blocks in place during a scroll. That doubles its bytes, as motion vectors are predicted from their
         // neighbours.

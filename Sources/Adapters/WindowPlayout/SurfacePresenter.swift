@@ -36,7 +36,7 @@ final class SurfacePresenter {
     /// - Parameters:
     ///   - isDimmed: shows the frame at 3/8 of its brightness.
     ///   - everything: redraws the whole window, as after a change of its size.
-    func present(_ shadow: FrameShadow, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
+    func present(_ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
         guard let surface = SDL_GetWindowSurface(window), let pixels = surface.pointee.pixels else { return }
         let stride = Int(surface.pointee.pitch)
         let size = PixelSize(width: Int(surface.pointee.w), height: Int(surface.pointee.h))

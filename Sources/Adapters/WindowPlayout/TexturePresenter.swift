@@ -66,7 +66,7 @@ final class TexturePresenter {
         SDL_DestroyRenderer(renderer)
     }
 
-    func present(_ shadow: FrameShadow, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
+    func present(_ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
         let isUploaded = shadow.withFrame { frame, pending in upload(frame, &pending, everything) }
         guard everything || isUploaded == true || overlay != shownOverlay || isDimmed != isShownDimmed else {
             return

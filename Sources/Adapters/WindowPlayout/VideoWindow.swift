@@ -29,7 +29,7 @@ public final class VideoWindow: @unchecked Sendable {
         case closedByUser, stopped, deadline
     }
 
-    let shadow = FrameShadow()
+    let shadow = FrameDoubleBuffer()
     let commands = Mutex(Commands())
     let wakeup: WindowWakeup
     private let owner = pthread_self()

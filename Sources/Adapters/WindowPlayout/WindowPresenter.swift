@@ -28,7 +28,7 @@ enum WindowPresenter {
         }
     }
 
-    func present(_ shadow: FrameShadow, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
+    func present(_ shadow: FrameDoubleBuffer, _ overlay: WindowOverlay, isDimmed: Bool, everything: Bool) {
         switch self {
         case .surface(let presenter):
             presenter.present(shadow, overlay, isDimmed: isDimmed, everything: everything)

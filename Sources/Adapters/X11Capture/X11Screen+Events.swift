@@ -67,7 +67,7 @@ extension X11Screen {
             // Only motion and raw motion were selected.
             if generic.extension == xinput.opcode {
                 pending.isPointerMoved = true
-                scans.advance()
+                scans.expectChange()
             }
         }
     }

@@ -22,12 +22,12 @@ public final class X11Screen: ScreenSource {
     var shadow: ScreenShadow
     let cursor = CursorLayer()
     var damageID: xcb_damage_damage_t = 0
-    var scans = ScanClock()
+    var scans = ScreenScanSchedule()
 
-    var pending: PendingWork
+    var pending: PendingDamage
     var isGeometryStale = false
     var hasPendingResize = false
-    private var plan = ReadPlan()
+    private var plan = DamageRectangles()
     /// Consecutive failed reads without a change of size.
     private var failedReads = 0
 
@@ -61,7 +61,7 @@ public final class X11Screen: ScreenSource {
         guard size.width > 0, size.height > 0 else { throw connection.gone }
         reader = ImageReader(connection, size: size)
         shadow = ScreenShadow(size)
-        pending = PendingWork(size)
+        pending = PendingDamage(size)
         var mask = UInt32(XCB_EVENT_MASK_STRUCTURE_NOTIFY.rawValue)
         xcb_change_window_attributes(connection.raw, connection.root, UInt32(XCB_CW_EVENT_MASK.rawValue), &mask)
         if connection.randr != nil {
@@ -116,7 +116,7 @@ public final class X11Screen: ScreenSource {
 
         let before = features.hasDamage ? 0 : changed.count
         let isComplete = try reader.read(plan.rects) { rect, pixels, stride in
-            shadow.absorb(
+            shadow.copyDifferences(
                 pixels, stride: stride, rect: rect, isForced: pending.isForced, canvas: canvas, converter: converter,
                 changed: &changed)
         }

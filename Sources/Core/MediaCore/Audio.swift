@@ -2,8 +2,7 @@
 public enum AudioFormat {
     public static let sampleRate = 48_000
     public static let channels = 2
-    /// Frames (one sample of each channel) in 10 ms.
-    public static let framesPerTenMilliseconds = 480
+    public static let samplesPerChannelIn10ms = 480
 }
 
 /// A source of captured audio: the system's output, a microphone, a test tone.
@@ -40,11 +39,12 @@ public protocol AudioEncoder: AnyObject {
 
 /// Decodes audio. Confined to one thread. Input is hostile.
 public protocol AudioDecoder: AnyObject {
-    /// Decodes one packet; nil conceals a lost one of `frames` length.
+    /// Decodes one packet; nil conceals a lost one of `samplesPerChannel`.
     /// - Parameter useFEC: decode the in-band FEC of this packet, which restores the packet before it.
     /// - Returns: frames (of two samples) written, at most 5,760 (120 ms).
     func decode(
-        _ packet: UnsafeRawBufferPointer?, useFEC: Bool, frames: Int, into samples: UnsafeMutableBufferPointer<Int16>
+        _ packet: UnsafeRawBufferPointer?, useFEC: Bool, samplesPerChannel: Int,
+        into samples: UnsafeMutableBufferPointer<Int16>
     )
         throws(CodecFailure) -> Int
 }

@@ -10,8 +10,8 @@ public struct AudioRingBuffer: ~Copyable {
     /// Half a second, in samples.
     private static let observation = AudioFormat.sampleRate * AudioFormat.channels / 2
     /// 30 ms may lie unused; more is reduced to `reserve`, 10 ms.
-    private static let slack = 3 * AudioFormat.framesPerTenMilliseconds * AudioFormat.channels
-    private static let reserve = AudioFormat.framesPerTenMilliseconds * AudioFormat.channels
+    private static let slack = 3 * AudioFormat.samplesPerChannelIn10ms * AudioFormat.channels
+    private static let reserve = AudioFormat.samplesPerChannelIn10ms * AudioFormat.channels
 
     private let samples = UnsafeMutablePointer<Int16>.allocate(capacity: capacity)
     private let prefill: Int

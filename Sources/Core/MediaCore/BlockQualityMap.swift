@@ -5,37 +5,37 @@ public struct BlockQualityMap: Sendable {
     /// A block at this quantizer (0 best ... 63 worst) or below looks like the source.
     public let sharpQuantizer: Int
     /// How long a block must have been unchanged before it is refined.
-    public let rest: MediaDuration
+    public let stillTime: MediaDuration
 
     /// The blocks with a quantizer above `sharpQuantizer`.
-    public private(set) var soft: BlockMap
-    /// The number of blocks in `soft`.
-    public private(set) var softCount: Int
+    public private(set) var unrefined: BlockMap
+    /// The number of blocks in `unrefined`.
+    public private(set) var unrefinedCount: Int
     /// The quantizer of each block's last encoding; 255 before the first.
     public private(set) var quantizers: [UInt8]
     private var changes: [MediaInstant]
     /// The cost of refining a block, by the last batches.
     private var bytesPerBlock = 40.0
 
-    /// Begins with no block encoded, so all are soft.
-    public init(_ size: PixelSize, sharpQuantizer: Int = 8, rest: MediaDuration = .milliseconds(100)) {
+    /// Begins with no block encoded, so all are unrefined.
+    public init(_ size: PixelSize, sharpQuantizer: Int = 8, stillTime: MediaDuration = .milliseconds(100)) {
         self.size = size
         self.sharpQuantizer = sharpQuantizer
-        self.rest = rest
-        soft = BlockMap(size, filled: true)
-        softCount = soft.blocks.count
-        quantizers = [UInt8](repeating: .max, count: softCount)
-        changes = [MediaInstant](repeating: MediaInstant(nanoseconds: .min / 2), count: softCount)
+        self.stillTime = stillTime
+        unrefined = BlockMap(size, filled: true)
+        unrefinedCount = unrefined.blocks.count
+        quantizers = [UInt8](repeating: .max, count: unrefinedCount)
+        changes = [MediaInstant](repeating: MediaInstant(nanoseconds: .min / 2), count: unrefinedCount)
     }
 
     /// All blocks were encoded with this quantizer.
     public mutating func noteKeyframe(quantizer: Int) {
-        let isSoft = quantizer > sharpQuantizer
+        let isUnrefined = quantizer > sharpQuantizer
         for i in quantizers.indices {
             quantizers[i] = UInt8(clamping: quantizer)
-            soft.blocks[i] = isSoft ? 1 : 0
+            unrefined.blocks[i] = isUnrefined ? 1 : 0
         }
-        softCount = isSoft ? quantizers.count : 0
+        unrefinedCount = isUnrefined ? quantizers.count : 0
     }
 
     /// These blocks changed at `instant`, whether encoded or not.
@@ -47,24 +47,24 @@ public struct BlockQualityMap: Sendable {
     /// These blocks were encoded with this quantizer.
     public mutating func noteEncoded(_ encoded: BlockMap, quantizer: Int) {
         precondition(encoded.blocks.count == quantizers.count, "a map of another size")
-        let isSoft = quantizer > sharpQuantizer
+        let isUnrefined = quantizer > sharpQuantizer
         for i in quantizers.indices where encoded.blocks[i] != 0 {
             quantizers[i] = UInt8(clamping: quantizer)
-            guard (soft.blocks[i] != 0) != isSoft else { continue }
-            soft.blocks[i] = isSoft ? 1 : 0
-            softCount += isSoft ? 1 : -1
+            guard (unrefined.blocks[i] != 0) != isUnrefined else { continue }
+            unrefined.blocks[i] = isUnrefined ? 1 : 0
+            unrefinedCount += isUnrefined ? 1 : -1
         }
     }
 
     /// The frame was set back to an older one, whose blocks had these quantizers.
     public mutating func restore(_ old: [UInt8]) {
         precondition(old.count == quantizers.count, "a map of another size")
-        softCount = 0
+        unrefinedCount = 0
         for i in quantizers.indices {
             quantizers[i] = old[i]
-            let isSoft = Int(old[i]) > sharpQuantizer
-            soft.blocks[i] = isSoft ? 1 : 0
-            softCount += isSoft ? 1 : 0
+            let isUnrefined = Int(old[i]) > sharpQuantizer
+            unrefined.blocks[i] = isUnrefined ? 1 : 0
+            unrefinedCount += isUnrefined ? 1 : 0
         }
     }
 
@@ -76,16 +76,16 @@ public struct BlockQualityMap: Sendable {
         bytesPerBlock = observed > bytesPerBlock ? observed : 0.75 * bytesPerBlock + 0.25 * observed
     }
 
-    /// Adds still, soft blocks to the map: highest quantizer first, then from top to bottom. Never allocates.
+    /// Adds still, unrefined blocks to the map: highest quantizer first, then from top to bottom. Never allocates.
     /// - Parameter byteBudget: what they may cost, estimated from the last batches.
     /// - Returns: how many were added.
     public func addBatch(to map: inout BlockMap, byteBudget: Int, at instant: MediaInstant) -> Int {
         precondition(map.blocks.count == quantizers.count, "a map of another size")
         let limit = Int(Double(max(byteBudget, 0)) / bytesPerBlock)
-        guard limit > 0, softCount > 0 else { return 0 }
+        guard limit > 0, unrefinedCount > 0 else { return 0 }
         // The first pass counts the blocks at each quantizer, the second takes them from the worst quantizer down.
         var counts = InlineArray<256, Int>(repeating: 0)
-        let before = instant - rest
+        let before = instant - stillTime
         for i in quantizers.indices where isEligible(i, map, before) { counts[Int(quantizers[i])] += 1 }
         var partial = 255
         var room = limit
@@ -106,6 +106,6 @@ public struct BlockQualityMap: Sendable {
     }
 
     private func isEligible(_ i: Int, _ map: BlockMap, _ before: MediaInstant) -> Bool {
-        soft.blocks[i] != 0 && changes[i] <= before && map.blocks[i] == 0
+        unrefined.blocks[i] != 0 && changes[i] <= before && map.blocks[i] == 0
     }
 }

@@ -14,19 +14,19 @@ public struct EncodedAudioPacket {
     /// Index into `EncodedMediaFormat.audio`.
     public var track: Int
     public var payload: Payload
-    /// Samples of one channel at 48 kHz.
-    public var frames: Int
+    /// At 48 kHz.
+    public var samplesPerChannel: Int
     /// In 1/48,000 s from a random start, modulo 2^32 (RFC 7587 section 4.1).
     public var rtpTimestamp: UInt32
     /// When the sender captured it, as in `EncodedVideoFrame.captured`.
     public var captured: MediaInstant?
 
     public init(
-        track: Int, payload: Payload, frames: Int, rtpTimestamp: UInt32 = 0, captured: MediaInstant? = nil
+        track: Int, payload: Payload, samplesPerChannel: Int, rtpTimestamp: UInt32 = 0, captured: MediaInstant? = nil
     ) {
         self.track = track
         self.payload = payload
-        self.frames = frames
+        self.samplesPerChannel = samplesPerChannel
         self.rtpTimestamp = rtpTimestamp
         self.captured = captured
     }

@@ -14,7 +14,7 @@ public struct FrameReferences: Hashable, Sendable {
     public var stored: ReferenceSlot?
     /// For a recovery frame: the long-term reference that it is predicted from, by buffer and frame number. nil if it
     /// refers to the frame before it.
-    public var recovered: Recovery?
+    public var source: Recovery?
 
     /// The long-term reference that a recovery frame is predicted from.
     public struct Recovery: Hashable, Sendable {
@@ -27,9 +27,9 @@ public struct FrameReferences: Hashable, Sendable {
         }
     }
 
-    public init(number: UInt32 = 0, stored: ReferenceSlot? = nil, recovered: Recovery? = nil) {
+    public init(number: UInt32 = 0, stored: ReferenceSlot? = nil, source: Recovery? = nil) {
         self.number = number
         self.stored = stored
-        self.recovered = recovered
+        self.source = source
     }
 }

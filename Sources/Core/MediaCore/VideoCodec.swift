@@ -25,12 +25,12 @@ public struct VideoEncodeRequest: Equatable, Sendable {
     public var layering: Layering?
     /// Some viewer can recover from a long-term reference. The encoder then makes that possible, which costs a few
     /// bytes a frame.
-    public var isRecoverable = false
+    public var allowsRecoveryFrames = false
     /// Store this frame as a long-term reference, from which a recovery frame can be predicted later.
-    public var isStored = false
+    public var storesLongTermReference = false
     /// Predict this frame from the long-term reference of this number alone (a recovery frame); ignored unless
     /// `canRecover(from:)`.
-    public var recoversFrom: UInt32?
+    public var recoveryReference: UInt32?
 
     public init(
         bitrate: Bitrate, isKeyframeRequested: Bool = false, isRefinement: Bool = false, byteBudget: Int? = nil,
@@ -110,9 +110,9 @@ public protocol VideoEncoder: AnyObject {
     /// The blocks that `encode` with `isRefinement` would improve now; empty when the frame is as sharp as the source.
     var unrefined: BlockMap? { get }
 
-    /// The last frame did not contain all changes, as it was of layer 1 or the first of several slices. `encode` with
+    /// The last frame did not contain all changes, as it was of layer 1 or the first of several bands. `encode` with
     /// `isRefinement` and without changes continues.
-    var isBehind: Bool { get }
+    var hasUncodedChanges: Bool { get }
 
     /// Makes a new encoder of the same kind, which has encoded nothing yet.
     func makeAnother() -> any VideoEncoder

@@ -16,7 +16,7 @@ public struct CandidateGathering: Sendable {
         /// - Parameter wanted: the kind that is not waited past; nil waits for all candidates.
         case describe(within: MediaDuration, wanted: ICECandidate.Kind?)
         /// The description is out, and one batch of later candidates can be taken.
-        case trickle
+        case readyForBatch
         /// The deadline has passed.
         case timeout
         /// The gathering ends early: the session ends, or ICE restarts.
@@ -85,7 +85,7 @@ public struct CandidateGathering: Sendable {
             state = .describing(wanted: wanted)
             deadline = now + timeout
             return isComplete || has(wanted) ? handOut() : nil
-        case .trickle:
+        case .readyForBatch:
             state = .trickling
             deadline = nil
             return isComplete || candidates.count > handedOut ? handOut() : nil

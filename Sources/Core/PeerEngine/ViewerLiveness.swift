@@ -7,7 +7,7 @@ public struct ViewerLiveness: Sendable {
     public private(set) var connected: MediaInstant?
     private var media: MediaLiveness
     /// When the viewer's last event stream was closed; nil while one is open.
-    private var hungUp: MediaInstant?
+    private var eventStreamClosed: MediaInstant?
 
     public enum Change: Equatable, Sendable {
         /// The offer led to no connection in time.
@@ -39,7 +39,7 @@ public struct ViewerLiveness: Sendable {
     public mutating func heard(_ now: MediaInstant) -> MediaDuration? { media.heard(now) }
 
     /// Notes that the viewer has opened an event stream, or closed its last one.
-    public mutating func listening(_ isOpen: Bool, now: MediaInstant) { hungUp = isOpen ? nil : now }
+    public mutating func noteEventStream(isOpen: Bool, now: MediaInstant) { eventStreamClosed = isOpen ? nil : now }
 
     /// - Parameter connectLimit: the time limit from the offer to `connect`.
     /// - Returns: `.notConnected` at each call after that limit; each other change once.
@@ -53,7 +53,8 @@ public struct ViewerLiveness: Sendable {
     }
 
     private var hasCrashed: Bool {
-        guard let hungUp else { return false }
-        return hungUp - media.lastHeard < .milliseconds(1_500) && media.lastHeard - hungUp < .milliseconds(1_500)
+        guard let eventStreamClosed else { return false }
+        return eventStreamClosed - media.lastHeard < .milliseconds(1_500)
+            && media.lastHeard - eventStreamClosed < .milliseconds(1_500)
     }
 }

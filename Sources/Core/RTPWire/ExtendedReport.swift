@@ -69,7 +69,7 @@ public struct ExtendedReport {
     }
 
     /// Returns the last DLRR entry for a receiver.
-    public func answer(for ssrc: UInt32) -> DLRRSubBlock? {
+    public func dlrr(for ssrc: UInt32) -> DLRRSubBlock? {
         var reader = ByteReader(answers)
         var found: DLRRSubBlock?
         while reader.remaining >= 12 {

@@ -18,7 +18,7 @@ public struct PictureLossIndication: Hashable, Sendable {
     /// Writes 12 bytes.
     /// - Throws: `BufferFull`; nothing was written then.
     public func write(into writer: inout ByteWriter) throws(BufferFull) {
-        let start = try writer.openRTCP(type: RTCPType.payloadFeedback, count: Self.format, bodyLength: 8)
+        let start = try writer.openRTCP(type: RTCPType.payloadSpecificFeedback, count: Self.format, bodyLength: 8)
         try writer.write(uint32: senderSSRC)
         try writer.write(uint32: mediaSSRC)
         writer.closeRTCP(start)
@@ -69,7 +69,7 @@ public struct FullIntraRequest: Sequence {
     public static func write(
         senderSSRC: UInt32, mediaSSRC: UInt32, number: UInt8, into writer: inout ByteWriter
     ) throws(BufferFull) {
-        let start = try writer.openRTCP(type: RTCPType.payloadFeedback, count: Self.format, bodyLength: 16)
+        let start = try writer.openRTCP(type: RTCPType.payloadSpecificFeedback, count: Self.format, bodyLength: 16)
         try writer.write(uint32: senderSSRC)
         try writer.write(uint32: 0)
         try writer.write(uint32: mediaSSRC)

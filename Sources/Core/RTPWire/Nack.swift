@@ -87,7 +87,7 @@ public struct NackWriter {
             try writeEntry(number, into: &writer)
             writer.closeRTCP(start)
         } else {
-            let start = try writer.openRTCP(type: RTCPType.transportFeedback, count: Nack.format, bodyLength: 12)
+            let start = try writer.openRTCP(type: RTCPType.transportLayerFeedback, count: Nack.format, bodyLength: 12)
             try writer.write(uint32: senderSSRC)
             try writer.write(uint32: mediaSSRC)
             try writeEntry(number, into: &writer)

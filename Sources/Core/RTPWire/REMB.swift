@@ -50,7 +50,7 @@ public struct REMB: Sequence {
     ) throws(BufferFull) {
         let bits = Swift.max(bitrate.bitsPerSecond, 0)
         let exponent = Swift.max(0, Int.bitWidth &- bits.leadingZeroBitCount &- 18)
-        let start = try writer.openRTCP(type: RTCPType.payloadFeedback, count: Self.format, bodyLength: 20)
+        let start = try writer.openRTCP(type: RTCPType.payloadSpecificFeedback, count: Self.format, bodyLength: 20)
         try writer.write(uint32: senderSSRC)
         try writer.write(uint32: 0)
         try writer.write(uint32: identifier)

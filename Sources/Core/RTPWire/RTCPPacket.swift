@@ -20,8 +20,8 @@ enum RTCPType {
     static let receiverReport: UInt8 = 201
     static let sourceDescription: UInt8 = 202
     static let goodbye: UInt8 = 203
-    static let transportFeedback: UInt8 = 205
-    static let payloadFeedback: UInt8 = 206
+    static let transportLayerFeedback: UInt8 = 205
+    static let payloadSpecificFeedback: UInt8 = 206
     /// RFC 3611 section 2.
     static let extendedReport: UInt8 = 207
 }
@@ -37,7 +37,7 @@ public enum RTCPPacket {
     case fullIntraRequest(FullIntraRequest)
     case referenceSelection(ReferencePictureSelectionIndication)
     case transportFeedback(TransportFeedback)
-    case bitrateEstimate(REMB)
+    case remb(REMB)
     case extendedReport(ExtendedReport)
     /// Well-formed, but of another type: `format` is the count or feedback message type.
     case other(type: UInt8, format: UInt8)
@@ -48,18 +48,18 @@ public enum RTCPPacket {
         case (RTCPType.receiverReport, _): self = .receiverReport(try ReceiverReport(body))
         case (RTCPType.sourceDescription, _): self = .sourceDescription(try SourceDescription(body))
         case (RTCPType.goodbye, _): self = .goodbye(try Goodbye(body))
-        case (RTCPType.transportFeedback, Nack.format): self = .nack(try Nack(body))
-        case (RTCPType.transportFeedback, TransportFeedback.format):
+        case (RTCPType.transportLayerFeedback, Nack.format): self = .nack(try Nack(body))
+        case (RTCPType.transportLayerFeedback, TransportFeedback.format):
             self = .transportFeedback(try TransportFeedback(body))
-        case (RTCPType.payloadFeedback, PictureLossIndication.format):
+        case (RTCPType.payloadSpecificFeedback, PictureLossIndication.format):
             self = .pictureLoss(try PictureLossIndication(body))
-        case (RTCPType.payloadFeedback, FullIntraRequest.format):
+        case (RTCPType.payloadSpecificFeedback, FullIntraRequest.format):
             self = .fullIntraRequest(try FullIntraRequest(body))
-        case (RTCPType.payloadFeedback, ReferencePictureSelectionIndication.format):
+        case (RTCPType.payloadSpecificFeedback, ReferencePictureSelectionIndication.format):
             self = .referenceSelection(try ReferencePictureSelectionIndication(body))
-        case (RTCPType.payloadFeedback, REMB.format):
+        case (RTCPType.payloadSpecificFeedback, REMB.format):
             if let estimate = try REMB(body) {
-                self = .bitrateEstimate(estimate)
+                self = .remb(estimate)
             } else {
                 self = .other(type: body.type, format: body.count)
             }

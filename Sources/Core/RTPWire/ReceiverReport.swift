@@ -14,10 +14,10 @@ public struct ReceiverReport {
     /// Writes a receiver report without blocks, 8 bytes; blocks can be appended.
     /// - Throws: `BufferFull`; nothing was written then.
     @discardableResult
-    public static func write(ssrc: UInt32, into writer: inout ByteWriter) throws(BufferFull) -> OpenReport {
+    public static func write(ssrc: UInt32, into writer: inout ByteWriter) throws(BufferFull) -> ReportBlockWriter {
         let start = try writer.openRTCP(type: RTCPType.receiverReport, count: 0, bodyLength: 4)
         try writer.write(uint32: ssrc)
         writer.closeRTCP(start)
-        return OpenReport(start: start)
+        return ReportBlockWriter(start: start)
     }
 }

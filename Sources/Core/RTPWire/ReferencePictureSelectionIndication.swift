@@ -37,7 +37,7 @@ public struct ReferencePictureSelectionIndication: Hashable, Sendable {
     /// Writes 16 bytes.
     /// - Throws: `BufferFull`; nothing was written then.
     public func write(into writer: inout ByteWriter) throws(BufferFull) {
-        let start = try writer.openRTCP(type: RTCPType.payloadFeedback, count: Self.format, bodyLength: 12)
+        let start = try writer.openRTCP(type: RTCPType.payloadSpecificFeedback, count: Self.format, bodyLength: 12)
         try writer.write(uint32: senderSSRC)
         try writer.write(uint32: mediaSSRC)
         try writer.write(uint32: UInt32(payloadType & 0x7F) << 16 | 0x8000 | UInt32(pictureID & 0x7FFF))

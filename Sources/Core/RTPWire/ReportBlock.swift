@@ -100,7 +100,7 @@ public struct ReportBlocks: Sequence {
 }
 
 /// A written report to which blocks can be appended. After each step the packet is complete and valid.
-public struct OpenReport {
+public struct ReportBlockWriter {
     let start: Int
     private var count: UInt8 = 0
 

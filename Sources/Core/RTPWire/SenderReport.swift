@@ -37,7 +37,7 @@ public struct SenderInfo: Hashable, Sendable {
     /// Writes a sender report without blocks, 28 bytes; blocks can be appended.
     /// - Throws: `BufferFull`; nothing was written then.
     @discardableResult
-    public func write(into writer: inout ByteWriter) throws(BufferFull) -> OpenReport {
+    public func write(into writer: inout ByteWriter) throws(BufferFull) -> ReportBlockWriter {
         let start = try writer.openRTCP(type: RTCPType.senderReport, count: 0, bodyLength: Self.length)
         try writer.write(uint32: ssrc)
         try writer.write(uint64: ntp.rawValue)
@@ -45,7 +45,7 @@ public struct SenderInfo: Hashable, Sendable {
         try writer.write(uint32: packetCount)
         try writer.write(uint32: octetCount)
         writer.closeRTCP(start)
-        return OpenReport(start: start)
+        return ReportBlockWriter(start: start)
     }
 }
 

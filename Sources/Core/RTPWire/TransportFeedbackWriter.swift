@@ -56,7 +56,7 @@ public struct TransportFeedbackWriter: Sendable {
         let deltaStart = TransportFeedback.fixedLength &+ plan.chunks &* 2
         let bodyLength = (deltaStart &+ plan.deltaLength &+ 3) & ~3
         let packet = try writer.openRTCP(
-            type: RTCPType.transportFeedback, count: TransportFeedback.format, bodyLength: bodyLength)
+            type: RTCPType.transportLayerFeedback, count: TransportFeedback.format, bodyLength: bodyLength)
         try writer.write(uint32: senderSSRC)
         try writer.write(uint32: mediaSSRC)
         try writer.write(uint16: SequenceNumber(truncating: start).rawValue)

@@ -16,8 +16,9 @@ public struct VP8FrameHeader: Hashable, Sendable {
 
     //   byte 0             byte 1        byte 2
     //  +-+-+-+-+-+-+-+-+  +----------+  +-----------+
-    //  |size0|H| VER |P|  |  size1   |  |   size2   |   P = 0: key frame; first partition = size0 + 8 size1 + 2048
-    //  size2 +-+-+-+-+-+-+-+-+  +----------+  +-----------+
+    //  |size0|H| VER |P|  |  size1   |  |   size2   |   P = 0: key frame
+    //  +-+-+-+-+-+-+-+-+  +----------+  +-----------+
+    //  first partition length = size0 + 8 x size1 + 2048 x size2
     //  key frames: 9d 01 2a, then width and height, little-endian, 14 bits each and 2 of scale
 
     /// Parses the start of a frame; the rest of the frame is not needed.

@@ -55,10 +55,10 @@ extension LocalDescription {
         let rtx = direction.sends && track?.rtxSSRC == nil ? nil : video.rtxPayloadType
         var attributes = video.extensions.attributes
         attributes.append(SDPAttribute("rtpmap", "\(type) \(video.codec.rawValue)/90000"))
-        attributes += video.feedback.subtracting(.estimatedBitrate).attributes(payloadType: type)
+        attributes += video.feedback.subtracting(.remb).attributes(payloadType: type)
         // REMB is requested from a peer that supports no transport-wide feedback.
-        if !video.feedback.contains(.transportWide), video.feedback.contains(.estimatedBitrate) {
-            attributes += RTCPFeedback.estimatedBitrate.attributes(payloadType: type)
+        if !video.feedback.contains(.transportWide), video.feedback.contains(.remb) {
+            attributes += RTCPFeedback.remb.attributes(payloadType: type)
         }
         // The profile and packetization mode are the offerer's: RFC 6184 section 8.2.2.
         if video.codec != .vp8, let parameters = video.formatParameters {

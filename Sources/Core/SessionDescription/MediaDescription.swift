@@ -30,7 +30,7 @@ public struct MediaDescription: Hashable, Sendable {
     public var mid: String? { self["mid"] }
 
     /// The mid, if it is valid in packets and in an answer: RFC 9143 section 4.
-    var identification: String? { mid.flatMap { $0.text.isVisibleASCII && $0.utf8.count <= 64 ? $0 : nil } }
+    var validMid: String? { mid.flatMap { $0.text.isVisibleASCII && $0.utf8.count <= 64 ? $0 : nil } }
 
     /// The direction from the author's view; `sendrecv` if there is no attribute.
     public var direction: MediaDirection {

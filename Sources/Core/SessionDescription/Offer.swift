@@ -134,7 +134,7 @@ private struct SectionReader {
     }
 
     mutating func read(_ media: MediaDescription) throws(OfferError) {
-        let mid = media.identification
+        let mid = media.validMid
         let isWanted = media.direction.answered(by: capabilities.direction) != .inactive
         if mid == nil, bundle.exists, isWanted { lacksMid = true }
         let isUnique = mid.map { mids.insert($0).inserted } ?? !bundle.exists

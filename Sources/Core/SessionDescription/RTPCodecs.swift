@@ -10,14 +10,14 @@ public struct RTCPFeedback: OptionSet, Hashable, Sendable {
     public static let fullIntraRequest = RTCPFeedback(rawValue: 4)
     public static let transportWide = RTCPFeedback(rawValue: 8)
     /// `goog-remb`: read from peers without transport-wide feedback, never offered.
-    public static let estimatedBitrate = RTCPFeedback(rawValue: 16)
+    public static let remb = RTCPFeedback(rawValue: 16)
     /// Acknowledges frames, from which the sender can recover: RFC 4585 section 6.3.3. Has no effect without the header
     /// extension `frameReferences`.
     public static let referenceSelection = RTCPFeedback(rawValue: 32)
 
     static let names: [(feedback: RTCPFeedback, name: String)] = [
         (.nack, "nack"), (.pictureLoss, "nack pli"), (.fullIntraRequest, "ccm fir"), (.transportWide, "transport-cc"),
-        (.estimatedBitrate, "goog-remb"), (.referenceSelection, "ack rpsi"),
+        (.remb, "goog-remb"), (.referenceSelection, "ack rpsi"),
     ]
 
     /// Reads the lines `rtcp-fb:PT ...` and `rtcp-fb:* ...`.

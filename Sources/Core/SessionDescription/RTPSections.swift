@@ -21,7 +21,7 @@ public struct VideoSection: Hashable, Sendable {
     /// Returns nil without one of the codecs.
     init?(_ media: MediaDescription, in description: SessionDescription, _ capabilities: MediaCapabilities) {
         guard let (codec, payloadType, rtx) = media.videoCodec(of: capabilities.videoCodecs) else { return nil }
-        mid = media.identification ?? "0"
+        mid = media.validMid ?? "0"
         direction = media.direction
         self.codec = codec
         self.payloadType = payloadType
@@ -55,7 +55,7 @@ public struct AudioSection: Hashable, Sendable {
     /// Returns nil without Opus.
     init?(_ media: MediaDescription, in description: SessionDescription, _ capabilities: MediaCapabilities) {
         guard let opus = media.opus else { return nil }
-        mid = media.identification ?? "0"
+        mid = media.validMid ?? "0"
         direction = media.direction
         payloadType = opus
         redundantPayloadType = media.redundancy(of: opus)

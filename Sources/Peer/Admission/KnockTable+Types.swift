@@ -22,7 +22,8 @@ extension KnockTable {
         /// Outcomes and refusals that are remembered. Beyond that, the oldest are removed.
         package var outcomes: Int
         package var refusals: Int
-        /// How often one knock may become a question: each poll after a pause asks again.
+        /// How many times the host's user may be asked about one knock. A poll that revives an abandoned knock asks
+        /// again.
         package var asks: Int
 
         package init(
@@ -90,7 +91,7 @@ extension KnockTable {
         case ask(Knock)
         /// The question is not needed any more.
         case withdraw(question: KnockID, because: KnockWithdrawal)
-        /// Ends all polls of this ticket with the given look.
+        /// Ends all polls of this ticket with the given result.
         case endPolls(ticket: KnockID, PollResult)
         case count(Outcome)
     }

@@ -45,7 +45,7 @@ public struct KnownViewers: Sendable {
             let key = identity.key.map { Base64URL.encode($0) + " " } ?? ""
             lines.append(
                 "\(identity.kind.rawValue) \(Self.hexadecimal(identity.fingerprint)) \(key)\(date) "
-                    + PeerText.clean(name, fallback: "somebody"))
+                    + UntrustedText.clean(name, fallback: "somebody"))
             return true
         }
     }

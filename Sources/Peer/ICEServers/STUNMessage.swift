@@ -55,7 +55,7 @@ struct STUNMessage {
     /// The code and reason phrase of ERROR-CODE (RFC 8489 section 14.8).
     var error: (code: Int, reason: String)? {
         guard type & 0x110 == Class.error.rawValue, let value = self[.errorCode], value.count >= 4 else { return nil }
-        let reason = PeerText.clean(
+        let reason = UntrustedText.clean(
             String(decoding: value[4...], as: UTF8.self), limit: 64, fallback: "no reason given")
         return (Int(value[2] & 7) * 100 + Int(min(value[3], 99)), reason)
     }

@@ -13,7 +13,7 @@ package final class AudioPipeline: @unchecked Sendable {
     private let encoder: any AudioEncoder
     private let packets: FrameQueue<AudioPacketInfo>
     private var packetsReady: () -> Void = {}
-    private var pending = [Int16](repeating: 0, count: 2 * AudioFormat.framesPerTenMilliseconds * AudioFormat.channels)
+    private var pending = [Int16](repeating: 0, count: 2 * AudioFormat.samplesPerChannelIn10ms * AudioFormat.channels)
     private var filled = 0
     private var pendingSince = MediaInstant(nanoseconds: 0)
     private let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_500, alignment: 16)
@@ -23,8 +23,8 @@ package final class AudioPipeline: @unchecked Sendable {
     /// The encoder's bitrate when there is enough bandwidth.
     let normalBitrate: Bitrate
     /// The requested fraction of `normalBitrate`, 0...1.
-    private let share = Monitor(1.0)
-    private var appliedShare = 1.0
+    private let bitrateFraction = Monitor(1.0)
+    private var appliedFraction = 1.0
     /// The lower bound of the bitrate. Speech stays intelligible; it applies even if the path carries less.
     private static let leastBitrate = Bitrate.kilobits(16)
 
@@ -65,7 +65,7 @@ package final class AudioPipeline: @unchecked Sendable {
     /// The slowest viewer's limit applies, but at least half of the fastest viewer's, so that one slow viewer cannot
     /// degrade the audio of all.
     /// - Parameter limits: of the slowest and the fastest viewer; nil for no limit.
-    package static func share(of wanted: Bitrate, within limits: ClosedRange<Bitrate>?) -> Double {
+    package static func bitrateFraction(of wanted: Bitrate, within limits: ClosedRange<Bitrate>?) -> Double {
         guard let limits, wanted.bitsPerSecond > 0 else { return 1 }
         let slowest = Double(limits.lowerBound.bitsPerSecond) / Double(wanted.bitsPerSecond)
         let fastest = Double(limits.upperBound.bitsPerSecond) / Double(wanted.bitsPerSecond)
@@ -74,8 +74,8 @@ package final class AudioPipeline: @unchecked Sendable {
 
     /// Requests a fraction of the normal bitrate, so that audio leaves room for video. The bitrate stays at 16 kbit/s
     /// or more.
-    /// - Parameter share: of the normal bitrate; values over 1 count as 1.
-    func setShare(_ share: Double) { self.share.with { $0 = min(max(share, 0), 1) } }
+    /// - Parameter fraction: of the normal bitrate; values over 1 count as 1.
+    func setBitrateFraction(_ fraction: Double) { self.bitrateFraction.with { $0 = min(max(fraction, 0), 1) } }
 
     /// Sets whether anybody receives the track. Nothing is encoded while nobody does.
     func setWanted(_ wanted: Bool) { isWanted.with { $0 = wanted } }
@@ -103,19 +103,21 @@ package final class AudioPipeline: @unchecked Sendable {
             appliedLoss = loss
             encoder.setExpectedLoss(loss)
         }
-        applyShare()
+        applyBitrateFraction()
         let length = pending.withUnsafeBufferPointer { (try? encoder.encode($0, into: packet)) ?? 0 }
         guard length > 0 else { return }
         let bytes = UnsafeRawBufferPointer(rebasing: packet[..<length])
         if packets.push(bytes, AudioPacketInfo(track: track, captured: pendingSince)) { packetsReady() }
     }
 
-    private func applyShare() {
-        let share = share.with { $0 }
+    private func applyBitrateFraction() {
+        let bitrateFraction = bitrateFraction.with { $0 }
         // Changes of an eighth or less are ignored, except the return to the full bitrate.
-        guard abs(share - appliedShare) > appliedShare / 8 || share == 1, share != appliedShare else { return }
-        appliedShare = share
-        let rate = Bitrate(bitsPerSecond: Int(share * Double(normalBitrate.bitsPerSecond)))
+        guard abs(bitrateFraction - appliedFraction) > appliedFraction / 8 || bitrateFraction == 1,
+            bitrateFraction != appliedFraction
+        else { return }
+        appliedFraction = bitrateFraction
+        let rate = Bitrate(bitsPerSecond: Int(bitrateFraction * Double(normalBitrate.bitsPerSecond)))
         encoder.setBitrate(max(rate, min(Self.leastBitrate, normalBitrate)))
     }
 }

@@ -41,8 +41,8 @@ extension Broadcast {
         peer.negotiation.begin(remote: offer.credentials, candidates: offer.candidates, ended: !offer.isTrickling)
         // A viewer that has knocked gets later candidates as events; a player with the fixed token does not.
         let isTold = viewer.knock != nil
-        peer.negotiation.whenGathered(
-            timeout: isTold ? .milliseconds(200) : .seconds(4), wanted: wantedKind
+        peer.negotiation.initialCandidates(
+            within: isTold ? .milliseconds(200) : .seconds(4), wanted: wantedKind
         ) { [weak self] found in
             guard let self, let credentials = peer.negotiation.localCredentials else {
                 return done(.failure(OfferRefusal(.busy, "The host found no way to receive.")))
@@ -195,7 +195,7 @@ extension Broadcast {
         let own = viewer.negotiation.localCredentials
         // The viewer's event stream is likely dead, so the answer contains the candidates that are found within a
         // second.
-        viewer.negotiation.whenGathered(timeout: .seconds(1), wanted: wantedKind) {
+        viewer.negotiation.initialCandidates(within: .seconds(1), wanted: wantedKind) {
             [weak self] found in
             guard let own else { return done(.failure(OfferRefusal(.busy, "The host found no way to receive."))) }
             let answer = TrickleFragment(
@@ -231,7 +231,7 @@ extension Broadcast {
             extensions: remote.extensions, cname: cname,
             startBitrate: min(.kilobits(2_500), maximum), maximumBitrate: maximum,
             usesTransportFeedback: remote.feedback.contains(.transportWide),
-            usesREMB: remote.feedback.contains(.estimatedBitrate),
+            usesREMB: remote.feedback.contains(.remb),
             historyCapacity: 2_048)
     }
 }

@@ -25,7 +25,7 @@ extension Broadcast {
             return done(.failure(error))
         }
         offers[pending.id] = pending
-        pending.negotiation.whenGathered(timeout: timeout, wanted: wantedKind) { [weak self] found in
+        pending.negotiation.initialCandidates(within: timeout, wanted: wantedKind) { [weak self] found in
             guard let self, let credentials = pending.negotiation.localCredentials,
                 let own = Fingerprint(sha256: settings.fingerprint)
             else { return done(.failure(OfferRefusal(.ended, "The broadcast has ended."))) }
@@ -128,7 +128,7 @@ extension Broadcast {
     /// fragment to send; nil if a restart is not possible now.
     package func restart(_ id: SessionID, done: @escaping @Sendable (String?) -> Void) {
         guard let peer = viewers[id], peer.negotiation.restart() else { return done(nil) }
-        peer.negotiation.whenGathered(timeout: .milliseconds(500), wanted: wantedKind) { found in
+        peer.negotiation.initialCandidates(within: .milliseconds(500), wanted: wantedKind) { found in
             guard let own = peer.negotiation.localCredentials else { return done(nil) }
             done(
                 TrickleFragment(

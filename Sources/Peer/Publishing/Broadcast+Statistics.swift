@@ -10,21 +10,22 @@ extension Broadcast {
         for viewer in viewers.all { totals.add(viewer, now: now) }
         var result = HostStatistics(
             viewers: viewers.count, connected: 0, video: video, packetsSent: totals.packets, bytesSent: totals.bytes,
-            retransmissions: totals.retransmissions, estimate: nil, roundTrip: nil, limit: nil,
+            retransmissions: totals.retransmissions, estimate: nil, roundTrip: nil, qualityLimitationReason: nil,
             freezes: totals.freezes, freezeTime: totals.freezeTime, keyframeRequests: totals.keyframeRequests,
             badPackets: totals.badPackets)
         for viewer in viewers.all where viewer.isConnected {
             result.connected += 1
-            result.lowViewers += viewer.frames.plan.encoding == .low ? 1 : 0
-            let layer = viewer.layer(isLayered: policy.decision?[viewer.frames.plan.encoding]?.layering != nil)
+            result.lowViewers += viewer.frames.encodingSelector.encoding == .low ? 1 : 0
+            let layer = viewer.layer(
+                isLayered: policy.decision?[viewer.frames.encodingSelector.encoding]?.layering != nil)
             result.layers.append(layer)
             result.baseViewers += layer == .base || layer == .lowBase ? 1 : 0
             result.estimate = min(result.estimate ?? viewer.estimate, viewer.estimate)
             if let time = viewer.roundTripTime { result.roundTrip = max(result.roundTrip ?? time, time) }
-            result.queue = max(result.queue ?? .zero, viewer.backlog)
+            result.backlog = max(result.backlog ?? .zero, viewer.backlog)
             result.fractionLost = max(result.fractionLost, viewer.statistics.fractionLost)
             result.paths.append(viewer.pathSummary)
-            result.limit = result.limit ?? viewer.limit
+            result.qualityLimitationReason = result.qualityLimitationReason ?? viewer.qualityLimitationReason
         }
         return result
     }

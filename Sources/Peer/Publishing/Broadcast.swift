@@ -128,7 +128,7 @@ package final class Broadcast {
     // MARK: Media
 
     /// Called when the video thread has queued frames.
-    package func framesArrived() {
+    package func videoFramesQueued() {
         let now = MonotonicClock.now
         deliver(.main, now)
         deliver(.low, now)
@@ -145,7 +145,7 @@ package final class Broadcast {
     }
 
     /// Called when an audio thread has queued packets.
-    package func packetsArrived() {
+    package func audioPacketsQueued() {
         let now = MonotonicClock.now
         while source.packets.pop({ bytes, info in
             for viewer in viewers.all {
@@ -162,7 +162,9 @@ package final class Broadcast {
         var load = EncoderPolicy.Load()
         for viewer in viewers.all where viewer.isReceiving {
             viewer.noteCongestion(now: now)
-            if viewer.takeReturn(now: now) { source.requestKeyframe(viewer.frames.plan.target, isFirst: false) }
+            if viewer.takeKeyframeAfterCutOff(now: now) {
+                source.requestKeyframe(viewer.frames.encodingSelector.target, isFirst: false)
+            }
             viewer.contribute(to: &load, now: now)
         }
         if let recheck = load.recheck(now: now) { congestionTimer?.set(recheck) }
@@ -173,10 +175,11 @@ package final class Broadcast {
         }
     }
 
-    /// Stops sending to viewers for whom the base layer has waited long enough while others have room.
+    /// Cuts off each viewer whose backlog has blocked base layer frames for over 1 s while another viewer has no
+    /// backlog.
     private func cutOffStuck(_ load: EncoderPolicy.Load, _ now: MediaInstant) -> Bool {
         var hasCutOff = false
-        for viewer in viewers.all where viewer.isReceiving && load.isDivided(viewer.frames.plan.encoding) {
+        for viewer in viewers.all where viewer.isReceiving && load.isDivided(viewer.frames.encodingSelector.encoding) {
             hasCutOff = viewer.cutOffIfStuck(now: now) || hasCutOff
         }
         return hasCutOff
@@ -184,12 +187,12 @@ package final class Broadcast {
 
     /// Assigns viewers to encodings. A viewer changes when a key frame of the other encoding arrives.
     private func selectEncodings(fastest: Bitrate, _ now: MediaInstant) {
-        let demand = policy.demand(now: now)
+        let mainBitrate = policy.mainBitrate(now: now)
         var hasMoves = false
         for viewer in viewers.all where viewer.isReceiving {
-            guard viewer.updatePlan(fastest: fastest, demand: demand, now: now) else { continue }
+            guard viewer.updatePlan(fastest: fastest, mainBitrate: mainBitrate, now: now) else { continue }
             hasMoves = true
-            source.requestKeyframe(viewer.frames.plan.target, isFirst: false)
+            source.requestKeyframe(viewer.frames.encodingSelector.target, isFirst: false)
         }
         // The target encoding may not be active yet.
         if hasMoves { updateEncoders() }
@@ -220,17 +223,17 @@ extension Broadcast: SendingPeerDelegate {
     }
 
     func viewerNeedsKeyframe(_ peer: SendingPeer) {
-        let encoding = peer.frames.plan.target
-        let isFirst = peer.isOwedKeyframe || peer.lacksPicture
-        guard peer.mayHave(.key, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
+        let encoding = peer.frames.encodingSelector.target
+        let isFirst = peer.needsKeyframe || peer.lacksFirstFrame
+        guard peer.allows(.key, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
         source.requestKeyframe(encoding, isFirst: isFirst)
     }
 
     func viewerNeedsRecovery(_ peer: SendingPeer, from number: UInt32) {
         // A viewer that changes to another encoding gets a key frame of that encoding.
-        let encoding = peer.frames.plan.encoding
-        guard encoding == peer.frames.plan.target else { return viewerNeedsKeyframe(peer) }
-        guard peer.mayHave(.recovery, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
+        let encoding = peer.frames.encodingSelector.encoding
+        guard encoding == peer.frames.encodingSelector.target else { return viewerNeedsKeyframe(peer) }
+        guard peer.allows(.recovery, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
         source.requestRecovery(encoding, from: number)
     }
 

@@ -5,8 +5,8 @@ import MediaEngine
 /// Schedules the frames of an encoding.
 extension CaptureLoop {
     /// Whether a frame would be more than a refinement.
-    func hasNews(_ lane: VideoEncoding, _ control: EncoderControl) -> Bool {
-        needsRead || lane.hasChanges || control.isKeyframeWanted || control.recoversFrom != nil
+    func hasNews(_ encoding: VideoEncoding, _ control: EncoderControl) -> Bool {
+        needsRead || encoding.hasChanges || control.isKeyframeWanted || control.recoveryReference != nil
     }
 
     func earlier(_ a: MediaInstant?, _ b: MediaInstant?) -> MediaInstant? {
@@ -14,40 +14,40 @@ extension CaptureLoop {
         return min(a, b)
     }
 
-    func work(_ lane: VideoEncoding, _ control: EncoderControl, _ now: MediaInstant) {
-        guard let due = nextWork(lane, control), due <= now else { return }
-        let isKeyframe = keyframeIsDue(lane, control, now)
-        let recovery = isKeyframe ? nil : recoveryIsDue(lane, control, now)
-        let isRefinement = !lane.hasChanges && !isKeyframe && recovery == nil
+    func work(_ encoding: VideoEncoding, _ control: EncoderControl, _ now: MediaInstant) {
+        guard let due = nextWork(encoding, control), due <= now else { return }
+        let isKeyframe = keyframeIsDue(encoding, control, now)
+        let recovery = isKeyframe ? nil : recoveryIsDue(encoding, control, now)
+        let isRefinement = !encoding.hasChanges && !isKeyframe && recovery == nil
         stage.encode(
-            canvas, lane, control,
+            canvas, encoding, control,
             .init(
-                isKeyframe: isKeyframe, isRefinement: isRefinement, recoversFrom: recovery,
+                isKeyframe: isKeyframe, isRefinement: isRefinement, recoveryReference: recovery,
                 captured: isRefinement ? now : captured), now)
     }
 
     /// When the encoding's next frame is due; nil if only new damage or a new request makes one due.
-    func nextWork(_ lane: VideoEncoding, _ control: EncoderControl) -> MediaInstant? {
-        guard control.isWanted, !control.demand.isBlocked else { return nil }
+    func nextWork(_ encoding: VideoEncoding, _ control: EncoderControl) -> MediaInstant? {
+        guard control.isWanted, !control.target.isBlocked else { return nil }
         let interval = MediaDuration.microseconds(1_000_000 / max(framesPerSecond, 1))
-        let next = lane.lastFrame + interval
-        if needsRead || lane.hasChanges { return next }
+        let next = encoding.lastFrame + interval
+        if needsRead || encoding.hasChanges { return next }
         if control.isKeyframeWanted {
-            return lane.lastKeyframe.map { max(next, $0 + keyframeInterval(control)) } ?? next
+            return encoding.lastKeyframe.map { max(next, $0 + keyframeInterval(control)) } ?? next
         }
-        if control.recoversFrom != nil {
-            return lane.lastRecovery.map { max(next, $0 + Self.recoveryInterval) } ?? next
+        if control.recoveryReference != nil {
+            return encoding.lastRecovery.map { max(next, $0 + Self.recoveryInterval) } ?? next
         }
         // A refinement is a base layer frame.
-        if control.demand.layering?.isBaseBlocked == true { return nil }
-        if lane.encoder.isBehind { return next }
-        return lane.encoder.unrefined == nil ? nil : max(next, lastChange + restBeforeRefinement)
+        if control.target.layering?.isBaseBlocked == true { return nil }
+        if encoding.encoder.hasUncodedChanges { return next }
+        return encoding.encoder.unrefined == nil ? nil : max(next, lastChange + restBeforeRefinement)
     }
 
     private var restBeforeRefinement: MediaDuration { .milliseconds(120) }
 
-    private func keyframeIsDue(_ lane: VideoEncoding, _ control: EncoderControl, _ now: MediaInstant) -> Bool {
-        guard let last = lane.lastKeyframe else { return true }
+    private func keyframeIsDue(_ encoding: VideoEncoding, _ control: EncoderControl, _ now: MediaInstant) -> Bool {
+        guard let last = encoding.lastKeyframe else { return true }
         return control.isKeyframeWanted && now - last >= keyframeInterval(control)
     }
 
@@ -56,19 +56,19 @@ extension CaptureLoop {
 
     /// Returns the long-term reference from which a recovery frame is due now. Requests a key frame instead if the
     /// encoder cannot recover from it.
-    private func recoveryIsDue(_ lane: VideoEncoding, _ control: EncoderControl, _ now: MediaInstant) -> UInt32? {
-        guard let number = control.recoversFrom else { return nil }
-        guard lane.encoder.canRecover(from: number) else {
+    private func recoveryIsDue(_ encoding: VideoEncoding, _ control: EncoderControl, _ now: MediaInstant) -> UInt32? {
+        guard let number = control.recoveryReference else { return nil }
+        guard encoding.encoder.canRecover(from: number) else {
             controls.with {
-                $0[lane.id].noteRecovery()
-                $0[lane.id].isKeyframeWanted = true
+                $0[encoding.id].noteRecovery()
+                $0[encoding.id].isKeyframeWanted = true
             }
             return nil
         }
-        return lane.lastRecovery.map { now - $0 >= Self.recoveryInterval } ?? true ? number : nil
+        return encoding.lastRecovery.map { now - $0 >= Self.recoveryInterval } ?? true ? number : nil
     }
 
     private func keyframeInterval(_ control: EncoderControl) -> MediaDuration {
-        control.isPictureAwaited ? .milliseconds(250) : .seconds(1)
+        control.isFirstFrameAwaited ? .milliseconds(250) : .seconds(1)
     }
 }

@@ -5,9 +5,9 @@ package import MediaEngine
 /// A source of encoded media for a ``Broadcast``: encoders of this process (``MediaPipelines``), or media that was
 /// encoded elsewhere.
 ///
-/// It fills the queues on threads of its own, and has `Broadcast.framesArrived` or `packetsArrived` called on the network
-/// loop afterwards. Requests are made on the network loop, and must not block it. A source that cannot meet one ignores
-/// it; a request for a key frame it must meet sooner or later.
+/// It fills the queues on threads of its own, and has `Broadcast.videoFramesQueued` or `audioPacketsQueued` called on
+/// the network loop afterwards. Requests are made on the network loop, and must not block it. A source that cannot meet
+/// one ignores it; a request for a key frame it must meet sooner or later.
 package protocol EncodedMediaSource: Sendable {
     var frames: FrameQueues { get }
     var packets: FrameQueue<AudioPacketInfo> { get }

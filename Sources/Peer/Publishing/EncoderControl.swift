@@ -6,28 +6,28 @@ struct EncoderControl: Sendable {
     var isWanted = false
     var isKeyframeWanted = false
     /// A new viewer waits for its first frame: its key frame has a shorter minimum interval than one for repair.
-    var isPictureAwaited = false
-    var demand: EncodingTarget
-    var keeping = LongTermReferencePolicy()
+    var isFirstFrameAwaited = false
+    var target: EncodingTarget
+    var referencePolicy = LongTermReferencePolicy()
     /// The long-term reference for the requested recovery frame.
-    private(set) var recoversFrom: UInt32?
+    private(set) var recoveryReference: UInt32?
 
-    init(demand: EncodingTarget) { self.demand = demand }
+    init(target: EncodingTarget) { self.target = target }
 
     /// Requests a recovery frame. If two viewers need different references, both get a key frame instead.
     mutating func wantRecovery(from number: UInt32) {
-        guard let wanted = recoversFrom, wanted != number else { return recoversFrom = number }
-        recoversFrom = nil
+        guard let wanted = recoveryReference, wanted != number else { return recoveryReference = number }
+        recoveryReference = nil
         isKeyframeWanted = true
     }
 
-    mutating func noteRecovery() { recoversFrom = nil }
+    mutating func noteRecovery() { recoveryReference = nil }
 }
 
 /// Whether the encoder may store long-term references and recover from them.
 package struct LongTermReferencePolicy: Equatable, Sendable {
     /// At least one viewer can decode a recovery frame.
-    package var isRecoverable = false
+    package var allowsRecoveryFrames = false
     /// Every viewer has acknowledged the newest long-term reference, so another one may be stored.
     package var mayStore = false
 }
@@ -42,7 +42,7 @@ struct EncoderControls: Sendable {
     var generation = 0
 
     init(bitrate: Bitrate) {
-        main = EncoderControl(demand: EncodingTarget(bitrate: bitrate))
+        main = EncoderControl(target: EncodingTarget(bitrate: bitrate))
         low = main
     }
 

@@ -63,7 +63,7 @@ package struct EncoderPolicy {
     }
 
     /// The present bitrate of the main encoding.
-    mutating func demand(now: MediaInstant) -> Bitrate { mainBitrate.rate(now: now) }
+    mutating func mainBitrate(now: MediaInstant) -> Bitrate { mainBitrate.rate(now: now) }
 
     /// - Returns: the new decision; nil if it is unchanged.
     mutating func decide(_ load: Load, now: MediaInstant) -> Decision? {
@@ -86,7 +86,7 @@ package struct EncoderPolicy {
 
     private func target(_ load: EncodingLoad, _ last: EncodingTarget?, _ now: MediaInstant) -> EncodingTarget? {
         guard !load.isEmpty else { return nil }
-        return load.demand(maximum: maximumBitrate, wasLayered: last?.layering != nil, now: now)
+        return load.target(maximum: maximumBitrate, wasLayered: last?.layering != nil, now: now)
     }
 
     /// Returns limits in steps of 8 kbit/s, so that few new estimates change them; nil where there is enough for any

@@ -10,7 +10,7 @@ final class EncodingStage {
         /// The frame only refines unchanged blocks.
         var isRefinement = false
         /// The long-term reference to recover from.
-        var recoversFrom: UInt32?
+        var recoveryReference: UInt32?
         var captured: MediaInstant
     }
 
@@ -38,17 +38,18 @@ final class EncodingStage {
     }
 
     func encode(
-        _ canvas: I420Buffer, _ lane: VideoEncoding, _ control: EncoderControl, _ work: Work, _ now: MediaInstant
+        _ canvas: I420Buffer, _ encoding: VideoEncoding, _ control: EncoderControl, _ work: Work, _ now: MediaInstant
     ) {
         if !work.isRefinement {
-            lane.activity.note(blocks: lane.changed.count, of: lane.changed.blocks.count, at: now)
+            encoding.activity.note(blocks: encoding.changed.count, of: encoding.changed.blocks.count, at: now)
         }
-        lane.encoder.contentHint = contentHint ?? lane.activity.contentHint
-        lane.lastFrame = now
-        let isRest = lane.encoder.isBehind
+        encoding.encoder.contentHint = contentHint ?? encoding.activity.contentHint
+        encoding.lastFrame = now
+        let isRest = encoding.encoder.hasUncodedChanges
         let frame: EncodedFrame?
         do throws(CodecFailure) {
-            frame = try lane.encoder.encode(canvas, changed: lane.changed, at: now, request(lane, control, work, now))
+            frame = try encoding.encoder.encode(
+                canvas, changed: encoding.changed, at: now, request(encoding, control, work, now))
         } catch {
             counters.with { $0.skipped += 1 }
             failed(SourceFailure(.unsupported, "the encoder gave up: \(error.message)"))
@@ -60,58 +61,59 @@ final class EncodingStage {
             counters.with { $0.skipped += 1 }
             return
         }
-        note(frame, lane, now)
+        note(frame, encoding, now)
         let size = canvas.size
         counters.with {
-            $0.note(frame, of: lane.id, isRefinement: work.isRefinement && !isRest, spent: spent, size: size)
+            $0.note(frame, of: encoding.id, isRefinement: work.isRefinement && !isRest, spent: spent, size: size)
         }
-        queue(frame, lane, work.captured)
+        queue(frame, encoding, work.captured)
     }
 
     private func request(
-        _ lane: VideoEncoding, _ control: EncoderControl, _ work: Work, _ now: MediaInstant
+        _ encoding: VideoEncoding, _ control: EncoderControl, _ work: Work, _ now: MediaInstant
     ) -> VideoEncodeRequest {
         // A frame may take a quarter of a second of the bitrate; the remaining quality follows as refinement.
-        let budget = max(control.demand.bitrate.bitsPerSecond / 8 / 4, 6_000)
+        let budget = max(control.target.bitrate.bitsPerSecond / 8 / 4, 6_000)
         var request = VideoEncodeRequest(
-            bitrate: control.demand.bitrate, isKeyframeRequested: work.isKeyframe, isRefinement: work.isRefinement,
-            byteBudget: budget, layering: control.demand.layering)
-        request.isRecoverable = control.keeping.isRecoverable
-        request.isStored = control.keeping.mayStore && now - lane.lastStored >= Self.storingInterval
-        request.recoversFrom = work.recoversFrom
+            bitrate: control.target.bitrate, isKeyframeRequested: work.isKeyframe, isRefinement: work.isRefinement,
+            byteBudget: budget, layering: control.target.layering)
+        request.allowsRecoveryFrames = control.referencePolicy.allowsRecoveryFrames
+        request.storesLongTermReference =
+            control.referencePolicy.mayStore && now - encoding.lastStored >= Self.storingInterval
+        request.recoveryReference = work.recoveryReference
         return request
     }
 
     /// Clears the requests that this frame fulfils.
-    private func note(_ frame: EncodedFrame, _ lane: VideoEncoding, _ now: MediaInstant) {
-        lane.hasChanges = false
-        lane.changed.clear()
+    private func note(_ frame: EncodedFrame, _ encoding: VideoEncoding, _ now: MediaInstant) {
+        encoding.hasChanges = false
+        encoding.changed.clear()
         if frame.isKeyframe {
-            lane.lastKeyframe = now
+            encoding.lastKeyframe = now
             controls.with {
-                $0[lane.id].isKeyframeWanted = false
-                $0[lane.id].isPictureAwaited = false
-                $0[lane.id].noteRecovery()
+                $0[encoding.id].isKeyframeWanted = false
+                $0[encoding.id].isFirstFrameAwaited = false
+                $0[encoding.id].noteRecovery()
             }
         }
-        if frame.references.recovered != nil {
-            lane.lastRecovery = now
-            controls.with { $0[lane.id].noteRecovery() }
+        if frame.references.source != nil {
+            encoding.lastRecovery = now
+            controls.with { $0[encoding.id].noteRecovery() }
         }
-        if frame.isKeyframe || frame.references.stored != nil { lane.lastStored = now }
+        if frame.isKeyframe || frame.references.stored != nil { encoding.lastStored = now }
     }
 
-    private func queue(_ frame: EncodedFrame, _ lane: VideoEncoding, _ captured: MediaInstant) {
+    private func queue(_ frame: EncodedFrame, _ encoding: VideoEncoding, _ captured: MediaInstant) {
         let info = FrameInfo(
-            isKeyframe: frame.isKeyframe, encoding: lane.id, layer: frame.layer, captured: captured,
-            changedSince: lane.changedSince, references: frame.references)
-        if frames[lane.id].push(frame.bytes, info) {
-            if !lane.encoder.isBehind { lane.changedSince = nil }
+            isKeyframe: frame.isKeyframe, encoding: encoding.id, layer: frame.layer, captured: captured,
+            changedSince: encoding.changedSince, references: frame.references)
+        if frames[encoding.id].push(frame.bytes, info) {
+            if !encoding.encoder.hasUncodedChanges { encoding.changedSince = nil }
             framesReady()
         } else {
             counters.with { $0.skipped += 1 }
             // The next frame would refer to a frame that no viewer received.
-            if frame.layer == 0 { controls.with { $0[lane.id].isKeyframeWanted = true } }
+            if frame.layer == 0 { controls.with { $0[encoding.id].isKeyframeWanted = true } }
         }
     }
 }

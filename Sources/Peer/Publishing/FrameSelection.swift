@@ -2,7 +2,7 @@ import MediaEngine
 
 /// Selects the frames that one viewer gets, by encoding and layer.
 struct FrameSelection {
-    var gate = TemporalLayerFilter()
-    var plan = EncodingSelector()
-    var holds = FreezeMeter()
+    var layerFilter = TemporalLayerFilter()
+    var encodingSelector = EncodingSelector()
+    var freezeMeter = FreezeMeter()
 }

@@ -16,13 +16,13 @@ public struct HostStatistics: Sendable {
     public var estimate: Bitrate?
     public var roundTrip: MediaDuration?
     /// The largest backlog of all viewers, as time at the viewer's rate.
-    public var queue: MediaDuration?
+    public var backlog: MediaDuration?
     /// The highest packet loss of all viewers, 0...1.
     public var fractionLost = 0.0
     /// The selected pair of each viewer with media flowing: "direct, ..." or "relayed, ...".
     public var paths: [String] = []
     /// The reason that limits the bitrate; nil if nothing does.
-    public var limit: String?
+    public var qualityLimitationReason: String?
     /// The layer of each viewer of `paths`, in the same order.
     public var layers: [ViewerLayer] = []
     /// How often a change of the screen took over 150 ms on this side until it was sent completely, over all viewers,

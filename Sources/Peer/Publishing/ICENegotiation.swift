@@ -14,7 +14,7 @@ final class ICENegotiation {
     private var remote: ICECredentials?
     private var restarts = ICERestartLimiter()
     /// When the last packet was sent to a silent viewer.
-    private var probed: MediaInstant?
+    private var lastReachabilityPacket: MediaInstant?
     private var isClosed = false
 
     init(loop: EventLoop, path: ICEPath) {
@@ -30,11 +30,11 @@ final class ICENegotiation {
 
     func gather() throws(ICEFailure) { try path.gather() }
 
-    /// See ``CandidateReporter/describe(within:wanted:_:)``.
-    func whenGathered(
-        timeout: MediaDuration, wanted: ICECandidate.Kind?, _ body: @escaping (CandidateGathering.Batch) -> Void
+    /// See ``CandidateReporter/initialCandidates(within:wanted:_:)``.
+    func initialCandidates(
+        within timeout: MediaDuration, wanted: ICECandidate.Kind?, _ body: @escaping (CandidateGathering.Batch) -> Void
     ) {
-        candidates.describe(within: timeout, wanted: wanted, body)
+        candidates.initialCandidates(within: timeout, wanted: wanted, body)
     }
 
     /// See ``CandidateReporter/trickle(_:)``.
@@ -50,7 +50,7 @@ final class ICENegotiation {
     func isRestart(_ credentials: ICECredentials) -> Bool { credentials != remote }
 
     /// Restarts ICE (RFC 8445 section 2.4). The old pair is used until the new one is selected. Afterwards call
-    /// `localCredentials` and `whenGathered`.
+    /// `localCredentials` and `initialCandidates`.
     /// - Returns: false if a restart is not possible now; nothing has then changed.
     func restart() -> Bool {
         let now = MonotonicClock.now
@@ -76,11 +76,11 @@ final class ICENegotiation {
 
     /// Whether a packet may be sent to a silent viewer whose address answers checks: one each 100 ms. The viewer's
     /// feedback on it arrives sooner than its next report, which may be a second away.
-    func takeProbe(now: MediaInstant) -> Bool {
+    func takeReachabilityPacket(now: MediaInstant) -> Bool {
         guard path.hasAnswered(within: .milliseconds(1_500), now: now),
-            probed.map({ now - $0 >= .milliseconds(95) }) ?? true
+            lastReachabilityPacket.map({ now - $0 >= .milliseconds(95) }) ?? true
         else { return false }
-        probed = now
+        lastReachabilityPacket = now
         return true
     }
 

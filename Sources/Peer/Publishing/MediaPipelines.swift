@@ -25,15 +25,15 @@ package struct MediaPipelines: EncodedMediaSource {
         video.change {
             for encoding in EncodingID.allCases {
                 $0[encoding].isWanted = decision[encoding] != nil
-                if let target = decision[encoding] { $0[encoding].demand = target }
+                if let target = decision[encoding] { $0[encoding].target = target }
             }
         }
         let wanted = Bitrate(bitsPerSecond: audio.reduce(0) { $0 + $1.normalBitrate.bitsPerSecond })
-        let share = AudioPipeline.share(of: wanted, within: decision.audioLimits)
+        let fraction = AudioPipeline.bitrateFraction(of: wanted, within: decision.audioLimits)
         for track in audio {
             track.setWanted(decision.hasViewers)
             track.setExpectedLoss(decision.audioLoss)
-            track.setShare(share)
+            track.setBitrateFraction(fraction)
         }
     }
 
@@ -42,7 +42,7 @@ package struct MediaPipelines: EncodedMediaSource {
     package func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {
         video.change {
             $0[encoding].isKeyframeWanted = true
-            $0[encoding].isPictureAwaited = $0[encoding].isPictureAwaited || isFirst
+            $0[encoding].isFirstFrameAwaited = $0[encoding].isFirstFrameAwaited || isFirst
         }
     }
 

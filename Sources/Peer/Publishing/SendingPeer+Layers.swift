@@ -6,36 +6,38 @@ import MediaEngine
 /// Selects the encoding and layer that a viewer gets.
 extension SendingPeer {
     /// How often and how long changes of the screen waited on this side before they were sent to this viewer.
-    func heldBack(now: MediaInstant) -> (count: Int, time: MediaDuration) { frames.holds.figures(now: now) }
+    func heldBack(now: MediaInstant) -> (count: Int, time: MediaDuration) { frames.freezeMeter.figures(now: now) }
 
     /// Returns the encoding and layers that the viewer gets now.
     /// - Parameter isLayered: whether its encoding has two temporal layers.
     func layer(isLayered: Bool) -> ViewerLayer {
-        guard isReceiving, !frames.gate.isCutOff else { return .none }
-        let hasAll = !isLayered || frames.gate.layer > 0
-        return frames.plan.encoding == .main ? hasAll ? .all : .base : hasAll ? .low : .lowBase
+        guard isReceiving, !frames.layerFilter.isCutOff else { return .none }
+        let hasAll = !isLayered || frames.layerFilter.layer > 0
+        return frames.encodingSelector.encoding == .main ? hasAll ? .all : .base : hasAll ? .low : .lowBase
     }
 
     /// Whether the viewer gets no frames until its backlog has been sent.
-    var isCutOff: Bool { isReceiving && frames.gate.isCutOff }
+    var isCutOff: Bool { isReceiving && frames.layerFilter.isCutOff }
 
-    func noteCongestion(now: MediaInstant) { frames.gate.note(isCongested: isCongested, now: now) }
+    func noteCongestion(now: MediaInstant) { frames.layerFilter.note(isCongested: isCongested, now: now) }
 
     /// Returns true once when a viewer that was cut off may get a key frame now.
-    func takeReturn(now: MediaInstant) -> Bool { frames.gate.takeReturn(now: now) }
+    func takeKeyframeAfterCutOff(now: MediaInstant) -> Bool { frames.layerFilter.takeReturn(now: now) }
 
     private var isCongested: Bool { isReceiving && sender.backlog > .milliseconds(20) }
 
     /// Whether the viewer gets this encoding, or is about to.
-    func uses(_ encoding: EncodingID) -> Bool { frames.plan.encoding == encoding || frames.plan.target == encoding }
+    func uses(_ encoding: EncodingID) -> Bool {
+        frames.encodingSelector.encoding == encoding || frames.encodingSelector.target == encoding
+    }
 
     /// Adds the viewer's bandwidth to the load of its encoding, and to that of the encoding that it changes to.
     func contribute(to load: inout EncoderPolicy.Load, now: MediaInstant) {
         let rate = sender.videoEstimate(now: now)
         load.add(video: rate, audio: sender.audioEstimate)
-        let counted = frames.gate.isCutOff ? nil : rate
-        if uses(.main) { contribute(counted, to: &load.main, isThere: frames.plan.encoding == .main) }
-        if uses(.low) { contribute(counted, to: &load.low, isThere: frames.plan.encoding == .low) }
+        let counted = frames.layerFilter.isCutOff ? nil : rate
+        if uses(.main) { contribute(counted, to: &load.main, isThere: frames.encodingSelector.encoding == .main) }
+        if uses(.low) { contribute(counted, to: &load.low, isThere: frames.encodingSelector.encoding == .low) }
         let statistics = sender.statistics
         if !statistics.isAudioRedundant { load.loss = max(load.loss, statistics.fractionLost) }
         load.isDraining = load.isDraining || isCutOff
@@ -43,25 +45,26 @@ extension SendingPeer {
 
     private func contribute(_ rate: Bitrate?, to load: inout EncodingLoad, isThere: Bool) {
         load.add(
-            rate: rate, isWaiting: !isThere || !frames.gate.isFollowing,
-            congestedSince: isThere ? frames.gate.congestedSince : nil)
+            rate: rate, isWaiting: !isThere || !frames.layerFilter.isFollowing,
+            congestedSince: isThere ? frames.layerFilter.congestedSince : nil)
     }
 
     /// Cuts the viewer off if base layer frames have waited for it for too long.
     func cutOffIfStuck(now: MediaInstant) -> Bool {
-        guard frames.gate.isFollowing, let since = frames.gate.congestedSince,
-            now - since > TemporalLayerFilter.patience
+        guard frames.layerFilter.isFollowing, let since = frames.layerFilter.congestedSince,
+            now - since > TemporalLayerFilter.backlogLimit
         else {
             return false
         }
-        frames.gate.cutOff(now: now)
+        frames.layerFilter.cutOff(now: now)
         return true
     }
 
     /// - Returns: true if the viewer has to change to another encoding now.
-    func updatePlan(fastest: Bitrate, demand: Bitrate, now: MediaInstant) -> Bool {
-        frames.plan.update(
-            rate: sender.videoEstimate(now: now), fastest: fastest, demand: demand, isCutOff: frames.gate.isCutOff,
+    func updatePlan(fastest: Bitrate, mainBitrate: Bitrate, now: MediaInstant) -> Bool {
+        frames.encodingSelector.update(
+            rate: sender.videoEstimate(now: now), fastest: fastest, mainBitrate: mainBitrate,
+            isCutOff: frames.layerFilter.isCutOff,
             now: now)
     }
 }

@@ -13,11 +13,13 @@ extension SendingPeer {
         guard isReceiving else { return noteHold(info, isTaken: false) }
         // A viewer changes its encoding with a key frame only.
         let isOwn =
-            info.isKeyframe ? frames.plan.noteKeyframe(of: info.encoding) : info.encoding == frames.plan.encoding
+            info.isKeyframe
+            ? frames.encodingSelector.noteKeyframe(of: info.encoding)
+            : info.encoding == frames.encodingSelector.encoding
         guard isOwn else { return }
         noteCongestion(now: now)
         // Browsers do not recover from a stream that begins without a key frame.
-        let isAdmitted = frames.gate.admits(
+        let isAdmitted = frames.layerFilter.admits(
             isKeyframe: info.isKeyframe, layer: info.layer, bytes: frame.count, rate: sender.videoEstimate(now: now),
             base: base, now: now)
         noteHold(info, isTaken: isAdmitted)
@@ -30,7 +32,7 @@ extension SendingPeer {
 
     private func noteHold(_ info: FrameInfo, isTaken: Bool) {
         guard let change = info.changedSince else { return }
-        frames.holds.note(change: change, isTaken: isTaken)
+        frames.freezeMeter.note(change: change, isTaken: isTaken)
     }
 
     func sendAudio(_ packet: UnsafeRawBufferPointer, track: Int, captured: MediaInstant, now: MediaInstant) {
@@ -46,7 +48,7 @@ extension SendingPeer {
             let left = sender.framesSent
             let output = sender.poll(now: now, into: transport.slot)
             if sender.framesSent != left, !liveness.isInterrupted {
-                frames.holds.noteFrameSent(hasMore: sender.hasFramesWaiting, now: now)
+                frames.freezeMeter.noteFrameSent(hasMore: sender.hasFramesWaiting, now: now)
             }
             switch output {
             // A silent viewer gets only probes. Other packets are dropped, and a key frame follows when it is heard
@@ -66,7 +68,9 @@ extension SendingPeer {
         }
     }
 
-    private func maySend(_ now: MediaInstant) -> Bool { !liveness.isInterrupted || negotiation.takeProbe(now: now) }
+    private func maySend(_ now: MediaInstant) -> Bool {
+        !liveness.isInterrupted || negotiation.takeReachabilityPacket(now: now)
+    }
 
     func drainGoodbye() {
         for _ in 0..<64 {

@@ -31,7 +31,7 @@ final class SendingPeer: SecureTransportDelegate {
     private(set) var liveness: ViewerLiveness
     var frames = FrameSelection()
     /// The viewer has connected or is heard again, and its key frame has not been requested yet.
-    private(set) var isOwedKeyframe = false
+    private(set) var needsKeyframe = false
     let timer: LoopTimer
     private let livenessTimer: LoopTimer
     private(set) weak var delegate: (any SendingPeerDelegate)?
@@ -72,27 +72,28 @@ final class SendingPeer: SecureTransportDelegate {
     var hasReferences: Bool { sender.hasReferences }
     func awaitsAcknowledgement(now: MediaInstant) -> Bool { sender.awaitsAcknowledgement(now: now) }
     /// Whether the first key frame may have been lost: the viewer acknowledges frames, but has acknowledged none yet.
-    var lacksPicture: Bool {
+    var lacksFirstFrame: Bool {
         guard let connected = liveness.connected, sender.hasReferences, !sender.hasAcknowledged else { return false }
         return MonotonicClock.now - connected < .seconds(3)
     }
 
-    /// Whether a frame that the viewer requested is made. It always is if this side has left out frames.
-    /// - Parameter isShared: whether other viewers get the same encoding and pay for the frame, too.
-    func mayHave(_ frame: KeyframeRequestLimiter.Frame, isShared: Bool, now: MediaInstant) -> Bool {
-        let hasLostFirst = lacksPicture && !isOwedKeyframe
+    /// Whether a requested key frame or recovery frame is made. Always true if the sender has dropped frames of this
+    /// viewer.
+    /// - Parameter isShared: other viewers get the same encoding, so the frame uses their bandwidth, too.
+    func allows(_ frame: KeyframeRequestLimiter.Frame, isShared: Bool, now: MediaInstant) -> Bool {
+        let hasLostFirst = lacksFirstFrame && !needsKeyframe
         guard
             sender.hasGap
-                || allowance.keyframes.take(frame, isShared: isShared, lacksPicture: hasLostFirst, now: now)
+                || allowance.keyframes.allows(frame, isShared: isShared, hasShownNoFrame: hasLostFirst, now: now)
         else { return false }
-        isOwedKeyframe = false
+        needsKeyframe = false
         return true
     }
 
     var badPackets: Int { transport.badPackets + negotiation.path.unusableCandidates }
     var pathSummary: String { negotiation.path.summary }
     var backlog: MediaDuration { sender.backlog }
-    var limit: String? { sender.limit.words }
+    var qualityLimitationReason: String? { sender.limit.words }
 
     // MARK: Liveness
 
@@ -106,14 +107,14 @@ final class SendingPeer: SecureTransportDelegate {
             return end(
                 EndReason(.connectionLost, "the viewer has gone: it hung up, and nothing comes from it any more"))
         case .interrupted:
-            frames.gate.reset()
+            frames.layerFilter.reset()
             delegate?.viewerIsInterrupted(self)
-        case nil: if isReceiving, isOwedKeyframe { delegate?.viewerNeedsKeyframe(self) }
+        case nil: if isReceiving, needsKeyframe { delegate?.viewerNeedsKeyframe(self) }
         }
         livenessTimer.set(now + (isConnected ? .milliseconds(250) : .seconds(1)))
     }
 
-    func eventStreamChanged(isOpen: Bool) { liveness.listening(isOpen, now: MonotonicClock.now) }
+    func eventStreamChanged(isOpen: Bool) { liveness.noteEventStream(isOpen: isOpen, now: MonotonicClock.now) }
 
     /// Handles the arrival of an authentic packet. Packets from another address than that of the selected pair do not
     /// count, because they do not show that media arrives.
@@ -124,7 +125,7 @@ final class SendingPeer: SecureTransportDelegate {
 
     private func noteHeard() {
         guard let silence = liveness.heard(MonotonicClock.now) else { return }
-        isOwedKeyframe = true
+        needsKeyframe = true
         delegate?.viewerIsBack(self, after: silence)
     }
 
@@ -165,14 +166,14 @@ final class SendingPeer: SecureTransportDelegate {
     func transportIsSecure(profile: SRTPProfile) {
         liveness.connect(now: MonotonicClock.now)
         noteHeard()
-        isOwedKeyframe = true
+        needsKeyframe = true
         delegate?.viewerIsConnected(self)
         pump()
     }
 
     func transportEnded(_ reason: EndReason) { end(reason) }
 
-    func transportWasClosed() { end(EndReason(.viewerLeft, "the viewer left")) }
+    func transportReceivedCloseNotify() { end(EndReason(.viewerLeft, "the viewer left")) }
 
     /// Handles the end of seconds of loss. A native viewer reports at once which reference it can recover from;
     /// browsers ask for a key frame only after 3 s.

@@ -2,8 +2,9 @@ import LinuxRuntime
 package import MediaCore
 import MediaEngine
 
-/// The video thread of a host, which runs a ``CaptureLoop``. No frame waits behind another. One encoding feeds all
-/// viewers; a second one is made of the same canvas while some viewers are much slower than others.
+/// The video thread of a host, which runs a ``CaptureLoop``. No frame is encoded while earlier frames wait for the
+/// network. All viewers share one encoding; a second one is made of the same canvas while some viewers are much slower
+/// than others.
 // SAFETY: the capture loop is used by the video thread alone (handed over in `start`); all shared state is in a
 // Monitor. `source.wake` may be called from any thread.
 package final class VideoPipeline: @unchecked Sendable {
@@ -66,8 +67,8 @@ package final class VideoPipeline: @unchecked Sendable {
     }
 
     /// Sets a policy that takes effect with the next frame, without a wake-up. May be called from any thread.
-    func set(_ keeping: LongTermReferencePolicy, of encoding: EncodingID) {
-        controls.with { $0[encoding].keeping = keeping }
+    func set(_ referencePolicy: LongTermReferencePolicy, of encoding: EncodingID) {
+        controls.with { $0[encoding].referencePolicy = referencePolicy }
     }
 
     package var statistics: VideoPipelineStatistics { counters.with { $0 } }

@@ -24,7 +24,7 @@ public struct VideoPipelineStatistics: Sendable {
         frames += 1
         refinements += isRefinement ? 1 : 0
         keyframes += frame.isKeyframe ? 1 : 0
-        recoveries += frame.references.recovered != nil ? 1 : 0
+        recoveries += frame.references.source != nil ? 1 : 0
         upperLayerFrames += frame.layer > 0 ? 1 : 0
         lowFrames += encoding == .low ? 1 : 0
         bytes += frame.bytes.count

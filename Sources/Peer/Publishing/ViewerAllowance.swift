@@ -58,7 +58,7 @@ final class ViewerAllowance: TransportAllowance {
     func isFull(now: MediaInstant) -> Bool {
         agents.refill(now)
         candidates.refill(now)
-        return agents.isFull() && candidates.isFull() && keyframes.owesNothing(now: now)
+        return agents.isFull() && candidates.isFull() && keyframes.isBucketEmpty(now: now)
     }
 }
 

@@ -38,9 +38,9 @@ struct ViewerRoster {
 
     /// Returns what the decoders of an encoding's viewers can store. Allocates nothing.
     func referencePolicy(of encoding: EncodingID, now: MediaInstant) -> LongTermReferencePolicy {
-        var policy = LongTermReferencePolicy(isRecoverable: false, mayStore: true)
+        var policy = LongTermReferencePolicy(allowsRecoveryFrames: false, mayStore: true)
         for peer in peers.values where peer.isConnected && peer.hasReferences && peer.uses(encoding) {
-            policy.isRecoverable = true
+            policy.allowsRecoveryFrames = true
             policy.mayStore = policy.mayStore && !peer.awaitsAcknowledgement(now: now)
         }
         return policy

@@ -11,7 +11,7 @@ final class PlayoutPipeline: @unchecked Sendable {
         /// The bytes of the queue's entry: the packet itself, the packet after a lost one, or none.
         enum Content { case packet, packetAfterLost, nothing }
         var content: Content
-        var frames: Int
+        var samplesPerChannel: Int
     }
 
     private let decoder: any AudioDecoder
@@ -48,11 +48,14 @@ final class PlayoutPipeline: @unchecked Sendable {
     /// Queues a packet. Called on the network thread.
     func push(_ packet: EncodedAudioPacket) {
         switch packet.payload {
-        case .packet(let bytes): _ = packets.push(bytes, Info(content: .packet, frames: packet.frames))
-        case .lostBefore(let next): _ = packets.push(next, Info(content: .packetAfterLost, frames: packet.frames))
+        case .packet(let bytes):
+            _ = packets.push(bytes, Info(content: .packet, samplesPerChannel: packet.samplesPerChannel))
+        case .lostBefore(let next):
+            _ = packets.push(next, Info(content: .packetAfterLost, samplesPerChannel: packet.samplesPerChannel))
         case .lost:
             _ = packets.push(
-                UnsafeRawBufferPointer(start: nil, count: 0), Info(content: .nothing, frames: packet.frames))
+                UnsafeRawBufferPointer(start: nil, count: 0),
+                Info(content: .nothing, samplesPerChannel: packet.samplesPerChannel))
         }
     }
 
@@ -68,7 +71,8 @@ final class PlayoutPipeline: @unchecked Sendable {
     private func play(_ bytes: UnsafeRawBufferPointer, _ info: Info) {
         guard
             let count = try? decoder.decode(
-                info.content == .nothing ? nil : bytes, useFEC: info.content == .packetAfterLost, frames: info.frames,
+                info.content == .nothing ? nil : bytes, useFEC: info.content == .packetAfterLost,
+                samplesPerChannel: info.samplesPerChannel,
                 into: samples), count > 0
         else { return }
         let end = count * AudioFormat.channels

@@ -96,7 +96,7 @@ final class ReceivingPeer: SecureTransportDelegate {
     var silence: MediaDuration { liveness.silence(MonotonicClock.now) }
 
     /// Applies the host's answer to an ICE restart.
-    func resume(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
+    func applyRestartAnswer(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
         path.start(remote: credentials)
         add(candidates, ended: ended)
     }
@@ -178,7 +178,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     func transportEnded(_ reason: EndReason) { end(reason) }
 
-    func transportWasClosed() { end(EndReason(.hostEnded, "the host ended the broadcast")) }
+    func transportReceivedCloseNotify() { end(EndReason(.hostEnded, "the host ended the broadcast")) }
 
     func transportSelectedNewPair() { pump() }
 

@@ -20,9 +20,9 @@ extension Subscription {
 
     /// Calls back once with the candidates found so far, after `longestWait` at most; without credentials at the end of
     /// the session.
-    func whenGathered(_ body: @escaping (Gathered) -> Void) {
+    func initialCandidates(_ body: @escaping (Gathered) -> Void) {
         guard !isClosed, connection != nil else { return body(.none) }
-        candidates.describe(within: Self.longestWait, wanted: nil) { [weak self] batch in
+        candidates.initialCandidates(within: Self.longestWait, wanted: nil) { [weak self] batch in
             guard let self, !isClosed, let path = connection?.path else { return body(.none) }
             body(
                 Gathered(
@@ -40,7 +40,7 @@ extension Subscription {
 extension LoopBound<Subscription> {
     package func gathered() async -> Subscription.Gathered {
         await withCheckedContinuation { continuation in
-            let isRunning = perform { $0.whenGathered { continuation.resume(returning: $0) } }
+            let isRunning = perform { $0.initialCandidates { continuation.resume(returning: $0) } }
             if !isRunning { continuation.resume(returning: .none) }
         }
     }

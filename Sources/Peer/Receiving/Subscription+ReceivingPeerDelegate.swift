@@ -27,7 +27,8 @@ extension Subscription: ReceivingPeerDelegate {
             }
         sink.receive(
             EncodedAudioPacket(
-                track: info.track, payload: payload, frames: info.frames, rtpTimestamp: info.timestamp.rawValue,
+                track: info.track, payload: payload, samplesPerChannel: info.samplesPerChannel,
+                rtpTimestamp: info.timestamp.rawValue,
                 captured: info.captured.map(mediaInstant)))
     }
 
@@ -71,7 +72,8 @@ extension Subscription: ReceivingPeerDelegate {
             packetsReceived: received?.packets ?? 0, bytesReceived: received?.bytes ?? 0,
             packetsLost: received?.lost ?? 0, nacks: received?.nacks ?? 0,
             keyframeRequests: received?.keyframeRequests ?? 0, roundTrip: connection.roundTripTime,
-            estimate: connection.estimate, recoveries: received?.recoveries ?? 0, queue: received?.audioDelay,
+            estimate: connection.estimate, recoveries: received?.recoveries ?? 0,
+            audioJitterBufferDelay: received?.audioDelay,
             repaired: received?.repaired ?? 0, freezes: received?.freezes ?? 0,
             freezeTime: received?.freezeTime ?? .zero, path: connection.path.summary, layer: layer.map { Int($0) },
             badPackets: connection.badPackets)

@@ -60,7 +60,7 @@ extension Subscription {
 
     // MARK: Attempts
 
-    /// Begins an ICE restart. Call `whenGathered` afterwards.
+    /// Begins an ICE restart. Call `initialCandidates` afterwards.
     /// - Returns: false if this machine has no address.
     package func restart() -> Bool {
         guard !isClosed, let connection else { return false }
@@ -74,8 +74,8 @@ extension Subscription {
         }
     }
 
-    package func resume(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
+    package func applyRestartAnswer(_ credentials: ICECredentials, _ candidates: CandidateList, ended: Bool) {
         hostCredentials = credentials
-        connection?.resume(credentials, candidates, ended: ended)
+        connection?.applyRestartAnswer(credentials, candidates, ended: ended)
     }
 }

@@ -13,7 +13,7 @@ public struct ViewerStatistics: Sendable {
     /// Recovery frames received, which ended a loss without a key frame.
     public var recoveries: Int
     /// The audio jitter buffer's delay. Video has no jitter buffer.
-    public var queue: MediaDuration?
+    public var audioJitterBufferDelay: MediaDuration?
     /// Lost packets that a retransmission repaired.
     public var repaired: Int
     /// Freezes over 150 ms: how often, and how long in all, frames waited for missing packets.

@@ -71,8 +71,8 @@ public final class HostSession: Sendable {
             loop,
             making: {
                 MediaWakeups(
-                    video: loop.makeWakeup { core.now { $0.framesArrived() } },
-                    audio: loop.makeWakeup { core.now { $0.packetsArrived() } })
+                    video: loop.makeWakeup { core.assumeIsolated { $0.videoFramesQueued() } },
+                    audio: loop.makeWakeup { core.assumeIsolated { $0.audioPacketsQueued() } })
             })
         signaling = BroadcastSignaling(core: core, knocks: KnockHandler(decideKnock: decide, emit: emit)) { event in
             emit(event)
@@ -176,7 +176,7 @@ public final class HostSession: Sendable {
         let stopAudio: @Sendable () -> Void = { [pipelines] in for track in pipelines.audio { track.stop() } }
         if let thread = try? NamedThread.start("ending", stopAudio) { await thread.ended() } else { stopAudio() }
         await pipelines.video.stop()
-        await core.finish { $0.end($1) }
+        await core.performAndWait { $0.end($1) }
         await server?.stop()
         await servers.close()
         await wakeups.ifRunning { $0.close() }

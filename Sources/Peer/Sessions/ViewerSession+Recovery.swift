@@ -81,7 +81,7 @@ extension ViewerSession {
         let text = try await client.restart(offer.serialised, timeout: timeout).fragment
         let answer = try TrickleFragment.parse(text)
         guard let remote = answer.credentials else { throw NoAddress() }
-        await core.ifRunning { $0.resume(remote, answer.candidates, ended: answer.endsCandidates) }
+        await core.ifRunning { $0.applyRestartAnswer(remote, answer.candidates, ended: answer.endsCandidates) }
         if !found.isComplete { Task { await trickleRest(client, credentials) } }
     }
 

@@ -77,7 +77,7 @@ public final class ViewerSession: Sendable {
         do throws(SignalingError) {
             client = try SignalingClient(link: link)
         } catch {
-            await core.finish { $0.close($1) }
+            await core.performAndWait { $0.close($1) }
             await loop.stop()
             return EndReason(error)
         }
@@ -90,7 +90,7 @@ public final class ViewerSession: Sendable {
         }
         let reason = await explained(await outcome.wait())
         journey.cancel()
-        await core.finish { $0.close($1) }
+        await core.performAndWait { $0.close($1) }
         if let ticket = ticket.with({ $0 }) { await client.withdraw(ticket) }
         await client.leave()
         await servers.with({ $0 })?.close()
@@ -165,7 +165,7 @@ public final class ViewerSession: Sendable {
         guard answer.fingerprint.bytes == link.fingerprint else {
             throw EndReason(.untrusted, "the answer names another certificate than the link")
         }
-        if let name = answer.name { emit(.named(PeerText.clean(name, fallback: "share"))) }
+        if let name = answer.name { emit(.named(UntrustedText.clean(name, fallback: "share"))) }
         await core.ifRunning { $0.begin(answer) }
         return found
     }

@@ -57,7 +57,8 @@ public enum HostEvent: Sendable, Equatable {
         switch name {
         case "ended":
             guard let ended = try? decoder.decode(Ended.self, from: Data(data.utf8)) else { return nil }
-            self = .ended(reason: PeerText.clean(ended.reason, limit: 256, fallback: "the host ended the broadcast"))
+            self = .ended(
+                reason: UntrustedText.clean(ended.reason, limit: 256, fallback: "the host ended the broadcast"))
         case "viewercount":
             guard let count = try? decoder.decode(Count.self, from: Data(data.utf8)) else { return nil }
             self = .viewerCount(count.viewercount)

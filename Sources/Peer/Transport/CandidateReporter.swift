@@ -30,7 +30,7 @@ package final class CandidateReporter: LocalCandidateDelegate {
     }
 
     /// Calls back once; see `CandidateGathering.Input.describe`.
-    package func describe(
+    package func initialCandidates(
         within timeout: MediaDuration, wanted: ICECandidate.Kind?,
         _ body: @escaping (CandidateGathering.Batch) -> Void
     ) {
@@ -42,7 +42,7 @@ package final class CandidateReporter: LocalCandidateDelegate {
     package func next(_ body: @escaping (CandidateGathering.Batch?) -> Void) {
         finishNext(nil)
         onNext = body
-        handle(.trickle)
+        handle(.readyForBatch)
     }
 
     /// Calls back with each batch after the description, up to the last one.

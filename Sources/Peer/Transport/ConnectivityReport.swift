@@ -4,7 +4,7 @@ import SessionDescription
 /// The candidates and servers of a failed connection, from which a sentence for people explains the failure.
 public struct ConnectivityReport: Sendable, Equatable {
     /// The address of a candidate that could be tried.
-    public struct Place: Sendable, Equatable {
+    public struct Candidate: Sendable, Equatable {
         /// `host`, `srflx` (seen by a STUN server), `prflx` or `relay` (allocated by a TURN server).
         public var kind: String
         public var address: String
@@ -12,12 +12,12 @@ public struct ConnectivityReport: Sendable, Equatable {
     }
 
     /// The candidates of this side and of the other side.
-    public var own: [Place] = []
-    public var other: [Place] = []
+    public var localCandidates: [Candidate] = []
+    public var remoteCandidates: [Candidate] = []
     /// Candidates of the other side that could not be tried: host names, `.local`, malformed ones, too many.
     public var refused = 0
     /// Whether ICE selected a pair. The DTLS handshake over it then did not complete.
-    public var hasPath = false
+    public var hasSelectedPair = false
     public var usesOnlyRelays = false
     /// STUN and TURN servers of this side, with the results of checks after the failure; nil if they were not checked.
     public var servers: [Server] = []
@@ -40,13 +40,16 @@ public struct ConnectivityReport: Sendable, Equatable {
 
     /// - Parameter other: "the host" or "the viewer".
     package func sentence(other name: String) -> String {
-        if hasPath { return "the way to \(name) works, but \(name) did not finish the handshake" }
-        let mine = own.isEmpty ? "your side has no address" : "your side has only \(Self.list(own))"
-        var theirs = other.isEmpty ? "\(name) named none that can be tried" : "\(name) only \(Self.list(other))"
+        if hasSelectedPair { return "the way to \(name) works, but \(name) did not finish the handshake" }
+        let mine =
+            localCandidates.isEmpty ? "your side has no address" : "your side has only \(Self.list(localCandidates))"
+        var theirs =
+            remoteCandidates.isEmpty
+            ? "\(name) named none that can be tried" : "\(name) only \(Self.list(remoteCandidates))"
         if refused > 0 { theirs += " (\(refused) more cannot be used)" }
         var parts = ["no route: \(mine); \(theirs)"]
-        if own.isEmpty || other.isEmpty {
-            if usesOnlyRelays, own.isEmpty { parts.append("--relay-only lets it use TURN servers alone") }
+        if localCandidates.isEmpty || remoteCandidates.isEmpty {
+            if usesOnlyRelays, localCandidates.isEmpty { parts.append("--relay-only lets it use TURN servers alone") }
         } else {
             let pairs = pairCount
             parts.append(
@@ -65,19 +68,23 @@ public struct ConnectivityReport: Sendable, Equatable {
         let turn =
             isViewer
             ? "start the host with --turn turn:USER@SERVER" : "start share host with --turn turn:USER@SERVER"
-        if hasPath { return "Something between lets STUN through but not DTLS: another network or a VPN helps." }
+        if hasSelectedPair {
+            return "Something between lets STUN through but not DTLS: another network or a VPN helps."
+        }
         if let (url, finding) = findings(false).first(where: { $0.url.hasPrefix("turn") }) ?? findings(false).first {
             return "\(url): \(finding.remedy)."
         }
-        if own.isEmpty { return "Connect to a network." }
-        let relays = own.contains { $0.kind == "relay" } || other.contains { $0.kind == "relay" }
+        if localCandidates.isEmpty { return "Connect to a network." }
+        let relays = localCandidates.contains { $0.kind == "relay" } || remoteCandidates.contains { $0.kind == "relay" }
         if hasTURN || relays {
             return relays
                 ? "A firewall blocks UDP: name the TURN server over TCP too, --turn turn:USER@SERVER?transport=tcp, or turns:."
                 : "The TURN server gave no address in time: see share doctor --turn URL."
         }
         if pairCount == 0 { return "Use a TURN server that has both IPv4 and IPv6: \(turn)." }
-        let outside = own.contains { Self.isPublic($0.address) } && other.contains { Self.isPublic($0.address) }
+        let outside =
+            localCandidates.contains { Self.isPublic($0.address) }
+            && remoteCandidates.contains { Self.isPublic($0.address) }
         return outside
             ? "A firewall or a strict NAT drops UDP between the two: \(turn)."
             : "You are probably in different networks, behind NATs: \(turn), or be in one network or VPN."
@@ -85,22 +92,22 @@ public struct ConnectivityReport: Sendable, Equatable {
 
     /// The number of pairs of the same address family.
     private var pairCount: Int {
-        let six = own.count { $0.address.contains(":") }
-        let otherSix = other.count { $0.address.contains(":") }
-        return six * otherSix + (own.count - six) * (other.count - otherSix)
+        let six = localCandidates.count { $0.address.contains(":") }
+        let otherSix = remoteCandidates.count { $0.address.contains(":") }
+        return six * otherSix + (localCandidates.count - six) * (remoteCandidates.count - otherSix)
     }
 
-    private static func list(_ places: [Place]) -> String {
-        let shown = places.prefix(4).map { place in
-            switch place.kind {
-            case "srflx", "prflx": "\(place.address) (seen by others)"
-            case "relay": "\(place.address) (TURN)"
-            default: place.address
+    private static func list(_ candidates: [Candidate]) -> String {
+        let shown = candidates.prefix(4).map { candidate in
+            switch candidate.kind {
+            case "srflx", "prflx": "\(candidate.address) (seen by others)"
+            case "relay": "\(candidate.address) (TURN)"
+            default: candidate.address
             }
         }
         var unique: [String] = []
         for text in shown where !unique.contains(text) { unique.append(text) }
-        return unique.joined(separator: ", ") + (places.count > 4 ? " and \(places.count - 4) more" : "")
+        return unique.joined(separator: ", ") + (candidates.count > 4 ? " and \(candidates.count - 4) more" : "")
     }
 
     /// Whether an address is neither private (RFC 1918, RFC 6598, RFC 4193) nor loopback nor link-local.
@@ -117,7 +124,7 @@ public struct ConnectivityReport: Sendable, Equatable {
     }
 }
 
-extension ConnectivityReport.Place {
+extension ConnectivityReport.Candidate {
     init(_ candidate: ICECandidate) {
         self.init(kind: candidate.kind.rawValue, address: candidate.address, port: Int(candidate.port))
     }

@@ -83,8 +83,8 @@ extension ICEPath {
     /// The candidates of both sides, for the report why there is no connection.
     package var report: ConnectivityReport {
         ConnectivityReport(
-            own: localCandidates.map { .init($0) }, other: remote.all.map { .init($0) },
-            refused: remote.refused, hasPath: hasPath, usesOnlyRelays: configuration.usesOnlyRelays,
+            localCandidates: localCandidates.map { .init($0) }, remoteCandidates: remote.all.map { .init($0) },
+            refused: remote.refused, hasSelectedPair: hasSelectedPair, usesOnlyRelays: configuration.usesOnlyRelays,
             servers: servers.map { .init(url: $0, finding: nil) })
     }
 }

@@ -23,7 +23,7 @@ package final class ICEPath: PacketPath {
     private(set) var provenAddresses = ProvenAddresses()
     /// When the last authentic packet came from the selected pair's remote address.
     private var pairHeard: MediaInstant?
-    private(set) var hasPath = false
+    private(set) var hasSelectedPair = false
     private var isStarted = false
     private var isClosed = false
     /// The candidates of the last gathering, each once.
@@ -122,24 +122,24 @@ package final class ICEPath: PacketPath {
             provenAddresses.note(agent)
             return
         }
-        // The controlling side selects the pair (RFC 8445 section 8.1.1), and libnice keeps its own. If both sides
-        // followed each other, they could alternate forever.
+        // Only the controlled side changes its destination: the controlling side selects the pair (RFC 8445 section
+        // 8.1.1). If both sides did, the destinations could alternate forever.
         guard !factory.configuration.isControlling, let since = agent.pairSince,
             now - max(pairHeard ?? since, since) > Self.followAfter
         else { return }
-        agent.followSource(now)
+        agent.checkUnverifiedAddress(now)
     }
 
     /// Handles a state change. `failed` is ignored: a pair may come back, and only silence ends a session.
     func changed(to state: ICEAgent.State, by number: Int) {
         guard state == .connected || state == .ready, !isClosed else { return }
         if number == agents.newestNumber, agents.next != nil {
-            delegate?.pathWillMove()
+            delegate?.pathWillChangePair()
             agents.useNext()
-            delegate?.pathHasMoved()
+            delegate?.pathDidChangePair()
         }
-        guard !hasPath else { return }
-        hasPath = true
+        guard !hasSelectedPair else { return }
+        hasSelectedPair = true
         delegate?.pathIsConnected()
     }
 

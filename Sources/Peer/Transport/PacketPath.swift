@@ -34,9 +34,9 @@ package protocol PacketPathDelegate: AnyObject {
     /// The first pair is selected.
     func pathIsConnected()
     /// Another pair is about to be selected after a restart.
-    func pathWillMove()
+    func pathWillChangePair()
     /// Datagrams are sent over the other pair from now on.
-    func pathHasMoved()
+    func pathDidChangePair()
     /// - Parameter datagram: borrowed for the call, may be decrypted in place; need not be aligned.
     func path(received datagram: UnsafeMutableRawBufferPointer, now: MediaInstant)
 }

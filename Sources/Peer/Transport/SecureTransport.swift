@@ -14,7 +14,7 @@ package protocol SecureTransportDelegate: AnyObject {
     func transportSelectedNewPair()
     func transportEnded(_ reason: EndReason)
     /// The other peer has ended the DTLS association (close_notify).
-    func transportWasClosed()
+    func transportReceivedCloseNotify()
     /// An RTP packet without SRTP protection; borrowed for the call.
     func transport(received rtp: UnsafeRawBufferPointer)
     func transport(receivedControl rtcp: UnsafeRawBufferPointer)
@@ -171,7 +171,7 @@ package final class SecureTransport {
             end(EndReason(failure == .fingerprintMismatch ? .untrusted : .failed, failure.description))
         case .closed:
             guard !isClosed else { return }
-            delegate?.transportWasClosed()
+            delegate?.transportReceivedCloseNotify()
             close()
         }
     }
@@ -214,9 +214,9 @@ extension SecureTransport: PacketPathDelegate {
         scheduleDTLS()
     }
 
-    package func pathWillMove() { flush() }
+    package func pathWillChangePair() { flush() }
 
-    package func pathHasMoved() {
+    package func pathDidChangePair() {
         if srtp != nil { delegate?.transportSelectedNewPair() }
     }
 

@@ -27,14 +27,14 @@ package struct LoopBound<Value>: @unchecked Sendable {
     }
 
     /// Calls `body` at once. Must be called on the loop.
-    package func now(_ body: (Value) -> Void) {
+    package func assumeIsolated(_ body: (Value) -> Void) {
         assert(loop.isOnLoop)
         body(value)
     }
 
     /// Runs a body with a completion on the loop, and waits for the completion. Returns at once if the loop has
     /// stopped.
-    package func finish(_ body: @escaping @Sendable (Value, @escaping () -> Void) -> Void) async {
+    package func performAndWait(_ body: @escaping @Sendable (Value, @escaping () -> Void) -> Void) async {
         await withCheckedContinuation { continuation in
             if !loop.perform({ body(value) { continuation.resume() } }) { continuation.resume() }
         }

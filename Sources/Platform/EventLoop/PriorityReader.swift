@@ -29,7 +29,7 @@ extension EventLoop {
     /// - Parameter read: called in each iteration in which the descriptor is readable and has no error. The buffer of
     ///   65,536 bytes is lent for the call. It returns true to hide the descriptor from GLib's sources for this
     ///   iteration. It may close the reader.
-    public func readFirst(
+    public func makePriorityReader(
         _ descriptor: Int32, _ read: @escaping (UnsafeMutableRawBufferPointer) -> Bool
     ) -> PriorityReader {
         preconditionOnLoop()

@@ -31,7 +31,7 @@ package final class ScreenShadow {
     /// - Parameters:
     ///   - bgra: the pixels of `rect`, which begins on the block grid and ends there or at the screen's edge.
     ///   - isForced: treats every block as changed.
-    package func absorb(
+    package func copyDifferences(
         _ bgra: UnsafeRawPointer, stride source: Int, rect: PixelRect, isForced: Bool, canvas: I420Buffer,
         converter: any PixelConverter, changed: inout BlockMap
     ) {

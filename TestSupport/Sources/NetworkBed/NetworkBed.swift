@@ -4,12 +4,12 @@ import Foundation
 /// of the process: only the helper `netlab` holds the namespaces, and it lives as long as its stdin is open.
 // SAFETY: commands and their responses are serialized by `lock`; the rest is constant.
 public final class NetworkBed: @unchecked Sendable {
-    private let lab: Lab
+    private let netlab: NetlabProcess
     private let lock = NSLock()
     private var isClosed = false
 
     /// - Throws: if the kernel lets only root create namespaces, and this process is not root.
-    public init() throws { lab = try Lab() }
+    public init() throws { netlab = try NetlabProcess() }
 
     deinit { close() }
 
@@ -19,7 +19,7 @@ public final class NetworkBed: @unchecked Sendable {
         defer { lock.unlock() }
         guard !isClosed else { return }
         isClosed = true
-        lab.close()
+        netlab.close()
     }
 
     /// - Returns: the helper's response after "ok".
@@ -27,7 +27,7 @@ public final class NetworkBed: @unchecked Sendable {
         lock.lock()
         defer { lock.unlock() }
         guard !isClosed else { throw BedFailure("the bed is closed") }
-        return try lab.command(words)
+        return try netlab.command(words)
     }
 
     /// - Returns: the file descriptor in the response, owned by the caller.
@@ -35,11 +35,11 @@ public final class NetworkBed: @unchecked Sendable {
         lock.lock()
         defer { lock.unlock() }
         guard !isClosed else { throw BedFailure("the bed is closed") }
-        return try lab.file(words)
+        return try netlab.file(words)
     }
 
     /// Further arguments of nsenter(1). An ordinary user has to enter the user namespace first.
-    var entrance: [String] { lab.userNamespace.map { ["--user=\($0)", "--preserve-credentials"] } ?? [] }
+    var entrance: [String] { netlab.userNamespace.map { ["--user=\($0)", "--preserve-credentials"] } ?? [] }
 
     /// Makes a node: a namespace with only its loopback interface up.
     public func node() throws -> NetworkNode { NetworkNode(path: try command("node"), bed: self) }

@@ -19,7 +19,7 @@ extension InteropTests {
         /// loses packets.
         @Test(arguments: ForeignPeer.allCases)
         func picturesAndSoundArriveWhateverIsOffered(peer: ForeignPeer) async throws {
-            let sound = try SoundServer()
+            let sound = try PulseAudioServer()
             let tone = try sound.playTone(880, seconds: 110)
             defer { tone.kill() }
             try await ForeignBed.with(["--mic", "screen.monitor"], environment: sound.environment) { bed in
@@ -92,7 +92,7 @@ extension InteropTests {
         /// These players never use a candidate at 127.0.0.1.
         @Test(arguments: [ForeignPeer.gstreamer, .firefox])
         func aHostThatListensOnLoopbackIsWatchedOnItsMachine(peer: ForeignPeer) async throws {
-            let sound = try SoundServer()
+            let sound = try PulseAudioServer()
             try await ForeignBed.with(environment: sound.environment, isOnLoopback: true) { bed in
                 for (each, run) in try await bed.play([.defaultOffer], with: peer) { expect(run, each, peer) }
             }

@@ -19,7 +19,7 @@ struct AIMDRateControl {
     /// Additive increase near the capacity, in bits/s per second. It is the same for all flows, so that their rates
     /// converge.
     private static let slope = 60_000.0
-    /// Largest multiplicative decrease of `ease`, as a share of the rate per second.
+    /// Largest multiplicative decrease of `decreaseGradually`, as a share of the rate per second.
     private static let easing = 0.4
     /// The standing queue that a flow may cause, in packets of 1,200 bytes of its own.
     private static let ownQueuePackets = 4.0
@@ -113,32 +113,39 @@ struct AIMDRateControl {
     /// Multiplicative decrease on overuse: to 0.85 x the acknowledged bitrate, or 0.7 x if the queue exceeds 100 ms; at
     /// most once per round trip + 100 ms or per 400 ms, whichever is shorter. An application-limited sender keeps the
     /// floor until overuse has lasted for a round trip + 100 ms.
-    /// - Parameter passing: the bitrate that got through at the beginning of the queue, while a competing flow may have
-    ///   caused it.
-    mutating func decrease(_ input: Input, passing: Bitrate?) {
+    /// - Parameter bitrateAtQueueStart: the bitrate that got through at the beginning of the queue, while a competing
+    ///   flow may have caused it.
+    mutating func decrease(_ input: Input, bitrateAtQueueStart: Bitrate?) {
         let now = input.now
         let since = overuseSince ?? now
         overuseSince = since
         let pause = min(input.roundTrip + .milliseconds(100), .milliseconds(400))
         guard lastDecrease.map({ now - $0 >= pause }) ?? true else { return }
         let lasts = now - since > input.roundTrip + .milliseconds(100)
-        var arriving = input.acknowledgedRate ?? rate
-        if input.isApplicationLimited, let capacity { arriving = max(arriving, min(capacity, rate)) }
+        var acknowledgedBitrate = input.acknowledgedRate ?? rate
+        if input.isApplicationLimited, let capacity {
+            acknowledgedBitrate = max(acknowledgedBitrate, min(capacity, rate))
+        }
         let share = input.queueDelay > .milliseconds(100) ? 0.7 : 0.85
-        var target = Bitrate(bitsPerSecond: Int(share * Double(arriving.bitsPerSecond)))
+        var target = Bitrate(bitsPerSecond: Int(share * Double(acknowledgedBitrate.bitsPerSecond)))
         if input.isApplicationLimited, !lasts { target = max(target, currentFloor(now: now)) }
-        // 0.6 x what got through at the beginning of the queue is enough to drain any queue of our own.
-        if let passing { target = max(target, Bitrate(bitsPerSecond: passing.bitsPerSecond / 10 &* 6)) }
+        // If only this flow causes the queue, 0.6 x the bitrate acknowledged when the queue began drains it, so the
+        // rate need not fall further.
+        if let bitrateAtQueueStart {
+            target = max(target, Bitrate(bitsPerSecond: bitrateAtQueueStart.bitsPerSecond / 10 &* 6))
+        }
         guard target < rate else { return }
-        if !input.isApplicationLimited { capacity = capacity.map { mix($0, arriving, 0.5) } ?? arriving }
+        if !input.isApplicationLimited {
+            capacity = capacity.map { mix($0, acknowledgedBitrate, 0.5) } ?? acknowledgedBitrate
+        }
         rate = max(target, minimum)
         if lasts || !input.isApplicationLimited { floor.set(min(floor.rate, rate)) }
         lastDecrease = now
     }
 
     /// Decrease on the queue delay of a receiver report: to 0.75 x the bitrate that is sent.
-    mutating func decreaseOnReport(_ input: Input, sending: Bitrate) {
-        let base = input.isApplicationLimited ? rate : min(rate, sending)
+    mutating func decreaseOnReport(_ input: Input, sentBitrate: Bitrate) {
+        let base = input.isApplicationLimited ? rate : min(rate, sentBitrate)
         if !input.isApplicationLimited { capacity = base }
         rate = max(Bitrate(bitsPerSecond: Int(0.75 * Double(base.bitsPerSecond))), minimum)
         lastDecrease = input.now
@@ -152,14 +159,14 @@ struct AIMDRateControl {
         let isNear = capacity.map { abs(current / Double(max($0.bitsPerSecond, 1)) - 1) < 0.2 } ?? false
         if !isNear { slope = max(slope, 0.08 * current) }
         var grown = current + slope * input.elapsed.inSeconds
-        if let arriving = input.acknowledgedRate {
-            grown = min(grown, max(1.5 * Double(arriving.bitsPerSecond) + 10_000, current))
+        if let acknowledgedBitrate = input.acknowledgedRate {
+            grown = min(grown, max(1.5 * Double(acknowledgedBitrate.bitsPerSecond) + 10_000, current))
         }
         rate = min(Bitrate(bitsPerSecond: Int(grown)), ceiling)
     }
 
     /// Reduces the rate a little while the standing queue exceeds the tolerated one without overuse.
-    mutating func ease(_ input: Input, allowed: MediaDuration) {
+    mutating func decreaseGradually(_ input: Input, allowed: MediaDuration) {
         let excess = min((input.queueDelay - allowed).inSeconds / allowed.inSeconds, 1)
         let eased = Double(rate.bitsPerSecond) * (1 - Self.easing * excess * input.elapsed.inSeconds)
         rate = max(Bitrate(bitsPerSecond: Int(eased)), minimum)
@@ -167,7 +174,7 @@ struct AIMDRateControl {
 
     /// AIMD next to a loss-based flow, as TCP Reno: one packet more per round trip, and 20 % less after a loss, at most
     /// once per 1.5 round trips.
-    mutating func contend(_ input: Input, hasLosses: Bool) {
+    mutating func updateLikeReno(_ input: Input, hasLosses: Bool) {
         overuseSince = nil
         let round = max(input.roundTrip.inSeconds, 0.05)
         if hasLosses, lastDecrease.map({ (input.now - $0).inSeconds >= 1.5 * round }) ?? true {

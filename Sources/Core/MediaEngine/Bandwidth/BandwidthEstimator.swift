@@ -76,50 +76,51 @@ struct BandwidthEstimator {
     }
 
     /// Updates the estimate after all packets of one feedback message were taken in.
-    /// - Parameter sending: the bitrate sent over the last second.
-    mutating func finishFeedback(now: MediaInstant, roundTrip: MediaDuration, sending: Bitrate) {
+    /// - Parameter sentBitrate: the bitrate sent over the last second.
+    mutating func finishFeedback(now: MediaInstant, roundTrip: MediaDuration, sentBitrate: Bitrate) {
         hasFeedback = true
         if let result = arrivals.finishBatch() { confirm(result, now) }
         let lastUpdateBefore = lastUpdate
-        let input = begin(now, roundTrip, sending)
+        let input = begin(now, roundTrip, sentBitrate)
         control.noteQueue(queueDelay, now: now)
         competingFlow.update(
-            now: now, elapsed: input.elapsed, queue: queueDelay, sending: sending,
-            arriving: acknowledgedRate ?? control.rate, hasLosses: hasLosses,
+            now: now, elapsed: input.elapsed, queue: queueDelay, sentBitrate: sentBitrate,
+            acknowledgedBitrate: acknowledgedRate ?? control.rate, hasLosses: hasLosses,
             isAtMinimum: control.rate <= control.minimum)
         let hasNoQueue = queueDelay < AIMDRateControl.leastQueue
         drain.update(isEmpty: hasNoQueue || isApplicationLimited || competingFlow.isActive, now: now)
         if competingFlow.isActive {
-            contend(input, lastUpdateBefore)
+            updateCompetitive(input, lastUpdateBefore)
         } else {
-            follow(input)
+            updateByDelay(input)
         }
         hasLosses = false
-        settle(now, roundTrip)
+        combineEstimates(now, roundTrip)
     }
 
     /// Updates the delay-based rate next to a loss-based flow.
-    private mutating func contend(_ input: AIMDRateControl.Input, _ lastUpdateBefore: MediaInstant?) {
+    private mutating func updateCompetitive(_ input: AIMDRateControl.Input, _ lastUpdateBefore: MediaInstant?) {
         if let before = competingRate, input.now - before.at < .seconds(10), before.at != lastUpdateBefore {
-            // The last decrease was a trial whether the competing flow yields too.
+            // The last decrease tested whether the competing flow also reduces its rate. It did not, so the rate is
+            // restored.
             control.restore(before.rate)
         }
         competingRate = (control.rate, input.now)
-        control.contend(input, hasLosses: hasLosses)
+        control.updateLikeReno(input, hasLosses: hasLosses)
     }
 
     /// Updates the delay-based rate by the queue delay and its trend.
-    private mutating func follow(_ input: AIMDRateControl.Input) {
+    private mutating func updateByDelay(_ input: AIMDRateControl.Input) {
         let allowed = control.allowedQueue
         let isOverused = arrivals.signal == .overuse && queueDelay > max(allowed, .milliseconds(15))
         if isOverused || queueDelay > .milliseconds(90) {
-            control.decrease(input, passing: competingFlow.passing)
+            control.decrease(input, bitrateAtQueueStart: competingFlow.bitrateAtQueueStart)
             return
         }
         control.endOveruse()
         guard !isApplicationLimited else { return }
         if queueDelay > allowed {
-            control.ease(input, allowed: allowed)
+            control.decreaseGradually(input, allowed: allowed)
         } else if arrivals.signal == .normal {
             control.increase(input)
         }
@@ -137,52 +138,53 @@ struct BandwidthEstimator {
     /// Updates the estimate from a receiver report (about one a second), for peers without transport-wide feedback. It
     /// uses the fraction lost, and the round trip time above its minimum as queue delay.
     /// - Parameter sample: the round trip time measured by this report; nil if it had no LSR.
-    mutating func noteReport(
+    mutating func noteReceiverReport(
         fraction: Double, packets: Int, sample: MediaDuration?, now: MediaInstant, roundTrip: MediaDuration,
-        sending: Bitrate
+        sentBitrate: Bitrate
     ) {
         hasFeedback = true
         loss.noteReport(fraction: fraction, packets: packets)
         if let sample { arrivals.noteRoundTrip(sample, now: now) }
-        let input = begin(now, roundTrip, sending)
+        let input = begin(now, roundTrip, sentBitrate)
         if queueDelay > .milliseconds(70) {
-            control.decreaseOnReport(input, sending: sending)
+            control.decreaseOnReport(input, sentBitrate: sentBitrate)
         } else if fraction < 0.02, !isApplicationLimited, queueDelay < .milliseconds(30),
             receiver.limit(now: now).map({ control.rate.bitsPerSecond / 3 < $0.bitsPerSecond / 2 }) ?? true
         {
             control.increase(input)
         }
-        settle(now, roundTrip)
+        combineEstimates(now, roundTrip)
     }
 
     /// Takes in the receiver's own estimate (REMB, draft-alvestrand-rmcat-remb-03).
-    mutating func noteReported(_ bitrate: Bitrate, now: MediaInstant, roundTrip: MediaDuration, sending: Bitrate) {
-        let isUsed = Double(sending.bitsPerSecond) >= Self.applicationLimitedShare * Double(estimate.bitsPerSecond)
+    mutating func noteREMB(_ bitrate: Bitrate, now: MediaInstant, roundTrip: MediaDuration, sentBitrate: Bitrate) {
+        let isUsed = Double(sentBitrate.bitsPerSecond) >= Self.applicationLimitedShare * Double(estimate.bitsPerSecond)
         receiver.note(
-            bitrate, sending: sending, isUsed: isUsed, hasTrouble: queueDelay > .milliseconds(30) || isLimitedByLoss,
+            bitrate, sentBitrate: sentBitrate, isUsed: isUsed,
+            hasTrouble: queueDelay > .milliseconds(30) || isLimitedByLoss,
             now: now)
         hasFeedback = true
-        settle(now, roundTrip)
+        combineEstimates(now, roundTrip)
     }
 
     // MARK: Parts of an update
 
     /// Begins an update and decides whether the sender is application-limited.
     private mutating func begin(
-        _ now: MediaInstant, _ roundTrip: MediaDuration, _ sending: Bitrate
+        _ now: MediaInstant, _ roundTrip: MediaDuration, _ sentBitrate: Bitrate
     ) -> AIMDRateControl.Input {
         defer { lastUpdate = now }
-        receiver.note(sending: sending, now: now)
+        receiver.note(sentBitrate: sentBitrate, now: now)
         // The rate that a still screen does not use says nothing about the capacity.
         isApplicationLimited =
-            Double(sending.bitsPerSecond) < Self.applicationLimitedShare * Double(estimate.bitsPerSecond)
+            Double(sentBitrate.bitsPerSecond) < Self.applicationLimitedShare * Double(estimate.bitsPerSecond)
         return AIMDRateControl.Input(
             now: now, elapsed: lastUpdate.map { min(now - $0, .seconds(1)) } ?? .zero, roundTrip: roundTrip,
             queueDelay: queueDelay, acknowledgedRate: acknowledgedRate, isApplicationLimited: isApplicationLimited)
     }
 
     /// Combines the delay-based rate, the loss-based rate and REMB into the estimate.
-    private mutating func settle(_ now: MediaInstant, _ roundTrip: MediaDuration) {
+    private mutating func combineEstimates(_ now: MediaInstant, _ roundTrip: MediaDuration) {
         let hasQueue = queueDelay > .milliseconds(30)
         let verdict = loss.update(
             now: now, roundTrip: roundTrip, current: estimate, maximum: maximum,
@@ -193,7 +195,7 @@ struct BandwidthEstimator {
         } else if let rate = loss.rate, verdict == .low, rate < control.currentFloor(now: now) {
             loss.raise(to: control.currentFloor(now: now))
         }
-        // Next to a loss-based flow `contend` has answered the losses already.
+        // Next to a loss-based flow `updateCompetitive` has answered the losses already.
         if competingFlow.isActive { loss.raise(to: control.rate) }
         var rate = min(control.rate, loss.rate ?? control.ceiling)
         // While the queue is drained, 0.7 x the estimate is sent.

@@ -3,10 +3,10 @@ import MediaCore
 /// Detects that a competing loss-based flow (TCP) fills the queue. It serves the purpose of the TCP-competitive mode of
 /// Copa (Arun and Balakrishnan, NSDI 2018) with a criterion of its own.
 ///
-/// A queue that only we cause drains when we send less than gets through. The detector sums up by how much we sent
-/// less. It becomes active if the queue should have drained three times over but stands, and if packets were lost or
-/// the queue exceeds 400 ms. `BandwidthEstimator` then uses AIMD in place of the delay, until the queue was empty for 2
-/// s.
+/// The detector integrates how far the sent bitrate is below the bitrate acknowledged when the queue began. It becomes
+/// active when that sum is three times the longest queue, more than half of that queue remains, and packets were lost
+/// or the queue exceeded 400 ms. `BandwidthEstimator` then uses AIMD in place of the delay, until the queue was empty
+/// for 2 s.
 struct CompetingFlowDetector {
     /// Queues shorter than this are ignored.
     private static let least = MediaDuration.milliseconds(60)
@@ -31,17 +31,18 @@ struct CompetingFlowDetector {
     /// By how many seconds of queue we have sent less than got through since the queue began.
     private var drained = 0.0
     /// The acknowledged bitrate when this queue began; nil until it has stood for 600 ms.
-    private(set) var passing: Bitrate?
+    private(set) var bitrateAtQueueStart: Bitrate?
 
     /// Takes in the state after one feedback message.
     /// - Parameters:
     ///   - queue: the standing queue delay.
-    ///   - sending: the bitrate sent over the last second.
-    ///   - arriving: the acknowledged bitrate.
+    ///   - sentBitrate: the bitrate sent over the last second.
+    ///   - acknowledgedBitrate: the acknowledged bitrate.
     ///   - isAtMinimum: the rate cannot be reduced any further.
     ///   - hasLosses: packets were lost since the last call.
     mutating func update(
-        now: MediaInstant, elapsed: MediaDuration, queue: MediaDuration, sending: Bitrate, arriving: Bitrate,
+        now: MediaInstant, elapsed: MediaDuration, queue: MediaDuration, sentBitrate: Bitrate,
+        acknowledgedBitrate: Bitrate,
         hasLosses: Bool, isAtMinimum: Bool
     ) {
         if isActive { return leave(now, queue) }
@@ -51,13 +52,15 @@ struct CompetingFlowDetector {
         deepest = max(deepest, queue)
         if hasLosses { hasLost = true }
         guard now - begin >= Self.settling else { return }
-        guard let passing, Double(arriving.bitsPerSecond) > 0.8 * Double(sending.bitsPerSecond) else {
+        guard let bitrateAtQueueStart,
+            Double(acknowledgedBitrate.bitsPerSecond) > 0.8 * Double(sentBitrate.bitsPerSecond)
+        else {
             // Less gets through than is sent: the bottleneck itself has become slower.
-            passing = arriving
+            bitrateAtQueueStart = acknowledgedBitrate
             drained = 0
             return
         }
-        let share = Double(sending.bitsPerSecond) / Double(max(passing.bitsPerSecond, 1))
+        let share = Double(sentBitrate.bitsPerSecond) / Double(max(bitrateAtQueueStart.bitsPerSecond, 1))
         drained += (isAtMinimum ? 1 : max(0, 1 - share)) * elapsed.inSeconds
         guard drained > 3 * deepest.inSeconds, queue.inSeconds > 0.5 * deepest.inSeconds,
             hasLost || deepest > Self.endless
@@ -88,6 +91,6 @@ struct CompetingFlowDetector {
         deepest = .zero
         hasLost = false
         drained = 0
-        passing = nil
+        bitrateAtQueueStart = nil
     }
 }

@@ -44,7 +44,7 @@ struct LossBasedEstimator {
         let start = periodStart ?? now
         periodStart = start
         let elapsed = now - start
-        // One lost packet of three is not a loss of 33 %.
+        // With fewer packets the loss fraction is not reliable.
         guard total >= 50 && elapsed >= .milliseconds(200) || total >= 20 && elapsed >= .seconds(1) else {
             if elapsed > .seconds(5) { restart(now) }
             return .none

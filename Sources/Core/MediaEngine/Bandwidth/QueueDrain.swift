@@ -1,7 +1,7 @@
 import MediaCore
 
-/// Lets the sender send less for a second after 15 s with a standing queue. A queue that never empties would in time be
-/// taken for the propagation delay, and a flow that joins later would take it so from the beginning.
+/// Reduces the sending rate to 0.7 x the estimate for 1 s after 15 s with a standing queue. Otherwise the minimum
+/// one-way delay would include that queue, for this flow and for flows that start later.
 struct QueueDrain {
     private static let longestWithoutEmpty = MediaDuration.seconds(15)
     private var lastEmpty: MediaInstant?

@@ -39,33 +39,33 @@ struct ReceiverBandwidthLimit {
     private var began: MediaInstant?
 
     /// Takes in the bitrate sent over the last second; called about once a second.
-    mutating func note(sending: Bitrate, now: MediaInstant) {
+    mutating func note(sentBitrate: Bitrate, now: MediaInstant) {
         // During the first second the meter counts less than the bitrate.
-        if began == nil, sending.bitsPerSecond > 0 { began = now }
+        if began == nil, sentBitrate.bitsPerSecond > 0 { began = now }
         guard let began, now - began >= .seconds(1) else { return }
         if sent == nil || now - windowStart >= Self.window {
             sentBefore = now - windowStart < Self.window * 2 ? sent : nil
-            sent = sending...sending
+            sent = sentBitrate...sentBitrate
             windowStart = now
         } else if let range = sent {
-            sent = min(range.lowerBound, sending)...max(range.upperBound, sending)
+            sent = min(range.lowerBound, sentBitrate)...max(range.upperBound, sentBitrate)
         }
     }
 
     /// Takes in an estimate of the receiver.
     /// - Parameters:
     ///   - said: the estimate.
-    ///   - sending: the bitrate sent over the last second.
+    ///   - sentBitrate: the bitrate sent over the last second.
     ///   - isUsed: the sender used what its own estimate allowed.
     ///   - hasTrouble: the path shows a queue or losses.
-    mutating func note(_ said: Bitrate, sending: Bitrate, isUsed: Bool, hasTrouble: Bool, now: MediaInstant) {
-        note(sending: sending, now: now)
+    mutating func note(_ said: Bitrate, sentBitrate: Bitrate, isUsed: Bool, hasTrouble: Bool, now: MediaInstant) {
+        note(sentBitrate: sentBitrate, now: now)
         if now >= until { state = .none }
         let isEcho = isLikeSent(said)
-        let isBinding = hasTrouble || isUsed && said.bitsPerSecond >= sending.bitsPerSecond / 2
+        let isBinding = hasTrouble || isUsed && said.bitsPerSecond >= sentBitrate.bitsPerSecond / 2
         switch state {
         case .none:
-            if isBelow(said, sentRange?.lowerBound ?? sending) {
+            if isBelow(said, sentRange?.lowerBound ?? sentBitrate) {
                 state = .low(first: said, since: now)
             } else {
                 state = isEcho && !isBinding ? .echo(said) : .limit(said)

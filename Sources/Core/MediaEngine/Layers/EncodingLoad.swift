@@ -39,12 +39,12 @@ public struct EncodingLoad: Sendable {
     /// The target for the encoder.
     /// - Parameter wasLayered: the last target had temporal layers. The ratio of rates that leaves layering (1.15) is
     ///   below the one that begins it (1.3).
-    public func demand(maximum: Bitrate, wasLayered: Bool, now: MediaInstant) -> EncodingTarget {
+    public func target(maximum: Bitrate, wasLayered: Bool, now: MediaInstant) -> EncodingTarget {
         let least = Bitrate.kilobits(100)
         let low = max(slowest ?? maximum, least)
         let high = max(fastest ?? maximum, low)
         let ratio = Double(high.bitsPerSecond) / Double(low.bitsPerSecond)
-        let isStuck = isDivided && congestedSince.map { now - $0 > Self.patience } ?? false
+        let isStuck = isDivided && congestedSince.map { now - $0 > Self.layeringDelay } ?? false
         let isLayered = following &+ waiting > 1 && (isStuck || ratio > (wasLayered ? 1.15 : 1.3))
         return EncodingTarget(
             bitrate: isLayered ? high : low,
@@ -53,7 +53,7 @@ public struct EncodingLoad: Sendable {
     }
 
     /// How long viewers at similar rates wait for one with a backlog before layering begins.
-    static let patience = MediaDuration.milliseconds(100)
+    static let layeringDelay = MediaDuration.milliseconds(100)
 }
 
 /// What the viewers of one encoding need of it: the bitrate, temporal layers, and whether frames may be made.

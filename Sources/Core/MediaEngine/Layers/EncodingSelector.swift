@@ -29,7 +29,7 @@ public struct EncodingSelector: Sendable {
     /// Ratio of the fastest viewer's rate to this viewer's: above `split` it moves to the low encoding, below `join` it
     /// returns.
     static let (split, join) = (3.0, 2.0)
-    static let patience = MediaDuration.seconds(3)
+    static let shortageLimit = MediaDuration.seconds(3)
     static let joinPatience = MediaDuration.seconds(5)
     /// How long the main encoding has to need less than 30 % of the viewer's bandwidth before the viewer returns to it.
     static let idlePatience = MediaDuration.seconds(30)
@@ -43,15 +43,15 @@ public struct EncodingSelector: Sendable {
     /// - Parameters:
     ///   - rate: the viewer's estimated bandwidth.
     ///   - fastest: that of the fastest viewer.
-    ///   - demand: the bitrate of the main encoding over the last second.
+    ///   - mainBitrate: the bitrate of the main encoding over the last second.
     ///   - isCutOff: the viewer was cut off and waits for a key frame anyway.
     /// - Returns: true if `target` has changed: a key frame of the new encoding is needed.
     public mutating func update(
-        rate: Bitrate, fastest: Bitrate, demand: Bitrate, isCutOff: Bool = false, now: MediaInstant
+        rate: Bitrate, fastest: Bitrate, mainBitrate: Bitrate, isCutOff: Bool = false, now: MediaInstant
     ) -> Bool {
         let own = Double(max(rate.bitsPerSecond, 1))
         let ratio = Double(fastest.bitsPerSecond) / own
-        let share = Double(demand.bitsPerSecond) / own
+        let share = Double(mainBitrate.bitsPerSecond) / own
         let before = target
         switch target {
         case .main:
@@ -60,7 +60,7 @@ public struct EncodingSelector: Sendable {
             let isShort = ratio > Self.split && share > 0.6
             noteShortage(isShort, isFar: ratio > Self.split, now)
             let isRelapse = returned.map { now - $0 < Self.relapseTime } ?? false
-            if isShort, isCutOff || shortage * (isRelapse ? factor : 1) >= Self.patience {
+            if isShort, isCutOff || shortage * (isRelapse ? factor : 1) >= Self.shortageLimit {
                 target = .low
                 relapses = isRelapse ? min(relapses + 1, Self.mostRelapses) : 0
             }

@@ -21,7 +21,7 @@ public struct TemporalLayerFilter: Sendable {
     private var pause = TemporalLayerFilter.shortestPause
 
     /// How long other viewers wait for one with a backlog of base layer frames before it is cut off.
-    public static let patience = MediaDuration.seconds(1)
+    public static let backlogLimit = MediaDuration.seconds(1)
     static let shortestPause = MediaDuration.seconds(1)
     static let longestPause = MediaDuration.seconds(8)
 

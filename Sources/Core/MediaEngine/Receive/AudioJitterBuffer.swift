@@ -24,7 +24,7 @@ struct AudioJitterBuffer {
         var timestamp: RTPTimestamp
         var isLost: Bool
         var useFEC: Bool
-        var frames: Int
+        var samplesPerChannel: Int
     }
 
     private let slab = PacketSlab(capacity: capacity, slotBytes: slotBytes)
@@ -34,7 +34,7 @@ struct AudioJitterBuffer {
     /// Sequence number of the next output; nil before the first packet.
     private var next: Int64?
     private var nextTimestamp: Int64 = 0
-    private var lastFrames = 960
+    private var lastSamplesPerChannel = 960
     private var highest: Int64 = .min
     /// The last sequence number that arrived for each slot, in a packet of its own or in a RED block.
     private var arrived = [Int64](repeating: .min, count: capacity)
@@ -79,9 +79,9 @@ struct AudioJitterBuffer {
         now: MediaInstant
     ) {
         guard packet.count <= Self.slotBytes, !packet.isEmpty, offset > 0, let first = next else { return }
-        let frames = OpusPacket.frames(packet)
-        guard offset % frames == 0, offset / frames < Self.capacity else { return }
-        let number = sequence &- Int64(offset / frames)
+        let samplesPerChannel = OpusPacket.samplesPerChannel(packet)
+        guard offset % samplesPerChannel == 0, offset / samplesPerChannel < Self.capacity else { return }
+        let number = sequence &- Int64(offset / samplesPerChannel)
         let index = slot(number)
         guard number >= 0, arrived[index] < number else { return }
         arrived[index] = number
@@ -157,18 +157,18 @@ struct AudioJitterBuffer {
             slots[index].sequence = .min
             waiting &-= 1
             let bytes = UnsafeRawBufferPointer(rebasing: slab[index][0..<slot.length])
-            lastFrames = OpusPacket.frames(bytes)
+            lastSamplesPerChannel = OpusPacket.samplesPerChannel(bytes)
             next = current &+ 1
-            nextTimestamp = slot.timestamp &+ Int64(lastFrames)
+            nextTimestamp = slot.timestamp &+ Int64(lastSamplesPerChannel)
             concealed = 0
             return Output(
                 bytes: bytes, timestamp: RTPTimestamp(UInt32(truncatingIfNeeded: slot.timestamp)), isLost: false,
-                useFEC: false, frames: lastFrames)
+                useFEC: false, samplesPerChannel: lastSamplesPerChannel)
         }
         lost &+= 1
         let time = nextTimestamp
         next = current &+ 1
-        nextTimestamp &+= Int64(lastFrames)
+        nextTimestamp &+= Int64(lastSamplesPerChannel)
         concealed &+= 1
         if concealed > Self.mostConcealed {
             skipToNextArrived()
@@ -180,7 +180,7 @@ struct AudioJitterBuffer {
         return Output(
             bytes: hasFollower ? UnsafeRawBufferPointer(rebasing: slab[follower][0..<slots[follower].length]) : nil,
             timestamp: RTPTimestamp(UInt32(truncatingIfNeeded: time)), isLost: true, useFEC: hasFollower,
-            frames: lastFrames)
+            samplesPerChannel: lastSamplesPerChannel)
     }
 
     private mutating func skipToNextArrived() {

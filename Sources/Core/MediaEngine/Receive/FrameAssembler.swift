@@ -3,14 +3,14 @@ import RTPWire
 
 /// Reorders video packets of any codec and finds frames that are complete and decodable: a frame that follows the last
 /// one, a key frame, or a recovery frame, which is predicted from a long-term reference alone. Decoding can enter the
-/// stream at the last two ("entries"), whatever is missing before.
+/// stream at the last two (entry points), whatever is missing before.
 ///
 /// A packet lies in slot `sequence % capacity`, from the start of the next frame on. Overflow: everything up to an
-/// entry is dropped.
+/// entry point is dropped.
 struct FrameAssembler {
     static let largestFrame = 4 << 20
     private static let slotBytes = 1_504
-    private static let mostEntries = 8
+    private static let mostEntryPoints = 8
 
     private struct Slot {
         var sequence: Int64 = .min
@@ -33,7 +33,7 @@ struct FrameAssembler {
         var last: Int64
         var isKeyframe: Bool
         /// It does not need the frame before it.
-        var isEntry: Bool
+        var isEntryPoint: Bool
     }
 
     /// What became of a packet.
@@ -45,12 +45,12 @@ struct FrameAssembler {
     private let segments: FrameSegments
     /// Sequence number at which the next frame begins; nil before the first packet.
     private(set) var expected: Int64?
-    private(set) var waitsForEntry = true
+    private(set) var waitsForEntryPoint = true
     /// All packets from `expected` to here (exclusive) have arrived and belong to one incomplete frame.
     private var scanned: Int64 = 0
-    /// Starts of the entries that were not returned yet, ascending, each with how far its packets have arrived.
-    private var entries = [(start: Int64, scanned: Int64)](repeating: (0, 0), count: mostEntries)
-    private var entryCount = 0
+    /// Starts of the entry points that were not returned yet, ascending, each with how far its packets have arrived.
+    private var entryPoints = [(start: Int64, scanned: Int64)](repeating: (0, 0), count: mostEntryPoints)
+    private var entryPointCount = 0
     private var references = DecoderReferences()
     private(set) var highest: Int64 = .min
     private(set) var badFrames = 0
@@ -65,10 +65,10 @@ struct FrameAssembler {
         segments = FrameSegments(capacity: capacity)
     }
 
-    /// Start of the newest entry that was not returned yet; nil if there is none.
-    var newestEntry: Int64? { entryCount == 0 ? nil : entries[entryCount &- 1].start }
+    /// Start of the newest entry point that was not returned yet; nil if there is none.
+    var newestEntryPoint: Int64? { entryPointCount == 0 ? nil : entryPoints[entryPointCount &- 1].start }
     /// When its first packet arrived.
-    var newestEntryArrival: MediaInstant? { newestEntry.map { slots[Int($0 & mask)].arrival } }
+    var newestEntryPointArrival: MediaInstant? { newestEntryPoint.map { slots[Int($0 & mask)].arrival } }
 
     /// PictureID of the decoder's newer long-term reference; nil if it has none.
     var newestLongTermReference: UInt16? { references.newest }
@@ -99,43 +99,43 @@ struct FrameAssembler {
             references: video.isFrameStart ? element : nil)
         slab[index].copyMemory(from: video.bytes)
         highest = max(highest, sequence)
-        if video.isKeyframe || video.isFrameStart && references.holds(element?.source) { noteEntry(sequence) }
+        if video.isKeyframe || video.isFrameStart && references.holds(element?.source) { noteEntryPoint(sequence) }
         if stuckSince == nil { stuckSince = now }
         return .taken
     }
 
-    private mutating func noteEntry(_ start: Int64) {
-        if entryCount == Self.mostEntries {
-            for index in 1..<entryCount { entries[index &- 1] = entries[index] }
-            entryCount &-= 1
+    private mutating func noteEntryPoint(_ start: Int64) {
+        if entryPointCount == Self.mostEntryPoints {
+            for index in 1..<entryPointCount { entryPoints[index &- 1] = entryPoints[index] }
+            entryPointCount &-= 1
         }
-        var place = entryCount
-        while place > 0, entries[place &- 1].start > start {
-            entries[place] = entries[place &- 1]
+        var place = entryPointCount
+        while place > 0, entryPoints[place &- 1].start > start {
+            entryPoints[place] = entryPoints[place &- 1]
             place &-= 1
         }
-        entries[place] = (start, start)
-        entryCount &+= 1
+        entryPoints[place] = (start, start)
+        entryPointCount &+= 1
     }
 
-    /// Gives up the present frame: decoding goes on at an entry.
-    mutating func waitForEntry() { waitsForEntry = true }
+    /// Gives up the present frame: decoding goes on at an entry point.
+    mutating func waitForEntryPoint() { waitsForEntryPoint = true }
 
     /// The decoder has lost its long-term references: decoding goes on at a key frame.
     mutating func waitForKeyframe() {
-        waitsForEntry = true
+        waitsForEntryPoint = true
         references = DecoderReferences()
     }
 
     /// Makes room for a packet that is too far ahead: gives up the frame that is waited for, and packets more than half
     /// of the capacity behind.
     mutating func makeRoom(for sequence: Int64) {
-        waitsForEntry = true
+        waitsForEntryPoint = true
         badFrames &+= 1
         let oldest = sequence &- Int64(slots.count) / 2
         var start = oldest
-        for index in 0..<entryCount where entries[index].start >= oldest {
-            start = entries[index].start
+        for index in 0..<entryPointCount where entryPoints[index].start >= oldest {
+            start = entryPoints[index].start
             break
         }
         advance(to: start)
@@ -145,8 +145,8 @@ struct FrameAssembler {
     mutating func restart() {
         for index in slots.indices { slots[index].sequence = .min }
         expected = nil
-        waitsForEntry = true
-        entryCount = 0
+        waitsForEntryPoint = true
+        entryPointCount = 0
         references = DecoderReferences()
         highest = .min
         stuckSince = nil
@@ -156,44 +156,44 @@ struct FrameAssembler {
 
     /// The next frame that is complete and decodable; it stays until `pop`.
     mutating func next() -> Span? {
-        while !waitsForEntry, let start = expected {
+        while !waitsForEntryPoint, let start = expected {
             switch scan(start, from: &scanned) {
             case .complete(let last):
                 let slot = slots[Int(start & mask)]
-                return Span(first: start, last: last, isKeyframe: slot.isKeyframe, isEntry: slot.isKeyframe)
+                return Span(first: start, last: last, isKeyframe: slot.isKeyframe, isEntryPoint: slot.isKeyframe)
             case .skipped(let next):
                 advance(to: next)
                 continue
             case .broken:
                 badFrames &+= 1
-                waitsForEntry = true
-            case .unfinished: return nextEntry()
+                waitsForEntryPoint = true
+            case .unfinished: return nextEntryPoint()
             }
         }
-        return nextEntry()
+        return nextEntryPoint()
     }
 
-    /// The newest complete entry after the last frame.
-    private mutating func nextEntry() -> Span? {
-        var index = entryCount &- 1
+    /// The newest complete entry point after the last frame.
+    private mutating func nextEntryPoint() -> Span? {
+        var index = entryPointCount &- 1
         while index >= 0 {
-            var position = entries[index].scanned
-            let start = entries[index].start
+            var position = entryPoints[index].scanned
+            let start = entryPoints[index].start
             let head = slots[Int(start & mask)]
             // The reference may have been overwritten since the first packet arrived.
             guard head.isKeyframe || references.holds(head.references?.source) else {
-                removeEntry(at: index)
+                removeEntryPoint(at: index)
                 index &-= 1
                 continue
             }
             let state = scan(start, from: &position)
-            entries[index].scanned = position
+            entryPoints[index].scanned = position
             switch state {
             case .complete(let last):
-                return Span(first: start, last: last, isKeyframe: head.isKeyframe, isEntry: true)
+                return Span(first: start, last: last, isKeyframe: head.isKeyframe, isEntryPoint: true)
             case .broken, .skipped:
                 badFrames &+= 1
-                removeEntry(at: index)
+                removeEntryPoint(at: index)
             case .unfinished: break
             }
             index &-= 1
@@ -223,9 +223,9 @@ struct FrameAssembler {
         }
     }
 
-    private mutating func removeEntry(at place: Int) {
-        for index in place..<(entryCount &- 1) { entries[index] = entries[index &+ 1] }
-        entryCount &-= 1
+    private mutating func removeEntryPoint(at place: Int) {
+        for index in place..<(entryPointCount &- 1) { entryPoints[index] = entryPoints[index &+ 1] }
+        entryPointCount &-= 1
     }
 
     /// A frame in decoding order. The bytes are valid until the next `insert` or `pop`.
@@ -258,10 +258,10 @@ struct FrameAssembler {
         advance(to: span.last &+ 1)
         guard let bytes else {
             badFrames &+= 1
-            waitsForEntry = true
+            waitsForEntryPoint = true
             return nil
         }
-        if span.isEntry { waitsForEntry = false }
+        if span.isEntryPoint { waitsForEntryPoint = false }
         let longTermReferenceID = references.note(
             pictureID: head.pictureID, isKeyframe: head.isKeyframe, stored: head.references?.stored)
         return Frame(
@@ -287,9 +287,9 @@ struct FrameAssembler {
         expected = next
         scanned = next
         var gone = 0
-        while gone < entryCount, entries[gone].start < next { gone &+= 1 }
-        for index in 0..<(entryCount &- gone) { entries[index] = entries[index &+ gone] }
-        entryCount &-= gone
+        while gone < entryPointCount, entryPoints[gone].start < next { gone &+= 1 }
+        for index in 0..<(entryPointCount &- gone) { entryPoints[index] = entryPoints[index &+ gone] }
+        entryPointCount &-= gone
         // If a newer packet has arrived already, `stuckSince` is its arrival time.
         stuckSince = nil
         guard highest >= next else { return }

@@ -19,18 +19,18 @@ struct NackGenerator {
         var asked: MediaInstant?
         var tries: UInt8 = 0
         /// When the last request is sent again, as it may have been lost.
-        var echo = MediaInstant.distantFuture
-        var echoes: UInt8 = 0
+        var repeatAt = MediaInstant.distantFuture
+        var repeatCount: UInt8 = 0
     }
 
-    private static let echoPause = MediaDuration.milliseconds(10)
-    private static let secondEchoPause = MediaDuration.milliseconds(25)
+    private static let firstRepeatDelay = MediaDuration.milliseconds(10)
+    private static let secondRepeatDelay = MediaDuration.milliseconds(25)
 
     private var entries = [Missing](repeating: Missing(), count: capacity)
     private(set) var count = 0
     /// How long a packet may be late before it is requested, by the reordering seen so far; 0 on paths that keep the
     /// order.
-    private var patience = MediaDuration.zero
+    private var reorderingTolerance = MediaDuration.zero
     private(set) var roundTrip = MediaDuration.milliseconds(60)
     private(set) var hasRoundTrip = false
     /// When a retransmission of a missing packet last arrived.
@@ -53,7 +53,7 @@ struct NackGenerator {
         guard end &- start <= Int64(Self.capacity &- count) else { return false }
         var sequence = start
         while sequence < end {
-            entries[count] = Missing(sequence: sequence, since: now, next: now + patience)
+            entries[count] = Missing(sequence: sequence, since: now, next: now + reorderingTolerance)
             count &+= 1
             sequence &+= 1
         }
@@ -93,7 +93,7 @@ struct NackGenerator {
             }
         } else if !isRetransmission {
             // The packet was only reordered, so the next missing one is given that time.
-            patience = max(patience, min(now - entry.since + .milliseconds(1), .milliseconds(30)))
+            reorderingTolerance = max(reorderingTolerance, min(now - entry.since + .milliseconds(1), .milliseconds(30)))
         }
         return entry
     }
@@ -133,7 +133,7 @@ struct NackGenerator {
     var deadline: MediaInstant {
         var earliest = MediaInstant.distantFuture
         for index in 0..<count where entries[index].tries < Self.mostTries {
-            earliest = min(earliest, entries[index].next, entries[index].echo)
+            earliest = min(earliest, entries[index].next, entries[index].repeatAt)
         }
         return earliest
     }
@@ -144,24 +144,24 @@ struct NackGenerator {
         // Requests due within a millisecond share a NACK.
         let limit = now + .milliseconds(1)
         for index in 0..<count where entries[index].tries < Self.mostTries {
-            guard min(entries[index].next, entries[index].echo) <= limit else { continue }
+            guard min(entries[index].next, entries[index].repeatAt) <= limit else { continue }
             guard body(entries[index].sequence) else { return }
             guard entries[index].next <= limit else {
-                let second = now + Self.secondEchoPause
-                let isLast = entries[index].echoes > 0 || second + Self.echoPause > entries[index].next
-                entries[index].echo = isLast ? .distantFuture : second
-                entries[index].echoes = 1
+                let second = now + Self.secondRepeatDelay
+                let isLast = entries[index].repeatCount > 0 || second + Self.firstRepeatDelay > entries[index].next
+                entries[index].repeatAt = isLast ? .distantFuture : second
+                entries[index].repeatCount = 1
                 continue
             }
-            entries[index].echo = now + Self.echoPause
-            entries[index].echoes = 0
+            entries[index].repeatAt = now + Self.firstRepeatDelay
+            entries[index].repeatCount = 0
             entries[index].tries &+= 1
             if entries[index].firstAsked == nil { entries[index].firstAsked = now }
             entries[index].asked = now
             entries[index].next = now + pause + .milliseconds(5)
         }
         // The tolerance for reordering decays by 1/64 with each NACK.
-        patience = MediaDuration(nanoseconds: patience.nanoseconds / 64 &* 63)
+        reorderingTolerance = MediaDuration(nanoseconds: reorderingTolerance.nanoseconds / 64 &* 63)
     }
 
     /// - Parameter time: from a request to its retransmission; smoothed with weight 1/8.

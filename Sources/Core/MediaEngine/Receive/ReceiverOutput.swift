@@ -50,12 +50,12 @@ public struct ReceivedAudio: Equatable, Sendable {
     public var timestamp: RTPTimestamp
     /// When the sender captured it, on the sender's wall clock; nil before its first sender report.
     public var captured: NTPTimestamp?
-    /// The packet was lost: conceal `frames` samples.
+    /// The packet was lost: conceal `samplesPerChannel` samples.
     public var isLost: Bool
     /// With `isLost`: the bytes are those of the next packet, whose in-band FEC restores the lost one.
     public var useFEC: Bool
-    /// Samples of one channel at 48 kHz.
-    public var frames: Int
+    /// At 48 kHz.
+    public var samplesPerChannel: Int
 }
 
 /// Counters of a `MediaReceiver` since it was made. A flat record, as each value is reported by its own name.
@@ -101,7 +101,7 @@ public struct ReceiverStatistics: Equatable, Sendable {
 public struct ReceiverDrops: Equatable, Sendable {
     /// By `RTPMalformed.Reason`'s raw value.
     public var malformed = [Int](repeating: 0, count: RTPMalformed.Reason.allCases.count)
-    public var malformedControl = 0
+    public var malformedRTCP = 0
     public var unknownSource = 0
     public var duplicate = 0
     /// Older than the last frame returned, or than a key frame that replaced it.
@@ -115,7 +115,7 @@ public struct ReceiverDrops: Equatable, Sendable {
 
     /// Over all reasons.
     public var total: Int {
-        malformed.reduce(0, &+) &+ malformedControl &+ unknownSource &+ duplicate &+ tooOld &+ sequenceJump &+ tooLong
+        malformed.reduce(0, &+) &+ malformedRTCP &+ unknownSource &+ duplicate &+ tooOld &+ sequenceJump &+ tooLong
             &+ badFrames
     }
 }

@@ -36,7 +36,7 @@ extension ReceiverState {
             let captured = tracks[index].stream.clock.captured(output.timestamp)
             let info = ReceivedAudio(
                 track: index, timestamp: output.timestamp, captured: captured, isLost: output.isLost,
-                useFEC: output.useFEC, frames: output.frames)
+                useFEC: output.useFEC, samplesPerChannel: output.samplesPerChannel)
             return .audio(output.bytes, info)
         }
         return nil

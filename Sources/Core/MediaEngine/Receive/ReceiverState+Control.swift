@@ -11,7 +11,7 @@ extension ReceiverState {
                 guard let packet = try packets.next() else { return }
                 handle(packet, now)
             } catch {
-                counters.drops.malformedControl &+= 1
+                counters.drops.malformedRTCP &+= 1
                 hasMore = error.reason != .truncated && error.reason != .version && error.reason != .rtcpLength
             }
         }
@@ -33,10 +33,10 @@ extension ReceiverState {
                 parameters.video != nil ? ssrc == videoStream.ssrc : tracks.contains { $0.stream.ssrc == ssrc }
             }
             if isOurs, !hasEnded { bye = .received }
-        case .bitrateEstimate(let estimate):
+        case .remb(let estimate):
             if hasReferences, estimate.contains(videoStream.ssrc) { self.estimate = estimate.bitrate }
         case .extendedReport(let report):
-            guard hasReferences, let answer = report.answer(for: parameters.localSSRC),
+            guard hasReferences, let answer = report.dlrr(for: parameters.localSSRC),
                 let time = answer.roundTripTime(now: reports.ntp(at: now))
             else { return }
             roundTripTimes.noteReport(time)

@@ -13,7 +13,7 @@ extension ReceiverState {
         }
         if keyframeRequester.takeEvent() { return .event(.keyframeRequested) }
         guard !hasEnded else { return .wait(until: .distantFuture, .nothing) }
-        checkPatience(now)
+        checkMissingPackets(now)
         var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: buffer[0..<1_200]))
         if now >= feedback.deadline, feedback.write(into: &writer, now: now) {
             counters.feedbackPackets &+= 1
@@ -47,7 +47,7 @@ extension ReceiverState {
         if keyframeRequester.repeatDeadline < deadline {
             (deadline, reason) = (keyframeRequester.repeatDeadline, .keyframe)
         }
-        if patienceDeadline < deadline { (deadline, reason) = (patienceDeadline, .keyframe) }
+        if missingPacketDeadline < deadline { (deadline, reason) = (missingPacketDeadline, .keyframe) }
         for index in tracks.indices {
             if let due = tracks[index].buffer.deadline, due < deadline { (deadline, reason) = (due, .audio) }
         }

@@ -37,7 +37,7 @@ extension ReceiverState {
         let part = try VP8Depacketizer.depacketize(packet.payload)
         insert(sequence, part, packet, values.frameReferences, now)
         noteGap(previous, sequence, now)
-        noteEntries(now)
+        noteEntryPoints(now)
     }
 
     private mutating func insert(
@@ -64,7 +64,7 @@ extension ReceiverState {
     private mutating func noteGap(_ previous: Int64?, _ sequence: Int64, _ now: MediaInstant) {
         guard let previous else {
             // The first packet is in the middle of a stream: nothing can be decoded before a key frame.
-            if video?.newestEntry != sequence { keyframeRequester.need(now: now) }
+            if video?.newestEntryPoint != sequence { keyframeRequester.need(now: now) }
             return
         }
         guard sequence > previous &+ 1 else { return }
@@ -73,26 +73,27 @@ extension ReceiverState {
         if gap > Self.largestGap || !nacks.insert(from: previous &+ 1, to: sequence, now: now) {
             // The gap is too large for NACK.
             nacks.removeAll()
-            video?.waitForEntry()
+            video?.waitForEntryPoint()
             keyframeRequester.need(now: now)
         }
     }
 
-    /// After the start of an entry has arrived, packets before it are irrelevant, and so are requests for another one.
-    private mutating func noteEntries(_ now: MediaInstant) {
-        guard let newest = video?.newestEntry else { return }
+    /// After the first packet of an entry point has arrived, packets before it are irrelevant, and so are requests for
+    /// another one.
+    private mutating func noteEntryPoints(_ now: MediaInstant) {
+        guard let newest = video?.newestEntryPoint else { return }
         nacks.forget(before: newest)
-        // Time for the rest of the entry to arrive, and for one retransmission.
-        let begun = video?.newestEntryArrival ?? now
+        // Time for the rest of its frame to arrive, and for one retransmission.
+        let begun = video?.newestEntryPointArrival ?? now
         keyframeRequester.hold(until: begun + max(.milliseconds(300), nacks.roundTrip * 2))
     }
 
     /// After so long a missing packet is given up.
-    private static let longestPatience = MediaDuration.seconds(5)
+    private static let missingPacketLimit = MediaDuration.seconds(5)
 
     /// How long to wait for a missing packet before a key frame is requested; shorter if a recovery frame will do,
     /// which is cheaper.
-    var patience: MediaDuration {
+    var keyframeRequestDelay: MediaDuration {
         canRecover
             ? max(.milliseconds(200), MediaDuration(nanoseconds: nacks.roundTrip.nanoseconds / 2 &* 5))
             : max(.milliseconds(300), nacks.roundTrip * 3)
@@ -103,24 +104,24 @@ extension ReceiverState {
 
     /// When to request a key frame for a missing packet. Retransmissions that keep arriving postpone it.
     private func giveUpTime(_ first: NackGenerator.Missing) -> MediaInstant {
-        let plain = first.since + patience
+        let plain = first.since + keyframeRequestDelay
         guard let repair = nacks.lastRepair, repair > first.since else { return plain }
-        let last = first.since + patience * (canRecover ? 2 : 3)
+        let last = first.since + keyframeRequestDelay * (canRecover ? 2 : 3)
         return max(plain, min(repair + max(.milliseconds(150), nacks.roundTrip), last))
     }
 
     /// Requests a key frame if a missing packet seems to be lost for good. The packet may still arrive before the key
     /// frame.
-    mutating func checkPatience(_ now: MediaInstant) {
+    mutating func checkMissingPackets(_ now: MediaInstant) {
         guard let first = nacks.first else { return }
         if now >= giveUpTime(first) { keyframeRequester.need(now: now) }
-        nacks.forget(since: now - Self.longestPatience)
+        nacks.forget(since: now - Self.missingPacketLimit)
     }
 
-    /// When `checkPatience` is due.
-    var patienceDeadline: MediaInstant {
+    /// When `checkMissingPackets` is due.
+    var missingPacketDeadline: MediaInstant {
         guard let first = nacks.first, video != nil else { return .distantFuture }
-        return keyframeRequester.isNeeded ? first.since + Self.longestPatience : giveUpTime(first)
+        return keyframeRequester.isNeeded ? first.since + Self.missingPacketLimit : giveUpTime(first)
     }
 
     /// The next frame that is complete and decodable; nil if there is none.
@@ -130,10 +131,10 @@ extension ReceiverState {
                 keyframeRequester.need(now: now)
                 continue
             }
-            if span.isEntry {
+            if span.isEntryPoint {
                 keyframeRequester.noteServed()
                 if span.isKeyframe { counters.keyframes &+= 1 } else { counters.recoveries &+= 1 }
-            } else if nacks.first.map({ $0.sequence > span.last }) ?? true, video?.waitsForEntry == false {
+            } else if nacks.first.map({ $0.sequence > span.last }) ?? true, video?.waitsForEntryPoint == false {
                 // All missing packets before it have arrived, so no key frame is needed any more.
                 keyframeRequester.noteServed()
             }
@@ -149,7 +150,7 @@ extension ReceiverState {
                 firstArrival: frame.firstArrival, lastArrival: frame.lastArrival, layer: frame.layer)
             return .frame(frame.bytes, info)
         }
-        if video?.waitsForEntry == true, video?.expected != nil, video?.newestEntry == nil {
+        if video?.waitsForEntryPoint == true, video?.expected != nil, video?.newestEntryPoint == nil {
             keyframeRequester.need(now: now)
         }
         return nil

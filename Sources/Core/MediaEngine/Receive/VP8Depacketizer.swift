@@ -16,8 +16,7 @@ struct DepacketizedVideo {
     var pictureID: UInt16?
 }
 
-/// Takes VP8 out of RTP packets: RFC 7741. The last packet of a frame has the RTP marker (section 4.1), which is not
-/// its business.
+/// Depacketizes VP8: RFC 7741. The RTP marker of a frame's last packet (section 4.1) is evaluated by `FrameAssembler`.
 enum VP8Depacketizer {
     static let codec = VideoCodec.vp8
 

@@ -56,12 +56,12 @@ struct AudioTrack {
             nextToSend &+= 1
             dropped &+= 1
         }
-        let frames = OpusPacket.frames(packet)
-        let (stamp, follows) = nextTimestamp(captured, frames: frames)
+        let samplesPerChannel = OpusPacket.samplesPerChannel(packet)
+        let (stamp, follows) = nextTimestamp(captured, samplesPerChannel: samplesPerChannel)
         let index = Int(nextToWrite % Int64(Self.capacity))
         let slot = slab[index]
         let room = slab.slotBytes &- 64 &- packet.count &- RedundantPayload.lastHeaderLength
-        let older = stream.redundantPayloadType == nil ? 0 : fitting(distances, stamp, frames, room)
+        let older = stream.redundantPayloadType == nil ? 0 : fitting(distances, stamp, samplesPerChannel, room)
         let type = older > 0 ? stream.redundantPayloadType ?? stream.payloadType : stream.payloadType
         let header = RTPHeader(
             marker: !follows, payloadType: type, sequenceNumber: SequenceNumber(truncating: nextToWrite),
@@ -87,7 +87,9 @@ struct AudioTrack {
     }
 
     /// How many of the packets at these distances can be carried again: adjacent in time, and within the limits of RED.
-    private func fitting(_ distances: RedundancyDistances, _ stamp: RTPTimestamp, _ frames: Int, _ room: Int) -> Int {
+    private func fitting(
+        _ distances: RedundancyDistances, _ stamp: RTPTimestamp, _ samplesPerChannel: Int, _ room: Int
+    ) -> Int {
         var left = room
         var count = 0
         while count < distances.count {
@@ -96,7 +98,7 @@ struct AudioTrack {
             let old = sentPackets[place(behind: distance)]
             let offset = old.timestamp.distance(to: stamp)
             left &-= RedundantPayload.headerLength &+ old.length
-            guard old.sequence == nextToWrite &- Int64(distance), offset == distance &* frames, left >= 0,
+            guard old.sequence == nextToWrite &- Int64(distance), offset == distance &* samplesPerChannel, left >= 0,
                 offset <= RedundantPayload.farthestOffset, old.length <= RedundantPayload.longestBlock
             else { break }
             count &+= 1
@@ -140,7 +142,9 @@ struct AudioTrack {
     /// The RTP timestamp of the next packet. Within a talk spurt it advances by the packet's samples, so that jitter of
     /// the capture clock (up to 40 ms) is inaudible. After a gap it follows the capture clock, and the marker bit is
     /// set (RFC 3551 section 4.1).
-    private mutating func nextTimestamp(_ captured: MediaInstant, frames: Int) -> (RTPTimestamp, follows: Bool) {
+    private mutating func nextTimestamp(
+        _ captured: MediaInstant, samplesPerChannel: Int
+    ) -> (RTPTimestamp, follows: Bool) {
         let clock = timestamp(at: captured)
         var stamp = clock
         var follows = false
@@ -148,7 +152,7 @@ struct AudioTrack {
             stamp = last
             follows = true
         }
-        lastTimestamp = stamp.advanced(by: frames)
+        lastTimestamp = stamp.advanced(by: samplesPerChannel)
         return (stamp, follows)
     }
 }
@@ -156,7 +160,7 @@ struct AudioTrack {
 /// The duration of an Opus packet from its TOC byte (RFC 6716 section 3.1).
 enum OpusPacket {
     /// Samples of one channel at 48 kHz, 120...5760; 960 if the packet is malformed.
-    static func frames(_ packet: UnsafeRawBufferPointer) -> Int {
+    static func samplesPerChannel(_ packet: UnsafeRawBufferPointer) -> Int {
         guard let first = packet.first else { return 960 }
         let configuration = Int(first >> 3)
         let size: Int
@@ -171,7 +175,7 @@ enum OpusPacket {
         case 1, 2: count = 2
         default: count = packet.count > 1 ? Int(packet[1] & 0x3F) : 0
         }
-        let frames = size &* count
-        return (1...5_760).contains(frames) ? frames : 960
+        let samplesPerChannel = size &* count
+        return (1...5_760).contains(samplesPerChannel) ? samplesPerChannel : 960
     }
 }

@@ -56,7 +56,7 @@ struct KeyframeRequestHandler {
     }
 
     /// A frame that the receiver can continue from waits to be sent: a key frame, or a recovery frame.
-    mutating func noteEntry(lastSequence: Int64, now: MediaInstant) {
+    mutating func noteEntryPoint(lastSequence: Int64, now: MediaInstant) {
         lastKeyframe = now
         keyframeLastSequence = lastSequence
         recoveryNeeded = nil

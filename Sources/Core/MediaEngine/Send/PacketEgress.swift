@@ -5,7 +5,7 @@ import RTPWire
 /// that depend on the send time, and records the packet for feedback, pacing and bitrates.
 struct PacketEgress {
     /// The sent packets, in which transport-wide feedback is looked up.
-    var sent = SentPacketHistory(capacity: 8_192, first: 1)
+    var sent = TransportSequenceHistory(capacity: 8_192, first: 1)
     var pacer: Pacer
     var stall: StallDetector
     /// The bitrate of all RTP packets.
@@ -46,8 +46,8 @@ struct PacketEgress {
     }
 
     /// The bitrate sent over the last second.
-    mutating func sending(now: MediaInstant) -> Bitrate { rate.rate(now: now) }
+    mutating func sentBitrate(now: MediaInstant) -> Bitrate { rate.rate(now: now) }
 
     /// The bitrate of audio sent over the last second.
-    mutating func sendingAudio(now: MediaInstant) -> Bitrate { audioRate.rate(now: now) }
+    mutating func sentAudioBitrate(now: MediaInstant) -> Bitrate { audioRate.rate(now: now) }
 }

@@ -14,7 +14,7 @@ struct PacketHistory {
         var firstSent = MediaInstant(nanoseconds: .min)
         /// Of the last transmission; distant past while it waits.
         var lastSent = MediaInstant(nanoseconds: .min)
-        var resends: UInt8 = 0
+        var retransmissionCount: UInt8 = 0
         /// How many unrequested duplicates to send.
         var duplicateCount: UInt8 = 0
         /// A retransmission waits to be sent.
@@ -22,9 +22,9 @@ struct PacketHistory {
         /// Length of the protected packet, if the slot holds that; 0: the slot holds the packet before protection.
         var protectedLength = 0
         /// The transport-wide number of its first transmission.
-        var transport: Int64 = -1
+        var transportSequence: Int64 = -1
         /// The transport-wide number of its last RTX packet; -1 for none.
-        var rtxTransport: Int64 = -1
+        var rtxTransportSequence: Int64 = -1
     }
 
     private let slab: PacketSlab
@@ -87,11 +87,11 @@ struct PacketHistory {
         return (bytes(entry), entry)
     }
 
-    mutating func noteSent(now: MediaInstant, transport: Int64 = -1) {
+    mutating func noteSent(now: MediaInstant, transportSequence: Int64 = -1) {
         let index = Int(nextToSend & mask)
         entries[index].firstSent = now
         entries[index].lastSent = now
-        entries[index].transport = transport
+        entries[index].transportSequence = transportSequence
         waitingBytes &-= entries[index].length
         nextToSend &+= 1
     }
@@ -133,15 +133,15 @@ struct PacketHistory {
         if entries[index].sequence == sequence { entries[index].isQueued = isQueued }
     }
 
-    mutating func noteResent(_ sequence: Int64, now: MediaInstant) {
+    mutating func noteRetransmitted(_ sequence: Int64, now: MediaInstant) {
         let index = Int(sequence & mask)
         entries[index].lastSent = now
-        if entries[index].resends < .max { entries[index].resends &+= 1 }
+        if entries[index].retransmissionCount < .max { entries[index].retransmissionCount &+= 1 }
     }
 
-    /// - Parameter transport: the transport-wide number of its RTX packet; -1 to forget it.
-    mutating func noteRetransmission(_ sequence: Int64, transport: Int64) {
-        entries[Int(sequence & mask)].rtxTransport = transport
+    /// - Parameter transportSequence: the transport-wide number of its RTX packet; -1 to forget it.
+    mutating func noteRTXSequence(_ sequence: Int64, transportSequence: Int64) {
+        entries[Int(sequence & mask)].rtxTransportSequence = transportSequence
     }
 
     private func bytes(_ entry: Entry) -> UnsafeRawBufferPointer {

@@ -16,15 +16,15 @@ struct RedundancyController {
 
     /// How many duplicates of a frame's packets to send: none unless the path loses packets and less than half of the
     /// estimate is used.
-    /// - Parameter sending: the bitrate sent over the last second.
+    /// - Parameter sentBitrate: the bitrate sent over the last second.
     mutating func affordableDuplicates(
-        _ packets: Int, bytes: Int, path: PathConditions, sending: Bitrate, now: MediaInstant
+        _ packets: Int, bytes: Int, path: PathConditions, sentBitrate: Bitrate, now: MediaInstant
     ) -> Int {
         guard packets <= 64 else { return 0 }
         var count = loss.duplicateCount
         guard count > 0, path.queueDelay < .milliseconds(25) else { return 0 }
         let estimate = path.estimate.bitsPerSecond
-        guard sending.bitsPerSecond < estimate / 2 else { return 0 }
+        guard sentBitrate.bitsPerSecond < estimate / 2 else { return 0 }
         // Frames of many packets get fewer duplicates: a loss in their middle shows at once, and with a short round
         // trip NACK repairs it soon.
         let isRepairedSoon = packets > 3 && path.roundTrip < .milliseconds(100)
@@ -57,7 +57,7 @@ struct RedundancyController {
         for packet: UnsafeRawBufferPointer, tracks: Int, estimate: Bitrate, isSpaced: Bool
     ) -> RedundancyDistances {
         let wanted = loss.redundancyDistances(isSpaced: isSpaced)
-        let rate = packet.count &* 8 &* AudioFormat.sampleRate / OpusPacket.frames(packet) &* tracks
+        let rate = packet.count &* 8 &* AudioFormat.sampleRate / OpusPacket.samplesPerChannel(packet) &* tracks
         let room = estimate.bitsPerSecond / 3
         return wanted.prefix(room / max(rate, 1) &- 1)
     }

@@ -33,15 +33,16 @@ struct Retransmitter {
     mutating func removeAll() { waiting.removeAll() }
 
     /// The bitrate of requested retransmissions over the last second.
-    mutating func sending(now: MediaInstant) -> Bitrate { rate.rate(now: now) }
+    mutating func sentBitrate(now: MediaInstant) -> Bitrate { rate.rate(now: now) }
 
     /// Queues the packets of a NACK that are worth sending again.
     /// - Parameters:
-    ///   - judgesRTX: RTX was negotiated with a receiver that may ignore it.
+    ///   - detectsIgnoredRTX: RTX was negotiated with a receiver that may ignore it.
     ///   - sent: in which the RTX packets are looked up.
     /// - Returns: true if the receiver turned out to ignore RTX packets.
     mutating func handle(
-        _ nack: Nack, judgesRTX: Bool, maximumPacketSize: Int, path: PathConditions, sent: SentPacketHistory,
+        _ nack: Nack, detectsIgnoredRTX: Bool, maximumPacketSize: Int, path: PathConditions,
+        sent: TransportSequenceHistory,
         history: inout PacketHistory, now: MediaInstant
     ) -> Bool {
         nacks &+= 1
@@ -56,11 +57,11 @@ struct Retransmitter {
             nackedPackets &+= 1
             let sequence =
                 history.nextToSend &+ Int64(SequenceNumber(truncating: history.nextToSend).distance(to: number))
-            if judgesRTX, !isIgnored { isIgnored = isRTXIgnored(sequence, sent, &history, now) }
+            if detectsIgnoredRTX, !isIgnored { isIgnored = isRTXIgnored(sequence, sent, &history, now) }
             guard waiting.count < room, let (_, entry) = history.sent(sequence), !entry.isQueued,
-                entry.resends < Self.maximumRetransmissions,
-                !isGreedy || entry.resends < 2 && now - entry.firstSent < .seconds(1) + path.roundTrip * 2,
-                entry.resends == 0 || now - entry.lastSent >= patience, now - entry.lastSent < .seconds(10),
+                entry.retransmissionCount < Self.maximumRetransmissions,
+                !isGreedy || entry.retransmissionCount < 2 && now - entry.firstSent < .seconds(1) + path.roundTrip * 2,
+                entry.retransmissionCount == 0 || now - entry.lastSent >= patience, now - entry.lastSent < .seconds(10),
                 waiting.append(sequence)
             else {
                 nacksIgnored &+= 1
@@ -73,10 +74,12 @@ struct Retransmitter {
 
     /// Whether the request shows that the receiver ignores RTX packets: the packet's RTX packet was acknowledged.
     private mutating func isRTXIgnored(
-        _ sequence: Int64, _ sent: SentPacketHistory, _ history: inout PacketHistory, _ now: MediaInstant
+        _ sequence: Int64, _ sent: TransportSequenceHistory, _ history: inout PacketHistory, _ now: MediaInstant
     ) -> Bool {
-        guard let (_, entry) = history.sent(sequence), sent.isAcknowledged(entry.rtxTransport) else { return false }
-        history.noteRetransmission(sequence, transport: -1)
+        guard let (_, entry) = history.sent(sequence), sent.isAcknowledged(entry.rtxTransportSequence) else {
+            return false
+        }
+        history.noteRTXSequence(sequence, transportSequence: -1)
         return ignoredRTX.note(now: now)
     }
 
@@ -113,9 +116,9 @@ struct Retransmitter {
             return nil
         }
         rtxSequence = rtxSequence.next
-        if isRequested { history.noteResent(sequence, now: now) }
+        if isRequested { history.noteRetransmitted(sequence, now: now) }
         if entry.layout.hasTransportSequence {
-            history.noteRetransmission(sequence, transport: egress.sent.nextSequence)
+            history.noteRTXSequence(sequence, transportSequence: egress.sent.nextSequence)
         }
         packets &+= 1
         self.bytes &+= length
@@ -129,8 +132,8 @@ struct Retransmitter {
     ) -> SenderOutput? {
         guard let (bytes, entry) = history.protected(sequence) else { return nil }
         buffer.copyMemory(from: bytes)
-        history.noteResent(sequence, now: now)
-        if entry.layout.hasTransportSequence { egress.sent.noteRetransmitted(entry.transport) }
+        history.noteRetransmitted(sequence, now: now)
+        if entry.layout.hasTransportSequence { egress.sent.noteRetransmitted(entry.transportSequence) }
         packets &+= 1
         self.bytes &+= entry.length
         egress.count(entry.length, now: now)

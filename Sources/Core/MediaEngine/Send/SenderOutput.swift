@@ -80,13 +80,13 @@ public struct SenderStatistics: Equatable, Sendable {
     /// Statuses of packets that were never sent or have left the history, and of feedback that was not used.
     public var feedbackUnknown = 0
     /// Units of work that RTCP caused; `RTCPWorkLimiter` bounds them per second.
-    public var controlWork = 0
+    public var rtcpWork = 0
     /// RTCP packets, or rests of datagrams, that were dropped for exceeding the work limit.
-    public var controlOverBudget = 0
+    public var rtcpOverLimit = 0
     /// RTCP packets that were malformed.
-    public var malformedControl = 0
+    public var malformedRTCP = 0
     /// RTCP messages about streams that this sender does not have.
-    public var foreignControl = 0
+    public var rtcpForUnknownSSRC = 0
     /// Loss share by the last receiver report or feedback period, 0...1.
     public var fractionLost = 0.0
     public var packetsLost = 0

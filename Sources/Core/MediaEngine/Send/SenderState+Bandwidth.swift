@@ -6,7 +6,7 @@ extension SenderState {
     var hasReferences: Bool { parameters.extensions[.frameReferences] != nil }
 
     mutating func videoEstimate(now: MediaInstant) -> Bitrate {
-        let other = retransmitter.sending(now: now).bitsPerSecond &+ egress.sendingAudio(now: now).bitsPerSecond
+        let other = retransmitter.sentBitrate(now: now).bitsPerSecond &+ egress.sentAudioBitrate(now: now).bitsPerSecond
         let side = min(other, bandwidth.estimate.bitsPerSecond / 2)
         return Bitrate(bitsPerSecond: (bandwidth.estimate.bitsPerSecond &- side) / 100 &* 97)
     }

@@ -12,7 +12,7 @@ extension SenderState {
                 guard let packet = try packets.next(), spend(RTCPWorkLimiter.packet, now) else { return }
                 handle(packet, now)
             } catch {
-                counters.malformedControl &+= 1
+                counters.malformedRTCP &+= 1
                 let isDelimited = error.reason != .truncated && error.reason != .version && error.reason != .rtcpLength
                 hasMore = spend(RTCPWorkLimiter.packet, now) && isDelimited
             }
@@ -22,10 +22,10 @@ extension SenderState {
     /// - Returns: false if the peer has exceeded its work limit.
     mutating func spend(_ units: Int, _ now: MediaInstant) -> Bool {
         guard workLimiter.take(units, now: now) else {
-            counters.controlOverBudget &+= 1
+            counters.rtcpOverLimit &+= 1
             return false
         }
-        counters.controlWork &+= units
+        counters.rtcpWork &+= units
         return true
     }
 
@@ -34,30 +34,30 @@ extension SenderState {
         case .receiverReport(let report): handle(report.blocks, now)
         case .senderReport(let report): handle(report.blocks, now)
         case .nack(let nack):
-            guard noteHeard(nack.mediaSSRC, now), spend(nack.count, now) else { return }
+            guard acceptsFeedback(for: nack.mediaSSRC, now), spend(nack.count, now) else { return }
             handle(nack, now)
         case .pictureLoss(let loss):
-            guard noteHeard(loss.mediaSSRC, now) else { return }
+            guard acceptsFeedback(for: loss.mediaSSRC, now) else { return }
             keyframeRequests.notePictureLoss(waiting, roundTrip: roundTrip, now: now)
         case .fullIntraRequest(let request):
             let isOurs = request.contains { $0.ssrc == parameters.video?.ssrc }
-            guard isOurs else { return counters.foreignControl &+= 1 }
+            guard isOurs else { return counters.rtcpForUnknownSSRC &+= 1 }
             egress.stall.noteHeard(now: now)
             keyframeRequests.noteFullIntraRequest(waiting, roundTrip: roundTrip, now: now)
         case .referenceSelection(let selection):
-            guard selection.mediaSSRC == parameters.video?.ssrc else { return counters.foreignControl &+= 1 }
+            guard selection.mediaSSRC == parameters.video?.ssrc else { return counters.rtcpForUnknownSSRC &+= 1 }
             guard hasReferences, keyframeRequests.acknowledge(selection.pictureID) else {
                 return counters.referencesUnknown &+= 1
             }
             egress.stall.noteHeard(now: now)
         case .transportFeedback(let feedback): handle(feedback, now)
-        case .bitrateEstimate(let estimate):
+        case .remb(let estimate):
             guard parameters.usesREMB, !parameters.usesTransportFeedback, spend(RTCPWorkLimiter.block, now)
             else { return }
             // REMB applies to the streams that it names.
-            guard estimate.contains(where: { isCounted($0) }) else { return counters.foreignControl &+= 1 }
-            bandwidth.noteReported(
-                estimate.bitrate, now: now, roundTrip: roundTrip, sending: egress.sending(now: now))
+            guard estimate.contains(where: { appliesREMB(to: $0) }) else { return counters.rtcpForUnknownSSRC &+= 1 }
+            bandwidth.noteREMB(
+                estimate.bitrate, now: now, roundTrip: roundTrip, sentBitrate: egress.sentBitrate(now: now))
         case .extendedReport(let report):
             guard hasReferences, let time = report.time else { return }
             rtcp.noteReceiverTime(ssrc: report.ssrc, middle: time.middle, now: now)
@@ -66,9 +66,9 @@ extension SenderState {
     }
 
     /// - Returns: false, and counts the message, if it is not about the video stream.
-    private mutating func noteHeard(_ mediaSSRC: UInt32, _ now: MediaInstant) -> Bool {
+    private mutating func acceptsFeedback(for mediaSSRC: UInt32, _ now: MediaInstant) -> Bool {
         guard mediaSSRC == parameters.video?.ssrc else {
-            counters.foreignControl &+= 1
+            counters.rtcpForUnknownSSRC &+= 1
             return false
         }
         egress.stall.noteHeard(now: now)
@@ -80,15 +80,16 @@ extension SenderState {
     }
 
     /// Whether a REMB that names this SSRC applies: it names the video stream, or, without video, any audio stream.
-    private func isCounted(_ ssrc: UInt32) -> Bool {
+    private func appliesREMB(to ssrc: UInt32) -> Bool {
         guard let video = parameters.video else { return tracks.contains { $0.stream.ssrc == ssrc } }
         return ssrc == video.ssrc || ssrc == video.rtxSSRC
     }
 
     private mutating func handle(_ nack: Nack, _ now: MediaInstant) {
-        let judgesRTX = parameters.video?.rtxSSRC != nil && !hasReferences
+        let detectsIgnoredRTX = parameters.video?.rtxSSRC != nil && !hasReferences
         let isIgnored = retransmitter.handle(
-            nack, judgesRTX: judgesRTX, maximumPacketSize: parameters.maximumPacketSize, path: path, sent: egress.sent,
+            nack, detectsIgnoredRTX: detectsIgnoredRTX, maximumPacketSize: parameters.maximumPacketSize, path: path,
+            sent: egress.sent,
             history: &video.history, now: now)
         guard isIgnored else { return }
         // The receiver gets the original packets again from now on, and a key frame, as earlier packets were not stored

@@ -13,7 +13,7 @@ extension SenderState {
         let isVideo = block.ssrc == parameters.video?.ssrc
         guard isVideo || tracks.contains(where: { $0.stream.ssrc == block.ssrc }) else {
             // Receivers may report on the RTX stream too.
-            if block.ssrc != parameters.video?.rtxSSRC { counters.foreignControl &+= 1 }
+            if block.ssrc != parameters.video?.rtxSSRC { counters.rtcpForUnknownSSRC &+= 1 }
             return
         }
         let time = block.roundTripTime(now: rtcp.ntp(at: now))
@@ -29,11 +29,11 @@ extension SenderState {
             let known = min(max(packets, 0), 10_000)
             let lost = Int((Double(known) * fraction).rounded())
             redundancy.loss.note(lost: lost, received: known &- lost)
-            bandwidth.noteReport(
+            bandwidth.noteReceiverReport(
                 fraction: fraction, packets: packets, sample: time, now: now, roundTrip: roundTrip,
-                sending: egress.sending(now: now))
+                sentBitrate: egress.sentBitrate(now: now))
         }
-        video.noteReported(highest: block.highestSequence)
+        video.noteHighestReceived(block.highestSequence)
     }
 
     // MARK: Transport-wide feedback
@@ -65,10 +65,10 @@ extension SenderState {
         if egress.stall.isStalled { summary.lost = 0 }
         egress.stall.noteFeedback(now: now)
         if let newestSent = summary.newestSent { roundTripTimes.noteFeedback(now - newestSent) }
-        if egress.sent.isAcknowledged(video.tail.transport) { video.tail.noteConfirmed() }
+        if egress.sent.isAcknowledged(video.tail.transportSequence) { video.tail.noteConfirmed() }
         bandwidth.noteStatuses(lost: summary.lost, received: summary.received)
         redundancy.loss.note(lost: summary.lost, received: summary.received)
-        bandwidth.finishFeedback(now: now, roundTrip: roundTrip, sending: egress.sending(now: now))
+        bandwidth.finishFeedback(now: now, roundTrip: roundTrip, sentBitrate: egress.sentBitrate(now: now))
         counters.fractionLost = bandwidth.loss.fraction
     }
 
@@ -89,7 +89,7 @@ extension SenderState {
             case .nothing: continue
             case .lost(let entry):
                 if !entry.isDuringStall { summary.lost &+= 1 }
-                video.tail.noteLost(transport: sequence, now: now)
+                video.tail.noteLost(transportSequence: sequence, now: now)
             case .arrivedLate(let entry):
                 if !entry.isDuringStall, !entry.isRetransmitted { summary.lost &-= 1 }
                 summary.received &+= 1

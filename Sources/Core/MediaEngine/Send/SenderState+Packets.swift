@@ -15,13 +15,15 @@ extension SenderState {
     }
 
     mutating func sendVideo(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
-        let transport = egress.sent.nextSequence
+        let transportSequence = egress.sent.nextSequence
         // Without RTX, sent packets are stored with their SRTP protection and sent again as they are.
         let keepsProtected = parameters.video != nil && parameters.video?.rtxSSRC == nil
-        let next = video.takeNext(into: buffer, transport: transport, keepsProtected: keepsProtected, now: now)
+        let next = video.takeNext(
+            into: buffer, transportSequence: transportSequence, keepsProtected: keepsProtected, now: now)
         guard let entry = next else { return nil }
         video.tail.noteSent(
-            entry.sequence, transport: transport, now: now, roundTrip: roundTrip, isLossy: redundancy.isLossy)
+            entry.sequence, transportSequence: transportSequence, now: now, roundTrip: roundTrip,
+            isLossy: redundancy.isLossy)
         if entry.duplicateCount > 0 {
             redundancy.add(entry.sequence, count: Int(entry.duplicateCount), now: now)
         }
@@ -30,12 +32,13 @@ extension SenderState {
 
     mutating func sendRetransmission(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         while let sequence = retransmitter.takeNext(&video.history) {
-            if let packet = sendAgain(sequence, now, buffer) {
+            if let packet = retransmit(sequence, now, buffer) {
                 retransmitter.noteSent(bytes: packet.length, now: now)
                 // The packet was lost before, so duplicates of the retransmission follow.
-                let resends = Int(video.history.sent(sequence)?.entry.resends ?? 0)
+                let retransmissionCount = Int(video.history.sent(sequence)?.entry.retransmissionCount ?? 0)
                 redundancy.add(
-                    sequence, count: min(affordableDuplicates(1, bytes: packet.length, now), resends), now: now)
+                    sequence, count: min(affordableDuplicates(1, bytes: packet.length, now), retransmissionCount),
+                    now: now)
                 return packet
             }
         }
@@ -45,7 +48,7 @@ extension SenderState {
     /// Sends the next unrequested duplicate that is due.
     mutating func sendDuplicate(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         while let sequence = redundancy.takeDue(now: now) {
-            guard let packet = sendAgain(sequence, now, buffer, isRequested: false) else { continue }
+            guard let packet = retransmit(sequence, now, buffer, isRequested: false) else { continue }
             redundancy.noteSent(bytes: packet.length, now: now)
             return packet
         }
@@ -57,7 +60,7 @@ extension SenderState {
         // Firefox takes the first SSRC that it sees for that of the media stream, so RTX packets come after media. RTX
         // packets without a payload stop its video for good, so a probe consists of retransmissions.
         guard parameters.video?.rtxSSRC != nil, let sequence = video.probePacket else { return nil }
-        guard let packet = sendAgain(sequence, now, buffer) else { return nil }
+        guard let packet = retransmit(sequence, now, buffer) else { return nil }
         counters.probePackets &+= 1
         probe.noteSent(bytes: packet.length)
         return packet
@@ -66,19 +69,19 @@ extension SenderState {
     mutating func sendTail(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         guard now >= video.tail.deadline, video.history.isEmpty else { return nil }
         video.tail.noteProbeSent(now: now, roundTrip: roundTrip, isLossy: redundancy.isLossy)
-        return sendNewestAgain(now, buffer)
+        return retransmitNewest(now, buffer)
     }
 
-    mutating func sendNewestAgain(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
+    mutating func retransmitNewest(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput? {
         guard let newest = video.history.newestSent else { return nil }
-        let transport = egress.sent.nextSequence
-        guard let packet = sendAgain(newest, now, buffer) else { return nil }
-        if case .rtp = packet { video.tail.noteSentAgain(transport: transport) }
+        let transportSequence = egress.sent.nextSequence
+        guard let packet = retransmit(newest, now, buffer) else { return nil }
+        if case .rtp = packet { video.tail.noteRetransmitted(transportSequence: transportSequence) }
         return packet
     }
 
     /// - Parameter isRequested: false for a duplicate that was not requested.
-    private mutating func sendAgain(
+    private mutating func retransmit(
         _ sequence: Int64, _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer, isRequested: Bool = true
     ) -> SenderOutput? {
         retransmitter.send(

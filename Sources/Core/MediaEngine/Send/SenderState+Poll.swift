@@ -85,7 +85,7 @@ extension SenderState {
     }
 
     private mutating func pollStalled(_ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer) -> SenderOutput {
-        if egress.stall.takeProbe(now: now), let packet = sendVideo(now, buffer) ?? sendNewestAgain(now, buffer) {
+        if egress.stall.takeProbe(now: now), let packet = sendVideo(now, buffer) ?? retransmitNewest(now, buffer) {
             egress.stall.noteProbeSent(bytes: packet.length, estimate: bandwidth.pathRate, now: now)
             return packet
         }

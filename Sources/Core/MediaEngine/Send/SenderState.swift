@@ -55,31 +55,31 @@ struct SenderState: ~Copyable {
     ) {
         guard !rtcp.hasEnded, video.packetizer != nil, !bytes.isEmpty else { return }
         let source =
-            isKeyframe || !hasReferences ? nil : references.recovered.flatMap { keyframeRequests.source($0) }
+            isKeyframe || !hasReferences ? nil : references.source.flatMap { keyframeRequests.source($0) }
         let isRecovery = source?.isAcknowledged == true
         if isKeyframe || isRecovery { replaceWaiting() }
-        let cut = video.append(
+        let packetized = video.append(
             bytes, isKeyframe: isKeyframe, layer: layer, captured: captured,
             references: element(references, isKeyframe, source), now: now)
-        guard let cut else {
+        guard let packetized else {
             counters.framesRefused &+= 1
             // No frame refers to one above the base layer.
             if layer == 0 { keyframeRequests.noteRefused() }
             return
         }
         counters.frames &+= 1
-        let duplicateCount = affordableDuplicates(cut.packets, bytes: cut.payloadBytes, now)
-        video.history.setDuplicateCount(duplicateCount, from: video.history.nextToWrite &- Int64(cut.packets))
+        let duplicateCount = affordableDuplicates(packetized.packets, bytes: packetized.payloadBytes, now)
+        video.history.setDuplicateCount(duplicateCount, from: video.history.nextToWrite &- Int64(packetized.packets))
         if isKeyframe || isRecovery {
-            keyframeRequests.noteEntry(lastSequence: video.history.nextToWrite &- 1, now: now)
+            keyframeRequests.noteEntryPoint(lastSequence: video.history.nextToWrite &- 1, now: now)
         }
         if isKeyframe {
             counters.keyframes &+= 1
-            keyframeRequests.noteKeyframe(references.number, pictureID: cut.pictureID, now: now)
+            keyframeRequests.noteKeyframe(references.number, pictureID: packetized.pictureID, now: now)
         } else {
             if isRecovery { counters.recoveries &+= 1 }
             if let slot = references.stored {
-                keyframeRequests.noteStored(references.number, in: slot, pictureID: cut.pictureID, now: now)
+                keyframeRequests.noteStored(references.number, in: slot, pictureID: packetized.pictureID, now: now)
             }
         }
         rtcp.noteActivity(now: now)
@@ -100,7 +100,7 @@ struct SenderState: ~Copyable {
         _ references: FrameReferences, _ isKeyframe: Bool, _ source: LongTermReferenceTracker.Reference?
     ) -> FrameReferencesElement? {
         guard hasReferences, !isKeyframe, references.stored != nil || source != nil else { return nil }
-        let from = references.recovered.flatMap { recovery in
+        let from = references.source.flatMap { recovery in
             source.map { FrameReferencesElement.Source(slot: recovery.slot, pictureID: $0.pictureID) }
         }
         return FrameReferencesElement(stored: references.stored, source: from)
@@ -124,6 +124,6 @@ struct SenderState: ~Copyable {
     mutating func affordableDuplicates(_ packets: Int, bytes: Int, _ now: MediaInstant) -> Int {
         guard parameters.video?.rtxSSRC != nil, redundancy.isLossy else { return 0 }
         return redundancy.affordableDuplicates(
-            packets, bytes: bytes, path: path, sending: egress.sending(now: now), now: now)
+            packets, bytes: bytes, path: path, sentBitrate: egress.sentBitrate(now: now), now: now)
     }
 }

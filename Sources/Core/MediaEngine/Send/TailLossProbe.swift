@@ -13,17 +13,17 @@ struct TailLossProbe {
     private var nextTry = MediaInstant.distantFuture
     private var isConfirmed = true
     /// The transport-wide number of the last packet's last transmission.
-    private(set) var transport: Int64 = -1
+    private(set) var transportSequence: Int64 = -1
 
     /// A video packet was sent.
     /// - Parameters:
-    ///   - transport: its transport-wide number.
+    ///   - transportSequence: its transport-wide number.
     ///   - isLossy: the path loses packets, so the probes begin after half a round trip, 40 ms at least.
     mutating func noteSent(
-        _ sequence: Int64, transport: Int64, now: MediaInstant, roundTrip: MediaDuration, isLossy: Bool
+        _ sequence: Int64, transportSequence: Int64, now: MediaInstant, roundTrip: MediaDuration, isLossy: Bool
     ) {
         self.sequence = sequence
-        self.transport = transport
+        self.transportSequence = transportSequence
         tries = 0
         isConfirmed = false
         nextTry = now + pause(roundTrip, isLossy)
@@ -36,11 +36,11 @@ struct TailLossProbe {
     }
 
     /// The last packet was sent again, with another transport-wide number.
-    mutating func noteSentAgain(transport: Int64) { self.transport = transport }
+    mutating func noteRetransmitted(transportSequence: Int64) { self.transportSequence = transportSequence }
 
     /// The receiver reported a packet as lost.
-    mutating func noteLost(transport: Int64, now: MediaInstant) {
-        if transport == self.transport, !isConfirmed, tries < Self.most { nextTry = min(nextTry, now) }
+    mutating func noteLost(transportSequence: Int64, now: MediaInstant) {
+        if transportSequence == self.transportSequence, !isConfirmed, tries < Self.most { nextTry = min(nextTry, now) }
     }
 
     mutating func noteProbeSent(now: MediaInstant, roundTrip: MediaDuration, isLossy: Bool) {

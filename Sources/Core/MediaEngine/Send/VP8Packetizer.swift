@@ -16,7 +16,7 @@ struct VP8Packetizer {
     var announcesMid = true
 
     /// The packets of one frame.
-    struct Cut {
+    struct PacketizedFrame {
         var packets: Int
         var payloadBytes: Int
         var pictureID: UInt16
@@ -45,7 +45,7 @@ struct VP8Packetizer {
     mutating func append(
         _ frame: UnsafeRawBufferPointer, layer: UInt8, captured: MediaInstant,
         references: FrameReferencesElement? = nil, to history: inout PacketHistory
-    ) -> Cut? {
+    ) -> PacketizedFrame? {
         let start = history.nextToWrite
         let baseIndex = layer == 0 ? baseLayerIndex &+ 1 : baseLayerIndex
         // A frame above the base layer is no reference, and refers to the base layer alone.
@@ -85,7 +85,7 @@ struct VP8Packetizer {
         defer { pictureID = (pictureID &+ 1) & 0x7FFF }
         baseLayerIndex = baseIndex
         lastCaptured = captured
-        return Cut(packets: count, payloadBytes: frame.count, pictureID: pictureID)
+        return PacketizedFrame(packets: count, payloadBytes: frame.count, pictureID: pictureID)
     }
 
     private func extensions(_ references: FrameReferencesElement?) -> HeaderExtensionValues {

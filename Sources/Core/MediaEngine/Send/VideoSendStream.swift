@@ -38,12 +38,13 @@ struct VideoSendStream {
     mutating func append(
         _ frame: UnsafeRawBufferPointer, isKeyframe: Bool, layer: UInt8, captured: MediaInstant,
         references: FrameReferencesElement?, now: MediaInstant
-    ) -> VP8Packetizer.Cut? {
-        let cut = packetizer?.append(frame, layer: layer, captured: captured, references: references, to: &history)
-        guard let cut else { return nil }
+    ) -> VP8Packetizer.PacketizedFrame? {
+        let packetized = packetizer?.append(
+            frame, layer: layer, captured: captured, references: references, to: &history)
+        guard let packetized else { return nil }
         lastFrame = now
         keepAlive?.note(frame, isKeyframe: isKeyframe, layer: layer)
-        return cut
+        return packetized
     }
 
     /// Appends the last frame again as a skip frame, if the viewer would otherwise ask for a key frame on a still
@@ -52,8 +53,8 @@ struct VideoSendStream {
         guard let frame = keepAlive?.takeDue(now: now), history.isEmpty else { return }
         // The skip frame is of layer 1, so that no frame refers to it. It shows no change and does not count in the
         // statistics of frames.
-        let cut = frame.withUnsafeBytes { packetizer?.append($0, layer: 1, captured: now, to: &history) }
-        guard cut != nil else { return }
+        let packetized = frame.withUnsafeBytes { packetizer?.append($0, layer: 1, captured: now, to: &history) }
+        guard packetized != nil else { return }
         skipFrames &+= 1
         keepAlive?.noteMade(lastSequence: history.nextToWrite &- 1)
     }
@@ -62,14 +63,14 @@ struct VideoSendStream {
 
     /// Copies the first packet that waits into the buffer, and counts it as sent.
     /// - Parameters:
-    ///   - transport: its transport-wide number.
+    ///   - transportSequence: its transport-wide number.
     ///   - keepsProtected: its protected form is to be stored.
     mutating func takeNext(
-        into buffer: UnsafeMutableRawBufferPointer, transport: Int64, keepsProtected: Bool, now: MediaInstant
+        into buffer: UnsafeMutableRawBufferPointer, transportSequence: Int64, keepsProtected: Bool, now: MediaInstant
     ) -> PacketHistory.Entry? {
         guard let (bytes, entry) = history.next else { return nil }
         buffer.copyMemory(from: bytes)
-        history.noteSent(now: now, transport: transport)
+        history.noteSent(now: now, transportSequence: transportSequence)
         if keepsProtected { unprotected = entry.sequence }
         report.note(payloadBytes: bytes.count &- entry.layout.headerLength)
         if entry.layout.isMarked {
@@ -93,7 +94,7 @@ struct VideoSendStream {
     mutating func noteArrival() { packetizer?.announcesMid = false }
 
     /// The receiver reported this as the highest sequence number.
-    mutating func noteReported(highest: UInt32) {
+    mutating func noteHighestReceived(_ highest: UInt32) {
         reportedHighest = highest
         guard let last = tail.waitsFor else { return }
         let distance = SequenceNumber(truncating: last).distance(to: SequenceNumber(truncating: Int64(highest)))

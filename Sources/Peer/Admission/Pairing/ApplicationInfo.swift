@@ -5,16 +5,16 @@ public struct ApplicationInfo: Hashable, Sendable {
     static let idLimit = 128
     static let nameLimit = 64
 
-    /// 1...128 scalars, cleaned by ``PeerText``; by convention in reverse-DNS notation.
+    /// 1...128 scalars, cleaned by ``UntrustedText``; by convention in reverse-DNS notation.
     public let id: String
-    /// 1...64 scalars, cleaned by ``PeerText``.
+    /// 1...64 scalars, cleaned by ``UntrustedText``.
     public let name: String
 
     /// Cleans and shortens both texts. An empty identifier becomes "unknown", an empty name the identifier.
     public init(id: String, name: String) {
-        self.id = PeerText.clean(id, limit: Self.idLimit, fallback: "unknown")
-        self.name = PeerText.clean(
-            name, limit: Self.nameLimit, fallback: PeerText.clean(self.id, limit: Self.nameLimit, fallback: "unknown"))
+        self.id = UntrustedText.clean(id, limit: Self.idLimit, fallback: "unknown")
+        self.name = UntrustedText.clean(
+            name, limit: Self.nameLimit, fallback: UntrustedText.clean(self.id, limit: Self.nameLimit, fallback: "unknown"))
     }
 }
 
@@ -26,7 +26,7 @@ extension ApplicationInfo: Codable {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         id = try values.decode(String.self, forKey: .id)
         name = try values.decode(String.self, forKey: .name)
-        guard PeerText.isClean(id, limit: Self.idLimit), PeerText.isClean(name, limit: Self.nameLimit) else {
+        guard UntrustedText.isClean(id, limit: Self.idLimit), UntrustedText.isClean(name, limit: Self.nameLimit) else {
             throw DecodingError.dataCorrupted(
                 .init(codingPath: decoder.codingPath, debugDescription: "an application's id or name cannot be shown"))
         }

@@ -151,7 +151,7 @@ package struct PairingClient: Hashable, Sendable {
             return []
         case (.userDeclined, _): return end(.declined, withdrawing: true)
         case (.refused(let reason), .requesting), (.refused(let reason), .asking), (.refused(let reason), .confirming):
-            return end(.refused(PeerText.clean(reason, limit: 256, fallback: "no reason given")))
+            return end(.refused(UntrustedText.clean(reason, limit: 256, fallback: "no reason given")))
         case (.failed(let failure), _): return end(failure)
         case (.timeout, _):
             guard let deadline, now >= deadline else { return [] }

@@ -10,7 +10,7 @@ public struct ServiceDescription: Hashable, Sendable {
     package static let documentLimit = 131_072
 
     public let id: ServiceID
-    /// 1...64 scalars, cleaned by ``PeerText``. Not verified.
+    /// 1...64 scalars, cleaned by ``UntrustedText``. Not verified.
     public let name: String
     /// What the service asks of the host's user; at most 16, with different names.
     public let fields: [SetupField]
@@ -34,11 +34,11 @@ public struct ServiceDescription: Hashable, Sendable {
         guard terms?.utf8.count ?? 0 <= Self.termsLimit else {
             throw ServiceDescriptionError("the terms of \(id) are longer than \(Self.termsLimit / 1_024) KiB")
         }
-        guard let cleaned = PeerText.cleanLines(terms ?? "") else {
+        guard let cleaned = UntrustedText.cleanLines(terms ?? "") else {
             throw ServiceDescriptionError("the terms of \(id) cannot be shown")
         }
         self.id = id
-        self.name = PeerText.clean(name, limit: Self.nameLimit, fallback: String(id.text.prefix(Self.nameLimit)))
+        self.name = UntrustedText.clean(name, limit: Self.nameLimit, fallback: String(id.text.prefix(Self.nameLimit)))
         self.fields = fields
         self.terms = cleaned.isEmpty ? nil : cleaned
     }
@@ -52,7 +52,7 @@ public struct ServiceDescription: Hashable, Sendable {
         for field in fields {
             guard let value = values[field.name] else { throw .missing(field) }
             guard value.utf8.count <= SetupField.valueLimit else { throw .tooLong(field) }
-            let cleaned = PeerText.clean(value, limit: SetupField.valueLimit, fallback: "")
+            let cleaned = UntrustedText.clean(value, limit: SetupField.valueLimit, fallback: "")
             guard !cleaned.isEmpty else { throw .missing(field) }
             setup[field.name] = cleaned
         }
@@ -69,7 +69,7 @@ public struct SetupField: Hashable, Sendable {
 
     /// 1...32 characters of `a-z`, `0-9`, `-` and `_`.
     public let name: String
-    /// What the host's user is asked: 1...64 scalars, cleaned by ``PeerText``.
+    /// What the host's user is asked: 1...64 scalars, cleaned by ``UntrustedText``.
     public let label: String
 
     /// - Throws: if the name is not one, or if the label is too long. An empty label becomes the name.
@@ -80,14 +80,14 @@ public struct SetupField: Hashable, Sendable {
             })
         else {
             throw ServiceDescriptionError(
-                "\(PeerText.quote(PeerText.clean(name, fallback: ""))) is no name of a field: it has 1 to 32 characters "
+                "\(UntrustedText.quote(UntrustedText.clean(name, fallback: ""))) is no name of a field: it has 1 to 32 characters "
                     + "of a-z, 0-9, - and _")
         }
         guard label.unicodeScalars.count <= Self.labelLimit else {
             throw ServiceDescriptionError("the label of \(name) has more than \(Self.labelLimit) characters")
         }
         self.name = name
-        self.label = PeerText.clean(label, limit: Self.labelLimit, fallback: name)
+        self.label = UntrustedText.clean(label, limit: Self.labelLimit, fallback: name)
     }
 }
 

@@ -15,7 +15,7 @@ public enum LinkProbe {
     }
 
     /// Stops at the first step that fails. Takes about 10 s at most.
-    public static func walk(_ link: Link) async -> [Step] {
+    public static func check(_ link: Link) async -> [Step] {
         var steps: [Step] = []
         let addresses = await ServerLookup.addresses(of: link.host)
         guard let first = addresses.first else {
@@ -75,7 +75,7 @@ public enum LinkProbe {
         do {
             let client = try SignalingClient(link: link)
             defer { Task.detached { await client.close() } }
-            let status = try await client.look()
+            let status = try await client.pageStatus()
             let page: Step
             switch status {
             case 200: page = Step(subject: "broadcast", what: "it is there; nobody was asked")

@@ -78,7 +78,7 @@ extension SignalingClient {
         guard answer.headers.first(name: "Content-Type") == "application/problem+json",
             let document = try? JSONDecoder().decode(Problem.Document.self, from: Data(answer.body.readableBytesView))
         else { return .notAShareHost(link, "it answered with status \(answer.status)") }
-        let detail = PeerText.clean(document.detail, limit: 256, fallback: "no reason given")
+        let detail = UntrustedText.clean(document.detail, limit: 256, fallback: "no reason given")
         let code: SignalingError.Code =
             switch Problem(rawValue: document.type) {
             case .wrongProof: .wrongSecret

@@ -45,7 +45,7 @@ public actor SignalingClient {
     }
 
     /// Requests the broadcast's page without knocking, and returns its HTTP status. Checks the certificate.
-    public func look() async throws(SignalingError) -> Int {
+    public func pageStatus() async throws(SignalingError) -> Int {
         Int(try await ask(.GET, path: "/\(link.id.text)").status)
     }
 

@@ -28,10 +28,10 @@ final class AdmissionRegister: Sendable {
     }
 
     struct Session: Sendable {
-        let place: SessionOwner
+        let owner: SessionOwner
         let number: Int
         var etag: String
-        var owner: TokenHash { place.token }
+        var token: TokenHash { owner.token }
     }
 
     /// Limits of the number of sessions. Sessions that are still being opened count, too.
@@ -78,7 +78,7 @@ final class AdmissionRegister: Sendable {
         mutating func remove(_ id: SessionID) -> Bool {
             late[id] = nil
             guard let session = sessions.removeValue(forKey: id) else { return false }
-            tokens.sessionEnded(session.owner, now: .now)
+            tokens.sessionEnded(session.token, now: .now)
             return true
         }
 
@@ -122,7 +122,7 @@ final class AdmissionRegister: Sendable {
     /// Checks `limits` and reserves a place for a session in one step. Call it before the host is asked.
     func reserve(_ owner: SessionOwner, limits: SessionLimits) -> Reserving {
         state.withLock { state in
-            let taken = state.sessions.values.map(\.place) + state.reservations.values
+            let taken = state.sessions.values.map(\.owner) + state.reservations.values
             var replaced: SessionID?
             if owner.isFixed {
                 // With this token, nothing proves who owns the offered certificate, so no session is replaced.
@@ -133,7 +133,7 @@ final class AdmissionRegister: Sendable {
             } else if taken.count(where: { $0.token == owner.token }) >= limits.perToken
                 || taken.count(where: { $0.identity == owner.identity }) >= limits.perIdentity
             {
-                let own = state.sessions.filter { $0.value.owner == owner.token }
+                let own = state.sessions.filter { $0.value.token == owner.token }
                 guard let oldest = own.min(by: { $0.value.number < $1.value.number })?.key else {
                     return .tooManyOfOne
                 }
@@ -171,7 +171,7 @@ final class AdmissionRegister: Sendable {
                 return false
             }
             state.sessionsOpened += 1
-            state.sessions[session.id] = Session(place: owner, number: state.sessionsOpened, etag: session.etag)
+            state.sessions[session.id] = Session(owner: owner, number: state.sessionsOpened, etag: session.etag)
             return true
         }
     }
@@ -189,24 +189,24 @@ final class AdmissionRegister: Sendable {
     func keep(late fragment: String, of id: SessionID) -> TokenHash? {
         state.withLock { state in
             if state.late[id] != nil || state.late.count < capacity { state.late[id] = fragment }
-            return state.sessions[id]?.owner
+            return state.sessions[id]?.token
         }
     }
 
     func late(of id: SessionID) -> String? { state.withLock { $0.late[id] } }
 
-    func late(of owner: TokenHash) -> [String] {
-        state.withLock { state in state.late.filter { state.sessions[$0.key]?.owner == owner }.map(\.value) }
+    func late(of token: TokenHash) -> [String] {
+        state.withLock { state in state.late.filter { state.sessions[$0.key]?.token == token }.map(\.value) }
     }
 
-    func sessions(of owner: TokenHash) -> [SessionID] {
-        state.withLock { state in state.sessions.filter { $0.value.owner == owner }.map(\.key) }
+    func sessions(of token: TokenHash) -> [SessionID] {
+        state.withLock { state in state.sessions.filter { $0.value.token == token }.map(\.key) }
     }
 
     func session(_ id: SessionID) -> Session? { state.withLock { $0.sessions[id] } }
 
     /// Stores the new entity tag after an ICE restart.
-    func rename(_ id: SessionID, etag: String) { state.withLock { $0.sessions[id]?.etag = etag } }
+    func setETag(_ etag: String, of id: SessionID) { state.withLock { $0.sessions[id]?.etag = etag } }
 
     /// - Returns: false if there is no such session.
     @discardableResult

@@ -70,8 +70,9 @@ extension BroadcastRoutes {
             nonce: randomBytes(KnockChallenge.nonceLength))
         let (opening, ticket) = await broadcast.knocks.open(
             KnockTable.Request(
-                name: PeerText.clean(request.name ?? "", fallback: "somebody"),
-                kind: PeerText.kind(userAgent: call.headers[.userAgent]), address: call.address, challenge: challenge))
+                name: UntrustedText.clean(request.name ?? "", fallback: "somebody"),
+                kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address,
+                challenge: challenge))
         switch opening {
         case .opened:
             return RouteResponse(.accepted, json: ChallengeDocument(nonce: Base64URL.encode(challenge.nonce)))

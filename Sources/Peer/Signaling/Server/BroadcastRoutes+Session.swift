@@ -19,7 +19,7 @@ extension BroadcastRoutes {
         case .success(let (owner, _)):
             // A session of another token is reported as not found.
             guard let id = name.flatMap({ SessionID($0) }), let session = broadcast.admissions.session(id),
-                session.owner == owner
+                session.token == owner
             else {
                 return crossOrigin(RouteResponse(problem: .notFound, .notFound, "there is no such session (any more)"))
             }
@@ -55,7 +55,7 @@ extension BroadcastRoutes {
             guard let restarted = try await broadcast.delegate.applyFragment(call.bodyText, to: id) else {
                 return RouteResponse(.noContent)
             }
-            broadcast.admissions.rename(id, etag: restarted.etag)
+            broadcast.admissions.setETag(restarted.etag, of: id)
             server.count { $0.restarts += 1 }
             return RouteResponse(.ok, type: "application/trickle-ice-sdpfrag", restarted.fragment)
                 .with(.eTag, "\"\(restarted.etag)\"")

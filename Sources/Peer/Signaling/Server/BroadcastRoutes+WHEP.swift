@@ -61,7 +61,8 @@ extension BroadcastRoutes {
             viewer = known
         } else {
             viewer = Viewer(
-                knock: nil, name: "player with the token", kind: PeerText.kind(userAgent: call.headers[.userAgent]),
+                knock: nil, name: "player with the token",
+                kind: UntrustedText.kind(userAgent: call.headers[.userAgent]),
                 address: call.address.text, fingerprint: fingerprint)
         }
         viewer.clientInstance = call.headers[Header.shareVisit].flatMap { ClientInstanceID($0) }

@@ -95,9 +95,10 @@ struct RequestLimiter: Sendable {
 
     /// Decides about a new connection. Each result but `.refused` has to be followed by `closed`.
     ///
-    /// When all places are taken, a connection is displaced: one of an address that is not admitted, by any admitted
-    /// address or by one with fewer connections; one of an admitted address, only by an admitted address with fewer.
-    /// Addresses that connect often leave a quarter of the common bucket to those that do not.
+    /// If the limit is reached, a new connection replaces an existing one. An admitted address replaces a connection of
+    /// an unadmitted one. Otherwise the other address must have more connections; an unadmitted address never replaces
+    /// a connection of an admitted one. Addresses that connect often leave a quarter of the common bucket to those that
+    /// do not.
     mutating func connect(_ address: AddressKey, now: ContinuousClock.Instant) -> Entry {
         guard makeRoom(now) || addresses[address] != nil else { return .refused }
         var state = state(of: address, now)

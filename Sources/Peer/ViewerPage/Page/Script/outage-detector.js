@@ -1,10 +1,10 @@
 // Decides from received bytes and the event stream whether the host is reachable. Times are in milliseconds, of one clock.
 
-// The host sends a report each second at least. An outage is this long without any byte,
+// Silence that counts as an outage; the host sends a report at least each second.
 const outageLimit = 3000;
-// or this long if there is another sign of it,
+// The same, if the event stream or the network state also indicates an outage.
 const suspectedOutageLimit = 1500;
-// and after this long the session ends.
+// Silence after which the session ends.
 const endLimit = 30000;
 const suspicionLifetime = 10000;
 

@@ -151,7 +151,8 @@ export class ViewerSession {
         await peer.acceptAnswer(sdp);
     }
 
-    // Before any media key exists: the certificate is the link's, and whoever answered knows the link's secret.
+    // Checks before the DTLS handshake that the answer names the link's certificate and that its sender knows the
+    // link's secret.
     async requireLinksHost(sdp, claimedProof) {
         const hostFingerprint = sha256Fingerprint(sdp);
         const proof = encodeBase64URL(await makeProof(this.link, 'share v1 host', this.fingerprint, this.link.hostFingerprint));

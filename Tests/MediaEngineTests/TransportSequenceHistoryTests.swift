@@ -4,13 +4,13 @@ import Testing
 
 @testable import MediaEngine
 
-@Suite struct SentPacketHistoryTests {
+@Suite struct TransportSequenceHistoryTests {
     @Test func eachStatusChangeIsReportedOnceAcrossTheWrap() {
-        var sent = SentPacketHistory(capacity: 16, first: 65_530)
+        var sent = TransportSequenceHistory(capacity: 16, first: 65_530)
         for _ in 0..<10 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
-        #expect(sent.extended(SequenceNumber(3)) == 65_539)
-        #expect(sent.extended(SequenceNumber(4)) == nil, "not sent yet")
-        #expect(sent.extended(SequenceNumber(65_529)) == nil, "before the first")
+        #expect(sent.knownSequence(for: SequenceNumber(3)) == 65_539)
+        #expect(sent.knownSequence(for: SequenceNumber(4)) == nil, "not sent yet")
+        #expect(sent.knownSequence(for: SequenceNumber(65_529)) == nil, "before the first")
         guard case .lost = sent.take(65_536, hasArrived: false) else {
             Issue.record("not lost")
             return
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func theReferenceTimeContinuesAcrossItsWrap() {
-        var sent = SentPacketHistory(capacity: 16, first: 0)
+        var sent = TransportSequenceHistory(capacity: 16, first: 0)
         expect(sent.clockOffset(0x7F_FFFF) == .zero)
         // 24 bits, signed: the next value is the most negative one.
         expect(sent.clockOffset(-0x80_0000) == .milliseconds(64) * (1 << 24))
@@ -39,8 +39,8 @@ import Testing
     }
 
     @Test func overwrittenPacketsAreUnknown() {
-        var sent = SentPacketHistory(capacity: 16, first: 1)
+        var sent = TransportSequenceHistory(capacity: 16, first: 1)
         for _ in 0..<40 { _ = sent.note(bytes: 100, now: .at(0), isDuringStall: false) }
-        #expect(sent.extended(SequenceNumber(20)) == nil && sent.extended(SequenceNumber(30)) == 30)
+        #expect(sent.knownSequence(for: SequenceNumber(20)) == nil && sent.knownSequence(for: SequenceNumber(30)) == 30)
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A PulseAudio server for one test, without a card; its sink `screen` discards audio.
-public final class SoundServer: Sendable {
+public final class PulseAudioServer: Sendable {
     public let address: String
     /// The environment that makes a program its client.
     public let environment: [String: String]

@@ -9,13 +9,14 @@ import Testing
 @testable import Signaling
 
 /// A client that sends requests which `SignalingClient` never would.
-struct Wire {
+struct RawHTTPClient {
     let link: Link
     private let connector: PinnedConnector
 
-    static func with(_ link: Link, _ body: (Wire) async throws -> Void) async throws {
+    static func with(_ link: Link, _ body: (RawHTTPClient) async throws -> Void) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let wire = Wire(link: link, connector: try PinnedConnector(link: link, group: group, timeout: .seconds(5)))
+        let wire = RawHTTPClient(
+            link: link, connector: try PinnedConnector(link: link, group: group, timeout: .seconds(5)))
         do { try await body(wire) } catch {
             try await group.shutdownGracefully()
             throw error

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Recovery from a frame that the viewer has acknowledged, with the real programs.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct KeptFrameTests {
+@Suite(.serialized, .timeLimit(.minutes(2))) struct LongTermReferenceRecoveryTests {
     private static let good = LinkConditions(delayMilliseconds: 25)
     private static let down = LinkConditions(delayMilliseconds: 25, isDown: true)
     private static let rounds = 4

@@ -5,13 +5,13 @@ import Testing
 
 @testable import PulseAudio
 
-@Suite(.serialized) struct SystemSpeakerTests {
+@Suite(.serialized) struct PulseAudioSinkTests {
     @Test func toneIsHeardAndTheDeviceSleepsAfterwards() throws {
-        let server = try SoundServer()
-        let capture = PulseCapture(.systemOutput, server: server.address)
+        let server = try PulseAudioServer()
+        let capture = PulseCapture(.systemAudio, server: server.address)
         let recording = Recording()
         capture.onCork = { recording.cork($0) }
-        let speaker = try SystemSpeaker(server: server.address)
+        let speaker = try PulseAudioSink(server: server.address)
         defer { speaker.close() }
         #expect(speaker.isCorked)
         try capture.start(handler: { recording.add($0, $1) }, ended: { recording.end($0) })
@@ -33,8 +33,8 @@ import Testing
     }
 
     @Test func silenceDoesNotWakeTheDevice() throws {
-        let server = try SoundServer()
-        let speaker = try SystemSpeaker(server: server.address)
+        let server = try PulseAudioServer()
+        let speaker = try PulseAudioSink(server: server.address)
         [Int16](repeating: 0, count: 960).withUnsafeBufferPointer { speaker.play($0) }
         #expect(speaker.isCorked)
         speaker.close()
@@ -42,15 +42,15 @@ import Testing
     }
 
     @Test func audioAfterTheServersEndIsDropped() throws {
-        let server = try SoundServer()
-        let speaker = try SystemSpeaker(server: server.address)
+        let server = try PulseAudioServer()
+        let speaker = try PulseAudioSink(server: server.address)
         server.kill()
         for _ in 0..<50 { [Int16](repeating: 9, count: 960).withUnsafeBufferPointer { speaker.play($0) } }
         speaker.close()
     }
 
     @Test func missingServerIsNamed() throws {
-        let failure = #expect(throws: SourceFailure.self) { try SystemSpeaker(server: "unix:/nonexistent/native") }
+        let failure = #expect(throws: SourceFailure.self) { try PulseAudioSink(server: "unix:/nonexistent/native") }
         #expect(failure?.code == .noAudioServer)
     }
 }
@@ -64,7 +64,7 @@ private final class Tone: @unchecked Sendable {
 
     init(frequency: Double) { self.frequency = frequency }
 
-    func give(to speaker: SystemSpeaker) {
+    func give(to speaker: PulseAudioSink) {
         lock.withLock {
             var samples: [Int16] = []
             for _ in 0..<480 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import VPXCodec
 
-@Suite struct TokenMemoryTests {
+@Suite struct VPXTokenBufferTests {
     /// libvpx zeroes 199 MB of tokens for this size, and touches 20 MB more when it opens.
     @Test func anOpenedEncoderDoesNotKeepZeros() throws {
         let size = PixelSize(width: 3_840, height: 2_160)

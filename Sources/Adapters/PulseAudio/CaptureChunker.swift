@@ -4,8 +4,8 @@ import MediaCore
 ///
 /// The latency that the server reports varies by a few milliseconds. Capture times follow it slowly (1/16 of the
 /// difference per packet) and jump only after a gap.
-struct CaptureAssembler: ~Copyable {
-    static let samplesPerPacket = AudioFormat.framesPerTenMilliseconds * AudioFormat.channels
+struct CaptureChunker: ~Copyable {
+    static let samplesPerPacket = AudioFormat.samplesPerChannelIn10ms * AudioFormat.channels
     private static let packetDuration = MediaDuration.milliseconds(10)
     /// A larger difference between the expected and the measured capture time is a gap, not jitter.
     private static let gap = MediaDuration.milliseconds(40)

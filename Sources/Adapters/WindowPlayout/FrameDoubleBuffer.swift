@@ -6,7 +6,7 @@ import Synchronization
 /// It passes frames from the decode thread to the thread that presents. The second copy lets the one decode while the
 /// other uploads. It has one slot, so a newer frame overwrites one that was not presented; frames for later wait in a
 /// `PresentationQueue` before it.
-final class FrameShadow: @unchecked Sendable {
+final class FrameDoubleBuffer: @unchecked Sendable {
     // SAFETY: `front` and `unpresented` are touched by the presenting thread alone, the other properties only inside
     // `lock`.
     private let lock = Mutex<Void>(())

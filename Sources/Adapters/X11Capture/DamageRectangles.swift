@@ -3,9 +3,9 @@ internal import MediaCore
 /// Chooses the rectangles that cover all damaged blocks at the least cost: each request has a fixed cost, and so has
 /// each block, damaged or not.
 /// Allocates nothing once its arrays have grown.
-struct ReadPlan {
+struct DamageRectangles {
     /// The cost of a request, in blocks that are copied and compared: about 30 us against 0.5 us a block, as measured.
-    static let requestPrice = 40
+    static let requestCostInBlocks = 40
     /// Rows of blocks in one request. The server copies one band while the one before is being compared.
     static let bandRows = 8
 
@@ -61,7 +61,7 @@ struct ReadPlan {
         guard column < line.count else { return nil }
         let first = column
         var end = column + 1
-        while column < line.count && column - end < requestPrice {
+        while column < line.count && column - end < requestCostInBlocks {
             if line[column] != 0 { end = column + 1 }
             column += 1
         }
@@ -74,7 +74,7 @@ struct ReadPlan {
             let old = areas[index]
             let union = old.union(PixelRect(x: run.lowerBound, y: row, width: run.count, height: 1))
             let extra = union.width * union.height - old.width * old.height - run.count
-            if extra < Self.requestPrice {
+            if extra < Self.requestCostInBlocks {
                 areas[index] = union
                 return true
             }

@@ -3,7 +3,7 @@ import Testing
 import VPXCodec
 
 /// An encoder and its decoder, with a frame interval of 1/30 s.
-final class Peer {
+final class CodecPair {
     let encoder = VP8Encoder()
     let decoder = VP8Decoder()
     var bitrate = Bitrate.kilobits(20_000)
@@ -17,7 +17,7 @@ final class Peer {
         /// A copy of the frame's bytes, which outlives the next call.
         var bytes: [UInt8]
         /// Keeps the memory of `decoded` alive.
-        var owner: Peer
+        var owner: CodecPair
     }
 
     func step(

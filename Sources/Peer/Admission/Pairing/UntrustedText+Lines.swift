@@ -1,6 +1,6 @@
 import MediaCore
 
-extension PeerText {
+extension UntrustedText {
     /// Returns whether `text` is not empty and cleaning would not change it.
     static func isClean(_ text: String, limit: Int) -> Bool {
         !text.isEmpty && text.unicodeScalars.count <= limit

@@ -3,16 +3,16 @@ import Testing
 
 @testable import PulseAudio
 
-struct CaptureAssemblerTests {
+struct CaptureChunkerTests {
     @Test func oddPiecesBecomeWholePackets() {
-        var assembler = CaptureAssembler()
+        var chunker = CaptureChunker()
         var packets: [(first: Int16, last: Int16, moment: MediaInstant)] = []
         let samples = (0..<2_880).map { Int16($0 + 1) }
         var given = 0
         for piece in [700, 1_000, 20, 1_160] {
             samples[given..<(given + piece)].withUnsafeBufferPointer { buffer in
-                let moment = MediaInstant(nanoseconds: 0) + CaptureAssembler.duration(ofSamples: given)
-                assembler.append(buffer.baseAddress, count: piece, capturedAt: moment) {
+                let moment = MediaInstant(nanoseconds: 0) + CaptureChunker.duration(ofSamples: given)
+                chunker.append(buffer.baseAddress, count: piece, capturedAt: moment) {
                     packets.append((first: $0[0], last: $0[959], moment: $1))
                 }
             }
@@ -24,14 +24,14 @@ struct CaptureAssemblerTests {
     }
 
     @Test func silenceIsLeftOutAndLeavesAGap() {
-        var assembler = CaptureAssembler()
+        var chunker = CaptureChunker()
         var moments: [Int64] = []
         let loud = [Int16](repeating: 5, count: 960)
         loud.withUnsafeBufferPointer { buffer in
             for packet in 0..<20 {
                 let moment = MediaInstant(nanoseconds: Int64(packet) * 10_000_000)
                 let isLoud = packet == 0 || packet == 19
-                assembler.append(isLoud ? buffer.baseAddress : nil, count: 960, capturedAt: moment) {
+                chunker.append(isLoud ? buffer.baseAddress : nil, count: 960, capturedAt: moment) {
                     moments.append($1.nanoseconds)
                 }
             }
@@ -40,12 +40,12 @@ struct CaptureAssemblerTests {
     }
 
     @Test func waveringClockIsSmoothedAndAGapIsNot() {
-        var assembler = CaptureAssembler()
+        var chunker = CaptureChunker()
         var moments: [Int64] = []
         let loud = [Int16](repeating: 5, count: 960)
         loud.withUnsafeBufferPointer { buffer in
             for milliseconds in [0, 18, 20, 30, 1_000] {
-                assembler.append(
+                chunker.append(
                     buffer.baseAddress, count: 960,
                     capturedAt: MediaInstant(nanoseconds: Int64(milliseconds) * 1_000_000)
                 ) { moments.append($1.nanoseconds) }

@@ -6,11 +6,11 @@ public import MediaCore
 /// The stream stays connected, so that the server keeps the requested low latency. It is corked after one second of
 /// silence and then causes no wake-ups. If the server goes away, audio is dropped, and `play` reconnects at most once a
 /// second.
-public final class SystemSpeaker: AudioSink, @unchecked Sendable {
+public final class PulseAudioSink: AudioSink, @unchecked Sendable {
     // SAFETY: all stored properties are touched on the thread `audio-out` or with the main loop's lock held; `loop` is
     // set once.
 
-    private static let bytesPerPacket = UInt32(AudioFormat.framesPerTenMilliseconds * AudioFormat.channels * 2)
+    private static let bytesPerPacket = UInt32(AudioFormat.samplesPerChannelIn10ms * AudioFormat.channels * 2)
     private static let second: UInt64 = 1_000_000
 
     private let loop: OpaquePointer
@@ -113,8 +113,8 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
 
     private var me: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
-    private static func from(_ pointer: UnsafeMutableRawPointer?) -> SystemSpeaker? {
-        pointer.map { Unmanaged<SystemSpeaker>.fromOpaque($0).takeUnretainedValue() }
+    private static func from(_ pointer: UnsafeMutableRawPointer?) -> PulseAudioSink? {
+        pointer.map { Unmanaged<PulseAudioSink>.fromOpaque($0).takeUnretainedValue() }
     }
 
     private func connect() {
@@ -125,7 +125,7 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
         pa_proplist_sets(properties, PA_PROP_APPLICATION_ID, "share")
         context = pa_context_new_with_proplist(pa_threaded_mainloop_get_api(loop), "share", properties)
         guard let context else { return failed() }
-        pa_context_set_state_callback(context, { _, me in SystemSpeaker.from(me)?.contextChanged() }, me)
+        pa_context_set_state_callback(context, { _, me in PulseAudioSink.from(me)?.contextChanged() }, me)
         if pa_context_connect(context, server, PA_CONTEXT_NOAUTOSPAWN, nil) < 0 { failed() }
     }
 
@@ -148,8 +148,8 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
             return failed()
         }
         self.stream = stream
-        pa_stream_set_state_callback(stream, { _, me in SystemSpeaker.from(me)?.streamChanged() }, me)
-        pa_stream_set_write_callback(stream, { _, _, me in SystemSpeaker.from(me)?.pump() }, me)
+        pa_stream_set_state_callback(stream, { _, me in PulseAudioSink.from(me)?.streamChanged() }, me)
+        pa_stream_set_write_callback(stream, { _, _, me in PulseAudioSink.from(me)?.pump() }, me)
         // Playback starts with two packets, so that one late packet is not audible. The target is four packets, the
         // device's share included.
         var buffer = pa_buffer_attr(
@@ -231,7 +231,7 @@ public final class SystemSpeaker: AudioSink, @unchecked Sendable {
         cancelWatch()
         guard let context else { return }
         watch = pa_context_rttime_new(
-            context, pa_rtclock_now() + microseconds, { _, _, _, me in SystemSpeaker.from(me)?.checkActivity() }, me)
+            context, pa_rtclock_now() + microseconds, { _, _, _, me in PulseAudioSink.from(me)?.checkActivity() }, me)
     }
 
     private func cancelWatch() {

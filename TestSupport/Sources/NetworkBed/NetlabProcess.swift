@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 
 /// The helper process. Used by one thread at a time.
-final class Lab {
+final class NetlabProcess {
     private var identifier: pid_t = 0
     private let socket: Int32
     /// The user namespace of its networks; nil if it is root's.

@@ -4,11 +4,11 @@ import Testing
 
 @testable import X11Capture
 
-@Suite struct ReadPlanTests {
+@Suite struct DamageRectanglesTests {
     private let size = PixelSize(width: 1366, height: 768)
 
     private func plan(_ map: BlockMap) -> [PixelRect] {
-        var plan = ReadPlan()
+        var plan = DamageRectangles()
         plan.make(for: map)
         return plan.rects
     }

@@ -1,7 +1,7 @@
 internal import MediaCore
 
 /// The work of a screen's next read.
-struct PendingWork {
+struct PendingDamage {
     /// The blocks that were drawn on since the last read.
     var blocks: BlockMap
     var isDamaged = true

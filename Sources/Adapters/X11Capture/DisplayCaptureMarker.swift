@@ -4,7 +4,7 @@ public import MediaCore
 
 /// Marks an X display as captured, and by which broadcast: an unmapped window with a property. The server destroys the
 /// window when the connection ends, so a host that crashed leaves no mark.
-public final class CaptureMark {
+public final class DisplayCaptureMarker {
     private static let property = "_SHARE_CAPTURE"
     private let connection: X11Connection
 

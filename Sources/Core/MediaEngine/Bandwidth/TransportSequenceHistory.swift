@@ -5,7 +5,7 @@ import RTPWire
 /// feedback is looked up; compare libwebrtc's `transport_feedback_adapter.cc`.
 ///
 /// A ring of fixed size. Feedback on a packet that has left the ring is counted and ignored.
-struct SentPacketHistory {
+struct TransportSequenceHistory {
     /// A sent packet.
     struct Entry {
         var sequence: Int64 = -1
@@ -88,7 +88,7 @@ struct SentPacketHistory {
     }
 
     /// Unwraps a number from feedback; nil if the packet was never sent or has left the ring.
-    func extended(_ number: SequenceNumber) -> Int64? {
+    func knownSequence(for number: SequenceNumber) -> Int64? {
         let sequence = unwrapped(number)
         guard sequence >= first, sequence < nextSequence, entries[Int(sequence & mask)].sequence == sequence else {
             return nil

@@ -1,9 +1,9 @@
 import MediaCore
 import Testing
 
-@Suite struct PeerTextTests {
+@Suite struct UntrustedTextTests {
     @Test func namesAreFitForATerminal() {
-        func clean(_ text: String) -> String { PeerText.clean(text, fallback: "somebody") }
+        func clean(_ text: String) -> String { UntrustedText.clean(text, fallback: "somebody") }
         #expect(clean("  Ann \t Lee\n") == "Ann Lee")
         #expect(clean("\u{1B}[31mred\u{7}\u{9B}") == "[31mred")
         #expect(clean("abc\u{202E}def\u{2066}\u{200B}\u{FEFF}") == "abcdef")
@@ -19,11 +19,11 @@ import Testing
         "\u{034F}\u{FE0F}", "\u{E0041}\u{180B}", "\u{20DD}", "\u{FFFE}", " \u{301} ",
     ])
     func nameThatLooksBlankIsNone(_ name: String) {
-        #expect(PeerText.clean(name, fallback: "somebody") == "somebody")
+        #expect(UntrustedText.clean(name, fallback: "somebody") == "somebody")
     }
 
     @Test func blanksWithinANameAreOneSpaceOrNothing() {
-        func clean(_ text: String) -> String { PeerText.clean(text, fallback: "somebody") }
+        func clean(_ text: String) -> String { UntrustedText.clean(text, fallback: "somebody") }
         #expect(clean("A\u{2800}\u{2800}B") == "A B")
         #expect(clean("A\u{3164}B\u{115F}") == "AB")
         #expect(clean("A \u{301}B") == "A B")
@@ -31,10 +31,10 @@ import Testing
     }
 
     @Test func quotedNameCannotLeaveItsQuotes() {
-        #expect(PeerText.quote("Ann") == #""Ann""#)
-        let imitation = PeerText.quote(#"Ann" (share, 10.0.0.1) wants to watch. "Bob"#)
+        #expect(UntrustedText.quote("Ann") == #""Ann""#)
+        let imitation = UntrustedText.quote(#"Ann" (share, 10.0.0.1) wants to watch. "Bob"#)
         #expect(imitation == #""Ann\" (share, 10.0.0.1) wants to watch. \"Bob""#)
-        #expect(PeerText.quote("\u{201D}\u{FF02}\u{2033}") == #""\"\"\"""#)
-        #expect(PeerText.quote(#"\"#) == #""\\""#)
+        #expect(UntrustedText.quote("\u{201D}\u{FF02}\u{2033}") == #""\"\"\"""#)
+        #expect(UntrustedText.quote(#"\"#) == #""\\""#)
     }
 }

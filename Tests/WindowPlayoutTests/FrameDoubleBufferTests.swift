@@ -3,8 +3,8 @@ import Testing
 
 @testable import WindowPlayout
 
-struct FrameShadowTests {
-    private func pending(_ shadow: FrameShadow) -> PixelRect? {
+struct FrameDoubleBufferTests {
+    private func pending(_ shadow: FrameDoubleBuffer) -> PixelRect? {
         shadow.withFrame { _, pending in
             defer { pending.clear() }
             return pending.isEmpty ? nil : pending.bounds
@@ -12,7 +12,7 @@ struct FrameShadowTests {
     }
 
     @Test func firstFrameIsNewEverywhere() {
-        let shadow = FrameShadow()
+        let shadow = FrameDoubleBuffer()
         let canvas = I420Buffer(PixelSize(width: 100, height: 50))
         #expect(shadow.size == nil)
         #expect(shadow.update(canvas.frame))
@@ -20,7 +20,7 @@ struct FrameShadowTests {
     }
 
     @Test func sameFrameIsNotPresentedAgain() {
-        let shadow = FrameShadow()
+        let shadow = FrameDoubleBuffer()
         let canvas = I420Buffer(PixelSize(width: 100, height: 50))
         #expect(shadow.update(canvas.frame))
         _ = pending(shadow)
@@ -29,7 +29,7 @@ struct FrameShadowTests {
     }
 
     @Test(arguments: [(0, 0), (99, 49), (96, 48), (50, 17)]) func onePixelIsOneBlock(x: Int, y: Int) {
-        let shadow = FrameShadow()
+        let shadow = FrameDoubleBuffer()
         let canvas = I420Buffer(PixelSize(width: 100, height: 50))
         _ = shadow.update(canvas.frame)
         _ = pending(shadow)
@@ -45,7 +45,7 @@ struct FrameShadowTests {
     }
 
     @Test func framesThatWereNotPresentedAddUp() {
-        let shadow = FrameShadow()
+        let shadow = FrameDoubleBuffer()
         let canvas = I420Buffer(PixelSize(width: 160, height: 64))
         _ = shadow.update(canvas.frame)
         _ = pending(shadow)
@@ -58,7 +58,7 @@ struct FrameShadowTests {
 
     /// The presenter uploads in `withFrame`; a lock held there would trap here.
     @Test func framesAreTakenWhileTheLastOneIsPresented() {
-        let shadow = FrameShadow()
+        let shadow = FrameDoubleBuffer()
         let canvas = I420Buffer(PixelSize(width: 100, height: 50))
         _ = shadow.update(canvas.frame)
         let shown = shadow.withFrame { frame, pending -> UInt8 in
@@ -73,7 +73,7 @@ struct FrameShadowTests {
     }
 
     @Test func aFrameOfAnotherSizeReplacesTheLastOne() {
-        let shadow = FrameShadow()
+        let shadow = FrameDoubleBuffer()
         let small = I420Buffer(PixelSize(width: 32, height: 32))
         _ = shadow.update(small.frame)
         _ = pending(shadow)
@@ -90,16 +90,16 @@ struct FrameShadowTests {
     }
 
     /// Frames of one colour each.
-    private func show(_ luma: UInt8, at time: MediaInstant?, _ shadow: FrameShadow) {
+    private func show(_ luma: UInt8, at time: MediaInstant?, _ shadow: FrameDoubleBuffer) {
         let canvas = I420Buffer(PixelSize(width: 32, height: 32))
         canvas.y[0] = luma
         #expect(shadow.update(canvas.frame, at: time))
     }
 
-    private func shown(_ shadow: FrameShadow) -> UInt8? { shadow.withFrame { frame, _ in frame.y[0] } }
+    private func shown(_ shadow: FrameDoubleBuffer) -> UInt8? { shadow.withFrame { frame, _ in frame.y[0] } }
 
     @Test func framesArePresentedInOrderAndNotBeforeTheirTime() {
-        let shadow = FrameShadow()
+        let shadow = FrameDoubleBuffer()
         show(1, at: nil, shadow)
         show(2, at: time(100), shadow)
         show(3, at: time(90), shadow)
@@ -117,7 +117,7 @@ struct FrameShadowTests {
     }
 
     @Test func aFullQueuePresentsTheOldestFrameEarly() {
-        let shadow = FrameShadow()
+        let shadow = FrameDoubleBuffer()
         for number in 0..<PresentationQueue.capacity { show(UInt8(100 + number), at: time(100 + number), shadow) }
         #expect(shown(shadow) == nil)
         show(200, at: time(200), shadow)
@@ -137,7 +137,7 @@ struct FrameShadowTests {
     }
 
     @Test func smallFramesMakeNoRoomForManyLargeOnes() {
-        let shadow = FrameShadow()
+        let shadow = FrameDoubleBuffer()
         let small = I420Buffer(PixelSize(width: 16, height: 16))
         let large = I420Buffer(PixelSize(width: 3_840, height: 2_160))
         for number in 0..<31 { _ = shadow.update(small.frame, at: time(100 + number)) }

@@ -1,5 +1,5 @@
 /// Sanitises text from the network so that it can be shown in a terminal.
-public enum PeerText {
+public enum UntrustedText {
     /// Removes control, format (direction overrides, zero width), private, unassigned and default-ignorable scalars.
     /// Replaces a run of white space, or of scalars that look blank, with one space. Keeps at most two combining marks
     /// after a character, and none after a space.

@@ -5,10 +5,10 @@ import WindowPlayout
 
 // SDL is global to the process, so these tests are serialized with those of the window.
 extension VideoWindowTests {
-    @Suite struct SpeakerOutputTests {
+    @Suite struct SDLAudioSinkTests {
         @Test func audioIsTakenAndLatencyIsBounded() throws {
             setenv("SDL_AUDIODRIVER", "dummy", 1)
-            let speaker = try SpeakerOutput()
+            let speaker = try SDLAudioSink()
             #expect(speaker.isDeviceOpen)
             for _ in 0..<100 { [Int16](repeating: 7, count: 960).withUnsafeBufferPointer { speaker.play($0) } }
             #expect(speaker.latency > .milliseconds(20))
@@ -22,7 +22,7 @@ extension VideoWindowTests {
         @Test func missingAudioOutputIsNamed() {
             setenv("SDL_AUDIODRIVER", "pulseaudio", 1)
             setenv("PULSE_SERVER", "unix:/nonexistent/native", 1)
-            let failure = #expect(throws: SourceFailure.self) { try SpeakerOutput() }
+            let failure = #expect(throws: SourceFailure.self) { try SDLAudioSink() }
             #expect(failure?.code == .noAudioServer)
         }
     }

@@ -13,7 +13,7 @@ import Transport
 import VPXCodec
 
 /// Records what a viewer shows and plays.
-final class Seen: VideoSink, AudioSink {
+final class RecordedOutput: VideoSink, AudioSink {
     struct State {
         /// The frame numbers that the frames show.
         var counters: [Int] = []
@@ -75,7 +75,8 @@ func silentHost(_ source: sending any ScreenSource) throws -> HostSession {
 
 /// A viewer without audio.
 func watcher(
-    _ link: Link, _ seen: Seen, identity: Identity? = nil, servers: [ICEServer] = [], relaysOnly: Bool = false,
+    _ link: Link, _ seen: RecordedOutput, identity: Identity? = nil, servers: [ICEServer] = [],
+    relaysOnly: Bool = false,
     emit: @escaping @Sendable (ViewerEvent) -> Void = { _ in }
 ) throws -> ViewerSession {
     ViewerSession(
@@ -84,7 +85,7 @@ func watcher(
 }
 
 /// Decodes and plays to these sinks; without a speaker there is no audio.
-func playback(_ seen: Seen, speaker: Seen?) -> PlaybackSink {
+func playback(_ seen: RecordedOutput, speaker: RecordedOutput?) -> PlaybackSink {
     PlaybackSink(
         decoder: { () throws(CodecFailure) in VP8Decoder() }, videoSink: seen,
         audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() }, makeSpeaker: { speaker })

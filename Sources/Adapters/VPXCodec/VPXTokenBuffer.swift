@@ -8,7 +8,7 @@ internal import MediaCore
 /// Released pages of zeros read as zeros when they are touched again, so no version of libvpx notices. libvpx does not
 /// expose the buffer's address: it is found among the mappings of this process by the size in glibc's chunk header. If
 /// it is not found, nothing is released.
-enum TokenMemory {
+enum VPXTokenBuffer {
     private static let tokensPerMacroblock = 384
     private static let tokenSize = 16
 

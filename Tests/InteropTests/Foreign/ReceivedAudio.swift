@@ -33,7 +33,7 @@ struct ReceivedAudio: Sendable {
         for packet in packets.suffix(150) {
             let frames = try packet.withUnsafeBytes { packet in
                 try room.withUnsafeMutableBufferPointer {
-                    try decoder.decode(packet, useFEC: false, frames: 0, into: $0)
+                    try decoder.decode(packet, useFEC: false, samplesPerChannel: 0, into: $0)
                 }
             }
             samples += room.prefix(frames * 2)

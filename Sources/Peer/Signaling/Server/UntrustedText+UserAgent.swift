@@ -1,6 +1,6 @@
 import MediaCore
 
-extension PeerText {
+extension UntrustedText {
     /// Names the program that sent a `User-Agent`.
     static func kind(userAgent: String?) -> String {
         guard let agent = userAgent, !agent.isEmpty else { return "unknown" }

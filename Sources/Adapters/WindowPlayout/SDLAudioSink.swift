@@ -6,7 +6,7 @@ public import MediaCore
 ///
 /// The device is open only while there is audio. It is closed after one second of silence, which ends SDL's thread with
 /// its 100 wake-ups a second; the next sample opens it again. Opening is slow, so the thread `audio-out` does it.
-public final class SpeakerOutput: AudioSink, @unchecked Sendable {
+public final class SDLAudioSink: AudioSink, @unchecked Sendable {
     // SAFETY: `device` and `thread` are set in `init`; after that `device` is touched by the thread `audio-out` alone
     // and `thread` by the first `close()`.
     private struct State: ~Copyable {
@@ -25,7 +25,7 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
     private var device: SDL_AudioDeviceID = 0
     private var thread: NamedThread?
 
-    private static let callbackFrames = AudioFormat.framesPerTenMilliseconds
+    private static let callbackFrames = AudioFormat.samplesPerChannelIn10ms
     private static let silentCallbacksBeforeClosing = 100
 
     /// - Throws: `.noAudioServer` if there is no audio output.
@@ -127,7 +127,7 @@ public final class SpeakerOutput: AudioSink, @unchecked Sendable {
         wanted.userdata = Unmanaged.passUnretained(self).toOpaque()
         wanted.callback = { context, bytes, count in
             guard let context, let bytes else { return }
-            Unmanaged<SpeakerOutput>.fromOpaque(context).takeUnretainedValue().fill(bytes, Int(count))
+            Unmanaged<SDLAudioSink>.fromOpaque(context).takeUnretainedValue().fill(bytes, Int(count))
         }
         device = SDL_OpenAudioDevice(nil, 0, &wanted, nil, 0)
         guard device != 0 else { return false }

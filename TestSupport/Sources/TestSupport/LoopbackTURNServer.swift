@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 
 /// coturn on loopback, with one user. Killed with the value.
-public final class RelayServer: Sendable {
+public final class LoopbackTURNServer: Sendable {
     public static let user = "alice"
 
     public let port: UInt16

@@ -2,7 +2,7 @@ internal import MediaCore
 
 /// Schedules comparisons of the whole screen on a server without DAMAGE: ten a second while something changes. The
 /// interval doubles after each comparison that finds nothing, up to 500 ms.
-struct ScanClock {
+struct ScreenScanSchedule {
     private static let shortest = MediaDuration.milliseconds(100)
     private static let longest = MediaDuration.milliseconds(500)
 
@@ -15,7 +15,7 @@ struct ScanClock {
     }
 
     /// The mouse moved, so a change is likely: the next comparison comes earlier.
-    mutating func advance() {
+    mutating func expectChange() {
         next = min(next, next - interval + Self.shortest)
         interval = Self.shortest
     }
