@@ -53,6 +53,18 @@ let package = Package(
         // Links to sources of the package share: depending on it would build all that it depends on.
         .systemLibrary(name: "CVPX", pkgConfig: "vpx"),
         .target(name: "VPXCodec", dependencies: [core("MediaCore"), "CVPX"], swiftSettings: settings),
+        .systemLibrary(name: "CYUV"),
+        .systemLibrary(name: "CLinux"),
+        .target(name: "LinuxRuntime", dependencies: [core("MediaCore"), "CLinux"], swiftSettings: settings),
+        .target(name: "FrameDifference", dependencies: [core("MediaCore")], swiftSettings: settings),
+        .target(name: "PixelConversion", dependencies: [core("MediaCore"), "CYUV"], swiftSettings: settings),
+        .target(
+            name: "InAppCapture", dependencies: [core("MediaCore"), "LinuxRuntime", "FrameDifference"],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "capture-bench",
+            dependencies: [core("MediaCore"), "LinuxRuntime", "PixelConversion", "InAppCapture"],
+            swiftSettings: settings),
         .executableTarget(
             name: "codec-bench", dependencies: [core("MediaCore"), "VPXCodec"], swiftSettings: settings),
     ]

@@ -34,7 +34,9 @@ extension EndReason {
         case .untrusted: .untrusted
         case .unreachable, .noRoute: .unreachable
         case .badLink: .badLink
-        case .connectionLost: .lost
+        case .connectionLost, .serviceEnded: .lost
+        case .serviceBusy: .serviceBusy
+        case .unknownService: .unknownService
         case .sourceGone: .noDisplay
         case .portUnavailable: .portUnavailable
         case .failed: .failed

@@ -11,15 +11,21 @@ enum ExitStatus: Int32 {
     case badLink = 65
     /// There is no display, or it has closed.
     case noDisplay = 66
+    /// There is no such service, or no extension for it.
+    case unknownService = 67
     /// The host cannot be reached.
     case unreachable = 68
     /// The port is in use, or the process may not listen on it.
     case portUnavailable = 69
     /// An internal error.
     case failed = 70
+    /// The service takes no further broadcast.
+    case serviceBusy = 71
+    /// This side's user declined to broadcast to the service.
+    case declined = 72
     /// A file cannot be written.
     case cannotWrite = 73
-    /// The connection was lost.
+    /// The connection was lost, or the service ended the broadcast.
     case lost = 74
     /// The knock was not answered within 60 s.
     case unanswered = 75

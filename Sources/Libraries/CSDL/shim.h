@@ -39,4 +39,14 @@ static inline int csdl_x11_has_window_manager(void *display) {
     return count == 1;
 }
 
+/// Asks a question in a small window. Returns 1 for `accept`, 0 for `refuse`, -1 if no window can be shown.
+static inline int csdl_ask(const char *title, const char *question, const char *accept, const char *refuse) {
+    const SDL_MessageBoxButtonData buttons[] = {
+        {SDL_MESSAGEBOX_BUTTON_ESCAPEKEY_DEFAULT, 0, refuse}, {0, 1, accept}};
+    const SDL_MessageBoxData box = {0, NULL, title, question, 2, buttons, NULL};
+    int answer = 0;
+    if (SDL_ShowMessageBox(&box, &answer) != 0) return -1;
+    return answer == 1;
+}
+
 #endif

@@ -29,7 +29,7 @@ final class ReceivingPeer: SecureTransportDelegate {
     private let timer: LoopTimer
     private let livenessTimer: LoopTimer
     private weak var delegate: (any ReceivingPeerDelegate)?
-    private var isSecure = false
+    private(set) var isSecure = false
     private var isEnded = false
     private var started: MediaInstant?
     private var liveness = MediaLiveness(interruptionThreshold: interruptionThreshold, now: MonotonicClock.now)

@@ -11,6 +11,10 @@ public struct EndReason: Error, Sendable, Equatable {
         /// No packets arrived any more, or ICE selected no pair.
         case connectionLost, noRoute
         case sourceGone, portUnavailable, failed
+        /// The service ended the broadcast, or takes none now.
+        case serviceEnded, serviceBusy
+        /// There is no such service, or the extension that names it is unusable.
+        case unknownService
     }
     public var code: Code
     /// The reason as a sentence for people.
