@@ -1,4 +1,3 @@
-import Admission
 internal import Crypto
 import Glibc
 import ICEServers
@@ -8,15 +7,15 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// Opens TLS 1.3 connections to a link's host and accepts only the certificate that the link names.
+/// Opens TLS 1.3 connections to a link's server and accepts only the certificate that the link names.
 struct PinnedConnector: Sendable {
-    let link: Link
+    let server: PinnedServer
     let group: any EventLoopGroup
     let timeout: Duration
     private let context: NIOSSLContext
 
-    init(link: Link, group: any EventLoopGroup, timeout: Duration) throws(SignalingError) {
-        self.link = link
+    init(to server: PinnedServer, group: any EventLoopGroup, timeout: Duration) throws(SignalingError) {
+        self.server = server
         self.group = group
         self.timeout = timeout
         var tls = TLSConfiguration.makeClientConfiguration()
@@ -61,9 +60,9 @@ struct PinnedConnector: Sendable {
     func connect(timeout: Duration? = nil) async throws(SignalingError) -> any Channel {
         let timeout = timeout ?? self.timeout
         let finding = Finding()
-        let expected = link.fingerprint
+        let expected = server.fingerprint
         let context = context
-        let serverName = ServerLookup.isAddress(link.host) ? nil : link.host
+        let serverName = ServerLookup.isAddress(server.host) ? nil : server.host
         let loop = group.next()
         let ready = loop.makePromise(of: Void.self)
         let deadline = loop.scheduleTask(in: TimeAmount(timeout)) { ready.fail(ChannelError.connectTimeout(.zero)) }
@@ -90,10 +89,10 @@ struct PinnedConnector: Sendable {
         }
         do {
             let channel: any Channel
-            if let address = try? SocketAddress(ipAddress: link.host, port: link.port) {
+            if let address = try? SocketAddress(ipAddress: server.host, port: server.port) {
                 channel = try await bootstrap.connect(to: address).get()
             } else {
-                channel = try await bootstrap.connect(host: link.host, port: link.port).get()
+                channel = try await bootstrap.connect(host: server.host, port: server.port).get()
             }
             do {
                 try await ready.futureResult.get()
@@ -104,38 +103,40 @@ struct PinnedConnector: Sendable {
             }
         } catch {
             ready.fail(error)
-            throw finding.isMismatch ? .certificateMismatch(link) : explain(error)
+            throw finding.isMismatch ? .certificateMismatch(server) : explain(error)
         }
     }
 
     func explain(_ error: any Error) -> SignalingError {
-        let place = link.authority
+        let place = server.authority
         switch error {
         case let error as SignalingError: return error
         case let error as NIOConnectionError:
             if let failure = error.connectionErrors.first { return explain(failure.error) }
-            return SignalingError(.unknownHost, "no computer is known as \(link.host): check the link and your network")
+            return SignalingError(
+                .unknownHost, "no computer is known as \(server.host): check the link and your network")
         case let error as IOError:
             switch error.errnoCode {
             case ECONNREFUSED:
-                return .connectionRefused(port: link.port, at: link.host)
+                return .connectionRefused(port: server.port, at: server.host, role: server.role)
             case ENETUNREACH, EHOSTUNREACH, EHOSTDOWN, ENETDOWN, EADDRNOTAVAIL:
                 return SignalingError(
                     .unreachable,
                     "there is no route to \(place): are you on the same network, or does a firewall block it?")
             case ETIMEDOUT: return timedOut
-            default: return .lost(link)
+            default: return .lost(server)
             }
         case ChannelError.connectTimeout: return timedOut
         case is NIOSSLError, is BoringSSLError, is HTTPParserError, is HTTPExchange.TooLong:
-            return .notAShareHost(link, "it does not speak HTTPS as one does")
-        default: return .lost(link)
+            return .notAShareHost(server, "it does not speak HTTPS as one does")
+        default: return .lost(server)
         }
     }
 
     private var timedOut: SignalingError {
         SignalingError(
             .timedOut,
-            "\(link.authority) does not answer: is the host still running, and does a firewall let its port through?")
+            "\(server.authority) does not answer: is the \(server.role) still running, and does a firewall let its port through?"
+        )
     }
 }

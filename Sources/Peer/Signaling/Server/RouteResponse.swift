@@ -62,6 +62,14 @@ struct RouteResponse: Sendable {
         return copy
     }
 
+    /// The response with CORS headers, because players run on pages of other origins. Without a bearer token they get
+    /// nothing.
+    var crossOrigin: RouteResponse {
+        with(.accessControlAllowOrigin, "*")
+            .with(.accessControlAllowHeaders, "Authorization, Content-Type, If-Match")
+            .with(.accessControlExposeHeaders, "Location, ETag, Link, Accept-Patch, Retry-After, Share-Proof")
+    }
+
     /// The response to HEAD: has the length of the body, but no body.
     var withoutBody: RouteResponse {
         var copy = self
