@@ -113,7 +113,7 @@ import Testing
         let identity = try BrowserKey().identity
         func take(_ token: String, as identity: ViewerIdentity = identity) -> (taken: Bool, replaced: SessionID?) {
             let owner = AdmissionRegister.SessionOwner(
-                token: AdmissionRegister.hash(token), isFixed: false, identity: identity,
+                token: TokenHash(of: token), isFixed: false, identity: identity,
                 fingerprint: identity.fingerprint, address: AddressKey(ipv4: 1))
             guard case .reserved(let reservation, let replaced) = register.reserve(owner, limits: limits) else {
                 return (false, nil)
@@ -135,7 +135,7 @@ import Testing
         let register = AdmissionRegister(fixedToken: "a token of the host", limits: .init())
         let limits = AdmissionRegister.SessionLimits(all: 4)
         let owner = AdmissionRegister.SessionOwner(
-            token: AdmissionRegister.hash("a token of the host"), isFixed: true, identity: nil,
+            token: TokenHash(of: "a token of the host"), isFixed: true, identity: nil,
             fingerprint: randomFingerprint(), address: AddressKey(ipv4: 1))
         for _ in 0..<10 {
             guard case .reserved(let reservation, nil) = register.reserve(owner, limits: limits) else {

@@ -15,8 +15,8 @@ struct RawHTTPClient {
 
     static func with(_ link: Link, _ body: (RawHTTPClient) async throws -> Void) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let wire = RawHTTPClient(
-            link: link, connector: try PinnedConnector(link: link, group: group, timeout: .seconds(5)))
+        let connector = try PinnedConnector(to: PinnedServer(link), group: group, timeout: .seconds(5))
+        let wire = RawHTTPClient(link: link, connector: connector)
         do { try await body(wire) } catch {
             try await group.shutdownGracefully()
             throw error

@@ -16,7 +16,7 @@ import Testing
     private func admit(
         _ name: String, in table: inout TokenTable, _ viewer: Viewer? = nil, address: UInt32 = 1, at seconds: Int = 0
     ) -> TokenTable.Key? {
-        let key = AdmissionRegister.hash(name)
+        let key = TokenHash(of: name)
         let isIn = table.admit(
             key, viewer ?? self.viewer(), from: AddressKey(ipv4: address), now: start + .seconds(seconds))
         return isIn ? key : nil

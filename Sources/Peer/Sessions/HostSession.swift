@@ -20,14 +20,16 @@ public final class HostSession: Sendable {
     private let configuration: Configuration
     private let identity: Identity
     private let loop: EventLoop
-    private let core: LoopBound<Broadcast>
+    let core: LoopBound<Broadcast>
     private let pipelines: MediaPipelines
-    private let emit: @Sendable (BroadcastEvent) -> Void
+    let emit: @Sendable (BroadcastEvent) -> Void
     private let signaling: BroadcastSignaling
     private let server = Monitor<SignalingServer?>(nil)
-    private let isStopped = Monitor(false)
+    /// The publication to a service; nil for a broadcast with viewers of its own.
+    let publication = Monitor<ServicePublication?>(nil)
+    let isStopped = Monitor(false)
     private let wakeups: LoopBound<MediaWakeups>
-    private let servers: ICEServerMonitor
+    let servers: ICEServerMonitor
     private let descriptors: DescriptorPlan
 
     /// - Parameters:
@@ -117,7 +119,7 @@ public final class HostSession: Sendable {
         }
         guard isRunning else {
             await server.stop()
-            throw EndReason(.stopped, "the host ended the broadcast")
+            throw .hostStopped
         }
         startPipelines()
         return Link(
@@ -125,7 +127,7 @@ public final class HostSession: Sendable {
             fingerprint: identity.fingerprint)
     }
 
-    private func warnOfLimits() {
+    func warnOfLimits() {
         if descriptors.connections < 128 {
             emit(
                 .warning(
@@ -140,7 +142,7 @@ public final class HostSession: Sendable {
         }
     }
 
-    private func startPipelines() {
+    func startPipelines() {
         let (video, audio) = wakeups.read { ($0.video, $0.audio) }
         pipelines.video.start(framesReady: { video.signal() }) { [weak self] failure in
             // A separate task is needed: stopping waits for the video thread, and failures are reported on that thread.
@@ -171,6 +173,7 @@ public final class HostSession: Sendable {
         let server = server.with { $0 }
         let sentence = reason.code == .stopped ? "the host ended the broadcast" : reason.sentence
         await signaling.end(reason: sentence)
+        await publication.with { $0 }?.close(reason)
         // Stopping a source blocks until its thread ends, so it is done on another thread, or on this one if there is
         // none.
         let stopAudio: @Sendable () -> Void = { [pipelines] in for track in pipelines.audio { track.stop() } }

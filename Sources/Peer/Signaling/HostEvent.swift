@@ -3,7 +3,7 @@ import FoundationEssentials
 import MediaCore
 
 /// An event that a host sends to its viewers.
-public enum HostEvent: Sendable, Equatable {
+public enum HostEvent: StreamEvent, Equatable {
     /// The broadcast has ended; no event follows.
     case ended(reason: String)
     case viewerCount(Int)
@@ -35,20 +35,24 @@ public enum HostEvent: Sendable, Equatable {
         var fragment: String
     }
 
-    private static func json(_ value: some Encodable) -> String {
-        (try? JSONEncoder().encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    var json: String {
+        switch self {
+        case .ended(let reason): Self.json(Ended(reason: reason))
+        case .candidates(let fragment): Self.json(Candidates(fragment: fragment))
+        case .viewerCount(let count): "{\"type\":\"viewercount\",\"viewercount\":\(count)}"
+        case .other(_, let text): text
+        }
     }
 
-    /// The event as text of `text/event-stream`: its name, and one `data:` line of JSON.
-    var serialized: String {
-        let json: String
+    var isFinal: Bool {
+        if case .ended = self { true } else { false }
+    }
+
+    var lasting: HostEvent? {
         switch self {
-        case .ended(let reason): json = Self.json(Ended(reason: reason))
-        case .candidates(let fragment): json = Self.json(Candidates(fragment: fragment))
-        case .viewerCount(let count): json = "{\"type\":\"viewercount\",\"viewercount\":\(count)}"
-        case .other(_, let text): json = text
+        case .ended, .viewerCount, .candidates: self
+        case .other: nil
         }
-        return "event: \(Self.line(name))\ndata: \(Self.line(json))\n\n"
     }
 
     /// Returns nil if an event of a known name is malformed.
@@ -66,57 +70,6 @@ public enum HostEvent: Sendable, Equatable {
             guard let found = try? decoder.decode(Candidates.self, from: Data(data.utf8)) else { return nil }
             self = .candidates(fragment: found.fragment)
         default: self = .other(name: name, json: data)
-        }
-    }
-
-    private static func line(_ text: String) -> String {
-        String(decoding: text.utf8.filter { $0 != 10 && $0 != 13 }, as: UTF8.self)
-    }
-}
-
-/// Parses server-sent events from a byte stream.
-///
-/// A line over 64 KiB ends the stream with an error. Fields other than `event` and `data` are skipped.
-struct EventStreamParser {
-    private var line: [UInt8] = []
-    private var name = ""
-    private var data = ""
-    private var wasCarriageReturn = false
-
-    struct TooLong: Error {}
-
-    mutating func feed(_ bytes: some Sequence<UInt8>, _ found: (String, String) -> Void) throws(TooLong) {
-        for byte in bytes {
-            if byte == 10, wasCarriageReturn {
-                wasCarriageReturn = false
-                continue
-            }
-            wasCarriageReturn = byte == 13
-            guard byte == 10 || byte == 13 else {
-                guard line.count + data.utf8.count < 65_536 else { throw TooLong() }
-                line.append(byte)
-                continue
-            }
-            take(found)
-        }
-    }
-
-    private mutating func take(_ found: (String, String) -> Void) {
-        defer { line.removeAll(keepingCapacity: true) }
-        guard !line.isEmpty else {
-            if !data.isEmpty { found(name.isEmpty ? "message" : name, data) }
-            name = ""
-            data = ""
-            return
-        }
-        let text = String(decoding: line, as: UTF8.self)
-        let colon = text.firstIndex(of: ":") ?? text.endIndex
-        var value = text[colon...].dropFirst()
-        if value.hasPrefix(" ") { value = value.dropFirst() }
-        switch text[..<colon] {
-        case "event": name = String(value)
-        case "data": data += (data.isEmpty ? "" : "\n") + value
-        default: break
         }
     }
 }

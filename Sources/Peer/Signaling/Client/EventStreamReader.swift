@@ -1,20 +1,20 @@
 import NIOCore
 import Synchronization
 
-/// Parses the bytes of a server-sent-events stream into `HostEvent`s and feeds them to an `AsyncThrowingStream`. Called
-/// on the connection's event loop.
-final class EventStreamReader: Sendable {
+/// Parses the bytes of a server-sent-events stream into events and feeds them to an `AsyncThrowingStream`. Called on the
+/// connection's event loop.
+final class EventStreamReader<Event: StreamEvent>: Sendable {
     private struct State {
         var parser = EventStreamParser()
         var hasEnded = false
     }
     private let state = Mutex(State())
-    private let feed: AsyncThrowingStream<HostEvent, any Error>.Continuation
+    private let feed: AsyncThrowingStream<Event, any Error>.Continuation
     private let lost: SignalingError
     private let hangUp: @Sendable () -> Void
 
     init(
-        _ feed: AsyncThrowingStream<HostEvent, any Error>.Continuation, lost: SignalingError,
+        _ feed: AsyncThrowingStream<Event, any Error>.Continuation, lost: SignalingError,
         hangUp: @escaping @Sendable () -> Void
     ) {
         self.feed = feed
@@ -23,11 +23,11 @@ final class EventStreamReader: Sendable {
     }
 
     func read(_ bytes: ByteBuffer) {
-        var events: [HostEvent] = []
+        var events: [Event] = []
         let isReadable = state.withLock { state in
             do throws(EventStreamParser.TooLong) {
                 try state.parser.feed(bytes.readableBytesView) { name, data in
-                    if let event = HostEvent(name: name, data: data) { events.append(event) }
+                    if let event = Event(name: name, data: data) { events.append(event) }
                 }
                 return true
             } catch {
@@ -40,7 +40,7 @@ final class EventStreamReader: Sendable {
                 hangUp()
                 return
             }
-            if case .ended = event { finish(nil) }
+            if event.isFinal { finish(nil) }
         }
         if !isReadable {
             finish(lost)
@@ -48,7 +48,7 @@ final class EventStreamReader: Sendable {
         }
     }
 
-    /// Handles the close of the connection. Without an `ended` event before, the stream ends with `.connectionLost`.
+    /// Handles the close of the connection. Without a final event before, the stream ends with `.connectionLost`.
     func end(_ error: (any Error)?) { finish(lost) }
 
     /// Ends the stream. Only the first call has an effect.

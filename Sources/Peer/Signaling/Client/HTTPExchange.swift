@@ -1,3 +1,4 @@
+import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 
@@ -8,6 +9,17 @@ struct HTTPAnswer: Sendable {
     var body: ByteBuffer
 
     var text: String { String(buffer: body) }
+
+    /// Decodes the body as JSON; nil if it is no such document, or longer than `limit` bytes.
+    func document<Document: Decodable>(_ type: Document.Type, limit: Int = 262_144) -> Document? {
+        guard body.readableBytes <= limit else { return nil }
+        return try? JSONDecoder().decode(type, from: Data(body.readableBytesView))
+    }
+
+    /// The problem document of a refusal (RFC 9457); nil if the body is none.
+    var problem: Problem.Document? {
+        headers.first(name: "Content-Type") == "application/problem+json" ? document(Problem.Document.self) : nil
+    }
 }
 
 /// The channel handler of an HTTP/1.1 client connection: writes one request at a time and collects its response.

@@ -33,7 +33,7 @@ public enum LinkProbe {
         let (tcp, isOpen) = await connect(link, addresses)
         steps.append(tcp)
         guard isOpen else { return steps }
-        return steps + (await look(link))
+        return steps + (await checkLink(link))
     }
 
     private static func connect(_ link: Link, _ addresses: [String]) async -> (Step, Bool) {
@@ -70,7 +70,7 @@ public enum LinkProbe {
         return (step, false)
     }
 
-    private static func look(_ link: Link) async -> [Step] {
+    private static func checkLink(_ link: Link) async -> [Step] {
         let certificate = Step(subject: "certificate", what: "it is the one that the link names")
         do {
             let client = try SignalingClient(link: link)

@@ -1,4 +1,3 @@
-import Admission
 internal import Crypto
 import Glibc
 import ICEServers
@@ -8,15 +7,19 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// Opens TLS 1.3 connections to a link's host and accepts only the certificate that the link names.
+/// Opens TLS 1.3 connections to a link's server and accepts only the certificate that the link names.
 struct PinnedConnector: Sendable {
-    let link: Link
+    let server: PinnedServer
     let group: any EventLoopGroup
     let timeout: Duration
     private let context: NIOSSLContext
+    private let seen = SeenCertificate()
 
-    init(link: Link, group: any EventLoopGroup, timeout: Duration) throws(SignalingError) {
-        self.link = link
+    /// The server's certificate (DER), which has the pinned fingerprint; nil before the first connection.
+    var certificate: [UInt8]? { seen.bytes }
+
+    init(to server: PinnedServer, group: any EventLoopGroup, timeout: Duration) throws(SignalingError) {
+        self.server = server
         self.group = group
         self.timeout = timeout
         var tls = TLSConfiguration.makeClientConfiguration()
@@ -30,6 +33,12 @@ struct PinnedConnector: Sendable {
         } catch {
             throw SignalingError(.unreachable, "TLS cannot be set up: \(error)")
         }
+    }
+
+    private final class SeenCertificate: Sendable {
+        private let state = Mutex<[UInt8]?>(nil)
+        func note(_ bytes: [UInt8]) { state.withLock { $0 = bytes } }
+        var bytes: [UInt8]? { state.withLock { $0 } }
     }
 
     /// Records whether the certificate was another one. Set on the event loop.
@@ -61,9 +70,9 @@ struct PinnedConnector: Sendable {
     func connect(timeout: Duration? = nil) async throws(SignalingError) -> any Channel {
         let timeout = timeout ?? self.timeout
         let finding = Finding()
-        let expected = link.fingerprint
-        let context = context
-        let serverName = ServerLookup.isAddress(link.host) ? nil : link.host
+        let expected = server.fingerprint
+        let (context, seen) = (context, seen)
+        let serverName = ServerLookup.isAddress(server.host) ? nil : server.host
         let loop = group.next()
         let ready = loop.makePromise(of: Void.self)
         let deadline = loop.scheduleTask(in: TimeAmount(timeout)) { ready.fail(ChannelError.connectTimeout(.zero)) }
@@ -74,6 +83,7 @@ struct PinnedConnector: Sendable {
                     let bytes = (try? chain.first?.toDERBytes()) ?? []
                     let isExpected = !bytes.isEmpty && Array(SHA256.hash(data: bytes)) == expected
                     if isExpected {
+                        seen.note(bytes)
                         ready.succeed(())
                     } else {
                         finding.noteMismatch()
@@ -90,10 +100,10 @@ struct PinnedConnector: Sendable {
         }
         do {
             let channel: any Channel
-            if let address = try? SocketAddress(ipAddress: link.host, port: link.port) {
+            if let address = try? SocketAddress(ipAddress: server.host, port: server.port) {
                 channel = try await bootstrap.connect(to: address).get()
             } else {
-                channel = try await bootstrap.connect(host: link.host, port: link.port).get()
+                channel = try await bootstrap.connect(host: server.host, port: server.port).get()
             }
             do {
                 try await ready.futureResult.get()
@@ -104,38 +114,40 @@ struct PinnedConnector: Sendable {
             }
         } catch {
             ready.fail(error)
-            throw finding.isMismatch ? .certificateMismatch(link) : explain(error)
+            throw finding.isMismatch ? .certificateMismatch(server) : explain(error)
         }
     }
 
     func explain(_ error: any Error) -> SignalingError {
-        let place = link.authority
+        let place = server.authority
         switch error {
         case let error as SignalingError: return error
         case let error as NIOConnectionError:
             if let failure = error.connectionErrors.first { return explain(failure.error) }
-            return SignalingError(.unknownHost, "no computer is known as \(link.host): check the link and your network")
+            return SignalingError(
+                .unknownHost, "no computer is known as \(server.host): check the link and your network")
         case let error as IOError:
             switch error.errnoCode {
             case ECONNREFUSED:
-                return .connectionRefused(port: link.port, at: link.host)
+                return .connectionRefused(port: server.port, at: server.host, role: server.role)
             case ENETUNREACH, EHOSTUNREACH, EHOSTDOWN, ENETDOWN, EADDRNOTAVAIL:
                 return SignalingError(
                     .unreachable,
                     "there is no route to \(place): are you on the same network, or does a firewall block it?")
             case ETIMEDOUT: return timedOut
-            default: return .lost(link)
+            default: return .lost(server)
             }
         case ChannelError.connectTimeout: return timedOut
         case is NIOSSLError, is BoringSSLError, is HTTPParserError, is HTTPExchange.TooLong:
-            return .notAShareHost(link, "it does not speak HTTPS as one does")
-        default: return .lost(link)
+            return .notAShareHost(server, "it does not speak HTTPS as one does")
+        default: return .lost(server)
         }
     }
 
     private var timedOut: SignalingError {
         SignalingError(
             .timedOut,
-            "\(link.authority) does not answer: is the host still running, and does a firewall let its port through?")
+            "\(server.authority) does not answer: is the \(server.role) still running, and does a firewall let its port through?"
+        )
     }
 }

@@ -45,23 +45,22 @@ extension SignalingClient {
         guard let body = try? JSONEncoder().encode(request) else {
             throw SignalingError(.offerRefused, "the name cannot be sent")
         }
-        let answer = try await ask(.POST, "/knock", type: "application/json", body: ByteBuffer(bytes: body))
+        let answer = try await http.ask(.POST, path("/knock"), type: "application/json", body: ByteBuffer(bytes: body))
         if answer.status == 404 { throw .oldLink }
-        guard answer.status == 202 else { throw failure(answer) }
-        guard let path = answer.headers.first(name: "Location"), path.hasPrefix("/\(link.id.text)/knock/"),
-            let document = try? JSONDecoder().decode(
-                ChallengeDocument.self, from: Data(answer.body.readableBytesView)),
+        guard answer.status == 202 else { throw http.failure(answer) }
+        guard let place = answer.headers.first(name: "Location"), place.hasPrefix(path("/knock/")),
+            let document = answer.document(ChallengeDocument.self),
             let nonce = Base64URL.decode(document.nonce), nonce.count == KnockChallenge.nonceLength
-        else { throw .notAShareHost(link, "its answer to a knock makes no sense; it may be of another version") }
+        else { throw .notAShareHost(http.server, "its answer to a knock makes no sense; it may be of another version") }
         let challenge = KnockChallenge(id: link.id, host: link.fingerprint, identity: identity, nonce: nonce)
         guard let signature = sign(challenge),
             let proof = try? JSONEncoder().encode(
                 SignatureRequest(
                     signature: Base64URL.encode(signature), certificate: certificate.map { Base64URL.encode($0) }))
         else { throw SignalingError(.offerRefused, "this machine's key does not sign") }
-        let signed = try await ask(.PUT, path: path, type: "application/json", body: ByteBuffer(bytes: proof))
-        guard signed.status == 204 else { throw failure(signed) }
-        return KnockTicket(path: path, words: challenge.words)
+        let signed = try await http.ask(.PUT, place, type: "application/json", body: ByteBuffer(bytes: proof))
+        guard signed.status == 204 else { throw http.failure(signed) }
+        return KnockTicket(path: place, words: challenge.words)
     }
 
     /// Polls until the host answers; the host gives up after 60 s.
@@ -70,7 +69,7 @@ extension SignalingClient {
         while true {
             let answer: HTTPAnswer
             do {
-                answer = try await ask(.GET, path: ticket.path, timeout: configuration.pollTimeout)
+                answer = try await http.ask(.GET, ticket.path, timeout: http.configuration.pollTimeout)
             } catch {
                 // A poll may be repeated, because the host keeps the knock for some seconds.
                 losses += 1
@@ -80,14 +79,13 @@ extension SignalingClient {
             switch answer.status {
             case 202: continue
             case 200:
-                guard
-                    let document = try? JSONDecoder().decode(
-                        AdmissionDocument.self, from: Data(answer.body.readableBytesView))
-                else { throw SignalingError.notAShareHost(link, "its answer makes no sense") }
-                token = document.token
+                guard let document = answer.document(AdmissionDocument.self) else {
+                    throw SignalingError.notAShareHost(http.server, "its answer makes no sense")
+                }
+                await http.authorize(with: document.token)
                 return .accepted(token: document.token, iceServers: Array(document.iceServers.prefix(16)))
             default:
-                let failure = failure(answer)
+                let failure = http.failure(answer)
                 switch failure.code {
                 case .refused: return .refused(failure.description)
                 case .unanswered: return .unanswered
@@ -98,5 +96,5 @@ extension SignalingClient {
     }
 
     /// Withdraws a knock that has not been answered.
-    public func withdraw(_ ticket: KnockTicket) async { _ = try? await ask(.DELETE, path: ticket.path) }
+    public func withdraw(_ ticket: KnockTicket) async { _ = try? await http.ask(.DELETE, ticket.path) }
 }

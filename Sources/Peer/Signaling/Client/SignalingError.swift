@@ -1,5 +1,3 @@
-import Admission
-
 /// Why a viewer cannot join. `description` is a sentence for people and contains no secret.
 public struct SignalingError: Error, Sendable, CustomStringConvertible {
     public enum Code: Sendable, Equatable {
@@ -46,25 +44,29 @@ extension SignalingError {
         .oldLink, "this host shares, but not under this link",
         remedy: "each run of share host has a new link: ask for the present one")
 
-    static func connectionRefused(port: Int, at address: String) -> SignalingError {
+    static func connectionRefused(
+        port: Int, at address: String, role: PinnedServer.Role = .host
+    ) -> SignalingError {
         SignalingError(
             .connectionRefused, "nothing listens at port \(port) of \(address)",
             remedy:
-                "the host has stopped, or the link is old; behind a NAT, its router has to forward that TCP port to it")
+                "the \(role) has stopped, or the link is old; behind a NAT, its router has to forward that TCP port "
+                + "to it")
     }
 
-    static func certificateMismatch(_ link: Link) -> SignalingError {
+    static func certificateMismatch(_ server: PinnedServer) -> SignalingError {
         SignalingError(
             .certificateMismatch,
-            "\(link.authority) has another certificate than the link says: somebody may be in between, or the host has a new "
-                + "identity; ask for a new link")
+            "\(server.authority) has another certificate than the link says: somebody may be in between, or the "
+                + "\(server.role) has a new identity; ask for a new link")
     }
 
-    static func notAShareHost(_ link: Link, _ what: String) -> SignalingError {
-        SignalingError(.notAShareHost, "\(link.authority) is not a host of share (\(what)); check the link")
+    static func notAShareHost(_ server: PinnedServer, _ what: String) -> SignalingError {
+        SignalingError(
+            .notAShareHost, "\(server.authority) is not a \(server.role) of share (\(what)); check the link")
     }
 
-    static func lost(_ link: Link) -> SignalingError {
-        SignalingError(.connectionLost, "the connection to \(link.authority) broke; try again")
+    static func lost(_ server: PinnedServer) -> SignalingError {
+        SignalingError(.connectionLost, "the connection to \(server.authority) broke; try again")
     }
 }

@@ -1,13 +1,10 @@
 import Admission
-internal import Crypto
 import Synchronization
 
 /// The tokens of admitted viewers, each valid for one certificate, and the sessions that were opened with them.
 ///
 /// Stores only hashes of tokens. ``TokenTable`` defines their lifetime and number.
 final class AdmissionRegister: Sendable {
-    typealias TokenHash = SHA256.Digest
-
     struct Admission: Sendable {
         var viewer: Viewer?
         var name: String { viewer?.name ?? "" }
@@ -15,24 +12,9 @@ final class AdmissionRegister: Sendable {
         var isFixed: Bool { viewer == nil }
     }
 
-    /// The properties of a session by which the limits count it.
-    struct SessionOwner: Sendable {
-        let token: TokenHash
-        /// The session uses the host's fixed token.
-        let isFixed: Bool
-        /// The identity whose knock was accepted; nil with the fixed token.
-        let identity: ViewerIdentity?
-        /// SHA-256 of the offered certificate, 32 bytes.
-        let fingerprint: [UInt8]
-        let address: AddressKey
-    }
-
-    struct Session: Sendable {
-        let owner: SessionOwner
-        let number: Int
-        var etag: String
-        var token: TokenHash { owner.token }
-    }
+    typealias SessionOwner = SessionTable.Owner
+    typealias Session = SessionTable.Session
+    typealias Reservation = SessionTable.Reservation
 
     /// Limits of the number of sessions. Sessions that are still being opened count, too.
     struct SessionLimits: Sendable {
@@ -46,12 +28,13 @@ final class AdmissionRegister: Sendable {
         var perFixedCertificate = 4
         /// Sessions of one address with the fixed token.
         var perFixedAddress: Int { max(1, all / 4) }
-    }
 
-    /// A session's place within the limits, taken before the host is asked. `add` turns it into a session, `release`
-    /// releases it.
-    struct Reservation: Sendable {
-        fileprivate let number: Int
+        /// Returns whether the owner's certificate and address may have another session with the fixed token.
+        func hasRoomForFixed(_ owner: SessionOwner, _ taken: [SessionOwner]) -> Bool {
+            let own = taken.filter(\.isFixed)
+            return own.count { $0.fingerprint == owner.fingerprint } < perFixedCertificate
+                && own.count { $0.address == owner.address } < perFixedAddress
+        }
     }
 
     enum Reserving: Sendable {
@@ -64,46 +47,27 @@ final class AdmissionRegister: Sendable {
 
     private struct State {
         var tokens: TokenTable
-        var sessions: [SessionID: Session] = [:]
-        var sessionsOpened = 0
-        /// The key is the reservation's number.
-        var reservations: [Int: SessionOwner] = [:]
-        var reservationsMade = 0
-        /// Trickle fragments with candidates that were gathered after the answer. One may arrive before `add` was
-        /// called for its session.
-        var late: [SessionID: String] = [:]
-        /// Sessions that the host has ended before `add` was called for them; empty while nothing is reserved.
-        var endedEarly: Set<SessionID> = []
+        var sessions: SessionTable
 
         mutating func remove(_ id: SessionID) -> Bool {
-            late[id] = nil
-            guard let session = sessions.removeValue(forKey: id) else { return false }
+            guard let session = sessions.remove(id) else { return false }
             tokens.sessionEnded(session.token, now: .now)
             return true
-        }
-
-        mutating func takeReservation(_ number: Int) -> SessionOwner? {
-            defer { if reservations.isEmpty { endedEarly = [] } }
-            return reservations.removeValue(forKey: number)
         }
     }
 
     private let state: Mutex<State>
     private let fixed: TokenHash?
-    private let capacity: Int
 
     init(fixedToken: String?, limits: TokenTable.Limits) {
-        fixed = fixedToken.map(Self.hash)
-        capacity = limits.all
-        state = Mutex(State(tokens: TokenTable(limits: limits)))
+        fixed = fixedToken.map { TokenHash(of: $0) }
+        state = Mutex(State(tokens: TokenTable(limits: limits), sessions: SessionTable(capacity: limits.all)))
     }
-
-    static func hash(_ token: String) -> TokenHash { SHA256.hash(data: Array(token.utf8)) }
 
     /// Creates a token for the certificate of `viewer`; nil if there is no room for it.
     func admit(_ viewer: Viewer, from address: AddressKey) -> String? {
         let token = Base64URL.encode(randomBytes(32))
-        let key = Self.hash(token)
+        let key = TokenHash(of: token)
         return state.withLock { $0.tokens.admit(key, viewer, from: address, now: .now) } ? token : nil
     }
 
@@ -112,9 +76,8 @@ final class AdmissionRegister: Sendable {
         state.withLock { $0.tokens.hasRoom(for: identity, from: address, now: .now) }
     }
 
-    /// Looks a token up. Hashes are compared, so that the time taken reveals nothing about the token.
     func admission(token: String) -> (key: TokenHash, Admission)? {
-        let key = Self.hash(token)
+        let key = TokenHash(of: token)
         if let fixed, fixed == key { return (key, Admission(viewer: nil)) }
         return state.withLock { state in state.tokens.use(key, now: .now).map { (key, Admission(viewer: $0)) } }
     }
@@ -122,95 +85,68 @@ final class AdmissionRegister: Sendable {
     /// Checks `limits` and reserves a place for a session in one step. Call it before the host is asked.
     func reserve(_ owner: SessionOwner, limits: SessionLimits) -> Reserving {
         state.withLock { state in
-            let taken = state.sessions.values.map(\.owner) + state.reservations.values
+            let taken = state.sessions.taken
             var replaced: SessionID?
             if owner.isFixed {
                 // With this token, nothing proves who owns the offered certificate, so no session is replaced.
-                let own = taken.filter { $0.isFixed }
-                guard own.count(where: { $0.fingerprint == owner.fingerprint }) < limits.perFixedCertificate,
-                    own.count(where: { $0.address == owner.address }) < limits.perFixedAddress
-                else { return .tooManyOfOne }
+                guard limits.hasRoomForFixed(owner, taken) else { return .tooManyOfOne }
             } else if taken.count(where: { $0.token == owner.token }) >= limits.perToken
                 || taken.count(where: { $0.identity == owner.identity }) >= limits.perIdentity
             {
-                let own = state.sessions.filter { $0.value.token == owner.token }
-                guard let oldest = own.min(by: { $0.value.number < $1.value.number })?.key else {
-                    return .tooManyOfOne
-                }
+                guard let oldest = state.sessions.oldest(of: owner.token) else { return .tooManyOfOne }
                 replaced = oldest
             }
             guard replaced != nil || taken.count < limits.all else { return .full }
-            if let replaced {
-                state.sessions[replaced] = nil
-                state.late[replaced] = nil
-                state.tokens.sessionEnded(owner.token, now: .now)
-            }
-            state.reservationsMade += 1
-            state.reservations[state.reservationsMade] = owner
+            if let replaced { _ = state.remove(replaced) }
             state.tokens.sessionBegan(owner.token)
-            return .reserved(Reservation(number: state.reservationsMade), replaced: replaced)
+            return .reserved(state.sessions.reserve(owner), replaced: replaced)
         }
     }
 
-    /// Releases a reservation because the host has refused the offer.
+    func sessions(of token: TokenHash) -> [SessionID] { state.withLock { $0.sessions.sessions(of: token) } }
+
+    func lasting(of owner: TokenHash) -> [String] {
+        state.withLock { state in state.sessions.sessions(of: owner).flatMap { state.sessions.lasting(of: $0) } }
+    }
+}
+
+extension AdmissionRegister: SessionRegister {
     func release(_ reservation: Reservation) {
         state.withLock { state in
-            guard let owner = state.takeReservation(reservation.number) else { return }
+            guard let owner = state.sessions.release(reservation) else { return }
             state.tokens.sessionFailed(owner.token)
         }
     }
 
-    /// - Returns: false if the host has ended the session meanwhile.
     func add(_ session: OpenedSession, _ reservation: Reservation) -> Bool {
         state.withLock { state in
-            let hasEnded = state.endedEarly.contains(session.id)
-            guard let owner = state.takeReservation(reservation.number) else { return false }
-            guard !hasEnded else {
-                state.late[session.id] = nil
+            switch state.sessions.add(session, reservation) {
+            case .added: return true
+            case .ended(let owner):
                 state.tokens.sessionEnded(owner.token, now: .now)
                 return false
+            case .unknown: return false
             }
-            state.sessionsOpened += 1
-            state.sessions[session.id] = Session(owner: owner, number: state.sessionsOpened, etag: session.etag)
-            return true
         }
     }
 
-    /// Removes a session that the host has ended, also one for which `add` was not called yet.
     func end(_ id: SessionID) {
         state.withLock { state in
-            guard !state.remove(id) else { return }
-            if !state.reservations.isEmpty, state.endedEarly.count < capacity { state.endedEarly.insert(id) }
+            guard let session = state.sessions.end(id) else { return }
+            state.tokens.sessionEnded(session.token, now: .now)
         }
     }
 
-    /// Stores the candidates that the host gathered after its answer, for event streams that open later.
-    /// - Returns: the token of the session; nil if the session is not known yet, or not any more.
-    func keep(late fragment: String, of id: SessionID) -> TokenHash? {
-        state.withLock { state in
-            if state.late[id] != nil || state.late.count < capacity { state.late[id] = fragment }
-            return state.sessions[id]?.token
-        }
+    func keep(_ event: some StreamEvent, of id: SessionID) -> TokenHash? {
+        state.withLock { $0.sessions.keep(event, of: id) }
     }
 
-    func late(of id: SessionID) -> String? { state.withLock { $0.late[id] } }
-
-    func late(of token: TokenHash) -> [String] {
-        state.withLock { state in state.late.filter { state.sessions[$0.key]?.token == token }.map(\.value) }
-    }
-
-    func sessions(of token: TokenHash) -> [SessionID] {
-        state.withLock { state in state.sessions.filter { $0.value.token == token }.map(\.key) }
-    }
+    func lasting(of id: SessionID) -> [String] { state.withLock { $0.sessions.lasting(of: id) } }
 
     func session(_ id: SessionID) -> Session? { state.withLock { $0.sessions[id] } }
 
-    /// Stores the new entity tag after an ICE restart.
-    func setETag(_ etag: String, of id: SessionID) { state.withLock { $0.sessions[id]?.etag = etag } }
+    func setETag(_ etag: String, of id: SessionID) { state.withLock { $0.sessions.setETag(etag, of: id) } }
 
-    /// - Returns: false if there is no such session.
     @discardableResult
-    func remove(_ id: SessionID) -> Bool {
-        state.withLock { $0.remove(id) }
-    }
+    func remove(_ id: SessionID) -> Bool { state.withLock { $0.remove(id) } }
 }

@@ -37,7 +37,7 @@ final class BroadcastResource: Sendable {
     /// - Returns: nil if the knock may proceed, else the seconds to wait.
     func knockDelay(_ address: AddressKey, _ connections: ConnectionRegister) -> Int? {
         connections.withLimiter { limiter, now in
-            knockBucket.withLock { limiter.knockDelay(address, ofBroadcast: &$0, now: now) }
+            knockBucket.withLock { limiter.knockDelay(address, of: &$0, now: now) }
         }
     }
 
@@ -46,9 +46,19 @@ final class BroadcastResource: Sendable {
 
     /// Sends candidates on the event streams of the session's viewer, and keeps them for streams that it opens later.
     func send(candidates fragment: String, of session: SessionID) {
-        guard let owner = admissions.keep(late: fragment, of: session) else { return }
-        countDropped(eventStreams.send(.candidates(fragment: fragment), to: owner))
+        let event = HostEvent.candidates(fragment: fragment)
+        guard let owner = admissions.keep(event, of: session) else { return }
+        countDropped(eventStreams.send([event.serialized], to: owner))
     }
+
+    /// Sends what was kept for a session before it was known, on the event streams of its viewer.
+    func sendLasting(of session: SessionID) {
+        guard let owner = admissions.session(session)?.token else { return }
+        countDropped(eventStreams.send(admissions.lasting(of: session), to: owner))
+    }
+
+    /// Sends what was kept for the sessions of a viewer on its event streams.
+    func sendLasting(to owner: TokenHash) { countDropped(eventStreams.send(admissions.lasting(of: owner), to: owner)) }
 
     private func countDropped(_ streams: Int) {
         if streams > 0 { counters.count { $0.eventsDropped += streams } }
@@ -57,6 +67,6 @@ final class BroadcastResource: Sendable {
     /// Sends `ended` to every viewer, and waits 1 s at most until it is written. Withdraws all knocks.
     func end(reason: String) async {
         await knocks.end()
-        await eventStreams.end(reason: reason, limit: .seconds(1))
+        await eventStreams.end(HostEvent.ended(reason: reason), limit: .seconds(1))
     }
 }

@@ -1,5 +1,4 @@
 import Admission
-import FoundationEssentials
 import HTTPTypes
 import ICEServers
 import MediaCore
@@ -48,13 +47,13 @@ extension BroadcastRoutes {
     /// Handles POST /ID/knock.
     func knock(_ call: RouteRequest) async -> RouteResponse {
         if broadcast.eventStreams.hasEnded { return hasEnded }
-        guard let request = document(KnockRequest.self, of: call),
+        guard let request = server.document(KnockRequest.self, of: call),
             let fingerprint = request.certificate, let proof = Base64URL.decode(request.proof)
         else {
             return server.malformed("a knock is JSON with name, fingerprint (SHA-256), proof, and a browser's key")
         }
         guard broadcast.proof.isViewer(proof, fingerprint: fingerprint) else {
-            return await wrong(call, .wrongProof, "the secret in the link is not right: ask for the link again")
+            return await server.wrong(call, .wrongProof, "the secret in the link is not right: ask for the link again")
         }
         let key = request.key.map { Base64URL.decode($0) ?? [] }
         guard key.map({ KnockChallenge.isKey($0) }) ?? true,
@@ -95,7 +94,7 @@ extension BroadcastRoutes {
     }
 
     private func sign(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
-        guard let request = document(SignatureRequest.self, of: call),
+        guard let request = server.document(SignatureRequest.self, of: call),
             let signature = Base64URL.decode(request.signature),
             let certificate = request.certificate.map({ Base64URL.decode($0) }) ?? .some(nil)
         else {
@@ -105,7 +104,7 @@ extension BroadcastRoutes {
         switch await broadcast.knocks.sign(ticket, signature, certificate: certificate) {
         case .accepted: return RouteResponse(.noContent)
         case .wrong:
-            return await wrong(
+            return await server.wrong(
                 call, .wrongSignature, "the signature is not that of the key behind this knock: knock again")
         case .refusedBefore(let reason, let seconds): return refused(reason, seconds)
         case .full: return tooManyKnocks
@@ -165,20 +164,5 @@ extension BroadcastRoutes {
         RouteResponse(
             problem: .refused, .forbidden,
             "\(reason ?? "the host said no"); you can ask again in \(seconds) s", retryAfter: seconds)
-    }
-
-    private func document<Document: Decodable>(_ type: Document.Type, of call: RouteRequest) -> Document? {
-        guard call.body.readableBytes <= 4_096 else { return nil }
-        return try? JSONDecoder().decode(type, from: Data(call.body.readableBytesView))
-    }
-
-    /// The response to a wrong proof or signature. It is counted and delayed.
-    private func wrong(_ call: RouteRequest, _ problem: Problem, _ what: String) async -> RouteResponse {
-        server.count { $0.wrongProofs += 1 }
-        if let delay = server.connections.withLimiter({ $0.failureDelay(call.address.key, now: $1) }) {
-            return .limited("too many wrong proofs came from your address", delay)
-        }
-        await server.slowDown()
-        return RouteResponse(problem: problem, .forbidden, what)
     }
 }

@@ -13,9 +13,10 @@ struct BroadcastRoutes: Sendable {
         switch (call.path.dropFirst().first, call.path.count) {
         case ("knock", 2): return await onlyPost(call) { await knock(call) }
         case ("knock", 3): return await knock(call, item)
-        case ("whep", 2): return await whep(call)
-        case ("whep", 3): return await session(call, item)
-        case ("events", 2): return await events(call)
+        case ("whep", 2): return await sessions.endpoint(call) { await offer(call) }
+        case ("whep", 3):
+            return await sessions.resource(call, item) { await authorize(call).map { $0.key } }
+        case ("events", 2): return await events.respond(to: call) { await authorize(call).map { $0.key } }
         case ("messages", 2):
             return await onlyPost(call) {
                 RouteResponse(problem: .reserved, .notImplemented, "this host takes no messages")
@@ -29,33 +30,22 @@ struct BroadcastRoutes: Sendable {
     }
 
     /// Returns the admission of the request's token, or the response to a request without a valid one.
-    func authorize(_ call: RouteRequest) async -> Result<
-        (key: AdmissionRegister.TokenHash, AdmissionRegister.Admission), Refusal
-    > {
-        guard let token = call.bearer else {
-            return .failure(
-                Refusal(
-                    RouteResponse(
-                        problem: .unauthorized, .unauthorized, "this needs the token that an accepted knock yields"
-                    )
-                    .with(.wwwAuthenticate, "Bearer")))
-        }
-        // A correct token is accepted after any number of wrong ones from this address, as tokens are too long to be
-        // guessed.
-        if let admission = broadcast.admissions.admission(token: token) { return .success(admission) }
-        server.count { $0.wrongTokens += 1 }
-        if let delay = server.connections.withLimiter({ $0.failureDelay(call.address.key, now: $1) }) {
-            return .failure(Refusal(.limited("too many wrong tokens came from your address", delay)))
-        }
-        await server.slowDown()
-        return .failure(
-            Refusal(
-                RouteResponse(problem: .unauthorized, .unauthorized, "the token is not valid here (any more)")
-                    .with(.wwwAuthenticate, "Bearer error=\"invalid_token\"")))
+    func authorize(_ call: RouteRequest) async -> Result<(key: TokenHash, AdmissionRegister.Admission), Refusal> {
+        await server.authorize(call, source: "an accepted knock") { broadcast.admissions.admission(token: $0) }
     }
 
-    struct Refusal: Error {
-        let reply: RouteResponse
-        init(_ reply: RouteResponse) { self.reply = reply }
+    /// The WHEP endpoint and its sessions.
+    var sessions: SessionRoutes<AdmissionRegister> {
+        SessionRoutes(
+            server: server, endpoint: "/\(configuration.id.text)/whep", sessions: broadcast.admissions,
+            delegate: broadcast.delegate)
+    }
+
+    private var events: EventRoutes {
+        let broadcast = broadcast
+        return EventRoutes(
+            server: server, path: "/\(configuration.id.text)/events", streams: broadcast.eventStreams,
+            delegate: broadcast.delegate, sessions: { broadcast.admissions.sessions(of: $0) },
+            begin: { broadcast.sendLasting(to: $0) })
     }
 }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The open server-sent-events streams of a broadcast.
+/// The open server-sent-events streams of a broadcast's viewers, or of a service's hosts.
 ///
-/// Each stream queues 64 events at most; a stream whose viewer reads more slowly is closed, and the viewer may open
-/// another. A viewer has four streams at most. Its fifth closes its oldest, which may belong to a network that the
-/// viewer has left.
+/// Each stream queues 64 events at most; a stream whose client reads more slowly is closed, and the client may open
+/// another. The owner of a token has four streams at most. Its fifth closes its oldest, which may belong to a network
+/// that the client has left.
 final class EventStreams: Sendable {
     struct Stream: Sendable {
         let id: Int
@@ -14,39 +14,52 @@ final class EventStreams: Sendable {
     }
 
     private struct State {
-        var streams: [Int: (owner: AdmissionRegister.TokenHash, continuation: AsyncStream<String>.Continuation)] = [:]
+        var streams: [Int: (owner: TokenHash, continuation: AsyncStream<String>.Continuation)] = [:]
         var next = 0
-        var count: HostEvent?
-        var ended: HostEvent?
+        /// The lasting events that were sent on all streams, by their names.
+        var lasting: [String: String] = [:]
+        /// The final event of all streams.
+        var ended: String?
         var onEmpty: Promise<Void>?
+
+        /// - Returns: the number of streams that were closed because their queue was full.
+        func send(_ text: String, where isReceiver: (TokenHash) -> Bool) -> Int {
+            var dropped = 0
+            for stream in streams.values where isReceiver(stream.owner) {
+                guard case .dropped = stream.continuation.yield(text) else { continue }
+                stream.continuation.finish()
+                dropped += 1
+            }
+            return dropped
+        }
     }
 
     private let state = Mutex(State())
     private let capacity: Int
-    private let capacityPerViewer = 4
+    private let capacityPerOwner = 4
 
     init(capacity: Int) { self.capacity = capacity }
 
-    func hasRoom(for owner: AdmissionRegister.TokenHash) -> Bool {
+    func hasRoom(for owner: TokenHash) -> Bool {
         state.withLock { state in
             state.streams.count < capacity || state.streams.values.contains { $0.owner == owner }
         }
     }
 
-    /// Opens a stream. It begins with the present number of viewers. If the broadcast has ended, `ended` follows and
-    /// the stream ends.
-    func open(_ owner: AdmissionRegister.TokenHash) -> Stream {
+    /// Opens a stream. It begins with the lasting events of all streams. If there was a final event of all streams, it
+    /// follows and the stream ends.
+    func open(_ owner: TokenHash) -> Stream {
         let (events, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(64))
         let id = state.withLock { state in
             let own = state.streams.filter { $0.value.owner == owner }
-            if own.count >= capacityPerViewer || state.streams.count >= capacity, let oldest = own.keys.min() {
+            if own.count >= capacityPerOwner || state.streams.count >= capacity, let oldest = own.keys.min() {
                 state.streams.removeValue(forKey: oldest)?.continuation.finish()
             }
             state.next += 1
             continuation.yield(":\n\n")
-            if let count = state.count { continuation.yield(count.serialized) }
+            for text in state.lasting.values { continuation.yield(text) }
             if let ended = state.ended {
-                continuation.yield(ended.serialized)
+                continuation.yield(ended)
                 continuation.finish()
             }
             state.streams[state.next] = (owner, continuation)
@@ -57,7 +70,7 @@ final class EventStreams: Sendable {
             beat: { if case .dropped = continuation.yield(":\n\n") { continuation.finish() } })
     }
 
-    /// Returns whether this stream is open, has not been ended by the host, and is the only one of its viewer.
+    /// Returns whether this stream is open, has not been ended by the server, and is the only one of its owner.
     func isLast(_ id: Int) -> Bool {
         state.withLock { state in
             guard state.ended == nil, let owner = state.streams[id]?.owner else { return false }
@@ -75,42 +88,36 @@ final class EventStreams: Sendable {
 
     /// Sends an event on all streams.
     /// - Returns: the number of streams that were closed because their queue was full.
-    func send(_ event: HostEvent) -> Int {
-        let text = event.serialized
-        return state.withLock { state in
-            if case .viewerCount = event { state.count = event }
-            var dropped = 0
-            for stream in state.streams.values {
-                guard case .dropped = stream.continuation.yield(text) else { continue }
-                stream.continuation.finish()
-                dropped += 1
-            }
-            return dropped
+    func send(_ event: some StreamEvent) -> Int {
+        state.withLock { state in
+            if let part = event.lasting { state.lasting[part.name] = part.serialized }
+            return state.send(event.serialized) { _ in true }
         }
     }
 
-    /// Sends an event on the streams of one viewer.
+    /// Sends events, as text, on the streams of one owner.
     /// - Returns: the number of streams that were closed because their queue was full.
-    func send(_ event: HostEvent, to owner: AdmissionRegister.TokenHash) -> Int {
+    func send(_ events: [String], to owner: TokenHash) -> Int {
+        state.withLock { state in events.reduce(0) { $0 + state.send($1) { $0 == owner } } }
+    }
+
+    /// Sends the final event of one owner on its streams, which then end.
+    func finish(_ owner: TokenHash, _ event: some StreamEvent) {
         let text = event.serialized
-        return state.withLock { state in
-            var dropped = 0
+        state.withLock { state in
             for stream in state.streams.values where stream.owner == owner {
-                guard case .dropped = stream.continuation.yield(text) else { continue }
+                stream.continuation.yield(text)
                 stream.continuation.finish()
-                dropped += 1
             }
-            return dropped
         }
     }
 
-    /// Sends `ended` on every stream. Returns when all have written it, after `limit` at most.
-    func end(reason: String, limit: Duration) async {
-        let event = HostEvent.ended(reason: reason)
+    /// Sends the final event on every stream. Returns when all have written it, after `limit` at most.
+    func end(_ event: some StreamEvent, limit: Duration) async {
         let text = event.serialized
         let empty: Promise<Void>? = state.withLock { state in
             if state.ended == nil {
-                state.ended = event
+                state.ended = text
                 for stream in state.streams.values {
                     stream.continuation.yield(text)
                     stream.continuation.finish()

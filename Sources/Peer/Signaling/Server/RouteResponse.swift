@@ -62,6 +62,14 @@ struct RouteResponse: Sendable {
         return copy
     }
 
+    /// The response with CORS headers, because players run on pages of other origins. Without a bearer token they get
+    /// nothing.
+    var crossOrigin: RouteResponse {
+        with(.accessControlAllowOrigin, "*")
+            .with(.accessControlAllowHeaders, "Authorization, Content-Type, If-Match")
+            .with(.accessControlExposeHeaders, "Location, ETag, Link, Accept-Patch, Retry-After, Share-Proof")
+    }
+
     /// The response to HEAD: has the length of the body, but no body.
     var withoutBody: RouteResponse {
         var copy = self
@@ -88,6 +96,10 @@ enum Problem: String, Sendable {
     case wrongSignature = "urn:share:problem:wrong-signature"
     case limited = "urn:share:problem:limited"
     case queueFull = "urn:share:problem:queue-full"
+    /// The service takes no further broadcast.
+    case busy = "urn:share:problem:busy"
+    /// The token has a session.
+    case sessionExists = "urn:share:problem:session-exists"
     case refused = "urn:share:problem:refused"
     case replaced = "urn:share:problem:replaced"
     case unanswered = "urn:share:problem:unanswered"

@@ -1,32 +1,23 @@
-import Admission
 import FoundationEssentials
 import MediaCore
 import NIOCore
 import NIOHTTP1
 
-extension SignalingClient {
-    /// Sends a request for `item` of the broadcast, a path that begins with a slash.
-    func ask(
-        _ method: HTTPMethod, _ item: String, type: String, body: ByteBuffer
-    ) async throws(SignalingError) -> HTTPAnswer {
-        try await ask(method, path: "/\(link.id.text)\(item)", type: type, body: body)
-    }
-
-    /// Sends one request, on an idle connection if there is one. If the host has closed that connection meanwhile, the
+extension PinnedHTTPClient {
+    /// Sends one request, on an idle connection if there is one. If the server has closed that connection meanwhile, the
     /// request is repeated once on a new one.
     func ask(
-        _ method: HTTPMethod, path: String, type: String? = nil, body: ByteBuffer? = nil,
-        extra: [(String, String)] = [],
-        timeout: Duration? = nil, isFresh: Bool = false
+        _ method: HTTPMethod, _ path: String, type: String? = nil, body: ByteBuffer? = nil,
+        extra: [(String, String)] = [], timeout: Duration? = nil, isFresh: Bool = false
     ) async throws(SignalingError) -> HTTPAnswer {
-        guard !isClosed else { throw .lost(link) }
+        guard !isClosed else { throw .lost(server) }
         let head = requestHead(method, path, type, body?.readableBytes, extra)
         while !isFresh, let channel = idle.popLast() {
             guard channel.isActive else { continue }
             do {
                 return try await exchange(head, body, on: channel, timeout)
             } catch {
-                // The request is repeated only if the host has closed the idle connection meanwhile.
+                // The request is repeated only if the server has closed the idle connection meanwhile.
                 guard error is HTTPExchange.Closed, !Task.isCancelled else { throw connector.explain(error) }
             }
             break
@@ -66,7 +57,7 @@ extension SignalingClient {
     func requestHead(
         _ method: HTTPMethod, _ path: String, _ type: String?, _ length: Int?, _ extra: [(String, String)]
     ) -> HTTPRequestHead {
-        var headers = HTTPHeaders([("Host", link.authority), ("User-Agent", "share/1")] + extra)
+        var headers = HTTPHeaders([("Host", server.authority), ("User-Agent", "share/1")] + extra)
         if let type { headers.add(name: "Content-Type", value: type) }
         if let length, length > 0 || method == .POST { headers.add(name: "Content-Length", value: String(length)) }
         if let token { headers.add(name: "Authorization", value: "Bearer \(token)") }
@@ -74,10 +65,10 @@ extension SignalingClient {
     }
 
     /// Converts an unexpected response to an error with a sentence for people.
-    func failure(_ answer: HTTPAnswer) -> SignalingError {
-        guard answer.headers.first(name: "Content-Type") == "application/problem+json",
-            let document = try? JSONDecoder().decode(Problem.Document.self, from: Data(answer.body.readableBytesView))
-        else { return .notAShareHost(link, "it answered with status \(answer.status)") }
+    nonisolated func failure(_ answer: HTTPAnswer) -> SignalingError {
+        guard let document = answer.problem else {
+            return .notAShareHost(server, "it answered with status \(answer.status)")
+        }
         let detail = UntrustedText.clean(document.detail, limit: 256, fallback: "no reason given")
         let code: SignalingError.Code =
             switch Problem(rawValue: document.type) {

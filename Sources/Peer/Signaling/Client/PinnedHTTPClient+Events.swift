@@ -1,20 +1,19 @@
-import Admission
 import NIOCore
 import NIOHTTP1
 
-extension SignalingClient {
-    /// Opens the host's stream of events. The stream ends after `.ended`, and throws `.connectionLost` when the
+extension PinnedHTTPClient {
+    /// Opens a stream of events. The stream ends after the final event, and throws `.connectionLost` when the
     /// connection breaks.
-    public func events(
-        timeout: Duration? = nil
-    ) async throws(SignalingError) -> AsyncThrowingStream<HostEvent, any Error> {
+    func events<Event: StreamEvent>(
+        _: Event.Type, _ path: String, timeout: Duration?
+    ) async throws(SignalingError) -> AsyncThrowingStream<Event, any Error> {
         let channel = try await connect(timeout: timeout)
         let (events, feed) = AsyncThrowingStream.makeStream(
-            of: HostEvent.self, bufferingPolicy: .bufferingOldest(configuration.eventCapacity))
-        let reader = EventStreamReader(feed, lost: SignalingError.lost(link)) { channel.close(promise: nil) }
+            of: Event.self, bufferingPolicy: .bufferingOldest(configuration.eventCapacity))
+        let reader = EventStreamReader(feed, lost: SignalingError.lost(server)) { channel.close(promise: nil) }
         let head = channel.eventLoop.makePromise(of: HTTPResponseHead.self)
         let request = HTTPExchange.Request(
-            head: requestHead(.GET, "/\(link.id.text)/events", nil, 0, [("Accept", "text/event-stream")]), body: nil,
+            head: requestHead(.GET, path, nil, 0, [("Accept", "text/event-stream")]), body: nil,
             kind: .stream(head: head, piece: { reader.read($0) }, end: { reader.end($0) }))
         feed.onTermination = { _ in channel.close(promise: nil) }
         let deadline = channel.eventLoop.scheduleTask(in: TimeAmount(timeout ?? configuration.answerTimeout)) {
@@ -27,7 +26,7 @@ extension SignalingClient {
             let status = try await head.futureResult.get().status
             guard status == .ok else {
                 channel.close(promise: nil)
-                throw SignalingError(.gone, "the host does not tell its events (\(status.code))")
+                throw SignalingError(.gone, "the \(server.role) does not tell its events (\(status.code))")
             }
         } catch {
             throw connector.explain(error)

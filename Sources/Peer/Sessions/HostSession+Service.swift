@@ -1,0 +1,50 @@
+import Admission
+import EventLoop
+import LinuxRuntime
+import MediaCore
+import Publishing
+import SessionDescription
+public import Signaling
+public import Transport
+
+/// Publishing to one service instead of to viewers.
+extension HostSession {
+    /// Publishes to the service that this host is paired with, and to nobody else: there is no server and no link.
+    /// Capture starts when the service has answered. The session ends with the publication.
+    /// - Parameter report: called with the service's events.
+    /// - Throws: why the service does not take the broadcast. Call `stop` afterwards.
+    public func start(
+        publishingTo service: PairedService, report: @escaping @Sendable (ServiceEvent) -> Void
+    ) async throws(EndReason) {
+        let publication = ServicePublication(
+            core: core, service: service,
+            onEvent: { [emit, servers] event in
+                emit(event)
+                servers.check(after: event)
+            }, report: report)
+        warnOfLimits()
+        if let addresses = await servers.lookUp() {
+            core.perform { $0.servers = addresses }
+            servers.check()
+        }
+        let isRunning = isStopped.with { isStopped in
+            if !isStopped { self.publication.with { $0 = publication } }
+            return !isStopped
+        }
+        guard isRunning else {
+            await publication.close(.hostStopped)
+            throw .hostStopped
+        }
+        try await publication.open()
+        startPipelines()
+        Task { [weak self] in
+            let reason = await publication.run()
+            await self?.stop(reason)
+        }
+    }
+}
+
+extension EndReason {
+    /// The reason for a session that was stopped while it started.
+    static let hostStopped = EndReason(.stopped, "the host ended the broadcast")
+}

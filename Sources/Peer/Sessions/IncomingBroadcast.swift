@@ -1,0 +1,141 @@
+import Admission
+import EventLoop
+import ICETransport
+import LinuxRuntime
+import MediaCore
+import PeerEngine
+import Publishing
+import Receiving
+import SessionDescription
+import Signaling
+import Transport
+
+/// One broadcast that a service takes in: its connection, and the sink of its media. Safe from any thread.
+final class IncomingBroadcast: Sendable {
+    let id: SessionID
+    let publisher: Publisher
+    private let core: LoopBound<Subscription>
+    private let outcome: Outcome
+    /// The ICE credentials of the publisher's offer or last restart.
+    private let remote = Monitor<ICECredentials?>(nil)
+
+    /// The silence after which a publisher does not count as heard. It sends a sender report at least each second.
+    private static let silence = MediaDuration.seconds(3)
+
+    init(
+        id: SessionID, loop: EventLoop, publisher: Publisher, sink: any EncodedMediaSink,
+        emit: @escaping @Sendable (ViewerEvent) -> Void
+    ) {
+        self.id = id
+        self.publisher = publisher
+        let outcome = Outcome()
+        self.outcome = outcome
+        core = LoopBound(
+            loop,
+            making: {
+                Subscription(
+                    loop: loop, sink: sink,
+                    emit: emit, outcome: outcome,
+                    // The publisher restarts ICE; a service only answers.
+                    request: { _ in })
+            })
+    }
+
+    /// Answers the publisher's offer.
+    /// - Parameter servers: this service's STUN and TURN servers.
+    func open(
+        _ offer: Offer, identity: Identity, servers: ICEServerResolver.Addresses
+    ) async throws(OfferRefusal) -> OpenedSession {
+        guard let print = Fingerprint(sha256: identity.fingerprint) else {
+            throw OfferRefusal(.busy, "The service has no usable certificate.")
+        }
+        let own = SecureTransport.Identity(identity)
+        let expected = publisher.fingerprint
+        let place = CandidatePolicy.place(of: publisher.address, own: ICEAgent.localInterfaceAddresses())
+        let failure = await core.ifRunning { session -> EndReason? in
+            if let failure = session.prepare(
+                own, as: .answerer, expected: expected,
+                includesLoopback: place == .loopback || place == .thisMachine && servers.isEmpty, servers: servers,
+                usesOnlyRelays: false, policy: CandidatePolicy(place))
+            {
+                return failure
+            }
+            session.begin(offer)
+            return nil
+        }
+        if let reason = failure ?? EndReason(.stopped, "The service has stopped.") {
+            throw OfferRefusal(.busy, reason.sentence)
+        }
+        remote.with { $0 = offer.credentials }
+        let found = await core.gathered()
+        guard let credentials = found.credentials else {
+            throw OfferRefusal(.busy, "The service found no way to receive.")
+        }
+        let answer = LocalDescription(
+            credentials: credentials, fingerprint: print, candidates: found.candidates, endsCandidates: found.isComplete
+        ).answer(to: offer)
+        return OpenedSession(id: id, answer: answer, etag: credentials.usernameFragment)
+    }
+
+    /// Reports the candidates that are found after the answer, until gathering is complete.
+    func trickle(_ send: @Sendable (String) -> Void) async {
+        guard let credentials = await core.ifRunning({ $0.localCredentials }) ?? nil else { return }
+        while let more = await core.more(of: credentials) {
+            send(
+                TrickleFragment(
+                    credentials: credentials, mid: "0", candidates: CandidateList(more.candidates),
+                    endsCandidates: more.isComplete
+                ).serialised)
+            if more.isComplete { return }
+        }
+    }
+
+    /// Applies candidates of the publisher, or answers its ICE restart.
+    /// - Returns: the answer to a restart; nil for candidates.
+    func applyFragment(_ text: String) async throws(OfferRefusal) -> RestartedSession? {
+        let fragment: TrickleFragment
+        do throws(SDPError) {
+            fragment = try TrickleFragment.parse(text)
+        } catch {
+            throw OfferRefusal(.malformed, "That is not a trickle fragment.")
+        }
+        guard !fragment.isEmpty, !fragment.hasBrokenCredentials else {
+            throw OfferRefusal(.malformed, "The fragment has neither candidates nor well-formed credentials.")
+        }
+        guard let credentials = fragment.credentials, credentials != remote.with({ $0 }) else {
+            guard let known = remote.with({ $0 }) else { return nil }
+            var named = fragment
+            named.credentials = known
+            let candidates = named
+            await core.ifRunning { $0.add(candidates) }
+            return nil
+        }
+        guard await core.ifRunning({ $0.restart() }) == true else {
+            throw OfferRefusal(.busy, "The service cannot restart ICE now: try again later.")
+        }
+        remote.with { $0 = credentials }
+        await core.ifRunning { $0.applyRestartAnswer(credentials, fragment.candidates, ended: fragment.endsCandidates) }
+        let found = await core.gathered()
+        guard let own = found.credentials else { throw OfferRefusal(.ended, "The broadcast has ended.") }
+        let answer = TrickleFragment(
+            credentials: own, mid: fragment.mid, candidates: CandidateList(found.candidates),
+            endsCandidates: found.isComplete)
+        return RestartedSession(fragment: answer.serialised, etag: own.usernameFragment)
+    }
+
+    /// Whether authentic packets of the publisher arrive.
+    func isHeard() async -> Bool {
+        await core.ifRunning { $0.silence.map { $0 < Self.silence } ?? false } ?? false
+    }
+
+    func statistics() async -> ViewerStatistics? { await core.ifRunning { $0.statistics } ?? nil }
+
+    func end(_ reason: EndReason) { outcome.settle(reason) }
+
+    /// Waits for the end, and closes the connection and the sink.
+    func run() async -> EndReason {
+        let reason = await outcome.wait()
+        await core.performAndWait { $0.close($1) }
+        return reason
+    }
+}

@@ -1,0 +1,92 @@
+public import Admission
+public import ICEServers
+import Signaling
+import Transport
+
+/// A service that this host is paired with, for one broadcast.
+public struct PairedService: Sendable {
+    public let link: ServiceLink
+    public let description: ServiceDescription
+    /// The service's STUN and TURN servers, to be used beside the host's own.
+    public var iceServers: [ICEServer] { grant.iceServers }
+    /// The name of the service; not verified.
+    public var name: String { description.name }
+    let grant: ServiceGrant
+    let client: ServiceClient
+
+    /// Gives the pairing up, if no broadcast is published. May be called more than once.
+    public func close() async {
+        await client.leave()
+        await client.close()
+    }
+}
+
+/// Pairs this host with one service: the handshake, with the question to the host's user in the middle.
+public struct ServicePairing: Sendable {
+    private let link: ServiceLink
+    private let application: ApplicationInfo
+    private let identity: Identity
+
+    public init(link: ServiceLink, application: ApplicationInfo, identity: Identity) {
+        self.link = link
+        self.application = application
+        self.identity = identity
+    }
+
+    /// - Parameter ask: asks the user, each time, after the service has proven that it is the one of the link. Returns a
+    ///   value for each of the service's fields; nil if the user does not want. The task is cancelled, and the value is
+    ///   ignored, when the service ends the pairing first.
+    public func run(
+        ask: @escaping @Sendable (ServiceDescription) async -> [String: String]?
+    ) async throws(PairingFailure) -> PairedService {
+        let client = try ServiceClient(link: link)
+        do throws(PairingFailure) {
+            let description = try await client.pair(application: application, identity: identity)
+            let grant = try await grant(client, description, ask)
+            return PairedService(link: link, description: description, grant: grant, client: client)
+        } catch {
+            await client.close()
+            throw error
+        }
+    }
+
+    private func grant(
+        _ client: ServiceClient, _ description: ServiceDescription,
+        _ ask: @escaping @Sendable (ServiceDescription) async -> [String: String]?
+    ) async throws(PairingFailure) -> ServiceGrant {
+        let question = Task { () -> PairingFailure? in
+            guard let setup = await ask(description) else {
+                await client.withdraw()
+                return nil
+            }
+            do throws(PairingFailure) {
+                guard try await client.accept(setup: setup) != nil else { return nil }
+                // A value is missing or too long, and nobody can be asked for another one.
+                await client.withdraw()
+                return .malformed
+            } catch {
+                return error
+            }
+        }
+        defer { question.cancel() }
+        return try await client.waitForGrant()
+    }
+}
+
+extension EndReason {
+    /// Why a service does not take a broadcast that was paired with it.
+    init(_ error: SignalingError, service: String) {
+        let code: Code =
+            switch error.code {
+            case .connectionRefused, .unreachable, .timedOut, .unknownHost: .unreachable
+            case .certificateMismatch, .hostNotProven, .notAShareHost: .untrusted
+            case .refused: .refused
+            case .gone: .serviceEnded
+            case .tooMany, .queueFull: .serviceBusy
+            case .connectionLost: .connectionLost
+            case .oldLink: .unknownService
+            case .unanswered, .wrongSecret, .offerRefused: .failed
+            }
+        self.init(code, "\(service) does not take the broadcast: \(error.description)", remedy: error.remedy)
+    }
+}

@@ -1,0 +1,180 @@
+import Admission
+import EventLoop
+import LinuxRuntime
+import MediaCore
+import Publishing
+import Receiving
+import SessionDescription
+import Signaling
+import Transport
+
+/// Publishes a broadcast to the service that the host is paired with, and to nobody else (WHIP, RFC 9725). Restarts ICE
+/// while packets of the service are missing. Safe from any thread.
+final class ServicePublication: BroadcastDelegate, Sendable {
+    private let core: LoopBound<Broadcast>
+    private let service: PairedService
+    private let onEvent: @Sendable (BroadcastEvent) -> Void
+    private let report: @Sendable (ServiceEvent) -> Void
+    /// Settled once, when the publication is over.
+    private let outcome = Outcome()
+
+    private struct State {
+        /// Nil before the answer and after the end.
+        var session: SessionID?
+        var isInterrupted = false
+    }
+    private let state = Monitor(State())
+
+    /// How long a restart of ICE may take before the next one begins.
+    private static let restartInterval = Duration.seconds(3)
+    /// How long the offer waits for candidates.
+    private static let gatheringTime = MediaDuration.milliseconds(200)
+
+    /// - Parameter report: called with the service's events.
+    init(
+        core: LoopBound<Broadcast>, service: PairedService, onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
+        report: @escaping @Sendable (ServiceEvent) -> Void
+    ) {
+        self.report = report
+        self.core = core
+        self.service = service
+        self.onEvent = onEvent
+        core.perform { [weak self] in $0.delegate = self }
+    }
+
+    /// Sends the offer and applies the answer. Media follows when ICE has selected a pair.
+    func open() async throws(EndReason) {
+        let offer = try await offer()
+        let answer: OfferAnswer
+        do throws(SignalingError) {
+            answer = try await service.client.publish(offer.sdp)
+        } catch {
+            core.perform { $0.cancelOffer(offer.id) }
+            throw EndReason(error, service: service.name)
+        }
+        let failure = await core.ifRunning { broadcast -> EndReason? in
+            do throws(EndReason) {
+                try broadcast.begin(offer.id, answer: answer.sdp)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let reason = failure ?? EndReason(.stopped, "the broadcast has ended") { throw reason }
+        state.with { $0.session = offer.id }
+    }
+
+    private func offer() async throws(EndReason) -> LocalOffer {
+        let receiver = Viewer(
+            knock: nil, name: service.name, kind: "service", address: service.link.host,
+            fingerprint: service.link.fingerprint)
+        let result: Result<LocalOffer, OfferRefusal> = await withCheckedContinuation { continuation in
+            let isRunning = core.perform {
+                $0.offer(to: receiver, timeout: Self.gatheringTime) { continuation.resume(returning: $0) }
+            }
+            if !isRunning {
+                continuation.resume(returning: .failure(OfferRefusal(.ended, "The broadcast has ended.")))
+            }
+        }
+        do throws(OfferRefusal) {
+            return try result.get()
+        } catch {
+            throw EndReason(.failed, "cannot offer the broadcast: \(error.detail)")
+        }
+    }
+
+    /// Passes on the service's events until the publication is over.
+    /// - Returns: why it is over.
+    func run() async -> EndReason {
+        let listening = Task { await listen() }
+        let reason = await outcome.wait()
+        listening.cancel()
+        state.with { $0 = State() }
+        return reason
+    }
+
+    /// Ends the publication at the service.
+    func close(_ reason: EndReason) async {
+        outcome.settle(reason)
+        await service.client.leave()
+        await service.client.close()
+    }
+
+    // MARK: The service's events
+
+    private func listen() async {
+        while !Task.isCancelled {
+            if let events = try? await service.client.events() {
+                do {
+                    for try await event in events { await handle(event) }
+                } catch {
+                    // The connection broke; media may continue without it.
+                }
+            }
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func handle(_ event: ServiceEvent) async {
+        report(event)
+        switch event {
+        case .serviceInfo, .broadcastURL: break
+        case .finished(let reason, let nextStep):
+            outcome.settle(EndReason(.serviceEnded, "\(service.name) ended it: \(reason)", remedy: nextStep ?? ""))
+        case .candidates(let text):
+            guard let fragment = try? TrickleFragment.parse(text), let session = state.with({ $0.session }) else {
+                return
+            }
+            await core.ifRunning { $0.add(fragment, to: session) }
+        }
+    }
+
+    // MARK: The broadcast's reports
+
+    func broadcast(emitted event: BroadcastEvent) {
+        onEvent(event)
+        switch event {
+        case .interrupted:
+            let isNew = state.with { state in
+                defer { state.isInterrupted = true }
+                return !state.isInterrupted
+            }
+            if isNew { Task { await recover() } }
+        case .resumed: state.with { $0.isInterrupted = false }
+        default: break
+        }
+    }
+
+    func broadcast(foundCandidates fragment: String, of session: SessionID) {
+        Task { try? await service.client.trickle(fragment) }
+    }
+
+    func broadcast(ended session: SessionID, viewers: Int) {
+        outcome.settle(EndReason(.connectionLost, "\(service.name) has gone: nothing comes from it any more"))
+    }
+
+    /// Restarts ICE until packets of the service arrive again. The session ends 30 s after the last packet.
+    private func recover() async {
+        while let session = state.with({ $0.isInterrupted ? $0.session : nil }) {
+            let begin = ContinuousClock.now
+            let fragment: String? = await withCheckedContinuation { continuation in
+                let isRunning = core.perform { $0.restart(session) { continuation.resume(returning: $0) } }
+                if !isRunning { continuation.resume(returning: nil) }
+            }
+            if let fragment {
+                do throws(SignalingError) {
+                    let answer = try await service.client.restart(fragment, timeout: Self.restartInterval)
+                    if let parsed = try? TrickleFragment.parse(answer.fragment) {
+                        await core.ifRunning { $0.resume(session, parsed) }
+                    }
+                } catch {
+                    if error.code == .gone {
+                        return outcome.settle(
+                            EndReason(.serviceEnded, "\(service.name) does not know this broadcast any more"))
+                    }
+                }
+            }
+            try? await Task.sleep(until: begin + Self.restartInterval, clock: .continuous)
+        }
+    }
+}

@@ -1,0 +1,256 @@
+public import Admission
+import EventLoop
+import ICEServers
+import LinuxRuntime
+public import MediaCore
+import Publishing
+public import Receiving
+import SessionDescription
+public import Signaling
+public import Transport
+
+/// An event of a ``ServiceSession``.
+public enum ServiceSessionEvent: Sendable {
+    /// A host has signed a pairing, and the service's user or policy is asked.
+    case pairing(PairingRequest)
+    case paired(PairingRequest)
+    case pairingRefused(PairingRequest, reason: String)
+    /// A broadcast was opened; media follows.
+    case opened(SessionID, Publisher)
+    case connected(SessionID, path: String)
+    /// No packets arrive from the publisher.
+    case interrupted(SessionID)
+    case resumed(SessionID)
+    case closed(SessionID, Publisher, EndReason)
+    case warning(String)
+}
+
+/// Takes broadcasts in under one service identifier: pairs with hosts, receives by WHIP, and passes the media of each
+/// broadcast to a sink of its own.
+///
+/// Call `start` once. `stop` frees everything and may be called twice.
+public final class ServiceSession: Sendable {
+    public struct Configuration: Sendable {
+        public var listenHost: String
+        public var listenPort: Int
+        /// The name or address in the link.
+        public var linkHost: String
+        public var service: ServiceConfiguration
+
+        public init(listenHost: String, listenPort: Int, linkHost: String, service: ServiceConfiguration) {
+            self.listenHost = listenHost
+            self.listenPort = listenPort
+            self.linkHost = linkHost
+            self.service = service
+        }
+    }
+
+    private let configuration: Configuration
+    private let identity: Identity
+    private let decide: @Sendable (PairingRequest) async -> PairingDecision
+    private let makeSink: @Sendable (SessionID, Publisher) -> any EncodedMediaSink
+    private let emit: @Sendable (ServiceSessionEvent) -> Void
+    private let loop = EventLoop(name: "net-0")
+    private let resolver: ICEServerResolver
+
+    private struct State {
+        var server: SignalingServer?
+        var handle: ServiceHandle?
+        var servers = ICEServerResolver.Addresses()
+        var broadcasts: [SessionID: IncomingBroadcast] = [:]
+        /// The questions that wait for an answer.
+        var questions: [KnockID: PairingRequest] = [:]
+        var isStopped = false
+    }
+    private let state = Monitor(State())
+
+    /// How often the server is told which publishers are heard.
+    private static let livenessInterval = Duration.seconds(1)
+
+    /// - Parameters:
+    ///   - decide: answers pairings; called for several at a time.
+    ///   - makeSink: called once for each broadcast; its session closes the sink.
+    ///   - emit: called from any thread.
+    public init(
+        configuration: Configuration, identity: Identity,
+        decide: @escaping @Sendable (PairingRequest) async -> PairingDecision,
+        makeSink: @escaping @Sendable (SessionID, Publisher) -> any EncodedMediaSink,
+        emit: @escaping @Sendable (ServiceSessionEvent) -> Void
+    ) {
+        self.configuration = configuration
+        self.identity = identity
+        self.decide = decide
+        self.makeSink = makeSink
+        self.emit = emit
+        resolver = ICEServerResolver(configuration.service.iceServers)
+    }
+
+    /// Opens the server.
+    /// - Returns: the service's link, which `share extension install` takes.
+    public func start() async throws(EndReason) -> ServiceLink {
+        if !resolver.servers.isEmpty {
+            let addresses = await resolver.addresses()
+            for complaint in addresses.complaints { emit(.warning(complaint)) }
+            state.with { $0.servers = addresses }
+        }
+        let settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
+        let server = SignalingServer(identity: identity, configuration: settings, logger: .silent)
+        let port: Int
+        do throws(SignalingServerError) {
+            let handle = try server.add(configuration.service, delegate: self)
+            state.with { $0.handle = handle }
+            port = try await server.start()
+        } catch {
+            throw EndReason(.portUnavailable, error.description)
+        }
+        let isRunning = state.with { state in
+            if !state.isStopped { state.server = server }
+            return !state.isStopped
+        }
+        guard isRunning else {
+            await server.stop()
+            throw EndReason(.stopped, "the service has stopped")
+        }
+        return ServiceLink(
+            host: configuration.linkHost, port: port, id: configuration.service.description.id,
+            fingerprint: identity.fingerprint)
+    }
+
+    /// Sends viewers, likes or a comment to the publisher of a broadcast, or of all.
+    public func send(_ info: ServiceInfo, to session: SessionID? = nil) {
+        let (handle, sessions) = state.with { ($0.handle, session.map { [$0] } ?? Array($0.broadcasts.keys)) }
+        for session in sessions { handle?.send(.serviceInfo(info), to: session) }
+    }
+
+    /// Ends a broadcast, or all, and tells its publisher why.
+    public func finish(_ session: SessionID? = nil, reason: String, nextStep: String? = nil) {
+        let (handle, broadcasts) = state.with { state in
+            (state.handle, session.map { id in state.broadcasts.filter { $0.key == id } } ?? state.broadcasts)
+        }
+        for (id, broadcast) in broadcasts {
+            handle?.finish(id, reason: reason, nextStep: nextStep)
+            broadcast.end(EndReason(.stopped, "you ended it: \(reason)"))
+        }
+    }
+
+    public func statistics(of session: SessionID) async -> ViewerStatistics? {
+        await state.with { $0.broadcasts[session] }?.statistics()
+    }
+
+    /// Ends all broadcasts and frees everything.
+    public func stop(reason: String = "the service has stopped") async {
+        let (server, handle, isFirst) = state.with { state in
+            defer { state.isStopped = true }
+            return (state.server, state.handle, !state.isStopped)
+        }
+        guard isFirst else { return }
+        finish(reason: reason)
+        await handle?.end(reason: reason)
+        await server?.stop()
+        await resolver.close()
+        await loop.stop()
+    }
+
+    // MARK: Broadcasts
+
+    /// Runs a broadcast to its end.
+    private func run(_ broadcast: IncomingBroadcast) {
+        Task { [weak self] in
+            let reason = await broadcast.run()
+            guard let self else { return }
+            let handle = state.with { state in
+                state.broadcasts[broadcast.id] = nil
+                return state.handle
+            }
+            handle?.forget(broadcast.id)
+            emit(.closed(broadcast.id, broadcast.publisher, reason))
+        }
+        Task { [weak self] in
+            while let self, state.with({ $0.broadcasts[broadcast.id] != nil }) {
+                if await broadcast.isHeard() { state.with { $0.handle }?.mediaReceived(broadcast.id) }
+                try? await Task.sleep(for: Self.livenessInterval)
+            }
+        }
+    }
+
+    private func report(_ event: ViewerEvent, of session: SessionID) {
+        switch event {
+        case .connected(let path): emit(.connected(session, path: path))
+        case .interrupted: emit(.interrupted(session))
+        case .resumed: emit(.resumed(session))
+        case .warning(let sentence): emit(.warning(sentence))
+        case .knocking, .accepted, .named, .waiting, .viewerCount: break
+        }
+    }
+}
+
+extension ServiceSession: ServiceDelegate {
+    public func decide(_ request: PairingRequest) async -> PairingDecision {
+        state.with { $0.questions[request.id] = request }
+        emit(.pairing(request))
+        let decision = await decide(request)
+        guard state.with({ $0.questions.removeValue(forKey: request.id) }) != nil else { return decision }
+        switch decision {
+        case .accepted: emit(.paired(request))
+        case .refused(let reason): emit(.pairingRefused(request, reason: reason ?? "refused"))
+        case .unanswered: emit(.pairingRefused(request, reason: "nobody answered"))
+        case .busy: emit(.pairingRefused(request, reason: "the service is busy"))
+        }
+        return decision
+    }
+
+    public func pairingWithdrawn(_ id: KnockID) async {
+        guard let request = state.with({ $0.questions.removeValue(forKey: id) }) else { return }
+        emit(.pairingRefused(request, reason: "the host has gone"))
+    }
+
+    public func openSession(offer text: String, publisher: Publisher) async throws(OfferRefusal) -> OpenedSession {
+        let offer: Offer
+        do throws(OfferError) {
+            offer = try Offer(text, for: .receiving)
+        } catch {
+            throw error.refusal
+        }
+        guard offer.fingerprint.bytes == publisher.fingerprint else {
+            throw OfferRefusal(.unprocessable, "The offer's certificate is not the one that was paired.")
+        }
+        let id = SessionID.random()
+        let broadcast = IncomingBroadcast(
+            id: id, loop: loop, publisher: publisher, sink: makeSink(id, publisher),
+            emit: { [weak self] in self?.report($0, of: id) })
+        let servers: ICEServerResolver.Addresses? = state.with { state in
+            guard !state.isStopped else { return nil }
+            state.broadcasts[id] = broadcast
+            return state.servers
+        }
+        run(broadcast)
+        guard let servers else {
+            broadcast.end(EndReason(.stopped, "the service has stopped"))
+            throw OfferRefusal(.ended, "The service has stopped.")
+        }
+        emit(.opened(id, publisher))
+        let opened: OpenedSession
+        do throws(OfferRefusal) {
+            opened = try await broadcast.open(offer, identity: identity, servers: servers)
+        } catch {
+            broadcast.end(EndReason(.failed, error.detail))
+            throw error
+        }
+        let handle = state.with { $0.handle }
+        Task { await broadcast.trickle { handle?.send(.candidates(fragment: $0), to: id) } }
+        return opened
+    }
+
+    public func applyFragment(
+        _ fragment: String, to session: SessionID
+    ) async throws(OfferRefusal) -> RestartedSession? {
+        guard let broadcast = state.with({ $0.broadcasts[session] }) else {
+            throw OfferRefusal(.unknownSession, "There is no such session.")
+        }
+        return try await broadcast.applyFragment(fragment)
+    }
+
+    public func closeSession(_ session: SessionID) async {
+        state.with { $0.broadcasts[session] }?.end(EndReason(.hostEnded, "the host ended the broadcast"))
+    }
+}

@@ -1,0 +1,34 @@
+import Admission
+
+/// A server that a link names: its place, and the certificate that it has to have.
+struct PinnedServer: Sendable {
+    /// How messages call it.
+    enum Role: Sendable {
+        case host, service
+    }
+
+    /// A name or an address; IPv6 without brackets.
+    let host: String
+    let port: Int
+    /// `HOST:PORT` with IPv6 in brackets.
+    let authority: String
+    /// SHA-256 of its certificate, 32 bytes.
+    let fingerprint: [UInt8]
+    let role: Role
+
+    init(_ link: Link) {
+        host = link.host
+        port = link.port
+        authority = link.authority
+        fingerprint = link.fingerprint
+        role = .host
+    }
+
+    init(_ link: ServiceLink) {
+        host = link.host
+        port = link.port
+        authority = link.authority
+        fingerprint = link.fingerprint
+        role = .service
+    }
+}

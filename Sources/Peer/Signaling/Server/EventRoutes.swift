@@ -1,0 +1,68 @@
+import Admission
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+
+/// The event streams of a broadcast's viewers, or of a service's hosts.
+struct EventRoutes: Sendable {
+    let server: SignalingService
+    /// The resource's path.
+    let path: String
+    let streams: EventStreams
+    let delegate: any SessionDelegate
+    /// The sessions of a token's owner.
+    let sessions: @Sendable (TokenHash) -> [SessionID]
+    /// Sends the events with which a new stream of this owner begins.
+    let begin: @Sendable (TokenHash) -> Void
+
+    private static let methods = "GET, HEAD, POST, OPTIONS"
+
+    /// Handles every method. GET opens the stream of server-sent events; POST (WHEP's extension) returns its location.
+    /// - Parameter authorize: returns the owner of the request's token, or the response without one.
+    func respond(to call: RouteRequest, _ authorize: () async -> Result<TokenHash, Refusal>) async -> RouteResponse {
+        if call.method == .options {
+            return RouteResponse(.ok, [.allow: Self.methods, .accessControlAllowMethods: Self.methods]).crossOrigin
+        }
+        switch await authorize() {
+        case .failure(let refusal): return refusal.reply.crossOrigin
+        case .success(let owner): return respond(to: call, owner).crossOrigin
+        }
+    }
+
+    private func respond(to call: RouteRequest, _ owner: TokenHash) -> RouteResponse {
+        switch call.method {
+        case .post: return RouteResponse(.created, [.location: path])
+        case .get: break
+        case .head: return RouteResponse(.ok, [.contentType: "text/event-stream"])
+        default: return .methodNotAllowed(Self.methods)
+        }
+        guard streams.hasRoom(for: owner) else { return .limited("too many event streams are open", 5) }
+        var reply = RouteResponse(.ok, [.contentType: "text/event-stream"])
+        reply.body = stream(owner, call.channel)
+        return reply
+    }
+
+    private func stream(_ owner: TokenHash, _ channel: any Channel) -> ResponseBody {
+        let (streams, delegate, sessions, begin) = (streams, delegate, sessions, begin)
+        let beat = TimeAmount(server.configuration.heartbeat)
+        server.count { $0.eventStreams += 1 }
+        return ResponseBody { writer in
+            let stream = streams.open(owner)
+            begin(owner)
+            await delegate.eventStreamChanged(isOpen: true, sessions: sessions(owner))
+            channel.closeFuture.whenComplete { _ in
+                let isHungUp = streams.isLast(stream.id)
+                stream.finish()
+                guard isHungUp else { return }
+                Task { await delegate.eventStreamChanged(isOpen: false, sessions: sessions(owner)) }
+            }
+            let heart = channel.eventLoop.scheduleRepeatedTask(initialDelay: beat, delay: beat) { _ in stream.beat() }
+            defer {
+                heart.cancel()
+                streams.close(stream.id)
+            }
+            for await text in stream.events { try await writer.write(ByteBuffer(string: text)) }
+            try await writer.finish(nil)
+        }
+    }
+}

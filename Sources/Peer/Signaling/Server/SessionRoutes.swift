@@ -1,0 +1,208 @@
+import Admission
+import HTTPTypes
+import SessionDescription
+
+/// The endpoint and the resources of media sessions, below a broadcast (WHEP) or a service (WHIP, RFC 9725).
+///
+/// The two protocols differ in who sends media. Their requests, their preconditions and their refusals are the same.
+struct SessionRoutes<Register: SessionRegister>: Sendable {
+    let server: SignalingService
+    /// The endpoint's path. A session's resource is /SESSION below it.
+    let endpoint: String
+    let sessions: Register
+    let delegate: any SessionDelegate
+
+    private static var endpointMethods: String { "POST, OPTIONS, GET, HEAD" }
+    private static var resourceMethods: String { "PATCH, DELETE, GET, HEAD, OPTIONS" }
+    private static var fragmentType: String { "application/trickle-ice-sdpfrag" }
+
+    // MARK: The endpoint
+
+    /// Handles every method of the endpoint.
+    /// - Parameter offer: handles POST.
+    func endpoint(_ call: RouteRequest, _ offer: () async -> RouteResponse) async -> RouteResponse {
+        let reply: RouteResponse
+        switch call.method {
+        case .post: reply = await offer()
+        case .options:
+            reply = RouteResponse(
+                .ok,
+                [
+                    Header.acceptPost: "application/sdp", .allow: Self.endpointMethods,
+                    .accessControlAllowMethods: "POST, GET, HEAD, OPTIONS",
+                ])
+        case .head: reply = RouteResponse(.ok, [.contentType: "application/sdp"])
+        case .get: reply = RouteResponse(.noContent)
+        default: reply = .methodNotAllowed(Self.endpointMethods)
+        }
+        return reply.crossOrigin
+    }
+
+    /// An offer, and the certificate that it names.
+    struct OfferBody: Sendable {
+        let sdp: String
+        /// SHA-256, 32 bytes.
+        let fingerprint: [UInt8]
+    }
+
+    /// Reads the body of a POST; on failure, returns the response. Both are counted.
+    func offer(in call: RouteRequest) -> Result<OfferBody, Refusal> {
+        guard call.mediaType == "application/sdp" else {
+            return .failure(
+                Refusal(
+                    RouteResponse(problem: .mediaType, .unsupportedMediaType, "an offer is application/sdp")
+                        .with(Header.acceptPost, "application/sdp")))
+        }
+        server.count { $0.offers += 1 }
+        do throws(OfferRefusal) {
+            return .success(OfferBody(sdp: call.bodyText, fingerprint: try certificate(in: call.bodyText)))
+        } catch {
+            server.count { $0.malformed += 1 }
+            return .failure(Refusal(refusal(error)))
+        }
+    }
+
+    /// Returns the SHA-256 fingerprint of the one certificate that an offer names.
+    private func certificate(in offer: String) throws(OfferRefusal) -> [UInt8] {
+        guard let description = try? SessionDescription.parse(offer) else {
+            throw OfferRefusal(.malformed, "The offer is not SDP.")
+        }
+        do throws(FingerprintError) {
+            return try CertificateFingerprints(of: description).sha256.bytes
+        } catch {
+            throw OfferRefusal(error)
+        }
+    }
+
+    /// The response to an offer whose certificate is not that of its token.
+    var wrongCertificate: RouteResponse {
+        server.count { $0.wrongFingerprints += 1 }
+        return RouteResponse(problem: .fingerprint, .forbidden, "this token is for another certificate")
+    }
+
+    /// Opens a session within `answerTimeout`. One that is opened later, or after the end of the broadcast or service,
+    /// is closed. The reservation is held until the delegate has answered.
+    /// - Parameters:
+    ///   - hasEnded: whether the broadcast or the service has ended meanwhile.
+    ///   - answer: asks the delegate.
+    func open(
+        _ reservation: Register.Reservation, hasEnded: @escaping @Sendable () -> Bool,
+        _ answer: @escaping @Sendable () async throws(OfferRefusal) -> OpenedSession
+    ) async -> Result<OpenedSession, OfferRefusal> {
+        let result = Promise<Result<OpenedSession, OfferRefusal>>()
+        let (delegate, sessions) = (delegate, sessions)
+        Task {
+            do throws(OfferRefusal) {
+                let session = try await answer()
+                if !sessions.add(session, reservation) {
+                    result.fulfil(.failure(OfferRefusal(.busy, "The session has been ended already.")))
+                } else if hasEnded() {
+                    result.fulfil(.failure(OfferRefusal(.ended, "The broadcast has ended.")))
+                } else if result.fulfil(.success(session)) {
+                    return
+                }
+                await delegate.closeSession(session.id)
+                sessions.remove(session.id)
+            } catch {
+                sessions.release(reservation)
+                result.fulfil(.failure(error))
+            }
+        }
+        let limit = server.configuration.answerTimeout
+        let deadline = Task {
+            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            result.fulfil(.failure(OfferRefusal(.busy, "the answer takes too long")))
+        }
+        defer { deadline.cancel() }
+        return await result.value
+    }
+
+    /// The response to an offer that opened a session. It is counted.
+    /// - Parameter links: values of `Link` headers.
+    func created(_ session: OpenedSession, links: [String]) -> RouteResponse {
+        server.count { $0.sessions += 1 }
+        var reply = RouteResponse(.created, type: "application/sdp", session.answer)
+            .with(.location, "\(endpoint)/\(session.id.text)").with(.eTag, "\"\(session.etag)\"")
+            .with(Header.acceptPatch, Self.fragmentType)
+        for value in links {
+            reply.headers.append(HTTPField(name: Header.link, value: value))
+        }
+        return reply
+    }
+
+    /// The response to a refused offer or fragment. It is counted.
+    func refusal(_ refusal: OfferRefusal) -> RouteResponse {
+        server.count { $0.offersRefused += 1 }
+        switch refusal.code {
+        case .malformed: return RouteResponse(problem: .offer, .badRequest, refusal.detail)
+        case .notAcceptable: return RouteResponse(problem: .offer, .notAcceptable, refusal.detail)
+        case .unprocessable: return RouteResponse(problem: .offer, .unprocessableContent, refusal.detail)
+        case .ended: return RouteResponse(problem: .ended, .gone, refusal.detail)
+        case .busy: return RouteResponse(problem: .offer, .serviceUnavailable, refusal.detail, retryAfter: 5)
+        case .unknownSession: return RouteResponse(problem: .notFound, .notFound, refusal.detail)
+        }
+    }
+
+    // MARK: A session
+
+    /// Handles every method of a session's resource.
+    /// - Parameter authorize: returns the owner of the request's token, or the response without one.
+    func resource(
+        _ call: RouteRequest, _ name: Substring?, _ authorize: () async -> Result<TokenHash, Refusal>
+    ) async -> RouteResponse {
+        if call.method == .options {
+            return RouteResponse(
+                .ok,
+                [
+                    Header.acceptPatch: Self.fragmentType, .allow: Self.resourceMethods,
+                    .accessControlAllowMethods: Self.resourceMethods,
+                ]
+            ).crossOrigin
+        }
+        switch await authorize() {
+        case .failure(let refusal): return refusal.reply.crossOrigin
+        case .success(let owner):
+            // A session of another token is reported as not found.
+            guard let id = name.flatMap({ SessionID($0) }), let session = sessions.session(id), session.token == owner
+            else {
+                return RouteResponse(problem: .notFound, .notFound, "there is no such session (any more)").crossOrigin
+            }
+            return await act(call, id, session).crossOrigin
+        }
+    }
+
+    private func act(_ call: RouteRequest, _ id: SessionID, _ session: SessionTable.Session) async -> RouteResponse {
+        switch call.method {
+        case .get, .head: return RouteResponse(.noContent)
+        case .delete:
+            sessions.remove(id)
+            await delegate.closeSession(id)
+            return RouteResponse(.ok)
+        case .patch: break
+        default: return .methodNotAllowed(Self.resourceMethods)
+        }
+        guard call.mediaType == Self.fragmentType else {
+            return RouteResponse(problem: .mediaType, .unsupportedMediaType, "a PATCH is \(Self.fragmentType)")
+                .with(Header.acceptPatch, Self.fragmentType)
+        }
+        guard let match = call.headers[.ifMatch] else {
+            return RouteResponse(
+                problem: .precondition, .preconditionRequired, "a PATCH needs If-Match with the session's ETag")
+        }
+        guard EntityTag.isMatch(match, session.etag) else {
+            return RouteResponse(problem: .precondition, .preconditionFailed, "If-Match names another ICE session")
+        }
+        do {
+            guard let restarted = try await delegate.applyFragment(call.bodyText, to: id) else {
+                return RouteResponse(.noContent)
+            }
+            sessions.setETag(restarted.etag, of: id)
+            server.count { $0.restarts += 1 }
+            return RouteResponse(.ok, type: Self.fragmentType, restarted.fragment)
+                .with(.eTag, "\"\(restarted.etag)\"")
+        } catch {
+            if case .unknownSession = error.code { sessions.remove(id) }
+            return refusal(error)
+        }
+    }
+}
