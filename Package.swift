@@ -111,6 +111,7 @@ let package = Package(
         // C, as #embed puts files into the executable.
         .target(name: "ViewerPage", path: "Sources/Peer/ViewerPage", exclude: ["Page"]),
         layer("Peer", "Admission", ["MediaCore", "SessionDescription", crypto, x509, asn1]),
+        layer("Peer", "Broadcasting", ["MediaCore", "Admission"]),
         layer("Peer", "ICEServers", ["MediaCore", "LinuxRuntime", crypto, nioSSL, nioCore, nioPosix]),
         layer(
             "Peer", "Signaling",
@@ -195,6 +196,8 @@ let package = Package(
         tests("SessionBusTests", ["SessionBus", "CGIO", "TestSupport"]),
         tests("PulseAudioTests", ["PulseAudio", "LinuxRuntime", "MediaCore", "TestSupport"]),
         tests("ICEServersTests", ["ICEServers", nioCore, nioPosix]),
+        tests("BroadcastingTests", ["MediaCore", "Admission", "Broadcasting"]),
+        tests("AdmissionTests", ["MediaCore", "SessionDescription", "Admission", crypto]),
         tests(
             "SignalingTests",
             [

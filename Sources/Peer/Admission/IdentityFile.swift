@@ -34,24 +34,10 @@ extension Identity {
 /// Reads and writes the file of an identity: a certificate and a PKCS#8 key, both PEM.
 private enum IdentityFile {
     static func prepare(_ directory: String) throws(IdentityError) {
-        var built = ""
-        for part in directory.split(separator: "/") {
-            built += "/" + part
-            let path = directory.hasPrefix("/") ? built : String(built.dropFirst())
-            if mkdir(path, 0o700) != 0, errno != EEXIST, access(path, X_OK) != 0 {
-                throw IdentityError(.directory, "cannot make \(path) for this machine's identity: \(reason())")
-            }
-        }
-        // The trailing "/." follows a symbolic link to a directory.
-        guard let status = FileStatus(directory + "/."), status.isDirectory else {
-            throw IdentityError(.directory, "\(directory) is not a directory")
-        }
-        guard status.owner == Int(geteuid()) else {
-            throw IdentityError(
-                .permissions, "\(directory) belongs to somebody else; set XDG_DATA_HOME to a place of your own")
-        }
-        guard status.mode & 0o022 == 0 else {
-            throw IdentityError(.permissions, "others may write to \(directory); run: chmod 700 \(directory)")
+        do throws(PrivateDirectory.Failure) {
+            try PrivateDirectory.prepare(directory, for: "this machine's identity")
+        } catch {
+            throw IdentityError(error.code == .permissions ? .permissions : .directory, error.description)
         }
     }
 
@@ -110,16 +96,23 @@ private enum IdentityFile {
 ///
 /// Foundation is used because the Swift compiler attributes the members of C's `struct stat` to whichever module it
 /// sees first.
-struct FileStatus {
-    let isFile: Bool
-    let isDirectory: Bool
-    let owner: Int
+package struct FileStatus {
+    package let isFile: Bool
+    package let isDirectory: Bool
+    package let owner: Int
     /// The permission bits, such as 0o600.
-    let mode: Int
+    package let mode: Int
     /// Bytes.
-    let size: Int
+    package let size: Int
 
-    init?(_ path: String) {
+    /// Of the file that a path leads to. Symbolic links are followed.
+    package init?(following path: String) {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        self.init(String(cString: resolved))
+    }
+
+    package init?(_ path: String) {
         guard let values = try? FileManager.default.attributesOfItem(atPath: path),
             let owner = Self.number(values[.ownerAccountID]), let mode = Self.number(values[.posixPermissions]),
             let size = Self.number(values[.size])

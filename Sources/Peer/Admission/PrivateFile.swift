@@ -1,19 +1,19 @@
 import Glibc
 
 /// Writes files of mode 0600 that appear under their names only when they are complete on the disk.
-enum PrivateFile {
-    enum Placing {
+package enum PrivateFile {
+    package enum Placing {
         /// An existing file stays, and the write fails with EEXIST.
         case new
         /// An existing file is replaced.
         case replacing
     }
 
-    struct Failure: Error {
+    package struct Failure: Error {
         /// The value of errno.
-        let code: Int32
+        package let code: Int32
         /// The failed action and its reason, for people.
-        let description: String
+        package let description: String
 
         init(_ what: String) {
             code = errno
@@ -23,7 +23,7 @@ enum PrivateFile {
 
     /// Writes `text` to a temporary file beside `path`, then gives it that name. Removes the temporary file if it
     /// throws.
-    static func write(_ text: String, to path: String, _ placing: Placing) throws(Failure) {
+    package static func write(_ text: String, to path: String, _ placing: Placing) throws(Failure) {
         var template = Array((path + ".XXXXXX").utf8CString)
         // mkstemp opens with O_EXCL and mode 0600.
         let file = template.withUnsafeMutableBufferPointer { $0.baseAddress.map { mkstemp($0) } ?? -1 }

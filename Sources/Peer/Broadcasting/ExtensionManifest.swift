@@ -1,0 +1,66 @@
+public import Admission
+
+/// An installed extension: a service that the user may broadcast to, and programs on this computer that take part.
+///
+/// It is the file `extensions/ID.json` beside the identity:
+///
+///     {"id": ..., "name": ..., "service": the service's link, "fields": [{"name", "label"}], "terms": text,
+///      "icon": path, "setup": path, "upload": path}
+///
+/// The last five may be absent. Other keys are ignored.
+public struct ExtensionManifest: Hashable, Sendable {
+    static let pathLimit = 4_096
+
+    /// Identifier, name, fields and terms as the service gave them when it was installed.
+    public let description: ServiceDescription
+    /// The service's address with its pinned certificate; has the same identifier.
+    public let service: ServiceLink
+    /// An image file. An absolute path, as the programs'.
+    public let icon: String?
+    /// Asks the user what the service wants to know.
+    public let setup: String?
+    /// Gets the samples of the broadcast.
+    public let upload: String?
+
+    public var id: ServiceID { description.id }
+    public var name: String { description.name }
+
+    init(
+        _ description: ServiceDescription, service: ServiceLink, icon: String? = nil, setup: String? = nil,
+        upload: String? = nil
+    ) {
+        self.description = description
+        self.service = service
+        self.icon = icon
+        self.setup = setup
+        self.upload = upload
+    }
+
+    /// Each path with its key.
+    var paths: [(key: String, path: String)] {
+        [("icon", icon), ("setup", setup), ("upload", upload)].compactMap { key, path in path.map { (key, $0) } }
+    }
+    var programs: [(key: String, path: String)] { paths.filter { $0.key != "icon" } }
+}
+
+extension ExtensionManifest: Codable {
+    private enum CodingKeys: CodingKey { case service, icon, setup, upload }
+
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            try ServiceDescription(from: decoder), service: try values.decode(ServiceLink.self, forKey: .service),
+            icon: try values.decodeIfPresent(String.self, forKey: .icon),
+            setup: try values.decodeIfPresent(String.self, forKey: .setup),
+            upload: try values.decodeIfPresent(String.self, forKey: .upload))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try description.encode(to: encoder)
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(service, forKey: .service)
+        try values.encodeIfPresent(icon, forKey: .icon)
+        try values.encodeIfPresent(setup, forKey: .setup)
+        try values.encodeIfPresent(upload, forKey: .upload)
+    }
+}

@@ -1,0 +1,191 @@
+public import Admission
+import FoundationEssentials
+import Glibc
+import MediaCore
+
+/// The extensions that this user has installed: a directory of manifests (mode 0600), each named by its identifier.
+///
+/// Every call reads the files, so changes by other processes take effect at once.
+public struct ExtensionStore: Sendable {
+    /// What `list` has found. A manifest that cannot be used does not hide the others.
+    public struct Listing: Sendable {
+        /// In the order of their identifiers.
+        public let extensions: [ExtensionManifest]
+        public let errors: [ExtensionError]
+    }
+
+    static let sizeLimit = 65_536
+    static let countLimit = 256
+    private static let ending = ".json"
+
+    private let directory: String
+    private let owner: Int
+
+    /// - Parameter directory: where the identity is; the manifests are in its `extensions`.
+    public init(directory: String = Identity.defaultDirectory) {
+        self.init(directory: directory, owner: Int(geteuid()))
+    }
+
+    /// - Parameter owner: who has to own the files and the directory.
+    init(directory: String, owner: Int) {
+        self.directory = directory + "/extensions"
+        self.owner = owner
+    }
+
+    /// - Throws: if the directory cannot be read, or if others may write to it. No directory is no extensions.
+    public func list() throws(ExtensionError) -> Listing {
+        guard try isThere() else { return Listing(extensions: [], errors: []) }
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(Self.ending) }
+        } catch {
+            throw ExtensionError(.directory, "cannot read \(directory): \(error)")
+        }
+        var extensions: [ExtensionManifest] = []
+        var errors: [ExtensionError] = []
+        for name in names.sorted().prefix(Self.countLimit) {
+            do throws(ExtensionError) {
+                guard let id = ServiceID(name.dropLast(Self.ending.count)), name == id.text + Self.ending else {
+                    let shown = UntrustedText.quote(UntrustedText.clean(name, limit: 128, fallback: ""))
+                    throw ExtensionError(.otherID, "\(shown) in \(directory) is not named by an identifier; remove it")
+                }
+                extensions.append(try manifest(id))
+            } catch {
+                errors.append(error)
+            }
+        }
+        if names.count > Self.countLimit {
+            errors.append(
+                ExtensionError(
+                    .tooMany, "\(directory) has more than \(Self.countLimit) extensions; only these many are read"))
+        }
+        return Listing(extensions: extensions, errors: errors)
+    }
+
+    public func read(_ id: ServiceID) throws(ExtensionError) -> ExtensionManifest {
+        guard try isThere() else { throw notInstalled(id) }
+        return try manifest(id)
+    }
+
+    /// Installs a service, or updates what it says of itself. Icon and programs of an installed one stay.
+    /// - Throws: `.otherCertificate` if the service is installed with another certificate: it has to be removed first.
+    @discardableResult
+    public func install(
+        _ link: ServiceLink, _ description: ServiceDescription
+    ) throws(ExtensionError) -> ExtensionManifest {
+        guard link.id == description.id else {
+            throw ExtensionError(.otherID, "the link is one to \(link.id), but \(description.id) has answered")
+        }
+        do throws(PrivateDirectory.Failure) {
+            try PrivateDirectory.prepare(directory, for: "extensions", owner: owner)
+        } catch {
+            throw ExtensionError(error)
+        }
+        // A manifest that cannot be used is replaced.
+        let older = try? manifest(link.id)
+        if let older, older.service.fingerprint != link.fingerprint {
+            throw ExtensionError(
+                .otherCertificate,
+                "\(link.id) is installed with another certificate; if you trust the new link, run: "
+                    + "share extension remove \(link.id)")
+        }
+        let manifest = ExtensionManifest(
+            description, service: link, icon: older?.icon, setup: older?.setup, upload: older?.upload)
+        let path = path(link.id)
+        do {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            let text = String(decoding: try encoder.encode(manifest), as: UTF8.self) + "\n"
+            guard text.utf8.count <= Self.sizeLimit else {
+                throw ExtensionError(.tooLarge, "the description of \(link.id) is too large")
+            }
+            try PrivateFile.write(text, to: path, .replacing)
+        } catch let error as ExtensionError {
+            throw error
+        } catch let error as PrivateFile.Failure {
+            throw ExtensionError(.file, error.description)
+        } catch {
+            throw ExtensionError(.file, "cannot write \(path): \(error)")
+        }
+        return manifest
+    }
+
+    /// Removes an extension, also one that cannot be used.
+    /// - Throws: `.notInstalled`, `.file`
+    public func remove(_ id: ServiceID) throws(ExtensionError) {
+        let path = path(id)
+        guard unlink(path) != 0 else { return }
+        if errno == ENOENT || errno == ENOTDIR { throw notInstalled(id) }
+        throw ExtensionError(.file, "cannot remove \(path): \(String(cString: strerror(errno)))")
+    }
+
+    // MARK: One manifest
+
+    private func path(_ id: ServiceID) -> String { directory + "/" + id.text + Self.ending }
+
+    private func notInstalled(_ id: ServiceID) -> ExtensionError {
+        ExtensionError(.notInstalled, "\(id) is not installed; run: share extension install LINK")
+    }
+
+    /// Returns whether the directory exists, and checks that only this user may change it.
+    private func isThere() throws(ExtensionError) -> Bool {
+        guard access(directory, F_OK) == 0 else { return false }
+        do throws(PrivateDirectory.Failure) {
+            try PrivateDirectory.check(directory, owner: owner)
+        } catch {
+            throw ExtensionError(error)
+        }
+        return true
+    }
+
+    private func manifest(_ id: ServiceID) throws(ExtensionError) -> ExtensionManifest {
+        let path = path(id)
+        let text: String?
+        do throws(PrivateFile.ReadFailure) {
+            text = try PrivateFile.read(path, limit: Self.sizeLimit, owner: owner)
+        } catch {
+            throw ExtensionError(error, reading: path)
+        }
+        guard let text else { throw notInstalled(id) }
+        let manifest: ExtensionManifest
+        do {
+            manifest = try JSONDecoder().decode(ExtensionManifest.self, from: Data(text.utf8))
+        } catch {
+            throw ExtensionError(.malformed, "\(path) is not a manifest of an extension: \(Self.reason(error))")
+        }
+        guard manifest.id == id, manifest.service.id == id else {
+            let other = manifest.id == id ? manifest.service.id : manifest.id
+            throw ExtensionError(.otherID, "\(path) is that of \(other), not of \(id); remove it")
+        }
+        for (key, place) in manifest.paths { try Self.checkPath(place, key, path) }
+        for (key, place) in manifest.programs { try Self.checkProgram(place, key, path) }
+        return manifest
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        switch error {
+        case let error as ServiceDescriptionError: return error.description
+        case let error as LinkError: return error.description
+        case DecodingError.keyNotFound(let key, _): return "it has no \(key.stringValue)"
+        default: return "it cannot be read as JSON of that form"
+        }
+    }
+
+    private static func checkPath(_ place: String, _ key: String, _ path: String) throws(ExtensionError) {
+        guard place.hasPrefix("/"), place.utf8.count <= ExtensionManifest.pathLimit,
+            place.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+        else { throw ExtensionError(.relativePath, "\(key) in \(path) is not an absolute path") }
+    }
+
+    /// Whoever may write to a program could run whatever they like as this user.
+    private static func checkProgram(_ place: String, _ key: String, _ path: String) throws(ExtensionError) {
+        let shown = UntrustedText.clean(place, limit: 256, fallback: "")
+        guard access(place, X_OK) == 0, let status = FileStatus(following: place), status.isFile,
+            status.mode & 0o111 != 0
+        else { throw ExtensionError(.notExecutable, "\(key) in \(path) is not a program that can be run: \(shown)") }
+        guard status.mode & 0o002 == 0 else {
+            throw ExtensionError(
+                .writableByOthers, "others may write to \(shown), which is \(key) in \(path); run: chmod o-w \(shown)")
+        }
+    }
+}
