@@ -17,6 +17,8 @@ enum ExitStatus: Int32 {
     case portUnavailable = 69
     /// An internal error.
     case failed = 70
+    /// No broadcast runs that a control verb could control.
+    case noBroadcast = 72
     /// A file cannot be written.
     case cannotWrite = 73
     /// The connection was lost.

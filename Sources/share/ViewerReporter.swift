@@ -19,6 +19,8 @@ final class ViewerReporter: Sendable {
     private let result = Monitor<EndReason?>(nil)
     private let hasFrame = Monitor(false)
     private let window = Monitor<VideoWindow?>(nil)
+    /// The host has paused the broadcast.
+    private let isPaused = Monitor(false)
     /// Whether the window shows statistics.
     private let showsStatistics = Monitor(false)
 
@@ -94,6 +96,12 @@ final class ViewerReporter: Sendable {
         }
     }
 
+    /// The window's status while the connection is well.
+    private func standingStatus(_ isMirror: Bool) -> String? {
+        if isMirror { return Self.mirrorWarning }
+        return isPaused.with { $0 } ? "The host has paused the broadcast" : nil
+    }
+
     private static let mirrorWarning = """
         This window is on the display that is being shared, and would show itself in itself, again and again.
         Watch on another display, or with --headless --snapshot FILE.png.
@@ -107,7 +115,7 @@ final class ViewerReporter: Sendable {
         switch event {
         case .firstFrame(let size):
             output.event("first-picture", ["width": .integer(size.width), "height": .integer(size.height)])
-            window?.setStatus(isMirror ? Self.mirrorWarning : nil)
+            window?.setStatus(standingStatus(isMirror))
             if isMirror {
                 ErrorOutput.writeLine("share: \(Self.mirrorWarning.replacingOccurrences(of: "\n", with: " "))")
             }
@@ -140,7 +148,17 @@ final class ViewerReporter: Sendable {
             output.event(
                 "resumed", ["path": .string(path), "afterMs": .init(milliseconds: silence.inMilliseconds)])
             ErrorOutput.writeLine("share: connected again (\(path))")
-            window?.setStatus(isMirror ? Self.mirrorWarning : nil)
+            window?.setStatus(standingStatus(isMirror))
+        case .broadcastPaused:
+            isPaused.with { $0 = true }
+            output.event("paused")
+            ErrorOutput.writeLine("share: the host has paused the broadcast")
+            window?.setStatus(standingStatus(isMirror))
+        case .broadcastResumed:
+            isPaused.with { $0 = false }
+            output.event("resumed")
+            ErrorOutput.writeLine("share: the host has resumed the broadcast")
+            window?.setStatus(hasFrame.with { $0 } ? standingStatus(isMirror) : "connecting ...")
         case .viewerCount(let count): output.event("viewers", ["viewers": .integer(count)])
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         }

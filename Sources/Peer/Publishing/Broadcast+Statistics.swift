@@ -13,6 +13,7 @@ extension Broadcast {
             retransmissions: totals.retransmissions, estimate: nil, roundTrip: nil, limit: nil,
             freezes: totals.freezes, freezeTime: totals.freezeTime, keyframeRequests: totals.keyframeRequests,
             badPackets: totals.badPackets)
+        result.isPaused = isPaused
         for viewer in viewers.all where viewer.isConnected {
             result.connected += 1
             result.lowViewers += viewer.frames.plan.encoding == .low ? 1 : 0

@@ -74,8 +74,9 @@ package final class Broadcast {
     package let settings: Settings
     package let agents: ICEAgentPool
     let allowances = ViewerAllowances(now: MonotonicClock.now)
-    private let source: any EncodedMediaSource
+    let source: any EncodedMediaSource
     var viewers = ViewerRoster()
+    var pausing = BroadcastPause()
     private(set) var isEnded = false
     private var congestionTimer: LoopTimer?
     private(set) var policy: EncoderPolicy
@@ -132,6 +133,7 @@ package final class Broadcast {
 
     private func deliver(_ encoding: EncodingID, _ now: MediaInstant) {
         while source.frames[encoding].pop({ bytes, info in
+            guard !pausing.withholdsFrame(captured: info.captured) else { return }
             policy.note(frameOf: encoding, bytes: bytes.count, now: now)
             let base = policy.decision?[encoding]?.layering?.baseBitrate
             for viewer in viewers.all { viewer.send(bytes, info, base: base, now: now) }
@@ -142,6 +144,7 @@ package final class Broadcast {
     package func packetsArrived() {
         let now = MonotonicClock.now
         while source.packets.pop({ bytes, info in
+            guard !pausing.withholds(captured: info.captured) else { return }
             for viewer in viewers.all {
                 viewer.sendAudio(bytes, track: info.track, captured: info.captured, now: now)
             }

@@ -20,10 +20,10 @@ public final class HostSession: Sendable {
     private let configuration: Configuration
     private let identity: Identity
     private let loop: EventLoop
-    private let core: LoopBound<Broadcast>
-    private let pipelines: MediaPipelines
-    private let emit: @Sendable (BroadcastEvent) -> Void
-    private let signaling: BroadcastSignaling
+    let core: LoopBound<Broadcast>
+    let pipelines: MediaPipelines
+    let emit: @Sendable (BroadcastEvent) -> Void
+    let signaling: BroadcastSignaling
     private let server = Monitor<SignalingServer?>(nil)
     private let isStopped = Monitor(false)
     private let wakeups: LoopBound<MediaWakeups>
@@ -187,7 +187,9 @@ public final class HostSession: Sendable {
     /// Nil after the end.
     public func statistics() async -> HostStatistics? {
         let video = pipelines.video.statistics
-        return await core.ifRunning { $0.statistics(video: video) }
+        var statistics = await core.ifRunning { $0.statistics(video: video) }
+        statistics?.audio = audioTracks
+        return statistics
     }
 }
 

@@ -40,7 +40,10 @@ final class EventStreamReader: Sendable {
                 hangUp()
                 return
             }
-            if case .ended = event { finish(nil) }
+            switch event {
+            case .ended, .removed: finish(nil)
+            default: break
+            }
         }
         if !isReadable {
             finish(lost)
@@ -48,7 +51,7 @@ final class EventStreamReader: Sendable {
         }
     }
 
-    /// Handles the close of the connection. Without an `ended` event before, the stream ends with `.connectionLost`.
+    /// Handles the close of the connection. Without an `ended` or `removed` event before, the stream ends with `.connectionLost`.
     func end(_ error: (any Error)?) { finish(lost) }
 
     /// Ends the stream. Only the first call has an effect.

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 
 extension SignalingClient {
-    /// Opens the host's stream of events. The stream ends after `.ended`, and throws `.connectionLost` when the
+    /// Opens the host's stream of events. The stream ends after `.ended` or `.removed`, and throws `.connectionLost` when the
     /// connection breaks.
     public func events(
         timeout: Duration? = nil

@@ -74,6 +74,8 @@ final class AdmissionRegister: Sendable {
         var late: [SessionID: String] = [:]
         /// Sessions that the host has ended before `add` was called for them; empty while nothing is reserved.
         var endedEarly: Set<SessionID> = []
+        /// Certificates that the host has removed while they used the fixed token; the oldest is first.
+        var removedCertificates: [[UInt8]] = []
 
         mutating func remove(_ id: SessionID) -> Bool {
             late[id] = nil
@@ -165,7 +167,11 @@ final class AdmissionRegister: Sendable {
         state.withLock { state in
             let hasEnded = state.endedEarly.contains(session.id)
             guard let owner = state.takeReservation(reservation.number) else { return false }
-            guard !hasEnded else {
+            // The host may have removed the viewer meanwhile.
+            let isAdmitted =
+                owner.isFixed
+                ? !state.removedCertificates.contains(owner.fingerprint) : state.tokens.contains(owner.token)
+            guard !hasEnded, isAdmitted else {
                 state.late[session.id] = nil
                 state.tokens.sessionEnded(owner.token, now: .now)
                 return false
@@ -192,6 +198,33 @@ final class AdmissionRegister: Sendable {
             return state.sessions[id]?.owner
         }
     }
+
+    /// Withdraws what a viewer was granted. With the fixed token, which all its users share, its certificate is refused.
+    /// - Returns: the withdrawn tokens.
+    func withdraw(from viewer: Viewer) -> Set<TokenHash> {
+        state.withLock { state in
+            guard let identity = viewer.identity else {
+                state.removedCertificates.removeAll { $0 == viewer.fingerprint }
+                if state.removedCertificates.count >= Self.removedCertificatesLimit {
+                    state.removedCertificates.removeFirst()
+                }
+                state.removedCertificates.append(viewer.fingerprint)
+                let own = state.sessions.filter {
+                    $0.value.place.isFixed && $0.value.place.fingerprint == viewer.fingerprint
+                }
+                for id in own.keys { _ = state.remove(id) }
+                return []
+            }
+            let tokens = Set(state.tokens.remove(identity))
+            for (id, session) in state.sessions where tokens.contains(session.owner) { _ = state.remove(id) }
+            return tokens
+        }
+    }
+
+    static let removedCertificatesLimit = 1_024
+
+    /// Whether the host has removed this certificate while it used the fixed token.
+    func hasRemoved(certificate: [UInt8]) -> Bool { state.withLock { $0.removedCertificates.contains(certificate) } }
 
     func late(of id: SessionID) -> String? { state.withLock { $0.late[id] } }
 

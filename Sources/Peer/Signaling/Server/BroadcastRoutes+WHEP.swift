@@ -60,6 +60,9 @@ extension BroadcastRoutes {
             }
             viewer = known
         } else {
+            guard !broadcast.admissions.hasRemoved(certificate: fingerprint) else {
+                return RouteResponse(problem: .refused, .forbidden, "the host removed you")
+            }
             viewer = Viewer(
                 knock: nil, name: "player with the token", kind: PeerText.kind(userAgent: call.headers[.userAgent]),
                 address: call.address.text, fingerprint: fingerprint)
@@ -147,7 +150,7 @@ extension BroadcastRoutes {
             HTTPField(
                 name: Header.link,
                 value: "<\(base)/events>; rel=\"urn:ietf:params:whep:ext:core:server-sent-events\"; "
-                    + "events=\"viewercount,ended\""))
+                    + "events=\"viewercount,paused,resumed,ended\""))
         for value in configuration.iceServers.flatMap(\.links) {
             reply.headers.append(HTTPField(name: Header.link, value: value))
         }

@@ -17,8 +17,11 @@ final class EventStreams: Sendable {
         var streams: [Int: (owner: AdmissionRegister.TokenHash, continuation: AsyncStream<String>.Continuation)] = [:]
         var next = 0
         var count: HostEvent?
+        /// The last `paused` or `resumed`; nil before the first pause.
+        var pause: HostEvent?
         var ended: HostEvent?
-        var onEmpty: Promise<Void>?
+        /// Fulfilled when all streams of the set have closed.
+        var closings: [(streams: Set<Int>, done: Promise<Void>)] = []
     }
 
     private let state = Mutex(State())
@@ -33,8 +36,8 @@ final class EventStreams: Sendable {
         }
     }
 
-    /// Opens a stream. It begins with the present number of viewers. If the broadcast has ended, `ended` follows and
-    /// the stream ends.
+    /// Opens a stream. It begins with the present number of viewers, and whether the broadcast is paused if it has ever
+    /// been. If the broadcast has ended, `ended` follows and the stream ends.
     func open(_ owner: AdmissionRegister.TokenHash) -> Stream {
         let (events, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(64))
         let id = state.withLock { state in
@@ -45,6 +48,7 @@ final class EventStreams: Sendable {
             state.next += 1
             continuation.yield(":\n\n")
             if let count = state.count { continuation.yield(count.serialized) }
+            if let pause = state.pause { continuation.yield(pause.serialized) }
             if let ended = state.ended {
                 continuation.yield(ended.serialized)
                 continuation.finish()
@@ -66,11 +70,13 @@ final class EventStreams: Sendable {
     }
 
     func close(_ id: Int) {
-        let onEmpty = state.withLock { state in
+        let closed: [Promise<Void>] = state.withLock { state in
             state.streams.removeValue(forKey: id)?.continuation.finish()
-            return state.streams.isEmpty ? state.onEmpty : nil
+            for index in state.closings.indices { state.closings[index].streams.remove(id) }
+            defer { state.closings.removeAll { $0.streams.isEmpty } }
+            return state.closings.filter(\.streams.isEmpty).map(\.done)
         }
-        onEmpty?.fulfil(())
+        for promise in closed { promise.fulfil(()) }
     }
 
     /// Sends an event on all streams.
@@ -78,7 +84,11 @@ final class EventStreams: Sendable {
     func send(_ event: HostEvent) -> Int {
         let text = event.serialized
         return state.withLock { state in
-            if case .viewerCount = event { state.count = event }
+            switch event {
+            case .viewerCount: state.count = event
+            case .paused, .resumed: state.pause = event
+            default: break
+            }
             var dropped = 0
             for stream in state.streams.values {
                 guard case .dropped = stream.continuation.yield(text) else { continue }
@@ -107,25 +117,41 @@ final class EventStreams: Sendable {
     /// Sends `ended` on every stream. Returns when all have written it, after `limit` at most.
     func end(reason: String, limit: Duration) async {
         let event = HostEvent.ended(reason: reason)
-        let text = event.serialized
-        let empty: Promise<Void>? = state.withLock { state in
-            if state.ended == nil {
-                state.ended = event
-                for stream in state.streams.values {
+        let isFirst = state.withLock { state in
+            defer { state.ended = state.ended ?? event }
+            return state.ended == nil
+        }
+        await finish(event: isFirst ? event : nil, limit: limit) { _ in true }
+    }
+
+    /// Sends the last event of these viewers on their streams. Returns when all have written it, after `limit` at most.
+    func end(_ event: HostEvent, of owners: Set<AdmissionRegister.TokenHash>, limit: Duration) async {
+        await finish(event: event, limit: limit) { owners.contains($0) }
+    }
+
+    /// Ends streams.
+    /// - Parameter event: their last event; nil if they have been ended before and are only waited for.
+    private func finish(
+        event: HostEvent?, limit: Duration, where isMeant: (AdmissionRegister.TokenHash) -> Bool
+    ) async {
+        let text = event?.serialized
+        let done = Promise<Void>()
+        let isClosing = state.withLock { state in
+            let streams = state.streams.filter { isMeant($0.value.owner) }
+            if let text {
+                for stream in streams.values {
                     stream.continuation.yield(text)
                     stream.continuation.finish()
                 }
             }
-            guard !state.streams.isEmpty else { return nil }
-            let empty = state.onEmpty ?? Promise<Void>()
-            state.onEmpty = empty
-            return empty
+            if !streams.isEmpty { state.closings.append((Set(streams.keys), done)) }
+            return !streams.isEmpty
         }
-        guard let empty else { return }
+        guard isClosing else { return }
         let deadline = Task {
-            if (try? await Task.sleep(for: limit)) != nil { empty.fulfil(()) }
+            if (try? await Task.sleep(for: limit)) != nil { done.fulfil(()) }
         }
-        await empty.value
+        await done.value
         deadline.cancel()
     }
 
