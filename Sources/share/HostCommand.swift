@@ -92,6 +92,9 @@ struct HostCommand: ParsableCommand {
     @Flag(help: "Ask the router to forward the UDP ports of the media (UPnP).")
     var upnp = false
 
+    @Option(help: ArgumentHelp("Count down this many seconds before anything is captured.", valueName: "seconds"))
+    var countdown = 0
+
     @Option(name: .customLong("for"), help: ArgumentHelp("End after this time: 90, 90s, 10m, 2h.", valueName: "time"))
     var duration: Timespan?
 
@@ -102,6 +105,9 @@ struct HostCommand: ParsableCommand {
         guard (1...240).contains(fps) else { throw ValidationError("--fps is 1 to 240, not \(fps).") }
         guard (100...100_000).contains(bitrate) else {
             throw ValidationError("--bitrate is 100 to 100000 kbit/s, not \(bitrate).")
+        }
+        guard (0...3_600).contains(countdown) else {
+            throw ValidationError("--countdown is 0 to 3600 seconds, not \(countdown).")
         }
         _ = try ListenAddress(listen)
         if let (token, source) = fixedToken, let flaw = FixedToken.flaw(of: token) {
@@ -144,7 +150,8 @@ struct HostCommand: ParsableCommand {
         let servers = try serverOptions.servers()
         let identity = try makeIdentity()
         let (screen, sound) = try makeSources()
-        ErrorOutput.writeLine("share: showing \(screen.summary)")
+        let summary = screen.summary
+        ErrorOutput.writeLine("share: showing \(summary)")
         for limitation in screen.limitations { ErrorOutput.writeLine("share: \(limitation)") }
 
         let notifier = KnockNotifier()
@@ -165,12 +172,23 @@ struct HostCommand: ParsableCommand {
         }
 
         if hasTerminal, accept != .any { prompt.start() }
+        countDown(until: ending, output)
+        guard ending.with({ $0 }) == nil else { return try end(session, ending, output) }
         let link = try start(session)
         // Created before the link is printed, so that a viewer's window on this display finds it.
         let mark = source == .screen ? try? CaptureMark(link.id.text, display: display) : nil
         defer { mark?.close() }
+        let control = makeControl(session, link, source: summary) { reason in
+            ending.change { $0 = $0 ?? reason }
+        }
+        defer { if let control { blocking { await control.close() } } }
         printLink(link, output)
         report(session, until: ending, output)
+        try end(session, ending, output)
+    }
+
+    /// Ends the session and reports why.
+    private func end(_ session: HostSession, _ ending: Monitor<EndReason?>, _ output: DataOutput) throws {
         let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
         ErrorOutput.showStatus("")
         blocking { await session.stop(reason) }

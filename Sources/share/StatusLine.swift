@@ -1,3 +1,4 @@
+import MediaCore
 import Publishing
 
 /// Formats the host's status: "● LIVE 00:12:31  2 viewers  30 fps  1.4 Mbit/s  limited by the network", or
@@ -12,11 +13,9 @@ struct StatusLine {
         let frames = statistics.video.frames
         let bytes = statistics.bytesSent
         defer { last = (frames, bytes, elapsed) }
-        let time = Int(elapsed)
-        let clock = [time / 3600, time / 60 % 60, time % 60].map { ($0 < 10 ? "0" : "") + String($0) }
         let isLive = statistics.connected > 0 && !statistics.isPaused
         var parts = [
-            (statistics.isPaused ? "PAUSED " : isLive ? "LIVE " : "waiting ") + clock.joined(separator: ":"),
+            (statistics.isPaused ? "PAUSED " : isLive ? "LIVE " : "waiting ") + ClockText.text(Int(elapsed)),
             "\(statistics.viewers) viewer\(statistics.viewers == 1 ? "" : "s")",
         ]
         parts += statistics.audio.filter(\.isMuted).map { "\($0.kind.audioName) muted" }

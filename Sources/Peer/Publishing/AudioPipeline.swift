@@ -107,7 +107,7 @@ package final class AudioPipeline: @unchecked Sendable {
 
     /// Sets whether the host's user has muted the track. A muted track sends nothing, as in silence (DTX).
     /// - Returns: whether it was the other way round before.
-    func setMuted(_ muted: Bool) -> Bool {
+    package func setMuted(_ muted: Bool) -> Bool {
         activity.with { activity in
             defer { activity.isMuted = muted }
             return activity.isMuted != muted

@@ -1,7 +1,9 @@
 package import Admission
 import LinuxRuntime
 import MediaCore
-package import Transport
+import MediaEngine
+import PeerEngine
+import Transport
 
 /// The viewers as the host's user sees them, and their removal.
 extension Broadcast {
