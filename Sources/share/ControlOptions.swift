@@ -58,7 +58,8 @@ extension RunningBroadcast {
     func meet(_ command: ControlRequest.Command) throws(Complaint) -> ControlAnswer {
         let answer = try answer(to: command)
         guard let error = answer.error else { return answer }
-        throw Complaint(sentence: answer.message.map { PeerText.clean($0, limit: 256, fallback: "") } ?? error.rawValue,
+        throw Complaint(
+            sentence: answer.message.map { PeerText.clean($0, limit: 256, fallback: "") } ?? error.rawValue,
             status: error == .ended ? .noBroadcast : .usage)
     }
 

@@ -19,7 +19,8 @@ extension HostCommand {
                 id: link.id, name: name, source: source,
                 readmission: asks
                     ? "If it was a mistake: they may knock again, and you are asked about them again."
-                    : "They are refused until this broadcast ends; a broadcast that asks (--accept ask) could admit them again."),
+                    : "They are refused until this broadcast ends; a broadcast that asks (--accept ask) could admit them again."
+            ),
             stop: stop)
         do throws(ControlSocketFailure) {
             return try ControlSocketServer(

@@ -1,5 +1,6 @@
 import Admission
 import ArgumentParser
+import ControlSocket
 import Foundation
 import ICEServers
 import LinuxRuntime

@@ -52,7 +52,9 @@ enum HostReporter {
                     "code": .string(reason.code.rawValue),
                     "viewers": .integer(viewers),
                 ])
-            if reason != .replaced, reason.code != .removed { ErrorOutput.writeLine("share: \(title(who)) has gone: \(reason.sentence)") }
+            if reason != .replaced, reason.code != .removed {
+                ErrorOutput.writeLine("share: \(title(who)) has gone: \(reason.sentence)")
+            }
             if !reason.remedy.isEmpty { ErrorOutput.writeLine("       \(reason.remedy)") }
         case .viewerRemoved(let who, let sessions):
             output.event(

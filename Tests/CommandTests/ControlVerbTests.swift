@@ -138,7 +138,10 @@ struct ControlVerbTests {
         let folder = try TemporaryFolder()
         let hosts = try (0..<2).map { _ in
             try ShareProcess(
-                ["host", "--accept", "any", "--listen", "127.0.0.1:0", "--json", "--source", "test", "--audio", "none"],
+                [
+                    "host", "--accept", "any", "--listen", "127.0.0.1:0", "--json", "--source", "test", "--audio",
+                    "none",
+                ],
                 in: folder)
         }
         let ids = try hosts.map { host -> String in

@@ -145,7 +145,8 @@ struct ControlSocketTests {
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<40 {
             let raw = try RawConnection(server.path)
-            raw.send((0..<Int.random(in: 1...3_000, using: &generator)).map { _ in .random(in: 0...255, using: &generator) })
+            raw.send(
+                (0..<Int.random(in: 1...3_000, using: &generator)).map { _ in .random(in: 0...255, using: &generator) })
         }
         #expect(try ControlSocketClient(path: server.path).ask("x") == "answer to x")
         await server.close()
@@ -162,7 +163,11 @@ struct ControlSocketTests {
 
     @Test func aReaderThatDoesNotReadIsDropped() async throws {
         let big = String(repeating: "x", count: 4 << 20)
-        let server = try server { $0.timeout = .milliseconds(300) } handler: { $0 == "big" ? big : $0 }
+        let server = try server {
+            $0.timeout = .milliseconds(300)
+        } handler: {
+            $0 == "big" ? big : $0
+        }
         let raw = try RawConnection(server.path)
         raw.send("big\n")
         let client = try ControlSocketClient(path: server.path)
@@ -174,7 +179,9 @@ struct ControlSocketTests {
     @Test func handlersThatHangAreBounded() async throws {
         let begun = Monitor(0)
         let mayEnd = Monitor(false)
-        let server = try server { $0.timeout = .milliseconds(100) } handler: { _ in
+        let server = try server {
+            $0.timeout = .milliseconds(100)
+        } handler: { _ in
             begun.change { $0 += 1 }
             await waiting(mayEnd) { $0 ? true : nil }
             return ""

@@ -7,27 +7,31 @@ import Testing
 
 /// Requests and answers of the control socket as text, and who is meant by a name.
 @Suite struct ControlRequestTests {
-    @Test(arguments: [
-        .status, .stop, .pause, .resume, .viewers, .setMuted(nil, true), .setMuted([.microphone], false),
-        .setMuted([.microphone, .system], true), .remove("Ann \"the\" \u{1F600}"),
-    ] as [ControlRequest.Command])
+    @Test(
+        arguments: [
+            .status, .stop, .pause, .resume, .viewers, .setMuted(nil, true), .setMuted([.microphone], false),
+            .setMuted([.microphone, .system], true), .remove("Ann \"the\" \u{1F600}"),
+        ] as [ControlRequest.Command])
     func requestsSurviveTheirText(_ command: ControlRequest.Command) throws {
         let text = ControlRequest(command).text
         #expect(!text.contains("\n"))
         #expect(try ControlRequest(parsing: text) == ControlRequest(command))
     }
 
-    @Test(arguments: [
-        ("", .malformed), ("null", .malformed), ("[]", .malformed), ("{}", .malformed), ("\u{0}", .malformed),
-        ("{\"version\":1}", .malformed), ("{\"version\":\"1\",\"command\":\"stop\"}", .malformed),
-        ("{\"version\":1e400,\"command\":\"stop\"}", .malformed), ("{\"version\":2,\"command\":\"stop\"}", .version),
-        ("{\"version\":1,\"command\":\"explode\"}", .unknownCommand), ("{\"version\":1,\"command\":\"\"}", .unknownCommand),
-        ("{\"version\":1,\"command\":\"remove\"}", .malformed),
-        ("{\"version\":1,\"command\":\"remove\",\"viewer\":\"\"}", .malformed),
-        ("{\"version\":1,\"command\":\"mute\",\"tracks\":[\"camera\"]}", .malformed),
-        (String(repeating: "[", count: 4_000), .malformed),
-        (String(repeating: "{\"version\":", count: 300), .malformed),
-    ] as [(String, ControlError.Code)])
+    @Test(
+        arguments: [
+            ("", .malformed), ("null", .malformed), ("[]", .malformed), ("{}", .malformed), ("\u{0}", .malformed),
+            ("{\"version\":1}", .malformed), ("{\"version\":\"1\",\"command\":\"stop\"}", .malformed),
+            ("{\"version\":1e400,\"command\":\"stop\"}", .malformed),
+            ("{\"version\":2,\"command\":\"stop\"}", .version),
+            ("{\"version\":1,\"command\":\"explode\"}", .unknownCommand),
+            ("{\"version\":1,\"command\":\"\"}", .unknownCommand),
+            ("{\"version\":1,\"command\":\"remove\"}", .malformed),
+            ("{\"version\":1,\"command\":\"remove\",\"viewer\":\"\"}", .malformed),
+            ("{\"version\":1,\"command\":\"mute\",\"tracks\":[\"camera\"]}", .malformed),
+            (String(repeating: "[", count: 4_000), .malformed),
+            (String(repeating: "{\"version\":", count: 300), .malformed),
+        ] as [(String, ControlError.Code)])
     func otherTextIsRefused(_ text: String, _ code: ControlError.Code) {
         let error = #expect(throws: ControlError.self) { try ControlRequest(parsing: text) }
         #expect(error?.code == code)

@@ -68,7 +68,9 @@ final class ControlSocketLoop {
         }
         var deadlines = connections.values.map(\.deadline) + (end.map { [$0] } ?? [])
         // Something waits for a token, or for descriptors.
-        if hasRoom != mayAccept || connections.values.contains(where: \.isWaiting) { deadlines.append(now + .milliseconds(20)) }
+        if hasRoom != mayAccept || connections.values.contains(where: \.isWaiting) {
+            deadlines.append(now + .milliseconds(20))
+        }
         let left = deadlines.min().map { max(($0 - now).nanoseconds / 1_000_000 + 1, 0) } ?? -1
         guard poll(&descriptors, nfds_t(descriptors.count), Int32(clamping: left)) > 0 else { return [] }
         return zip(numbers, descriptors).filter { $1.revents != 0 && $0 != 0 }.map(\.0)

@@ -20,9 +20,9 @@ extension Broadcast {
     }
 
     /// The viewer of a session, as signalling admitted it; nil if there is no such session.
-    package func viewer(of id: SessionID) -> Viewer? { viewers[id]?.viewer }
-
-    package func description(of id: SessionID) -> ViewerDescription? { viewers[id]?.description }
+    package func viewer(of id: SessionID) -> (Viewer, ViewerDescription)? {
+        viewers[id].map { ($0.viewer, $0.description) }
+    }
 
     /// Ends all sessions of a viewer.
     /// - Returns: how many there were.

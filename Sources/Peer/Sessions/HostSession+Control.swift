@@ -47,9 +47,7 @@ extension HostSession {
     /// - Returns: how many sessions ended; nil if there is no such session.
     @discardableResult
     public func remove(viewer id: SessionID) async -> Int? {
-        guard let (viewer, description) = await core.ifRunning({ broadcast in
-            broadcast.viewer(of: id).flatMap { viewer in broadcast.description(of: id).map { (viewer, $0) } }
-        }) ?? nil else { return nil }
+        guard let (viewer, description) = await core.ifRunning({ $0.viewer(of: id) }) ?? nil else { return nil }
         await signaling.remove(viewer)
         let sessions = await core.ifRunning { $0.removeSessions(of: viewer) } ?? 0
         emit(.viewerRemoved(description, sessions: sessions))
