@@ -158,6 +158,7 @@ struct HostCommand: ParsableCommand {
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
         let admission = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
+        let bus = Monitor<BroadcastBus?>(nil)
         let session: HostSession
         do throws(CodecFailure) {
             session = try HostSession(
@@ -166,6 +167,7 @@ struct HostCommand: ParsableCommand {
                 decide: { await admission.decide($0) },
                 emit: { event in
                     HostReporter.report(event, output)
+                    bus.with { $0 }?.update()
                     if case .ended(let reason) = event { ending.change { $0 = $0 ?? reason } }
                 })
         } catch {
@@ -175,15 +177,25 @@ struct HostCommand: ParsableCommand {
         if hasTerminal, accept != .any { prompt.start() }
         countDown(until: ending, output)
         guard ending.with({ $0 }) == nil else { return try end(session, ending, output) }
+        try serve(session, summary, ending, bus, output)
+    }
+
+    /// Starts the session, and runs it to its end.
+    private func serve(
+        _ session: HostSession, _ summary: String, _ ending: Monitor<EndReason?>, _ bus: Monitor<BroadcastBus?>,
+        _ output: DataOutput
+    ) throws {
         let link = try start(session)
         // Created before the link is printed, so that a viewer's window on this display finds it.
         let mark = source == .screen ? try? CaptureMark(link.id.text, display: display) : nil
         defer { mark?.close() }
-        let control = makeControl(session, link, source: summary) { reason in
-            ending.change { $0 = $0 ?? reason }
-        }
+        let stop: @Sendable (EndReason) -> Void = { reason in ending.change { $0 = $0 ?? reason } }
+        let control = makeControl(session, link, source: summary, stop: stop)
         defer { if let control { blocking { await control.close() } } }
         printLink(link, output)
+        let broadcastBus = BroadcastBus(session, stop: stop)
+        bus.with { $0 = broadcastBus }
+        defer { broadcastBus.close() }
         report(session, until: ending, output)
         try end(session, ending, output)
     }

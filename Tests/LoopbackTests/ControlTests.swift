@@ -52,7 +52,7 @@ struct ControlTests {
 
     @Test func aPauseKeepsTheSessionAndTheLastFrame() async throws {
         let hostEvents = Monitor<[String]>([])
-        let (host, link) = try await host { event in
+        let (host, link) = try await host(decide: { _ in .accepted }) { event in
             switch event {
             case .broadcastPaused: hostEvents.change { $0.append("paused") }
             case .broadcastResumed(let pause): hostEvents.change { $0.append(pause > .zero ? "resumed" : "at once") }
@@ -141,7 +141,7 @@ struct ControlTests {
 
     @Test func aMutedTrackSendsNothingAndComesBackWithoutANegotiation() async throws {
         let events = Monitor<[String]>([])
-        let (host, link) = try await host { event in
+        let (host, link) = try await host(decide: { _ in .accepted }) { event in
             if case .audioMuted(let kind, let isMuted) = event {
                 events.change { $0.append("\(kind.rawValue) \(isMuted)") }
             }
@@ -154,11 +154,10 @@ struct ControlTests {
         #expect(!host.setAudioMuted(.microphoneAudio, true))
         #expect(host.audioTracks == [AudioTrackState(kind: .applicationAudio, isMuted: true, isCaptured: true)])
         // What was on its way has been played after another 30 frames.
-        var count = seen.state.counters.count
-        #expect(await seen.wait { $0.counters.count >= count + 30 })
+        let muted = seen.state.counters.count
+        #expect(await seen.wait { $0.counters.count >= muted + 30 })
         let samples = seen.state.samples
-        count = seen.state.counters.count
-        #expect(await seen.wait { $0.counters.count >= count + 30 })
+        #expect(await seen.wait { $0.counters.count >= muted + 60 })
         #expect(seen.state.samples == samples)
         #expect(host.setAudioMuted(.applicationAudio, false))
         #expect(await seen.wait { $0.samples > samples + 48_000 / 2 })
