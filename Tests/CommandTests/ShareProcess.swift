@@ -41,6 +41,11 @@ final class ShareProcess {
         }
     }
 
+    /// Waits until stderr has a line that contains the text, for 20 s at most.
+    func waitForError(_ text: String) -> Bool {
+        program.line(.error, seconds: 20) { $0.contains(text) ? true : nil } ?? false
+    }
+
     func exitCode(seconds: Double = 30) -> Int32? { program.exitCode(seconds: seconds) }
     func interrupt() { program.interrupt() }
     func kill() { program.kill() }

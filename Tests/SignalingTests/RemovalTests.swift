@@ -57,7 +57,7 @@ import Testing
                 _ = try await client.offer(offer, token: tokens[0])
                 await stage.broadcast.remove(viewer(try ann.asViewer), reason: "enough")
                 for token in tokens {
-                    #expect(await code { _ = try await client.offer(offer, token: token) } == .refused)
+                    #expect(await code { _ = try await client.offer(offer, token: token) } == .offerRefused)
                 }
                 let next = try await token(client, ann)
                 _ = try await client.offer(offer, token: next)
