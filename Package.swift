@@ -107,6 +107,7 @@ let package = Package(
         layer("Adapters", "ImageFile", ["MediaCore", "CPNG"]),
         layer("Adapters", "TestSource", ["MediaCore", "LinuxRuntime"]),
         layer("Adapters", "ProcessMemory", ["CMalloc"]),
+        layer("Adapters", "ControlSocket", ["MediaCore", "LinuxRuntime"]),
         // L3
         // C, as #embed puts files into the executable.
         .target(name: "ViewerPage", path: "Sources/Peer/ViewerPage", exclude: ["Page"]),
@@ -143,6 +144,9 @@ let package = Package(
                 "MediaCore", "LinuxRuntime", "EventLoop", "SessionDescription", "MediaEngine", "PeerEngine",
                 "ICETransport", "Admission", "ICEServers", "Signaling", "Transport", "Publishing", "Receiving", logging,
             ]),
+        layer(
+            "Peer", "Control",
+            ["MediaCore", "Admission", "Transport", "Publishing", "Sessions", "ControlSocket"]),
         // L4
         .target(
             name: "ShareKit",
@@ -154,7 +158,7 @@ let package = Package(
             name: "share",
             dependencies: [
                 "MediaCore", "LinuxRuntime", "Admission", "ICEServers", "Signaling", "Transport", "Publishing",
-                "Receiving", "Sessions", "VPXCodec",
+                "Receiving", "Sessions", "Control", "ControlSocket", "VPXCodec",
                 "OpusCodec", "PixelConversion", "X11Capture", "PulseAudio", "WindowPlayout", "ImageFile", "TestSource",
                 "ProcessMemory", "SessionBus", arguments,
                 logging,
@@ -193,6 +197,7 @@ let package = Package(
         tests("DTLSTransportTests", ["DTLSTransport", "LinuxRuntime", "MediaCore", "TestSupport", crypto]),
         tests("SRTPTransportTests", ["SRTPTransport", "MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
         tests("WindowPlayoutTests", ["MediaCore", "LinuxRuntime", "WindowPlayout", "TestSupport"]),
+        tests("ControlSocketTests", ["ControlSocket", "LinuxRuntime", "MediaCore", "TestSupport"]),
         tests("SessionBusTests", ["SessionBus", "CGIO", "TestSupport"]),
         tests("PulseAudioTests", ["PulseAudio", "LinuxRuntime", "MediaCore", "TestSupport"]),
         tests("ICEServersTests", ["ICEServers", nioCore, nioPosix]),
@@ -208,7 +213,7 @@ let package = Package(
             "LoopbackTests",
             [
                 "MediaCore", "LinuxRuntime", "EventLoop", "MediaEngine", "SessionDescription", "ICETransport",
-                "Admission", "ICEServers", "Signaling", "Transport", "Publishing", "Receiving", "Sessions",
+                "Admission", "ICEServers", "Signaling", "Transport", "Publishing", "Receiving", "Sessions", "Control",
                 "TestSource", "VPXCodec", "OpusCodec",
                 "TestSupport",
             ]),

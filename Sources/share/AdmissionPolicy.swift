@@ -24,9 +24,17 @@ actor AdmissionPolicy {
     }
 
     func decide(_ knock: Knock) async -> KnockDecision {
+        if knock.wasRemoved { return await askAgain(knock) }
         if choice == .any { return .accepted }
         if isKnown(knock) { return .remembered }
         guard canAsk else { return .refused("the host lets in only people it knows") }
+        return await ask(knock)
+    }
+
+    /// Decides on a viewer that was removed from this broadcast: by a question only.
+    private func askAgain(_ knock: Knock) async -> KnockDecision {
+        guard canAsk, choice != .any else { return .refused("the host removed you") }
+        ErrorOutput.writeLine("share: \(UntrustedText.quote(knock.name)), whom you removed, knocks again")
         return await ask(knock)
     }
 

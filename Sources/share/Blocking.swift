@@ -29,7 +29,7 @@ extension EndReason {
     var status: ExitStatus {
         switch code {
         case .stopped, .hostEnded, .viewerLeft: .fine
-        case .refused, .wrongSecret: .refused
+        case .refused, .wrongSecret, .removed: .refused
         case .unanswered: .unanswered
         case .untrusted: .untrusted
         case .unreachable, .noRoute: .unreachable

@@ -21,8 +21,8 @@ enum ExitStatus: Int32 {
     case failed = 70
     /// The service takes no further broadcast.
     case serviceBusy = 71
-    /// This side's user declined to broadcast to the service.
-    case declined = 72
+    /// No broadcast runs that a control verb could control.
+    case noBroadcast = 72
     /// A file cannot be written.
     case cannotWrite = 73
     /// The connection was lost, or the service ended the broadcast.
@@ -33,6 +33,8 @@ enum ExitStatus: Int32 {
     case untrusted = 76
     /// The host refused, or the link's secret is wrong.
     case refused = 77
+    /// This side's user declined to broadcast to the service.
+    case declined = 78
 
     var code: ExitCode { ExitCode(rawValue) }
 }

@@ -1,5 +1,6 @@
 import Admission
 import ArgumentParser
+import ControlSocket
 import Foundation
 import ICEServers
 import LinuxRuntime
@@ -92,6 +93,9 @@ struct HostCommand: ParsableCommand {
     @Flag(help: "Ask the router to forward the UDP ports of the media (UPnP).")
     var upnp = false
 
+    @Option(help: ArgumentHelp("Count down this many seconds before anything is captured.", valueName: "seconds"))
+    var countdown = 0
+
     @Option(name: .customLong("for"), help: ArgumentHelp("End after this time: 90, 90s, 10m, 2h.", valueName: "time"))
     var duration: Timespan?
 
@@ -102,6 +106,9 @@ struct HostCommand: ParsableCommand {
         guard (1...240).contains(fps) else { throw ValidationError("--fps is 1 to 240, not \(fps).") }
         guard (100...100_000).contains(bitrate) else {
             throw ValidationError("--bitrate is 100 to 100000 kbit/s, not \(bitrate).")
+        }
+        guard (0...3_600).contains(countdown) else {
+            throw ValidationError("--countdown is 0 to 3600 seconds, not \(countdown).")
         }
         _ = try ListenAddress(listen)
         if let (token, source) = fixedToken, let flaw = FixedToken.flaw(of: token) {
@@ -144,12 +151,14 @@ struct HostCommand: ParsableCommand {
         let servers = try serverOptions.servers()
         let identity = try makeIdentity()
         let (screen, sound) = try makeSources()
-        ErrorOutput.writeLine("share: showing \(screen.summary)")
+        let summary = screen.summary
+        ErrorOutput.writeLine("share: showing \(summary)")
         for limitation in screen.limitations { ErrorOutput.writeLine("share: \(limitation)") }
 
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
         let admission = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
+        let bus = Monitor<BroadcastBus?>(nil)
         let session: HostSession
         do throws(CodecFailure) {
             session = try HostSession(
@@ -158,6 +167,7 @@ struct HostCommand: ParsableCommand {
                 decide: { await admission.decide($0) },
                 emit: { event in
                     HostReporter.report(event, output)
+                    bus.with { $0 }?.update()
                     if case .ended(let reason) = event { ending.change { $0 = $0 ?? reason } }
                 })
         } catch {
@@ -165,12 +175,33 @@ struct HostCommand: ParsableCommand {
         }
 
         if hasTerminal, accept != .any { prompt.start() }
+        countDown(until: ending, output)
+        guard ending.with({ $0 }) == nil else { return try end(session, ending, output) }
+        try serve(session, summary, ending, bus, output)
+    }
+
+    /// Starts the session, and runs it to its end.
+    private func serve(
+        _ session: HostSession, _ summary: String, _ ending: Monitor<EndReason?>, _ bus: Monitor<BroadcastBus?>,
+        _ output: DataOutput
+    ) throws {
         let link = try start(session)
         // Created before the link is printed, so that a viewer's window on this display finds it.
         let mark = source == .screen ? try? DisplayCaptureMarker(link.id.text, display: display) : nil
         defer { mark?.close() }
+        let stop: @Sendable (EndReason) -> Void = { reason in ending.change { $0 = $0 ?? reason } }
+        let control = makeControl(session, link, source: summary, stop: stop)
+        defer { if let control { blocking { await control.close() } } }
         printLink(link, output)
+        let broadcastBus = BroadcastBus(session, stop: stop)
+        bus.with { $0 = broadcastBus }
+        defer { broadcastBus.close() }
         report(session, until: ending, output)
+        try end(session, ending, output)
+    }
+
+    /// Ends the session and reports why.
+    private func end(_ session: HostSession, _ ending: Monitor<EndReason?>, _ output: DataOutput) throws {
         let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
         ErrorOutput.showStatus("")
         blocking { await session.stop(reason) }

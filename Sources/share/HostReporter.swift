@@ -52,8 +52,24 @@ enum HostReporter {
                     "code": .string(reason.code.rawValue),
                     "viewers": .integer(viewers),
                 ])
-            if reason != .replaced { ErrorOutput.writeLine("share: \(title(who)) has gone: \(reason.sentence)") }
+            if reason != .replaced, reason.code != .removed {
+                ErrorOutput.writeLine("share: \(title(who)) has gone: \(reason.sentence)")
+            }
             if !reason.remedy.isEmpty { ErrorOutput.writeLine("       \(reason.remedy)") }
+        case .viewerRemoved(let who, let sessions):
+            output.event(
+                "viewer-removed",
+                ["name": .string(who.name), "address": .string(who.address), "sessions": .integer(sessions)])
+            ErrorOutput.writeLine("share: \(title(who)) was removed")
+        case .broadcastPaused:
+            output.event("paused")
+            ErrorOutput.writeLine("share: paused: nothing is captured; share resume continues")
+        case .broadcastResumed(let pause):
+            output.event("resumed", ["pausedMs": .init(milliseconds: pause.inMilliseconds)])
+            ErrorOutput.writeLine("share: resumed")
+        case .audioMuted(let kind, let isMuted):
+            output.event(isMuted ? "muted" : "unmuted", ["track": .string(kind.rawValue)])
+            ErrorOutput.writeLine("share: the \(kind.audioName) is \(isMuted ? "muted" : "on again")")
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         case .ended: break
         }
@@ -64,6 +80,8 @@ enum HostReporter {
             "statistics",
             [
                 "viewers": .integer(statistics.viewers), "connected": .integer(statistics.connected),
+                "paused": .boolean(statistics.isPaused),
+                "muted": .list(statistics.audio.filter(\.isMuted).map { .string($0.kind.rawValue) }),
                 "frames": .integer(statistics.video.frames), "keyframes": .integer(statistics.video.keyframes),
                 "refinements": .integer(statistics.video.refinements), "skipped": .integer(statistics.video.skipped),
                 "baseViewers": .integer(statistics.baseViewers), "lowViewers": .integer(statistics.lowViewers),
@@ -100,4 +118,9 @@ enum HostReporter {
     private static func title(_ who: ViewerDescription) -> String {
         "\(UntrustedText.quote(who.name)) (\(who.kind), \(who.address))"
     }
+}
+
+extension MediaTrackKind {
+    /// The track's name in a sentence.
+    var audioName: String { self == .microphoneAudio ? "microphone" : "system audio" }
 }

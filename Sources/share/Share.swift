@@ -15,6 +15,8 @@ struct Share: ParsableCommand {
         discussion: """
             share host     publishes this screen and prints a link
             share join     watches one; the same link opens in any browser
+            share status   and stop, pause, resume, mute, unmute, viewers, remove control a host
+                           that runs on this machine, from any terminal
 
             stdout has data for programs, stderr has messages. Exit codes:
               0  success                   1  doctor found a problem
@@ -23,11 +25,12 @@ struct Share: ParsableCommand {
              66  no display               74  the connection was lost
              68  host unreachable         75  nobody answered
              69  port unavailable         76  not the host that the link names
-                                          77  refused
+             72  no broadcast runs        77  refused
             """,
         version: "0.1.0",
         subcommands: [
             HostCommand.self, JoinCommand.self, DemoCommand.self, DoctorCommand.self, KnownCommand.self,
-            PaintCommand.self,
+            StatusCommand.self, StopCommand.self, PauseCommand.self, ResumeCommand.self, MuteCommand.self,
+            UnmuteCommand.self, ViewersCommand.self, RemoveCommand.self, PaintCommand.self,
         ])
 }

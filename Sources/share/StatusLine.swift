@@ -1,6 +1,8 @@
+import MediaCore
 import Publishing
 
-/// Formats the host's status: "● LIVE 00:12:31  2 viewers  30 fps  1.4 Mbit/s  limited by the network"
+/// Formats the host's status: "● LIVE 00:12:31  2 viewers  30 fps  1.4 Mbit/s  limited by the network", or
+/// "○ PAUSED 00:12:31  2 viewers  microphone muted"
 struct StatusLine {
     private var last: (frames: Int, bytes: Int, at: Double)?
 
@@ -11,14 +13,13 @@ struct StatusLine {
         let frames = statistics.video.frames
         let bytes = statistics.bytesSent
         defer { last = (frames, bytes, elapsed) }
-        let time = Int(elapsed)
-        let clock = [time / 3600, time / 60 % 60, time % 60].map { ($0 < 10 ? "0" : "") + String($0) }
-        let isLive = statistics.connected > 0
+        let isLive = statistics.connected > 0 && !statistics.isPaused
         var parts = [
-            (isLive ? "LIVE " : "waiting ") + clock.joined(separator: ":"),
+            (statistics.isPaused ? "PAUSED " : isLive ? "LIVE " : "waiting ") + ClockText.text(Int(elapsed)),
             "\(statistics.viewers) viewer\(statistics.viewers == 1 ? "" : "s")",
         ]
-        if let last, elapsed > last.at, statistics.connected > 0 {
+        parts += statistics.audio.filter(\.isMuted).map { "\($0.kind.audioName) muted" }
+        if let last, elapsed > last.at, isLive {
             let seconds = elapsed - last.at
             let rate = Int((Double(frames - last.frames) / seconds).rounded())
             parts += [rate == 0 ? "still" : "\(rate) fps", Self.rate(Double(bytes - last.bytes) * 8 / seconds)]

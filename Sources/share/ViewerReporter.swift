@@ -10,6 +10,14 @@ import WindowPlayout
 
 /// Runs a watch session for a command and reports its events in the window, on stderr and as JSON.
 final class ViewerReporter: Sendable {
+    /// What the window says for as long as it holds.
+    private struct Standing {
+        /// The host has paused the broadcast.
+        var isPaused = false
+        /// No packets arrive; the window counts the seconds.
+        var isInterrupted = false
+    }
+
     let frameStore: LatestFrameStore
     private let output: DataOutput
     private let reportsStatistics: Bool
@@ -19,6 +27,7 @@ final class ViewerReporter: Sendable {
     private let result = Monitor<EndReason?>(nil)
     private let hasFrame = Monitor(false)
     private let window = Monitor<VideoWindow?>(nil)
+    private let standing = Monitor(Standing())
     /// Whether the window shows statistics.
     private let showsStatistics = Monitor(false)
 
@@ -82,6 +91,8 @@ final class ViewerReporter: Sendable {
                 let next = min(
                     reports || window != nil ? 1 : .infinity, duration.map { max($0 - elapsed, 0.01) } ?? .infinity)
                 if waitForEnd(result, seconds: next) != nil { return }
+                // A frame that was still on its way has removed the sentence.
+                if standing.with({ $0.isPaused && !$0.isInterrupted }) { window?.setStatus(Self.pauseSentence) }
                 guard reports || showsStatistics.with({ $0 }), let statistics = blocking({ await session.statistics() })
                 else { continue }
                 let played = playback.takeStatistics()
@@ -92,6 +103,14 @@ final class ViewerReporter: Sendable {
                 if reportsStatistics { ErrorOutput.writeLine(StatisticsLine.text(lines)) }
             }
         }
+    }
+
+    private static let pauseSentence = "The host has paused the broadcast"
+
+    /// The window's status while the connection is well.
+    private func standingStatus(_ isMirror: Bool) -> String? {
+        if isMirror { return Self.mirrorWarning }
+        return standing.with { $0.isPaused } ? Self.pauseSentence : nil
     }
 
     private static let mirrorWarning = """
@@ -107,7 +126,7 @@ final class ViewerReporter: Sendable {
         switch event {
         case .firstFrame(let size):
             output.event("first-picture", ["width": .integer(size.width), "height": .integer(size.height)])
-            window?.setStatus(isMirror ? Self.mirrorWarning : nil)
+            window?.setStatus(standingStatus(isMirror))
             if isMirror {
                 ErrorOutput.writeLine("share: \(Self.mirrorWarning.replacingOccurrences(of: "\n", with: " "))")
             }
@@ -131,16 +150,28 @@ final class ViewerReporter: Sendable {
             output.event("connected", ["path": .string(path)])
             ErrorOutput.writeLine("share: connected (\(path))")
         case .interrupted:
+            standing.with { $0.isInterrupted = true }
             output.event("interrupted")
             ErrorOutput.writeLine("share: no packets from the host; reconnecting for 30 s")
         case .waiting(let silence):
             let seconds = silence.nanoseconds / 1_000_000_000
             window?.setStatus("connection lost, trying again ... \(seconds) s", isDimming: true)
         case .resumed(let path, let silence):
+            standing.with { $0.isInterrupted = false }
             output.event(
                 "resumed", ["path": .string(path), "afterMs": .init(milliseconds: silence.inMilliseconds)])
             ErrorOutput.writeLine("share: connected again (\(path))")
-            window?.setStatus(isMirror ? Self.mirrorWarning : nil)
+            window?.setStatus(standingStatus(isMirror))
+        case .broadcastPaused:
+            standing.with { $0.isPaused = true }
+            output.event("paused")
+            ErrorOutput.writeLine("share: the host has paused the broadcast")
+            window?.setStatus(standingStatus(isMirror))
+        case .broadcastResumed:
+            standing.with { $0.isPaused = false }
+            output.event("resumed")
+            ErrorOutput.writeLine("share: the host has resumed the broadcast")
+            window?.setStatus(hasFrame.with { $0 } ? standingStatus(isMirror) : "connecting ...")
         case .viewerCount(let count): output.event("viewers", ["viewers": .integer(count)])
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         }

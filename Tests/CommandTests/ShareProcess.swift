@@ -14,7 +14,9 @@ final class ShareProcess {
         input: String? = nil, launcher: [String] = []
     ) throws {
         self.folder = try folder ?? TemporaryFolder()
-        let own: [String: String?] = ["DISPLAY": nil, "WAYLAND_DISPLAY": nil, "SHARE_LINK": nil, "SHARE_TOKEN": nil]
+        let own: [String: String?] = [
+            "DISPLAY": nil, "WAYLAND_DISPLAY": nil, "SHARE_LINK": nil, "SHARE_TOKEN": nil, "XDG_RUNTIME_DIR": nil,
+        ]
         let all = own.merging(self.folder.environment) { $1 }.merging(environment) { $1 }
         let words = launcher + [try Program.share()] + arguments
         program = try Program(words[0], Array(words.dropFirst()), environment: all, input: input)
@@ -39,12 +41,20 @@ final class ShareProcess {
         }
     }
 
+    /// Waits until stderr has a line that contains the text, for 20 s at most.
+    func waitForError(_ text: String) -> Bool {
+        program.line(.error, seconds: 20) { $0.contains(text) ? true : nil } ?? false
+    }
+
     func exitCode(seconds: Double = 30) -> Int32? { program.exitCode(seconds: seconds) }
     func interrupt() { program.interrupt() }
     func kill() { program.kill() }
 }
 
 extension TemporaryFolder {
-    /// The environment for a `share` that keeps its identity in this folder, and finds no PulseAudio server.
-    var environment: [String: String] { ["XDG_DATA_HOME": path, "PULSE_SERVER": "unix:\(file("no-pulse"))"] }
+    /// The environment for a `share` that keeps its identity and its control socket in this folder, and finds no
+    /// PulseAudio server.
+    var environment: [String: String] {
+        ["XDG_DATA_HOME": path, "TMPDIR": path, "PULSE_SERVER": "unix:\(file("no-pulse"))"]
+    }
 }

@@ -43,6 +43,19 @@ import Testing
         expect(meter, at: 9_000, 1, 400)
     }
 
+    @Test func aPauseEndsTheWaitAndIsNoFreezeItself() {
+        var meter = started()
+        meter.note(change: .at(2_000), isTaken: false)
+        meter.notePause(now: .at(2_300))
+        expect(meter, at: 60_000, 1, 300)
+        // A frame that was on its way is dropped during the pause.
+        meter.note(change: .at(2_250), isTaken: false)
+        meter.noteResumption()
+        meter.note(change: .at(60_000), isTaken: true)
+        meter.noteFrameSent(hasMore: false, now: .at(60_100))
+        expect(meter, at: 90_000, 1, 300)
+    }
+
     @Test func framesThatAreSentSteadilyAreNoFreezeHoweverLongTheirQueue() {
         var meter = started()
         for time in stride(from: 2_000, to: 5_000, by: 100) {

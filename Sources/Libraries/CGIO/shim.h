@@ -58,5 +58,56 @@ static inline void cgio_answer(GDBusConnection *_Nonnull bus, GDBusMessage *_Non
     g_object_unref(reply);
 }
 static inline void cgio_unref(void *_Nonnull object) { g_object_unref(object); }
+static inline void cgio_ref(void *_Nonnull object) { g_object_ref(object); }
+
+// RequestName (D-Bus Specification) without a queue. Returns whether this connection owns the name now.
+static inline gboolean cgio_own_name_alone(GDBusConnection *_Nonnull bus, const char *_Nonnull name, gint timeout) {
+    GVariant *reply = g_dbus_connection_call_sync(
+        bus, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
+        g_variant_new("(su)", name, (guint32)4), G_VARIANT_TYPE("(u)"), G_DBUS_CALL_FLAGS_NONE, timeout, NULL, NULL);
+    guint32 code = 0;
+    if (reply) {
+        g_variant_get(reply, "(u)", &code);
+        g_variant_unref(reply);
+    }
+    return code == 1;
+}
+
+// Properties as a{sv}. The builder is freed by cgio_properties_end.
+static inline GVariantBuilder *_Nonnull cgio_properties_new(void) {
+    return g_variant_builder_new(G_VARIANT_TYPE("a{sv}"));
+}
+static inline void cgio_properties_add(GVariantBuilder *_Nonnull properties, const char *_Nonnull name,
+                                       GVariant *_Nonnull value) {
+    g_variant_builder_add(properties, "{sv}", name, value);
+}
+static inline GVariant *_Nonnull cgio_properties_end(GVariantBuilder *_Nonnull properties) {
+    GVariant *result = g_variant_builder_end(properties);
+    g_variant_builder_unref(properties);
+    return result;
+}
+
+// Replies to a method call with one value, or with none.
+static inline void cgio_reply(GDBusConnection *_Nonnull bus, GDBusMessage *_Nonnull call, GVariant *_Nullable value) {
+    GDBusMessage *reply = g_dbus_message_new_method_reply(call);
+    if (value) g_dbus_message_set_body(reply, g_variant_new_tuple(&value, 1));
+    g_dbus_connection_send_message(bus, reply, G_DBUS_SEND_MESSAGE_FLAGS_NONE, NULL, NULL);
+    g_object_unref(reply);
+}
+static inline void cgio_reply_error(GDBusConnection *_Nonnull bus, GDBusMessage *_Nonnull call,
+                                    const char *_Nonnull name, const char *_Nonnull message) {
+    GDBusMessage *reply = g_dbus_message_new_method_error_literal(call, name, message);
+    g_dbus_connection_send_message(bus, reply, G_DBUS_SEND_MESSAGE_FLAGS_NONE, NULL, NULL);
+    g_object_unref(reply);
+}
+
+// Emits org.freedesktop.DBus.Properties.PropertiesChanged.
+static inline void cgio_emit_changed(GDBusConnection *_Nonnull bus, const char *_Nonnull path,
+                                     const char *_Nonnull interface, GVariant *_Nonnull properties) {
+    g_dbus_connection_emit_signal(bus, NULL, path, "org.freedesktop.DBus.Properties", "PropertiesChanged",
+                                  g_variant_new("(s@a{sv}as)", interface, properties, NULL), NULL);
+}
+
+static inline void cgio_flush(GDBusConnection *_Nonnull bus) { g_dbus_connection_flush_sync(bus, NULL, NULL); }
 
 #endif

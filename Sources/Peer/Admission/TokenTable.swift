@@ -62,6 +62,16 @@ package struct TokenTable: Sendable {
         return true
     }
 
+    package func contains(_ key: Key) -> Bool { entries[key] != nil }
+
+    /// Removes all tokens of an identity, also those with sessions.
+    /// - Returns: the removed tokens.
+    package mutating func remove(_ identity: ViewerIdentity) -> [Key] {
+        let keys = entries.filter { $0.value.viewer.identity == identity }.map(\.key)
+        for key in keys { entries[key] = nil }
+        return keys
+    }
+
     /// Returns the viewer of a token, and counts this as a use.
     package mutating func use(_ key: Key, now: Instant) -> Viewer? {
         guard var entry = entries[key] else { return nil }

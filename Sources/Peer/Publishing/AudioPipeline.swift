@@ -7,6 +7,19 @@ package import MediaCore
 /// Requested values, which other threads set, are in Monitors; the `applied` values are the audio thread's own.
 // SAFETY: encoder and buffers are used only in the source's handler, which runs on one thread.
 package final class AudioPipeline: @unchecked Sendable {
+    /// What decides whether the track is encoded.
+    private struct Activity {
+        /// The source runs.
+        var isCaptured = false
+        /// A viewer receives the track.
+        var isWanted = false
+        var isMuted = false
+        /// The broadcast is paused.
+        var isPaused = false
+
+        var isEncoding: Bool { isWanted && !isMuted && !isPaused }
+    }
+
     package let track: Int
     package let kind: MediaTrackKind
     private let source: any AudioSource
@@ -17,7 +30,7 @@ package final class AudioPipeline: @unchecked Sendable {
     private var filled = 0
     private var pendingSince = MediaInstant(nanoseconds: 0)
     private let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 1_500, alignment: 16)
-    private let isWanted = Monitor(false)
+    private let activity = Monitor(Activity())
     private let loss = Monitor(0.0)
     private var appliedLoss = 0.0
     /// The encoder's bitrate when there is enough bandwidth.
@@ -50,7 +63,19 @@ package final class AudioPipeline: @unchecked Sendable {
         packetsReady: @escaping @Sendable () -> Void, ended: @escaping @Sendable (SourceFailure) -> Void
     ) throws(SourceFailure) {
         self.packetsReady = packetsReady
-        try source.start(handler: { samples, captured in self.take(samples, captured) }, ended: ended)
+        let activity = activity
+        activity.with { $0.isCaptured = true }
+        do throws(SourceFailure) {
+            try source.start(
+                handler: { samples, captured in self.take(samples, captured) },
+                ended: { failure in
+                    activity.with { $0.isCaptured = false }
+                    ended(failure)
+                })
+        } catch {
+            activity.with { $0.isCaptured = false }
+            throw error
+        }
     }
 
     package var summary: String { source.summary }
@@ -78,12 +103,27 @@ package final class AudioPipeline: @unchecked Sendable {
     func setBitrateFraction(_ fraction: Double) { self.bitrateFraction.with { $0 = min(max(fraction, 0), 1) } }
 
     /// Sets whether anybody receives the track. Nothing is encoded while nobody does.
-    func setWanted(_ wanted: Bool) { isWanted.with { $0 = wanted } }
+    func setWanted(_ wanted: Bool) { activity.with { $0.isWanted = wanted } }
+
+    /// Sets whether the host's user has muted the track. A muted track sends nothing, as in silence (DTX).
+    /// - Returns: whether it was the other way round before.
+    package func setMuted(_ muted: Bool) -> Bool {
+        activity.with { activity in
+            defer { activity.isMuted = muted }
+            return activity.isMuted != muted
+        }
+    }
+
+    func setPaused(_ paused: Bool) { activity.with { $0.isPaused = paused } }
+
+    package var state: AudioTrackState {
+        activity.with { AudioTrackState(kind: kind, isMuted: $0.isMuted, isCaptured: $0.isCaptured) }
+    }
 
     package func stop() { source.stop() }
 
     private func take(_ samples: UnsafeBufferPointer<Int16>, _ captured: MediaInstant) {
-        guard isWanted.with({ $0 }) else {
+        guard activity.with({ $0.isEncoding }) else {
             filled = 0
             return
         }

@@ -13,6 +13,7 @@ extension Broadcast {
             retransmissions: totals.retransmissions, estimate: nil, roundTrip: nil, qualityLimitationReason: nil,
             freezes: totals.freezes, freezeTime: totals.freezeTime, keyframeRequests: totals.keyframeRequests,
             badPackets: totals.badPackets)
+        result.isPaused = isPaused
         for viewer in viewers.all where viewer.isConnected {
             result.connected += 1
             result.lowViewers += viewer.frames.encodingSelector.encoding == .low ? 1 : 0

@@ -74,10 +74,11 @@ package final class Broadcast {
     package let settings: Settings
     package let agents: ICEAgentPool
     let allowances = ViewerAllowances(now: MonotonicClock.now)
-    private let source: any EncodedMediaSource
+    let source: any EncodedMediaSource
     var viewers = ViewerRoster()
     /// Sessions that this host has offered and that wait for their answer.
     var offers: [SessionID: PendingOffer] = [:]
+    var pausing = BroadcastPause()
     private(set) var isEnded = false
     private var congestionTimer: LoopTimer?
     private(set) var policy: EncoderPolicy
@@ -138,6 +139,7 @@ package final class Broadcast {
 
     private func deliver(_ encoding: EncodingID, _ now: MediaInstant) {
         while source.frames[encoding].pop({ bytes, info in
+            guard !pausing.withholdsFrame(captured: info.captured) else { return }
             policy.note(frameOf: encoding, bytes: bytes.count, now: now)
             let base = policy.decision?[encoding]?.layering?.baseBitrate
             for viewer in viewers.all { viewer.send(bytes, info, base: base, now: now) }
@@ -148,6 +150,7 @@ package final class Broadcast {
     package func audioPacketsQueued() {
         let now = MonotonicClock.now
         while source.packets.pop({ bytes, info in
+            guard !pausing.withholds(captured: info.captured) else { return }
             for viewer in viewers.all {
                 viewer.sendAudio(bytes, track: info.track, captured: info.captured, now: now)
             }

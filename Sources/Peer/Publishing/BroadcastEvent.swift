@@ -16,6 +16,13 @@ public enum BroadcastEvent: Sendable {
     /// Packets arrive from the viewer again.
     case resumed(ViewerDescription, path: String, after: MediaDuration)
     case viewerLeft(ViewerDescription, reason: EndReason, viewers: Int)
+    /// The host's user has removed this viewer, with so many sessions; `viewerLeft` comes for each.
+    case viewerRemoved(ViewerDescription, sessions: Int)
+    /// The host's user has paused the broadcast: nothing is captured or sent.
+    case broadcastPaused
+    case broadcastResumed(after: MediaDuration)
+    /// The host's user has muted a track, or ended that.
+    case audioMuted(MediaTrackKind, isMuted: Bool)
     /// A track or a device failed; the session goes on.
     case warning(String)
     case ended(EndReason)

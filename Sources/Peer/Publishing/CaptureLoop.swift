@@ -45,16 +45,17 @@ final class CaptureLoop {
             while true {
                 let control = controls.with { $0 }
                 if control.isStopped { break }
-                if !control.hasViewers {
+                if !control.isCapturing {
                     if !isSuspended { source.suspend() }
                     isSuspended = true
-                    controls.wait { $0.isStopped || $0.hasViewers ? () : nil }
+                    controls.wait { $0.isStopped || $0.isCapturing ? () : nil }
                     continue
                 }
                 if isSuspended {
                     source.resume()
                     isSuspended = false
                     needsRead = true
+                    forgetWaitingChanges()
                 }
                 try step(control)
             }
@@ -62,6 +63,13 @@ final class CaptureLoop {
             stage.failed(error)
         }
         source.close()
+    }
+
+    /// Nobody waited for the changes from before a pause, so they count as no freeze.
+    private func forgetWaitingChanges() {
+        damagedSince = nil
+        main.changedSince = nil
+        low?.changedSince = nil
     }
 
     private func step(_ control: EncoderControls) throws(SourceFailure) {

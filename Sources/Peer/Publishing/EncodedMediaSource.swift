@@ -24,6 +24,13 @@ package protocol EncodedMediaSource: Sendable {
 
     /// Sets which long-term references are of use.
     func setReferences(_ policy: LongTermReferencePolicy, of encoding: EncodingID)
+
+    /// Stops or continues capturing and encoding. The broadcast itself drops what is captured while it is paused.
+    func setPaused(_ isPaused: Bool)
+}
+
+extension EncodedMediaSource {
+    package func setPaused(_ isPaused: Bool) {}
 }
 
 /// What accompanies an encoded frame on its way to the viewers.

@@ -38,6 +38,8 @@ struct EncoderControls: Sendable {
     /// For viewers that are much slower than others.
     var low: EncoderControl
     var isStopped = false
+    /// The host's user has paused the broadcast: nothing is captured.
+    var isPaused = false
     /// Counts the changes, so that the video thread misses none.
     var generation = 0
 
@@ -47,6 +49,8 @@ struct EncoderControls: Sendable {
     }
 
     var hasViewers: Bool { main.isWanted || low.isWanted }
+    /// Whether the screen is captured.
+    var isCapturing: Bool { hasViewers && !isPaused }
 
     subscript(encoding: EncodingID) -> EncoderControl {
         get { encoding == .main ? main : low }

@@ -10,6 +10,10 @@ public struct HostStatistics: Sendable {
     /// The connected viewers that get the lower of two encodings.
     public var lowViewers = 0
     public var video: VideoPipelineStatistics
+    /// The host's user has paused the broadcast.
+    public var isPaused = false
+    /// The audio tracks, in their order.
+    public var audio: [AudioTrackState] = []
     public var packetsSent: Int
     public var bytesSent: Int
     public var retransmissions: Int

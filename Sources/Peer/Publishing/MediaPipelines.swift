@@ -51,6 +51,12 @@ package struct MediaPipelines: EncodedMediaSource {
         video.change { $0[encoding].wantRecovery(from: number) }
     }
 
+    /// Stops or continues capturing and encoding. May be called from any thread.
+    package func setPaused(_ isPaused: Bool) {
+        video.setPaused(isPaused)
+        for track in audio { track.setPaused(isPaused) }
+    }
+
     /// Takes effect with the next frame. From any thread.
     package func setReferences(_ policy: LongTermReferencePolicy, of encoding: EncodingID) {
         video.set(policy, of: encoding)

@@ -22,7 +22,7 @@ protocol SendingPeerDelegate: AnyObject {
 /// The host's side of one viewer: its transport and its sender. Confined to the network loop.
 final class SendingPeer: SecureTransportDelegate {
     let id: SessionID
-    private let viewer: Viewer
+    let viewer: Viewer
     let description: ViewerDescription
     let negotiation: ICENegotiation
     let transport: SecureTransport
@@ -68,6 +68,8 @@ final class SendingPeer: SecureTransportDelegate {
     var isReceiving: Bool { liveness.isReceiving }
     var statistics: SenderStatistics { sender.statistics }
     var estimate: Bitrate { sender.estimate }
+    /// The bitrate of all RTP packets in the last second.
+    func sentBitrate(now: MediaInstant) -> Bitrate { sender.sentBitrate(now: now) }
     var roundTripTime: MediaDuration? { sender.roundTripTime }
     var hasReferences: Bool { sender.hasReferences }
     func awaitsAcknowledgement(now: MediaInstant) -> Bool { sender.awaitsAcknowledgement(now: now) }

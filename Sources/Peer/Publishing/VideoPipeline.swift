@@ -55,6 +55,9 @@ package final class VideoPipeline: @unchecked Sendable {
         await thread.with { $0 }?.ended()
     }
 
+    /// Stops or continues capturing. A frame that is being captured now is still queued. May be called from any thread.
+    func setPaused(_ isPaused: Bool) { change { $0.isPaused = isPaused } }
+
     func requestStop() { change { $0.isStopped = true } }
 
     /// Changes the requests, and wakes the video thread if they differ. May be called from any thread.

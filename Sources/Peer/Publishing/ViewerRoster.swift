@@ -5,6 +5,9 @@ import MediaEngine
 /// The sessions of a broadcast's viewers by id, and the totals of ended sessions.
 struct ViewerRoster {
     private var peers: [SessionID: SendingPeer] = [:]
+    /// In the order in which the sessions were opened, from 1. A number is not used again.
+    private var numbers: [SessionID: Int] = [:]
+    private var opened = 0
     /// The totals of ended sessions.
     private(set) var past = ViewerTotals()
 
@@ -12,17 +15,30 @@ struct ViewerRoster {
     var all: some Collection<SendingPeer> { peers.values }
     subscript(id: SessionID) -> SendingPeer? { peers[id] }
 
-    mutating func add(_ peer: SendingPeer) { peers[peer.id] = peer }
+    mutating func add(_ peer: SendingPeer) {
+        opened &+= 1
+        numbers[peer.id] = opened
+        peers[peer.id] = peer
+    }
+
+    /// The sessions with their numbers, in that order.
+    var numbered: [(number: Int, peer: SendingPeer)] {
+        peers.values.map { (numbers[$0.id] ?? 0, $0) }.sorted { $0.0 < $1.0 }
+    }
 
     /// - Returns: false if there is no such session (any more).
     mutating func remove(_ peer: SendingPeer, now: MediaInstant) -> Bool {
         guard peers.removeValue(forKey: peer.id) != nil else { return false }
+        numbers[peer.id] = nil
         past.add(peer, now: now)
         return true
     }
 
     mutating func removeAll() -> [SendingPeer] {
-        defer { peers.removeAll() }
+        defer {
+            peers.removeAll()
+            numbers.removeAll()
+        }
         return Array(peers.values)
     }
 

@@ -114,7 +114,7 @@ final class ReceivingPeer: SecureTransportDelegate {
             case .rtcp(let length): transport.sendControl(length)
             case .frame(let bytes, let info): delegate?.host(sent: bytes, info)
             case .audio(let bytes, let info): delegate?.host(sentAudio: bytes, info)
-            case .event(.bye): return end(EndReason(.hostEnded, "the host ended the broadcast"))
+            case .event(.bye): return end(.hostClosed)
             case .event: break
             case .wait(let deadline, _):
                 transport.flush()
@@ -178,7 +178,7 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     func transportEnded(_ reason: EndReason) { end(reason) }
 
-    func transportReceivedCloseNotify() { end(EndReason(.hostEnded, "the host ended the broadcast")) }
+    func transportReceivedCloseNotify() { end(.hostClosed) }
 
     func transportSelectedNewPair() { pump() }
 
@@ -196,6 +196,10 @@ final class ReceivingPeer: SecureTransportDelegate {
 }
 
 extension EndReason {
+    /// The reason for a session that the host closes, as far as the media says. An event of the host may give a better
+    /// one (`ViewerSession.told`).
+    package static let hostClosed = EndReason(.hostEnded, "the host ended the broadcast")
+
     /// The reason for a session that ends after `MediaLiveness.limit`.
     package static let hostIsSilent = EndReason(
         .connectionLost, "nothing came from the host for 30 s: it or the network between has gone")

@@ -14,5 +14,8 @@ public enum ViewerEvent: Sendable {
     /// The host is heard again.
     case resumed(path: String, after: MediaDuration)
     case viewerCount(Int)
+    /// The host has paused the broadcast: no media comes until it resumes it.
+    case broadcastPaused
+    case broadcastResumed
     case warning(String)
 }

@@ -32,6 +32,12 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
         await broadcast?.end(reason: reason)
     }
 
+    /// Withdraws what a viewer was granted, and tells it that the host removed it.
+    func remove(_ viewer: Viewer) async {
+        if let identity = viewer.identity { knocks.noteRemoval(of: identity) }
+        await served.with { $0 }?.remove(viewer, reason: "the host removed you")
+    }
+
     // MARK: The server's requests
 
     func decide(_ knock: Knock) async -> KnockDecision { await knocks.decide(knock) }
@@ -76,7 +82,14 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
 
     // MARK: The broadcast's reports
 
-    func broadcast(emitted event: BroadcastEvent) { onEvent(event) }
+    func broadcast(emitted event: BroadcastEvent) {
+        switch event {
+        case .broadcastPaused: served.with { $0 }?.send(.paused)
+        case .broadcastResumed: served.with { $0 }?.send(.resumed)
+        default: break
+        }
+        onEvent(event)
+    }
 
     func broadcast(foundCandidates fragment: String, of session: SessionID) {
         served.with { $0 }?.send(candidates: fragment, of: session)

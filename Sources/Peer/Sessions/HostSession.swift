@@ -21,9 +21,9 @@ public final class HostSession: Sendable {
     private let identity: Identity
     private let loop: EventLoop
     let core: LoopBound<Broadcast>
-    private let pipelines: MediaPipelines
+    let pipelines: MediaPipelines
     let emit: @Sendable (BroadcastEvent) -> Void
-    private let signaling: BroadcastSignaling
+    let signaling: BroadcastSignaling
     private let server = Monitor<SignalingServer?>(nil)
     /// The publication to a service; nil for a broadcast with viewers of its own.
     let publication = Monitor<ServicePublication?>(nil)
@@ -190,7 +190,9 @@ public final class HostSession: Sendable {
     /// Nil after the end.
     public func statistics() async -> HostStatistics? {
         let video = pipelines.video.statistics
-        return await core.ifRunning { $0.statistics(video: video) }
+        var statistics = await core.ifRunning { $0.statistics(video: video) }
+        statistics?.audio = audioTracks
+        return statistics
     }
 }
 

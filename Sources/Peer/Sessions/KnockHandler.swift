@@ -10,6 +10,10 @@ final class KnockHandler: Sendable {
     /// The viewers that wait for an answer.
     private let pending = Monitor<[KnockID: ViewerDescription]>([:])
 
+    /// The viewers that the host's user has removed and not accepted since; the oldest is first.
+    private let removed = Monitor<[ViewerIdentity]>([])
+    private static let removedLimit = 1_024
+
     /// How long a refusal applies.
     static let refusalSeconds = 60
 
@@ -18,11 +22,25 @@ final class KnockHandler: Sendable {
         self.emit = emit
     }
 
+    /// Marks the viewer's later knocks, until one is accepted.
+    func noteRemoval(of identity: ViewerIdentity) {
+        removed.with { removed in
+            removed.removeAll { $0 == identity }
+            if removed.count >= Self.removedLimit { removed.removeFirst() }
+            removed.append(identity)
+        }
+    }
+
     func decide(_ knock: Knock) async -> KnockDecision {
+        var knock = knock
+        knock.wasRemoved = removed.with { $0.contains(knock.identity) }
         let who = ViewerDescription(knock)
         pending.with { $0[knock.id] = who }
         emit(.knock(who))
         let decision = await decideKnock(knock)
+        if decision == .accepted || decision == .remembered {
+            removed.with { removed in removed.removeAll { $0 == knock.identity } }
+        }
         switch decision {
         case .accepted: emit(.accepted(who, isRemembered: false))
         case .remembered: emit(.accepted(who, isRemembered: true))

@@ -20,7 +20,10 @@ extension ViewerSession {
                 backoff.noteOpen()
                 for try await event in events {
                     switch event {
-                    case .ended(let reason): return outcome.settle(EndReason(.hostEnded, reason))
+                    case .ended(let reason): return tell(EndReason(.hostEnded, reason))
+                    case .removed(let reason): return tell(EndReason(.removed, reason))
+                    case .paused: setPaused(true)
+                    case .resumed: setPaused(false)
                     case .viewerCount(let count): emit(.viewerCount(count))
                     case .candidates(let text):
                         guard let fragment = try? TrickleFragment.parse(text) else { break }
@@ -36,6 +39,33 @@ extension ViewerSession {
             try? await Task.sleep(for: Duration(backoff.pause))
         }
     }
+
+    private func tell(_ reason: EndReason) {
+        told.settle(reason)
+        outcome.settle(reason)
+    }
+
+    /// The host repeats its state on each new stream, so only changes are reported.
+    private func setPaused(_ isPaused: Bool) {
+        let isNew = isBroadcastPaused.with { known in
+            defer { known = isPaused }
+            return known != isPaused
+        }
+        if isNew { emit(isPaused ? .broadcastPaused : .broadcastResumed) }
+    }
+
+    /// Waits for the host's own reason if the session ended because the host closed the media: the reason comes on
+    /// another connection, and may be later.
+    func told(_ reason: EndReason) async -> EndReason {
+        guard reason == .hostClosed else { return reason }
+        let deadline = Task { [told] in
+            if (try? await Task.sleep(for: Self.reasonTimeout)) != nil { told.settle(reason) }
+        }
+        defer { deadline.cancel() }
+        return await told.wait()
+    }
+
+    private static let reasonTimeout = Duration.milliseconds(500)
 
     /// Performs the signalling requests of `OutageRecovery`, one after the other.
     func recover(_ client: SignalingClient, _ requests: AsyncStream<Subscription.RecoveryRequest>) async {

@@ -25,6 +25,9 @@ public final class ViewerSession: Sendable {
     private let loop: EventLoop
     let core: LoopBound<Subscription>
     let outcome = Outcome()
+    /// The reason that the host's event names.
+    let told = Outcome()
+    let isBroadcastPaused = Monitor(false)
     private let recoveryRequests: AsyncStream<Subscription.RecoveryRequest>
     /// The knock that waits for its answer.
     private let ticket = Monitor<KnockTicket?>(nil)
@@ -88,7 +91,7 @@ public final class ViewerSession: Sendable {
                 outcome.settle(error)
             }
         }
-        let reason = await explained(await outcome.wait())
+        let reason = await explained(await told(await outcome.wait()))
         journey.cancel()
         await core.performAndWait { $0.close($1) }
         if let ticket = ticket.with({ $0 }) { await client.withdraw(ticket) }

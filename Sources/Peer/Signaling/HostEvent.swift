@@ -7,6 +7,12 @@ public enum HostEvent: StreamEvent, Equatable {
     /// The broadcast has ended; no event follows.
     case ended(reason: String)
     case viewerCount(Int)
+    /// The host has paused the broadcast; the viewers keep the last frame.
+    case paused
+    /// The host has resumed the broadcast.
+    case resumed
+    /// For one viewer: the host removed it. No event follows on its streams, and its token is not valid any more.
+    case removed(reason: String)
     /// For one viewer: all candidates that the host gathered after its answer, as a trickle fragment (RFC 8840).
     case candidates(fragment: String)
     /// Any other event, with its name and its JSON.
@@ -16,6 +22,9 @@ public enum HostEvent: StreamEvent, Equatable {
         switch self {
         case .ended: "ended"
         case .viewerCount: "viewercount"
+        case .paused: "paused"
+        case .resumed: "resumed"
+        case .removed: "removed"
         case .candidates: "candidates"
         case .other(let name, _): name
         }
@@ -23,6 +32,10 @@ public enum HostEvent: StreamEvent, Equatable {
 
     private struct Ended: Codable {
         var type = "ended"
+        var reason: String
+    }
+    private struct Removed: Codable {
+        var type = "removed"
         var reason: String
     }
     private struct Count: Codable {
@@ -40,18 +53,30 @@ public enum HostEvent: StreamEvent, Equatable {
         case .ended(let reason): Self.json(Ended(reason: reason))
         case .candidates(let fragment): Self.json(Candidates(fragment: fragment))
         case .viewerCount(let count): "{\"type\":\"viewercount\",\"viewercount\":\(count)}"
+        case .paused, .resumed: "{\"type\":\"\(name)\"}"
+        case .removed(let reason): Self.json(Removed(reason: reason))
         case .other(_, let text): text
         }
     }
 
     var isFinal: Bool {
-        if case .ended = self { true } else { false }
+        switch self {
+        case .ended, .removed: true
+        case .viewerCount, .paused, .resumed, .candidates, .other: false
+        }
+    }
+
+    var lastingKey: String {
+        switch self {
+        case .paused, .resumed: "pause"
+        default: name
+        }
     }
 
     var lasting: HostEvent? {
         switch self {
-        case .ended, .viewerCount, .candidates: self
-        case .other: nil
+        case .ended, .viewerCount, .candidates, .paused, .resumed: self
+        case .removed, .other: nil
         }
     }
 
@@ -66,6 +91,11 @@ public enum HostEvent: StreamEvent, Equatable {
         case "viewercount":
             guard let count = try? decoder.decode(Count.self, from: Data(data.utf8)) else { return nil }
             self = .viewerCount(count.viewercount)
+        case "paused": self = .paused
+        case "resumed": self = .resumed
+        case "removed":
+            guard let removed = try? decoder.decode(Removed.self, from: Data(data.utf8)) else { return nil }
+            self = .removed(reason: UntrustedText.clean(removed.reason, limit: 256, fallback: "the host removed you"))
         case "candidates":
             guard let found = try? decoder.decode(Candidates.self, from: Data(data.utf8)) else { return nil }
             self = .candidates(fragment: found.fragment)

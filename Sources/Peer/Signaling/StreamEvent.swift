@@ -6,13 +6,17 @@ protocol StreamEvent: Sendable {
     var json: String { get }
     /// No event follows on its stream.
     var isFinal: Bool { get }
-    /// The event with which streams begin that open later, until another one of its name; nil if it has no such part.
+    /// The event with which streams begin that open later, until another one with its key; nil if it has no such part.
     var lasting: Self? { get }
+    /// Tells apart the lasting events of a stream.
+    var lastingKey: String { get }
     /// Returns nil if the event is unknown or malformed; it is then skipped.
     init?(name: String, data: String)
 }
 
 extension StreamEvent {
+    var lastingKey: String { name }
+
     /// The event as text of `text/event-stream`: its name, and one `data:` line of JSON.
     var serialized: String { "event: \(Self.line(name))\ndata: \(Self.line(json))\n\n" }
 

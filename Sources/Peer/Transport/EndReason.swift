@@ -7,6 +7,8 @@ public struct EndReason: Error, Sendable, Equatable {
         case hostEnded
         /// The viewer left.
         case viewerLeft
+        /// The host's user removed the viewer.
+        case removed
         case refused, unanswered, wrongSecret, untrusted, unreachable, badLink
         /// No packets arrived any more, or ICE selected no pair.
         case connectionLost, noRoute

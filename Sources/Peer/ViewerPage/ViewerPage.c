@@ -48,6 +48,7 @@ const char *viewerPageScript(void) {
 #embed "Page/Script/elements.js" suffix(,)
 #embed "Page/Script/player.js" suffix(,)
 #embed "Page/Script/view.js" suffix(,)
+#embed "Page/Script/broadcast-pause.js" suffix(,)
 #embed "Page/Script/controls.js" suffix(,)
 #embed "Page/Script/statistics-panel.js" suffix(,)
 #embed "Page/Script/signaling-client.js" suffix(,)

@@ -39,6 +39,18 @@ public struct FreezeMeter: Sendable {
         if !hasMore, !lacksFrame { waitingSince = nil }
     }
 
+    /// The host has paused: nothing is waited for any more.
+    public mutating func notePause(now: MediaInstant) {
+        (count, time) = figures(now: now)
+        noteResumption()
+    }
+
+    /// The host continues. What was dropped during the pause was not waited for.
+    public mutating func noteResumption() {
+        waitingSince = nil
+        lacksFrame = false
+    }
+
     /// The number of freezes over `limit` and their sum, with the present one.
     public func figures(now: MediaInstant) -> (count: Int, time: MediaDuration) {
         guard let wait = wait(now) else { return (count, time) }

@@ -105,6 +105,9 @@ public final class MediaSender {
     /// From receiver reports, else from transport-wide feedback; nil until the receiver has answered.
     public var roundTripTime: MediaDuration? { state.roundTripTimes.time }
 
+    /// The bitrate of all RTP packets sent over the last second.
+    public func sentBitrate(now: MediaInstant) -> Bitrate { state.egress.sentBitrate(now: now) }
+
     /// How long the video packets and retransmissions that wait need at the pacing rate. Over about 40 ms no new frame
     /// should be made.
     public var backlog: MediaDuration { state.backlog }

@@ -48,6 +48,13 @@ final class AdmissionRegister: Sendable {
     private struct State {
         var tokens: TokenTable
         var sessions: SessionTable
+        /// Certificates that the host has removed while they used the fixed token; the oldest is first.
+        var removedCertificates: [[UInt8]] = []
+
+        /// Whether the host has not removed the viewer.
+        func isAdmitted(_ owner: SessionOwner) -> Bool {
+            owner.isFixed ? !removedCertificates.contains(owner.fingerprint) : tokens.contains(owner.token)
+        }
 
         mutating func remove(_ id: SessionID) -> Bool {
             guard let session = sessions.remove(id) else { return false }
@@ -121,7 +128,13 @@ extension AdmissionRegister: SessionRegister {
     func add(_ session: OpenedSession, _ reservation: Reservation) -> Bool {
         state.withLock { state in
             switch state.sessions.add(session, reservation) {
-            case .added: return true
+            case .added:
+                // The host may have removed the viewer meanwhile.
+                guard let owner = state.sessions[session.id]?.owner, state.isAdmitted(owner) else {
+                    _ = state.remove(session.id)
+                    return false
+                }
+                return true
             case .ended(let owner):
                 state.tokens.sessionEnded(owner.token, now: .now)
                 return false
@@ -142,6 +155,31 @@ extension AdmissionRegister: SessionRegister {
     }
 
     func lasting(of id: SessionID) -> [String] { state.withLock { $0.sessions.lasting(of: id) } }
+
+    /// Withdraws what a viewer was granted. With the fixed token, which all its users share, its certificate is refused.
+    /// - Returns: the withdrawn tokens.
+    func withdraw(from viewer: Viewer) -> Set<TokenHash> {
+        state.withLock { state in
+            guard let identity = viewer.identity else {
+                state.removedCertificates.removeAll { $0 == viewer.fingerprint }
+                if state.removedCertificates.count >= Self.removedCertificatesLimit {
+                    state.removedCertificates.removeFirst()
+                }
+                state.removedCertificates.append(viewer.fingerprint)
+                let own = state.sessions.sessions { $0.isFixed && $0.fingerprint == viewer.fingerprint }
+                for id in own { _ = state.remove(id) }
+                return []
+            }
+            let tokens = Set(state.tokens.remove(identity))
+            for id in state.sessions.sessions(where: { tokens.contains($0.token) }) { _ = state.remove(id) }
+            return tokens
+        }
+    }
+
+    static let removedCertificatesLimit = 1_024
+
+    /// Whether the host has removed this certificate while it used the fixed token.
+    func hasRemoved(certificate: [UInt8]) -> Bool { state.withLock { $0.removedCertificates.contains(certificate) } }
 
     func session(_ id: SessionID) -> Session? { state.withLock { $0.sessions[id] } }
 

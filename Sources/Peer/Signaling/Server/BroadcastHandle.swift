@@ -25,6 +25,13 @@ public struct BroadcastHandle: Sendable {
         broadcast.send(candidates: fragment, of: session)
     }
 
+    /// Withdraws what a viewer was granted, and sends it the `removed` event with `reason`: waits 250 ms at most until it
+    /// is written. The viewer may knock again, and the delegate decides on that knock as on any other. Of a player with
+    /// the fixed token, the certificate is refused until the broadcast ends. The delegate closes the sessions itself.
+    public func remove(_ viewer: Viewer, reason: String) async {
+        await broadcast.remove(viewer, reason: reason, limit: .milliseconds(250))
+    }
+
     /// Removes the resource of a session that the host has ended.
     public func forget(_ session: SessionID) { broadcast.admissions.end(session) }
 

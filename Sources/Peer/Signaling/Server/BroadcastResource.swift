@@ -64,6 +64,11 @@ final class BroadcastResource: Sendable {
         if streams > 0 { counters.count { $0.eventsDropped += streams } }
     }
 
+    /// Withdraws a viewer's tokens and ends its event streams with `removed`. Waits `limit` at most until it is written.
+    func remove(_ viewer: Viewer, reason: String, limit: Duration) async {
+        await eventStreams.end(HostEvent.removed(reason: reason), of: admissions.withdraw(from: viewer), limit: limit)
+    }
+
     /// Sends `ended` to every viewer, and waits 1 s at most until it is written. Withdraws all knocks.
     func end(reason: String) async {
         await knocks.end()

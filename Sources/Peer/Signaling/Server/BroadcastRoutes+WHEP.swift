@@ -22,6 +22,9 @@ extension BroadcastRoutes {
             guard known.fingerprint == offer.fingerprint else { return sessions.wrongCertificate }
             viewer = known
         } else {
+            guard !broadcast.admissions.hasRemoved(certificate: offer.fingerprint) else {
+                return RouteResponse(problem: .refused, .forbidden, "the host removed you")
+            }
             viewer = Viewer(
                 knock: nil, name: "player with the token", kind: UntrustedText.kind(userAgent: call.headers[.userAgent]),
                 address: call.address.text, fingerprint: offer.fingerprint)
@@ -61,7 +64,7 @@ extension BroadcastRoutes {
     private func created(_ session: OpenedSession, _ viewer: Viewer) -> RouteResponse {
         let events =
             "</\(configuration.id.text)/events>; rel=\"urn:ietf:params:whep:ext:core:server-sent-events\"; "
-            + "events=\"viewercount,ended\""
+            + "events=\"viewercount,paused,resumed,ended\""
         var reply = sessions.created(session, links: [events] + configuration.iceServers.flatMap(\.links))
         if viewer.knock != nil {
             let proof = broadcast.proof.host(viewer: viewer.fingerprint, host: server.identity.fingerprint)

@@ -16,11 +16,12 @@ final class EventStreams: Sendable {
     private struct State {
         var streams: [Int: (owner: TokenHash, continuation: AsyncStream<String>.Continuation)] = [:]
         var next = 0
-        /// The lasting events that were sent on all streams, by their names.
+        /// The lasting events that were sent on all streams, by their keys.
         var lasting: [String: String] = [:]
         /// The final event of all streams.
         var ended: String?
-        var onEmpty: Promise<Void>?
+        /// Fulfilled when all streams of the set have closed.
+        var closings: [(streams: Set<Int>, done: Promise<Void>)] = []
 
         /// - Returns: the number of streams that were closed because their queue was full.
         func send(_ text: String, where isReceiver: (TokenHash) -> Bool) -> Int {
@@ -79,18 +80,20 @@ final class EventStreams: Sendable {
     }
 
     func close(_ id: Int) {
-        let onEmpty = state.withLock { state in
+        let closed: [Promise<Void>] = state.withLock { state in
             state.streams.removeValue(forKey: id)?.continuation.finish()
-            return state.streams.isEmpty ? state.onEmpty : nil
+            for index in state.closings.indices { state.closings[index].streams.remove(id) }
+            defer { state.closings.removeAll { $0.streams.isEmpty } }
+            return state.closings.filter(\.streams.isEmpty).map(\.done)
         }
-        onEmpty?.fulfil(())
+        for promise in closed { promise.fulfil(()) }
     }
 
     /// Sends an event on all streams.
     /// - Returns: the number of streams that were closed because their queue was full.
     func send(_ event: some StreamEvent) -> Int {
         state.withLock { state in
-            if let part = event.lasting { state.lasting[part.name] = part.serialized }
+            if let part = event.lasting { state.lasting[part.lastingKey] = part.serialized }
             return state.send(event.serialized) { _ in true }
         }
     }
@@ -115,24 +118,38 @@ final class EventStreams: Sendable {
     /// Sends the final event on every stream. Returns when all have written it, after `limit` at most.
     func end(_ event: some StreamEvent, limit: Duration) async {
         let text = event.serialized
-        let empty: Promise<Void>? = state.withLock { state in
-            if state.ended == nil {
-                state.ended = text
-                for stream in state.streams.values {
+        let isFirst = state.withLock { state in
+            defer { state.ended = state.ended ?? text }
+            return state.ended == nil
+        }
+        await finish(isFirst ? text : nil, limit: limit) { _ in true }
+    }
+
+    /// Sends the final event of these owners on their streams. Returns when all have written it, after `limit` at most.
+    func end(_ event: some StreamEvent, of owners: Set<TokenHash>, limit: Duration) async {
+        await finish(event.serialized, limit: limit) { owners.contains($0) }
+    }
+
+    /// Ends streams.
+    /// - Parameter text: their last event; nil if they have been ended before and are only waited for.
+    private func finish(_ text: String?, limit: Duration, where isMeant: (TokenHash) -> Bool) async {
+        let done = Promise<Void>()
+        let isClosing = state.withLock { state in
+            let streams = state.streams.filter { isMeant($0.value.owner) }
+            if let text {
+                for stream in streams.values {
                     stream.continuation.yield(text)
                     stream.continuation.finish()
                 }
             }
-            guard !state.streams.isEmpty else { return nil }
-            let empty = state.onEmpty ?? Promise<Void>()
-            state.onEmpty = empty
-            return empty
+            if !streams.isEmpty { state.closings.append((Set(streams.keys), done)) }
+            return !streams.isEmpty
         }
-        guard let empty else { return }
+        guard isClosing else { return }
         let deadline = Task {
-            if (try? await Task.sleep(for: limit)) != nil { empty.fulfil(()) }
+            if (try? await Task.sleep(for: limit)) != nil { done.fulfil(()) }
         }
-        await empty.value
+        await done.value
         deadline.cancel()
     }
 

@@ -35,7 +35,7 @@ struct SessionTable: Sendable {
     /// The key is the reservation's number.
     private var reservations: [Int: Owner] = [:]
     private var reservationsMade = 0
-    /// The lasting events of a session by their names, for event streams that open later. One may arrive before `add`
+    /// The lasting events of a session by their keys, for event streams that open later. One may arrive before `add`
     /// was called for its session.
     private var lasting: [SessionID: [String: String]] = [:]
     /// Sessions that were ended before `add` was called for them; empty while nothing is reserved.
@@ -49,6 +49,8 @@ struct SessionTable: Sendable {
     var taken: [Owner] { sessions.values.map(\.owner) + reservations.values }
 
     func sessions(of token: TokenHash) -> [SessionID] { sessions.filter { $0.value.token == token }.map(\.key) }
+
+    func sessions(where isMeant: (Owner) -> Bool) -> [SessionID] { sessions.filter { isMeant($0.value.owner) }.map(\.key) }
 
     func oldest(of token: TokenHash) -> SessionID? {
         sessions.filter { $0.value.token == token }.min { $0.value.number < $1.value.number }?.key
@@ -111,7 +113,7 @@ struct SessionTable: Sendable {
     /// - Returns: the token of the session; nil if the session is not known yet, or not any more.
     mutating func keep(_ event: some StreamEvent, of id: SessionID) -> TokenHash? {
         if let part = event.lasting, lasting[id] != nil || lasting.count < capacity {
-            lasting[id, default: [:]][part.name] = part.serialized
+            lasting[id, default: [:]][part.lastingKey] = part.serialized
         }
         return sessions[id]?.token
     }

@@ -1,5 +1,6 @@
 // Detects an outage and ends it: an ICE restart first, then another session with the same token. Nobody is asked again.
 
+import { showPause } from './broadcast-pause.js';
 import { delay } from './delay.js';
 import { OutageDetector } from './outage-detector.js';
 import { countHostCandidates } from './peer-connection.js';
@@ -59,6 +60,7 @@ export class Reconnection {
         this.isInterrupted = false;
         markOutage(false);
         showNotice('');
+        showPause(this.session.isPaused);
         // The event stream may be dead without knowing it.
         this.session.reopenEvents();
     }

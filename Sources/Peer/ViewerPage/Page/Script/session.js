@@ -1,6 +1,7 @@
 // One session of this viewer, from the first request to its end.
 
 import { makeProof } from './authentication.js';
+import { showPause } from './broadcast-pause.js';
 import { encodeBase64URL, equalBytes, utf8 } from './bytes.js';
 import { describeFailure } from './connection-failure.js';
 import { showControls } from './controls.js';
@@ -29,7 +30,7 @@ export class ViewerSession {
         const instance = encodeBase64URL(crypto.getRandomValues(new Uint8Array(16)));
         this.client = new SignalingClient(link, instance, this.abort.signal);
         this.reconnection = new Reconnection(this);
-        this.isOver = this.hasPlayed = false;
+        this.isOver = this.hasPlayed = this.isPaused = false;
         this.identity = this.fingerprint = this.peer = this.events = null;
     }
 
@@ -73,6 +74,7 @@ export class ViewerSession {
         this.hasPlayed = true;
         show('playing', 'Playing');
         showControls();
+        if (this.isPaused) showPause(true);
     }
 
     // Replaces the session's connection.
@@ -123,7 +125,7 @@ export class ViewerSession {
         this.reconnection.watch();
         const isConnecting = () => !this.isOver && this.peer.state !== 'connected' && root.dataset.state !== 'playing';
         setTimeout(() => {
-            if (isConnecting()) show('connecting', 'Still connecting ...', 'A firewall or a router makes it difficult.');
+            if (isConnecting() && !this.isPaused) show('connecting', 'Still connecting ...', 'A firewall or a router makes it difficult.');
         }, 6000);
         // A browser without any candidate pair never reports a failure. The host gives up after 20 s.
         setTimeout(() => { if (isConnecting()) this.endWithoutConnection(); }, 25000);
@@ -207,11 +209,22 @@ export class ViewerSession {
     handle(event) {
         if (event.type === 'ended') {
             this.end(new SessionEnd('ended', asSentence(event.reason, 'The host has stopped sharing.'), askForNewLink, ''));
+        } else if (event.type === 'removed') {
+            this.end(new SessionEnd('refused', asSentence(event.reason, 'The host removed you.'), 'You can ask again.', 'Ask again'));
+        } else if (event.type === 'paused' || event.type === 'resumed') {
+            this.setPaused(event.type === 'paused');
         } else if (event.type === 'viewercount') {
             showViewerCount(Number(event.count ?? event.viewercount ?? event.viewerCount) || 0);
         } else if (event.type === 'candidates' && typeof event.fragment === 'string') {
             if (!this.isOver) this.peer.addCandidates(event.fragment);
         }
+    }
+
+    // In an outage the notice is about the outage.
+    setPaused(isPaused) {
+        if (this.isOver || this.isPaused === isPaused) return;
+        this.isPaused = isPaused;
+        if (!this.reconnection.isInterrupted) showPause(isPaused);
     }
 
     connectionChanged(peer) {
@@ -256,6 +269,7 @@ export class ViewerSession {
         closePlayer();
         showViewerCount(null);
         markOutage(false);
+        if (this.isPaused) showPause(false);
     }
 
     leave() { this.end(new SessionEnd('ended', 'You have left.')); }

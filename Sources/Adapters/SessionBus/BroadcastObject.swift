@@ -1,0 +1,114 @@
+import CGIO
+import Synchronization
+
+/// The broadcast on a session bus: the object `/io/sharekit/Broadcast1` with the interface `io.sharekit.Broadcast1`.
+///
+/// Properties: `Captured`, `Broadcasting`, `Paused`, `Microphone` (b), `Elapsed` (seconds), `Viewers` (u), `Service` (s).
+/// Methods: `Stop`, `Pause`, `Resume`, `SetMicrophone(b)`. Messages are handled on GIO's thread, and commands on Swift's
+/// pool, at most 50 a second. `init`, `update` and `close` block; use one thread for them.
+public final class BroadcastObject: Sendable {
+    /// The values of the properties; `Elapsed` is counted here.
+    public struct State: Sendable, Equatable {
+        /// The screen may be captured now.
+        public var isCaptured = false
+        public var isBroadcasting = false
+        public var isPaused = false
+        public var viewers = 0
+        /// The microphone is shared and not muted.
+        public var hasMicrophone = false
+        /// The service that takes the broadcast in; empty for viewers with the link.
+        public var service = ""
+
+        public init() {}
+    }
+
+    public enum Command: Sendable, Equatable {
+        case stop
+        case pause
+        case resume
+        case setMicrophone(Bool)
+    }
+
+    /// Carries a command out.
+    /// - Returns: why that is impossible; nil if it was done.
+    public typealias Handler = @Sendable (Command) async -> String?
+
+    public enum Failure: Error, Sendable {
+        /// No bus answers at the address.
+        case noBus
+        /// Another process has the name.
+        case nameIsTaken
+    }
+
+    public static let name = "io.sharekit.Broadcast1"
+    public static let path = "/io/sharekit/Broadcast1"
+    private static let timeout: gint = 2_000
+
+    private let bus: BusConnection
+    private let messages: BroadcastMessages
+    private let filter: guint
+
+    /// Connects to a bus, and takes the name.
+    /// - Parameter address: as in DBUS_SESSION_BUS_ADDRESS. Unlike GIO's default, this starts no bus.
+    public init(address: String, _ state: State, handler: @escaping Handler) throws(Failure) {
+        guard g_dbus_is_supported_address(address, nil) != 0, let connection = cgio_connect(address) else {
+            throw .noBus
+        }
+        bus = BusConnection(connection)
+        messages = BroadcastMessages(bus, state, handler)
+        filter = g_dbus_connection_add_filter(
+            connection,
+            { _, message, isIncoming, raw in
+                guard let message, let raw, isIncoming != 0,
+                    Unmanaged<BroadcastMessages>.fromOpaque(raw).takeUnretainedValue().take(message)
+                else { return message }
+                cgio_unref(UnsafeMutableRawPointer(message))
+                return nil
+            }, Unmanaged.passRetained(messages).toOpaque(),
+            { raw in
+                if let raw { Unmanaged<BroadcastMessages>.fromOpaque(raw).release() }
+            })
+        guard cgio_own_name_alone(connection, Self.name, Self.timeout) != 0 else {
+            g_dbus_connection_remove_filter(connection, filter)
+            bus.close()
+            throw .nameIsTaken
+        }
+    }
+
+    /// Sets the properties, and emits PropertiesChanged for those that have changed.
+    public func update(_ state: State) { messages.update(state) }
+
+    /// Gives the name up and disconnects. May be called more than once.
+    public func close() {
+        bus.ifOpen { g_dbus_connection_remove_filter($0, filter) }
+        bus.close()
+    }
+}
+
+/// A connection that is closed once. GIO locks it.
+// SAFETY: GDBusConnection may be used by any thread; `isOpen` is guarded by the Mutex.
+final class BusConnection: @unchecked Sendable {
+    private let connection: OpaquePointer
+    private let isOpen = Mutex(true)
+
+    init(_ connection: OpaquePointer) { self.connection = connection }
+
+    deinit { cgio_unref(UnsafeMutableRawPointer(connection)) }
+
+    func ifOpen(_ body: (OpaquePointer) -> Void) {
+        isOpen.withLock { isOpen in
+            if isOpen { body(connection) }
+        }
+    }
+
+    /// Closes the connection after what was sent. A second call does nothing.
+    func close() {
+        let wasOpen = isOpen.withLock { isOpen in
+            defer { isOpen = false }
+            return isOpen
+        }
+        guard wasOpen else { return }
+        cgio_flush(connection)
+        g_dbus_connection_close_sync(connection, nil, nil)
+    }
+}

@@ -1,0 +1,121 @@
+public import Admission
+import ControlSocket
+import Glibc
+import MediaCore
+import Publishing
+public import Sessions
+public import Transport
+
+/// Meets the requests of other programs of the user to a running broadcast. Safe from any thread.
+public final class BroadcastControl: Sendable {
+    /// What the requests of others are answered with.
+    public struct Description: Sendable {
+        public var id: BroadcastID
+        /// The name that viewers see.
+        public var name: String?
+        /// What is captured, for people.
+        public var source: String
+        /// Says whether a removed viewer can come back, and how.
+        public var readmission: String
+
+        public init(id: BroadcastID, name: String?, source: String, readmission: String) {
+            self.id = id
+            self.name = name
+            self.source = source
+            self.readmission = readmission
+        }
+    }
+
+    private let session: HostSession
+    private let description: Description
+    private let stop: @Sendable (EndReason) -> Void
+    private let begin = ContinuousClock.now
+
+    /// - Parameter stop: called when a program asks for the end; it returns at once.
+    public init(_ session: HostSession, _ description: Description, stop: @escaping @Sendable (EndReason) -> Void) {
+        self.session = session
+        self.description = description
+        self.stop = stop
+    }
+
+    /// Answers one line of a control socket.
+    public func answer(_ line: String) async -> String {
+        do throws(ControlError) {
+            return try await answer(ControlRequest(parsing: line)).text
+        } catch {
+            return ControlAnswer(error).text
+        }
+    }
+
+    func answer(_ request: ControlRequest) async throws(ControlError) -> ControlAnswer {
+        var answer = ControlAnswer()
+        switch request.command {
+        case .status: break
+        case .stop:
+            stop(EndReason(.stopped, "ended by share stop"))
+            answer.changed = true
+        case .pause: answer.changed = await session.pause()
+        case .resume: answer.changed = await session.resume()
+        case .setMuted(let tracks, let isMuted): answer.changed = try setMuted(tracks, isMuted)
+        case .viewers: answer.viewers = await session.viewers().map { ViewerStatus($0) }
+        case .remove(let viewer): answer = try await remove(viewer)
+        }
+        answer.broadcast = try await status()
+        return answer
+    }
+
+    private func status() async throws(ControlError) -> BroadcastStatus {
+        guard let statistics = await session.statistics() else {
+            throw ControlError(.ended, "the broadcast has ended")
+        }
+        return BroadcastStatus(
+            id: description.id.text, process: Int(getpid()), name: description.name, source: description.source,
+            paused: statistics.isPaused, elapsedSeconds: Int((ContinuousClock.now - begin) / .seconds(1)),
+            viewers: statistics.viewers, connected: statistics.connected,
+            audio: statistics.audio.compactMap { state in
+                AudioTrackName(rawValue: state.kind.rawValue).map {
+                    .init(track: $0, muted: state.isMuted, captured: state.isCaptured)
+                }
+            })
+    }
+
+    /// - Parameter tracks: nil for all that the broadcast has.
+    private func setMuted(_ tracks: [AudioTrackName]?, _ isMuted: Bool) throws(ControlError) -> Bool {
+        let all = session.audioTracks
+        guard !all.isEmpty else { throw ControlError(.unknown, "this broadcast has no audio") }
+        var hasChanged = false
+        for name in tracks ?? AudioTrackName.allCases {
+            guard let state = all.first(where: { $0.kind.rawValue == name.rawValue }) else {
+                guard tracks != nil else { continue }
+                throw ControlError(.unknown, "this broadcast has no \(name == .system ? "system audio" : "microphone")")
+            }
+            session.setAudioMuted(state.kind, isMuted)
+            hasChanged = hasChanged || state.isMuted != isMuted
+        }
+        return hasChanged
+    }
+
+    private func remove(_ text: String) async throws(ControlError) -> ControlAnswer {
+        let shown = UntrustedText.quote(UntrustedText.clean(text, fallback: ""))
+        switch ViewerSelection.find(text, in: await session.viewers()) {
+        case .none: throw ControlError(.unknown, "nobody watches as \(shown)")
+        case .several(let viewers):
+            var answer = ControlAnswer(ControlError(.ambiguous, "more than one viewer is meant by \(shown)"))
+            answer.viewers = viewers.map { ViewerStatus($0) }
+            return answer
+        case .one(let viewer):
+            guard let sessions = await session.remove(viewer: viewer.id) else {
+                throw ControlError(.unknown, "\(shown) has left just now")
+            }
+            var answer = ControlAnswer()
+            answer.changed = true
+            answer.removed = RemovedViewer(
+                name: viewer.description.name, kind: viewer.description.kind, address: viewer.description.address,
+                sessions: sessions,
+                readmission: viewer.identity == nil
+                    ? "This player is refused until the broadcast ends, but with the token it can join under another certificate."
+                    : description.readmission)
+            return answer
+        }
+    }
+}

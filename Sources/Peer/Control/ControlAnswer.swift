@@ -1,0 +1,104 @@
+import FoundationEssentials
+import MediaCore
+import Publishing
+
+/// The answer to a ``ControlRequest``: one line of JSON.
+public struct ControlAnswer: Codable, Sendable, Equatable {
+    public var version = ControlRequest.version
+    /// Nil if the request was met.
+    public var error: ControlError.Code?
+    /// A sentence for people that explains `error`.
+    public var message: String?
+    /// The state after the request.
+    public var broadcast: BroadcastStatus?
+    /// Whether the request changed anything; nil if it only asks.
+    public var changed: Bool?
+    /// The viewers that were asked for, or those that `remove` may have meant.
+    public var viewers: [ViewerStatus]?
+    public var removed: RemovedViewer?
+
+    public init() {}
+
+    init(_ error: ControlError) {
+        self.error = error.code
+        message = error.message
+    }
+
+    /// One line, without its end.
+    public var text: String { ControlJSON.text(self) }
+
+    /// Returns nil if the text is no answer.
+    public init?(parsing text: String) {
+        guard let answer = try? JSONDecoder().decode(Self.self, from: Data(text.utf8)) else { return nil }
+        self = answer
+    }
+}
+
+/// The state of a broadcast.
+public struct BroadcastStatus: Codable, Sendable, Equatable {
+    public struct Audio: Codable, Sendable, Equatable {
+        public var track: AudioTrackName
+        public var muted: Bool
+        /// False if the device could not be opened or has gone.
+        public var captured: Bool
+    }
+
+    /// The identifier in the link: 13 characters.
+    public var id: String
+    public var process: Int
+    public var name: String?
+    /// What is captured: "display :0, 1920 x 1080".
+    public var source: String
+    public var paused: Bool
+    /// Since the link was printed, with pauses.
+    public var elapsedSeconds: Int
+    /// The viewers' sessions, and those with media flowing.
+    public var viewers: Int
+    public var connected: Int
+    public var audio: [Audio]
+}
+
+/// One session of a viewer.
+public struct ViewerStatus: Codable, Sendable, Equatable {
+    /// Stays the same as long as the session.
+    public var number: Int
+    public var name: String
+    public var kind: String
+    public var address: String
+    public var words: String
+    /// SHA-256 of the certificate, 64 hexadecimal digits.
+    public var fingerprint: String
+    /// Nil before the connection is complete.
+    public var connectedSeconds: Int?
+    public var interrupted: Bool
+    public var path: String
+    public var kilobits: Int
+
+    init(_ viewer: WatchingViewer) {
+        number = viewer.number
+        name = viewer.description.name
+        kind = viewer.description.kind
+        address = viewer.description.address
+        words = viewer.description.words
+        fingerprint = Self.hexadecimal(viewer.fingerprint)
+        connectedSeconds = viewer.connectedFor.map { Int($0.inSeconds) }
+        interrupted = viewer.isInterrupted
+        path = viewer.path
+        kilobits = viewer.bitrate.kilobitsPerSecond
+    }
+
+    static func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}
+
+/// A viewer that was removed.
+public struct RemovedViewer: Codable, Sendable, Equatable {
+    public var name: String
+    public var kind: String
+    public var address: String
+    /// How many sessions ended.
+    public var sessions: Int
+    /// A sentence that says whether the viewer can come back, and how.
+    public var readmission: String
+}

@@ -1,0 +1,116 @@
+import FoundationEssentials
+
+/// A request to a running broadcast, from a program of the same user: one line of JSON at its control socket.
+///
+///     {"version":1,"command":"remove","viewer":"Ann"}
+public struct ControlRequest: Sendable, Equatable {
+    public enum Command: Sendable, Equatable {
+        case status
+        case stop
+        case pause
+        case resume
+        /// Mutes audio tracks, or ends that; nil for all.
+        case setMuted([AudioTrackName]?, Bool)
+        case viewers
+        /// Removes the viewer with this name, number, or beginning of the fingerprint.
+        case remove(String)
+    }
+
+    /// The version of the protocol.
+    public static let version = 1
+
+    public var command: Command
+
+    public init(_ command: Command) { self.command = command }
+
+    // MARK: JSON
+
+    private struct Document: Codable {
+        var version: Int
+        var command: String
+        var tracks: [AudioTrackName]?
+        var viewer: String?
+    }
+
+    /// One line, without its end.
+    public var text: String {
+        var document = Document(version: Self.version, command: "")
+        switch command {
+        case .status: document.command = "status"
+        case .stop: document.command = "stop"
+        case .pause: document.command = "pause"
+        case .resume: document.command = "resume"
+        case .setMuted(let tracks, let isMuted):
+            document.command = isMuted ? "mute" : "unmute"
+            document.tracks = tracks
+        case .viewers: document.command = "viewers"
+        case .remove(let viewer):
+            document.command = "remove"
+            document.viewer = viewer
+        }
+        return ControlJSON.text(document)
+    }
+
+    /// - Throws: `.malformed`, `.version` or `.unknownCommand`.
+    public init(parsing text: String) throws(ControlError) {
+        guard let document = try? JSONDecoder().decode(Document.self, from: Data(text.utf8)) else {
+            throw ControlError(.malformed, "the request is not JSON as the protocol has it")
+        }
+        guard document.version == Self.version else {
+            throw ControlError(.version, "this host speaks version \(Self.version) of the protocol")
+        }
+        switch document.command {
+        case "status": command = .status
+        case "stop": command = .stop
+        case "pause": command = .pause
+        case "resume": command = .resume
+        case "mute": command = .setMuted(document.tracks, true)
+        case "unmute": command = .setMuted(document.tracks, false)
+        case "viewers": command = .viewers
+        case "remove":
+            guard let viewer = document.viewer, !viewer.isEmpty else {
+                throw ControlError(.malformed, "the request names no viewer")
+            }
+            command = .remove(viewer)
+        default: throw ControlError(.unknownCommand, "this host knows no such command")
+        }
+    }
+}
+
+/// The audio tracks by the names that viewers see, too.
+public enum AudioTrackName: String, Codable, Sendable, CaseIterable {
+    case microphone
+    case system
+}
+
+/// Why a request was not met.
+public struct ControlError: Error, Sendable, Equatable {
+    public enum Code: String, Codable, Sendable {
+        case malformed
+        case version
+        case unknownCommand = "unknown-command"
+        /// No viewer, or no audio track, is meant.
+        case unknown
+        /// More than one viewer is meant; the answer lists them.
+        case ambiguous
+        /// The broadcast is ending.
+        case ended
+    }
+    public var code: Code
+    /// A sentence for people, without a full stop.
+    public var message: String
+
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+}
+
+enum ControlJSON {
+    /// JSON on one line, with sorted keys.
+    static func text(_ value: some Encodable) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+}

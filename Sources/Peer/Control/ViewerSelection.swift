@@ -1,0 +1,29 @@
+import Publishing
+
+/// Finds the viewer that a person means by a name, by the number in the list, or by the beginning of a fingerprint.
+enum ViewerSelection {
+    enum Found: Equatable {
+        /// The first session of that viewer.
+        case one(WatchingViewer)
+        /// The sessions of several viewers.
+        case several([WatchingViewer])
+        case none
+    }
+
+    /// - Parameter text: a number counts before a name, and a name before a fingerprint, of which 4 digits are needed.
+    static func find(_ text: String, in viewers: [WatchingViewer]) -> Found {
+        let digits = text.lowercased().filter { $0 != ":" }
+        let isPrefix = digits.count >= 4 && digits.allSatisfy { $0.isASCII && $0.isHexDigit }
+        let choices: [(WatchingViewer) -> Bool] = [
+            { String($0.number) == text },
+            { $0.description.name == text },
+            { isPrefix && ViewerStatus.hexadecimal($0.fingerprint).hasPrefix(digits) },
+        ]
+        for isMeant in choices {
+            let found = viewers.filter(isMeant)
+            guard let first = found.first else { continue }
+            return found.allSatisfy { $0.isSameViewer(as: first) } ? .one(first) : .several(found)
+        }
+        return .none
+    }
+}

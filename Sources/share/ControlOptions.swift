@@ -1,0 +1,116 @@
+import Admission
+import ArgumentParser
+import Control
+import ControlSocket
+import Foundation
+import MediaCore
+
+/// Finds the broadcast that a control verb is for: of this user, on this machine.
+struct ControlOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Which broadcast, if several run: its identifier, or the beginning of it.", valueName: "id"))
+    var broadcast: String?
+
+    /// Every broadcast that is meant.
+    /// - Throws: if there is none, or one that runs cannot be asked.
+    func all() throws(Complaint) -> [RunningBroadcast] {
+        let (running, failures) = RunningBroadcast.all(
+            in: ControlSocketFolder(environment: ProcessInfo.processInfo.environment))
+        for failure in failures { ErrorOutput.writeLine("share: \(failure.message)") }
+        guard !running.isEmpty else {
+            guard failures.isEmpty else { throw Complaint(sentence: "no broadcast can be asked", status: .lost) }
+            throw Complaint(
+                sentence: "no broadcast is running", remedy: "Start one with: share host", status: .noBroadcast)
+        }
+        guard let broadcast else { return running }
+        let wanted = broadcast.uppercased()
+        let found = running.filter { !wanted.isEmpty && $0.status.id.hasPrefix(wanted) }
+        guard !found.isEmpty else {
+            list(running)
+            throw Complaint(
+                sentence: "no running broadcast has the identifier \(UntrustedText.quote(broadcast)), see above",
+                status: .noBroadcast)
+        }
+        return found
+    }
+
+    /// The only broadcast that is meant.
+    func one() throws(Complaint) -> RunningBroadcast {
+        let found = try all()
+        guard found.count == 1, let first = found.first else {
+            list(found)
+            throw Complaint(
+                sentence: "\(found.count) broadcasts are meant, see above", remedy: "Choose one: --broadcast ID",
+                status: .usage)
+        }
+        return first
+    }
+
+    private func list(_ broadcasts: [RunningBroadcast]) {
+        for broadcast in broadcasts { ErrorOutput.writeLine(broadcast.status.line) }
+    }
+}
+
+extension RunningBroadcast {
+    /// Sends a request that changes something.
+    /// - Returns: the answer to a request that was met.
+    func meet(_ command: ControlRequest.Command) throws(Complaint) -> ControlAnswer {
+        let answer = try answer(to: command)
+        guard let error = answer.error else { return answer }
+        throw Complaint(
+            sentence: answer.message.map { UntrustedText.clean($0, limit: 256, fallback: "") } ?? error.rawValue,
+            status: error == .ended ? .noBroadcast : .usage)
+    }
+
+    func answer(to command: ControlRequest.Command) throws(Complaint) -> ControlAnswer {
+        do throws(ControlSocketFailure) {
+            return try ask(ControlRequest(command))
+        } catch {
+            throw Complaint(
+                sentence: error.message, status: error.code == .notListening ? .noBroadcast : .lost)
+        }
+    }
+}
+
+extension BroadcastStatus {
+    /// "9X2M4QF1K7D3A  live  00:12:31  2 viewers  display :0, 1000 x 600  microphone muted"
+    var line: String {
+        let muted = audio.filter(\.muted).map { "\($0.track == .system ? "system audio" : "microphone") muted" }
+        let parts =
+            [
+                id, paused ? "paused" : connected > 0 ? "live" : "waiting", ClockText.text(elapsedSeconds),
+                "\(viewers) viewer\(viewers == 1 ? "" : "s")", source,
+            ] + (name.map { [UntrustedText.quote($0)] } ?? []) + muted
+        return parts.joined(separator: "  ")
+    }
+}
+
+extension ViewerStatus {
+    /// "1  00:12:31  "Ann" (share, 192.0.2.31)  1.4 Mbit/s  direct, ...  a1a1a1a1a1a1a1a1  poem hotel river saddle"
+    var line: String {
+        let time = connectedSeconds.map { ClockText.text($0) } ?? "connecting"
+        let who = "\(UntrustedText.quote(UntrustedText.clean(name, fallback: "somebody"))) (\(kind), \(address))"
+        let state = interrupted ? "no packets" : StatusLine.rate(Double(kilobits) * 1_000)
+        return ["\(number)", time, who, state, path, String(fingerprint.prefix(16)), words].filter { !$0.isEmpty }
+            .joined(separator: "  ")
+    }
+}
+
+/// Formats a time as "00:12:31".
+enum ClockText {
+    static func text(_ seconds: Int) -> String {
+        let seconds = max(seconds, 0)
+        return [seconds / 3600, seconds / 60 % 60, seconds % 60].map { ($0 < 10 ? "0" : "") + String($0) }
+            .joined(separator: ":")
+    }
+}
+
+/// Runs a verb, and reports a complaint.
+func complaining(_ body: () throws(Complaint) -> Void) throws {
+    do throws(Complaint) {
+        try body()
+    } catch {
+        throw error.report()
+    }
+}

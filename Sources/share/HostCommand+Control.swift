@@ -1,0 +1,49 @@
+import Admission
+import Control
+import ControlSocket
+import Foundation
+import LinuxRuntime
+import Sessions
+import Transport
+
+/// What a host offers to other programs of its user, and the countdown before it.
+extension HostCommand {
+    /// Opens the control socket. Without one the broadcast goes on, and a sentence says so.
+    func makeControl(
+        _ session: HostSession, _ link: Link, source: String, stop: @escaping @Sendable (EndReason) -> Void
+    ) -> ControlSocketServer? {
+        let asks = accept != .any && isatty(STDIN_FILENO) == 1
+        let control = BroadcastControl(
+            session,
+            .init(
+                id: link.id, name: name, source: source,
+                readmission: asks
+                    ? "If it was a mistake: they may knock again, and you are asked about them again."
+                    : "They are refused until this broadcast ends; a broadcast that asks (--accept ask) could admit them again."
+            ),
+            stop: stop)
+        do throws(ControlSocketFailure) {
+            return try ControlSocketServer(
+                name: link.id.text, in: ControlSocketFolder(environment: ProcessInfo.processInfo.environment)
+            ) { await control.answer($0) }
+        } catch {
+            ErrorOutput.writeLine("share: share status and its like will not find this broadcast: \(error.message)")
+            return nil
+        }
+    }
+
+    /// Counts down in the status line, or with one line where there is no terminal. Returns early if there is a reason to
+    /// end.
+    func countDown(until ending: Monitor<EndReason?>, _ output: DataOutput) {
+        guard countdown > 0 else { return }
+        output.event("countdown", ["seconds": .integer(countdown)])
+        ErrorOutput.writeLine("share: the broadcast begins in \(countdown) s; Ctrl-C cancels it")
+        let begin = ContinuousClock.now
+        for left in (1...countdown).reversed() {
+            ErrorOutput.showStatus("\u{25CB} begins in \(left) s")
+            let wait = Double(countdown - left + 1) - seconds(ContinuousClock.now - begin)
+            if waitForEnd(ending, seconds: wait) != nil { break }
+        }
+        ErrorOutput.showStatus("")
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import Control
+
+struct StatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status", abstract: "Show the broadcasts that run on this machine.",
+        discussion: """
+            Prints a line for each broadcast of yours: identifier, state, time, viewers, source, \
+            and what is muted. Exit codes: 0 there is one, 72 no broadcast is running.
+            """)
+
+    @OptionGroup var control: ControlOptions
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    func run() throws {
+        try complaining { () throws(Complaint) in
+            for broadcast in try control.all() {
+                let status = broadcast.status
+                DataOutput(isJSON: false).line(json ? status.json.text : status.line)
+            }
+        }
+    }
+}
+
+extension BroadcastStatus {
+    var json: JSONValue {
+        .object([
+            "id": .string(id), "process": .integer(process), "name": name.map { .string($0) } ?? .null,
+            "source": .string(source), "paused": .boolean(paused), "elapsedSeconds": .integer(elapsedSeconds),
+            "viewers": .integer(viewers), "connected": .integer(connected),
+            "audio": .list(
+                audio.map {
+                    .object([
+                        "track": .string($0.track.rawValue), "muted": .boolean($0.muted),
+                        "captured": .boolean($0.captured),
+                    ])
+                }),
+        ])
+    }
+}

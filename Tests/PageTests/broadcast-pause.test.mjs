@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { element, root } from './fake-page.mjs';
+import { showPause } from '../../Sources/Peer/ViewerPage/Page/Script/broadcast-pause.js';
+import { Reconnection } from '../../Sources/Peer/ViewerPage/Page/Script/reconnection.js';
+import { ViewerSession } from '../../Sources/Peer/ViewerPage/Page/Script/session.js';
+
+Object.defineProperty(globalThis, 'navigator', { value: { onLine: true }, configurable: true });
+const words = 'The host has paused the broadcast.';
+
+// What `handle` needs of a session.
+function listening(state) {
+    root.dataset.state = state;
+    element('said').textContent = element('status').textContent = '';
+    const session = Object.assign(Object.create(ViewerSession.prototype), { isOver: false, isPaused: false, endings: [] });
+    session.end = ending => session.endings.push(ending);
+    session.reconnection = new Reconnection(session);
+    session.reopenEvents = () => {};
+    return session;
+}
+
+test('a pause is a notice over the last frame until it ends', () => {
+    const session = listening('playing');
+    session.handle({ type: 'paused' });
+    assert.equal(element('said').textContent, words);
+    assert.ok(!element('notice').hidden && 'paused' in root.dataset);
+    // The host repeats its state on each stream.
+    session.handle({ type: 'paused' });
+    session.handle({ type: 'resumed' });
+    assert.ok(element('notice').hidden && !('paused' in root.dataset));
+    assert.deepEqual(session.endings, []);
+});
+
+test('before the first frame a pause is what the viewer waits for', () => {
+    const session = listening('connecting');
+    session.handle({ type: 'paused' });
+    assert.equal(element('status').textContent, words);
+    session.handle({ type: 'resumed' });
+    assert.equal(element('status').textContent, 'Connecting ...');
+});
+
+test('an outage hides the notice of a pause, which is back after it', () => {
+    const session = listening('playing');
+    session.handle({ type: 'paused' });
+    session.reconnection.isInterrupted = true;
+    element('said').textContent = 'Connection lost, trying again ...';
+    session.handle({ type: 'resumed' });
+    assert.equal(element('said').textContent, 'Connection lost, trying again ...');
+    session.handle({ type: 'paused' });
+    session.reconnection.resumed();
+    assert.equal(element('said').textContent, words);
+});
+
+test('a pause that ended during an outage is over after it', () => {
+    const session = listening('playing');
+    session.handle({ type: 'paused' });
+    session.reconnection.isInterrupted = true;
+    session.handle({ type: 'resumed' });
+    session.reconnection.resumed();
+    assert.ok(element('notice').hidden);
+    assert.ok(!('paused' in root.dataset));
+});
+
+test('a removed viewer reads so, and may ask again', () => {
+    const session = listening('playing');
+    session.handle({ type: 'removed', reason: 'the host removed you' });
+    const [ending] = session.endings;
+    assert.equal(ending.message, 'The host removed you.');
+    assert.deepEqual([ending.state, ending.button], ['refused', 'Ask again']);
+    session.handle({ type: 'removed' });
+    assert.equal(session.endings[1].message, 'The host removed you.');
+    showPause(false);
+});
