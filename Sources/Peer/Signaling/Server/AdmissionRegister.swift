@@ -84,6 +84,12 @@ final class AdmissionRegister: Sendable {
             return true
         }
 
+        /// Removes the sessions of these owners, and the reservations of those that are being opened.
+        mutating func removeSessions(where isMeant: (SessionOwner) -> Bool) {
+            for (id, session) in sessions where isMeant(session.place) { _ = remove(id) }
+            for (number, owner) in reservations where isMeant(owner) { _ = takeReservation(number) }
+        }
+
         mutating func takeReservation(_ number: Int) -> SessionOwner? {
             defer { if reservations.isEmpty { endedEarly = [] } }
             return reservations.removeValue(forKey: number)
@@ -162,16 +168,12 @@ final class AdmissionRegister: Sendable {
         }
     }
 
-    /// - Returns: false if the host has ended the session meanwhile.
+    /// - Returns: false if the host has ended the session or removed its viewer meanwhile.
     func add(_ session: OpenedSession, _ reservation: Reservation) -> Bool {
         state.withLock { state in
             let hasEnded = state.endedEarly.contains(session.id)
             guard let owner = state.takeReservation(reservation.number) else { return false }
-            // The host may have removed the viewer meanwhile.
-            let isAdmitted =
-                owner.isFixed
-                ? !state.removedCertificates.contains(owner.fingerprint) : state.tokens.contains(owner.token)
-            guard !hasEnded, isAdmitted else {
+            guard !hasEnded else {
                 state.late[session.id] = nil
                 state.tokens.sessionEnded(owner.token, now: .now)
                 return false
@@ -199,7 +201,7 @@ final class AdmissionRegister: Sendable {
         }
     }
 
-    /// Withdraws what a viewer was granted. With the fixed token, which all its users share, its certificate is refused.
+    /// Withdraws what a viewer was granted, also for sessions that are still being opened. With the fixed token, which all its users share, its certificate is refused.
     /// - Returns: the withdrawn tokens.
     func withdraw(from viewer: Viewer) -> Set<TokenHash> {
         state.withLock { state in
@@ -209,14 +211,11 @@ final class AdmissionRegister: Sendable {
                     state.removedCertificates.removeFirst()
                 }
                 state.removedCertificates.append(viewer.fingerprint)
-                let own = state.sessions.filter {
-                    $0.value.place.isFixed && $0.value.place.fingerprint == viewer.fingerprint
-                }
-                for id in own.keys { _ = state.remove(id) }
+                state.removeSessions { $0.isFixed && $0.fingerprint == viewer.fingerprint }
                 return []
             }
             let tokens = Set(state.tokens.remove(identity))
-            for (id, session) in state.sessions where tokens.contains(session.owner) { _ = state.remove(id) }
+            state.removeSessions { tokens.contains($0.token) }
             return tokens
         }
     }
