@@ -158,7 +158,7 @@ let package = Package(
             name: "share",
             dependencies: [
                 "MediaCore", "LinuxRuntime", "Admission", "ICEServers", "Signaling", "Transport", "Publishing",
-                "Receiving", "Sessions", "Control", "ControlSocket", "VPXCodec",
+                "Receiving", "Sessions", "Broadcasting", "Control", "ControlSocket", "VPXCodec",
                 "OpusCodec", "PixelConversion", "X11Capture", "PulseAudio", "WindowPlayout", "ImageFile", "TestSource",
                 "ProcessMemory", "SessionBus", arguments,
                 logging,

@@ -10,13 +10,13 @@ import Transport
 extension HostCommand {
     /// Opens the control socket. Without one the broadcast goes on, and a sentence says so.
     func makeControl(
-        _ session: HostSession, _ link: Link, source: String, stop: @escaping @Sendable (EndReason) -> Void
+        _ session: HostSession, id: BroadcastID, source: String, stop: @escaping @Sendable (EndReason) -> Void
     ) -> ControlSocketServer? {
         let asks = accept != .any && isatty(STDIN_FILENO) == 1
         let control = BroadcastControl(
             session,
             .init(
-                id: link.id, name: name, source: source,
+                id: id, name: name, source: source,
                 readmission: asks
                     ? "If it was a mistake: they may knock again, and you are asked about them again."
                     : "They are refused until this broadcast ends; a broadcast that asks (--accept ask) could admit them again."
@@ -24,7 +24,7 @@ extension HostCommand {
             stop: stop)
         do throws(ControlSocketFailure) {
             return try ControlSocketServer(
-                name: link.id.text, in: ControlSocketFolder(environment: ProcessInfo.processInfo.environment)
+                name: id.text, in: ControlSocketFolder(environment: ProcessInfo.processInfo.environment)
             ) { await control.answer($0) }
         } catch {
             ErrorOutput.writeLine("share: share status and its like will not find this broadcast: \(error.message)")

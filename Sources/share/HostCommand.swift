@@ -88,6 +88,17 @@ struct HostCommand: ParsableCommand {
                 """))
     var stats = false
 
+    @Option(
+        defaultAsFlag: "",
+        help: ArgumentHelp(
+            "Broadcast to this service and to nobody else; to the preferred one (share pair) without a value.",
+            valueName: "id"))
+    var preferredExtension: String? = nil
+
+    @Option(
+        help: ArgumentHelp("Value for a field that the service asks for; may be repeated.", valueName: "name=value"))
+    var field: [String] = []
+
     @OptionGroup(title: "Network options") var serverOptions: ServerOptions
 
     @Flag(help: "Ask the router to forward the UDP ports of the media (UPnP).")
@@ -136,7 +147,7 @@ struct HostCommand: ParsableCommand {
     private func host() throws {
         let hasTerminal = isatty(STDIN_FILENO) == 1
         // Checked here and not in `validate`, so that an invalid option is reported first.
-        if accept == .ask, !hasTerminal {
+        if preferredExtension == nil, accept == .ask, !hasTerminal {
             throw Complaint(
                 sentence: "there is no terminal to ask in",
                 remedy: "Choose who may join: --accept known or --accept any.", status: .usage)
@@ -150,6 +161,9 @@ struct HostCommand: ParsableCommand {
         let place = try ListenAddress(listen)
         let servers = try serverOptions.servers()
         let identity = try makeIdentity()
+        // Nothing is captured before the user has agreed.
+        let service = try preferredExtension.map { try pair($0, identity: identity, output) }
+        defer { if let service { blocking { await service.close() } } }
         let (screen, sound) = try makeSources()
         let summary = screen.summary
         ErrorOutput.writeLine("share: showing \(summary)")
@@ -162,7 +176,7 @@ struct HostCommand: ParsableCommand {
         let session: HostSession
         do throws(CodecFailure) {
             session = try HostSession(
-                configuration: makeConfiguration(place, servers), identity: identity, source: screen,
+                configuration: makeConfiguration(place, servers + (service?.iceServers ?? [])), identity: identity, source: screen,
                 encoder: VP8Encoder(), audio: sound,
                 decide: { await admission.decide($0) },
                 emit: { event in
@@ -174,25 +188,27 @@ struct HostCommand: ParsableCommand {
             throw Complaint(sentence: "the encoder cannot be started: \(error.message)", status: .failed)
         }
 
-        if hasTerminal, accept != .any { prompt.start() }
+        if hasTerminal, accept != .any, service == nil { prompt.start() }
         countDown(until: ending, output)
         guard ending.with({ $0 }) == nil else { return try end(session, ending, output) }
-        try serve(session, summary, ending, bus, output)
+        try serve(session, service, summary, ending, bus, output)
     }
 
     /// Starts the session, and runs it to its end.
     private func serve(
-        _ session: HostSession, _ summary: String, _ ending: Monitor<EndReason?>, _ bus: Monitor<BroadcastBus?>,
-        _ output: DataOutput
+        _ session: HostSession, _ service: PairedService?, _ summary: String, _ ending: Monitor<EndReason?>,
+        _ bus: Monitor<BroadcastBus?>, _ output: DataOutput
     ) throws {
-        let link = try start(session)
+        let link = service == nil ? try start(session) : nil
+        if let service { try start(session, publishingTo: service, output) }
+        let id = link?.id ?? .random()
         // Created before the link is printed, so that a viewer's window on this display finds it.
-        let mark = source == .screen ? try? DisplayCaptureMarker(link.id.text, display: display) : nil
+        let mark = source == .screen ? try? DisplayCaptureMarker(id.text, display: display) : nil
         defer { mark?.close() }
         let stop: @Sendable (EndReason) -> Void = { reason in ending.change { $0 = $0 ?? reason } }
-        let control = makeControl(session, link, source: summary, stop: stop)
+        let control = makeControl(session, id: id, source: summary, stop: stop)
         defer { if let control { blocking { await control.close() } } }
-        printLink(link, output)
+        if let link { printLink(link, output) }
         let broadcastBus = BroadcastBus(session, stop: stop)
         bus.with { $0 = broadcastBus }
         defer { broadcastBus.close() }

@@ -86,17 +86,7 @@ struct JoinCommand: ParsableCommand {
             decoder: { () throws(CodecFailure) in VP8Decoder() },
             videoSink: VideoSinkFork(window: isMirror ? nil : window, frameStore: reporter.frameStore),
             audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },
-            makeSpeaker: { () throws(SourceFailure) in
-                if headless { return SilentSink() }
-                // SDL reopens its audio device after a silence, and some servers then drop the first second, so
-                // PulseAudio is tried first.
-                do throws(SourceFailure) {
-                    return try PulseAudioSink()
-                } catch {
-                    // Without a sound card, ALSA would only print errors.
-                    guard FileManager.default.fileExists(atPath: "/dev/snd") else { throw error }
-                    return try SDLAudioSink()
-                }
+            makeSpeaker: { () throws(SourceFailure) in headless ? SilentSink() : try makeAudioSink()
             }, emit: { [window, isMirror] in reporter.report($0, window: window, isMirror: isMirror) })
         if mute || isMirror { playback.setMuted(true) }
         let session = ViewerSession(
@@ -190,5 +180,18 @@ struct JoinCommand: ParsableCommand {
         } catch let failure as ImageFileFailure {
             throw Complaint(sentence: failure.message, status: .cannotWrite)
         }
+    }
+}
+
+/// Returns the output of an audio track: PulseAudio or, without it, SDL.
+///
+/// SDL reopens its audio device after a silence, and some servers then drop the first second, so PulseAudio is tried first.
+func makeAudioSink() throws(SourceFailure) -> any AudioSink {
+    do throws(SourceFailure) {
+        return try PulseAudioSink()
+    } catch {
+        // Without a sound card, ALSA would only print errors.
+        guard FileManager.default.fileExists(atPath: "/dev/snd") else { throw error }
+        return try SDLAudioSink()
     }
 }

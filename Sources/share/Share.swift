@@ -15,6 +15,7 @@ struct Share: ParsableCommand {
         discussion: """
             share host     publishes this screen and prints a link
             share join     watches one; the same link opens in any browser
+            share service  takes broadcasts in; hosts pair with it (share extension, pair)
             share status   and stop, pause, resume, mute, unmute, viewers, remove control a host
                            that runs on this machine, from any terminal
 
@@ -25,12 +26,14 @@ struct Share: ParsableCommand {
              66  no display               74  the connection was lost
              68  host unreachable         75  nobody answered
              69  port unavailable         76  not the host that the link names
-             72  no broadcast runs        77  refused
+             67  unknown service          77  refused
+             71  the service is busy      78  you declined
+             72  no broadcast runs
             """,
         version: "0.1.0",
         subcommands: [
             HostCommand.self, JoinCommand.self, DemoCommand.self, DoctorCommand.self, KnownCommand.self,
-            StatusCommand.self, StopCommand.self, PauseCommand.self, ResumeCommand.self, MuteCommand.self,
+            ServiceCommand.self, ExtensionCommand.self, ServicesCommand.self, PairCommand.self, StatusCommand.self, StopCommand.self, PauseCommand.self, ResumeCommand.self, MuteCommand.self,
             UnmuteCommand.self, ViewersCommand.self, RemoveCommand.self, PaintCommand.self,
         ])
 }

@@ -27,8 +27,12 @@ public struct KnownViewers: Sendable {
     private static let sizeLimit = 1 << 20
     private let path: String
 
-    /// - Parameter directory: has to exist before `add` is called.
-    public init(directory: String = Identity.defaultDirectory) { path = directory + "/known-viewers" }
+    /// - Parameters:
+    ///   - directory: has to exist before `add` is called.
+    ///   - file: the name of the file; a service keeps the hosts that it knows in one of its own.
+    public init(directory: String = Identity.defaultDirectory, file: String = "known-viewers") {
+        path = directory + "/" + file
+    }
 
     /// The entries in the order in which they were added; empty if there is no file.
     public func entries() throws(KnownViewersError) -> [Entry] { try lines().compactMap(Self.entry) }

@@ -62,8 +62,6 @@ package struct TokenTable: Sendable {
         return true
     }
 
-    package func contains(_ key: Key) -> Bool { entries[key] != nil }
-
     /// Removes all tokens of an identity, also those with sessions.
     /// - Returns: the removed tokens.
     package mutating func remove(_ identity: ViewerIdentity) -> [Key] {

@@ -122,6 +122,12 @@ public final class ServiceSession: Sendable {
         for session in sessions { handle?.send(.serviceInfo(info), to: session) }
     }
 
+    /// Tells the publishers where their broadcast can be watched.
+    public func send(url: String) {
+        let (handle, sessions) = state.with { ($0.handle, Array($0.broadcasts.keys)) }
+        for session in sessions { handle?.send(.broadcastURL(url), to: session) }
+    }
+
     /// Ends a broadcast, or all, and tells its publisher why.
     public func finish(_ session: SessionID? = nil, reason: String, nextStep: String? = nil) {
         let (handle, broadcasts) = state.with { state in

@@ -51,15 +51,16 @@ final class AdmissionRegister: Sendable {
         /// Certificates that the host has removed while they used the fixed token; the oldest is first.
         var removedCertificates: [[UInt8]] = []
 
-        /// Whether the host has not removed the viewer.
-        func isAdmitted(_ owner: SessionOwner) -> Bool {
-            owner.isFixed ? !removedCertificates.contains(owner.fingerprint) : tokens.contains(owner.token)
-        }
-
         mutating func remove(_ id: SessionID) -> Bool {
             guard let session = sessions.remove(id) else { return false }
             tokens.sessionEnded(session.token, now: .now)
             return true
+        }
+
+        /// Removes the sessions of these owners, and the reservations of those that are being opened.
+        mutating func removeSessions(where isMeant: (SessionOwner) -> Bool) {
+            for id in sessions.sessions(where: isMeant) { _ = remove(id) }
+            sessions.releaseReservations(where: isMeant)
         }
     }
 
@@ -125,16 +126,11 @@ extension AdmissionRegister: SessionRegister {
         }
     }
 
+    /// - Returns: false if the host has ended the session or removed its viewer meanwhile.
     func add(_ session: OpenedSession, _ reservation: Reservation) -> Bool {
         state.withLock { state in
             switch state.sessions.add(session, reservation) {
-            case .added:
-                // The host may have removed the viewer meanwhile.
-                guard let owner = state.sessions[session.id]?.owner, state.isAdmitted(owner) else {
-                    _ = state.remove(session.id)
-                    return false
-                }
-                return true
+            case .added: return true
             case .ended(let owner):
                 state.tokens.sessionEnded(owner.token, now: .now)
                 return false
@@ -156,7 +152,8 @@ extension AdmissionRegister: SessionRegister {
 
     func lasting(of id: SessionID) -> [String] { state.withLock { $0.sessions.lasting(of: id) } }
 
-    /// Withdraws what a viewer was granted. With the fixed token, which all its users share, its certificate is refused.
+    /// Withdraws what a viewer was granted, also for sessions that are still being opened. With the fixed token, which
+    /// all its users share, its certificate is refused.
     /// - Returns: the withdrawn tokens.
     func withdraw(from viewer: Viewer) -> Set<TokenHash> {
         state.withLock { state in
@@ -166,12 +163,11 @@ extension AdmissionRegister: SessionRegister {
                     state.removedCertificates.removeFirst()
                 }
                 state.removedCertificates.append(viewer.fingerprint)
-                let own = state.sessions.sessions { $0.isFixed && $0.fingerprint == viewer.fingerprint }
-                for id in own { _ = state.remove(id) }
+                state.removeSessions { $0.isFixed && $0.fingerprint == viewer.fingerprint }
                 return []
             }
             let tokens = Set(state.tokens.remove(identity))
-            for id in state.sessions.sessions(where: { tokens.contains($0.token) }) { _ = state.remove(id) }
+            state.removeSessions { tokens.contains($0.token) }
             return tokens
         }
     }

@@ -68,6 +68,11 @@ struct SessionTable: Sendable {
         return reservations.removeValue(forKey: reservation.number)
     }
 
+    /// Releases the places of sessions that are being opened; `add` then finds them unknown.
+    mutating func releaseReservations(where isMeant: (Owner) -> Bool) {
+        for (number, owner) in reservations where isMeant(owner) { _ = release(Reservation(number: number)) }
+    }
+
     enum Addition {
         case added
         /// The session has been ended meanwhile.

@@ -1,0 +1,165 @@
+import Admission
+import ArgumentParser
+import Broadcasting
+import Foundation
+import Signaling
+
+struct ExtensionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "extension", abstract: "Install, list and remove the services that this user can broadcast to.",
+        discussion: """
+            An extension names a service, with the certificate that is pinned. It is a file \
+            in the folder 'extensions' beside this user's identity.
+            """,
+        subcommands: [Install.self, List.self, Remove.self], defaultSubcommand: List.self)
+
+    struct Install: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Install a service by the link that 'share service' printed.",
+            discussion: "The service has to run: it is asked for its name, its fields and its terms.")
+
+        @Argument(help: "The service's link.")
+        var link: String
+
+        func run() throws {
+            try reporting {
+                let link: ServiceLink
+                do throws(LinkError) {
+                    link = try ServiceLink(parsing: link)
+                } catch {
+                    throw Complaint(
+                        sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
+                }
+                let result: Result<ServiceDescription, PairingFailure> = blocking {
+                    do throws(PairingFailure) {
+                        let client = try ServiceClient(link: link)
+                        do throws(PairingFailure) {
+                            let description = try await client.describe()
+                            await client.close()
+                            return .success(description)
+                        } catch {
+                            await client.close()
+                            return .failure(error)
+                        }
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+                switch result {
+                case .success(let description):
+                    let manifest = try ExtensionStore().install(link, description)
+                    ErrorOutput.writeLine("share: installed: \(manifest.line)")
+                    ErrorOutput.writeLine("share: broadcast to it: share host --preferred-extension \(manifest.id)")
+                case .failure(let failure): throw Complaint(sentence: "\(failure)", status: failure.status)
+                }
+            }
+        }
+    }
+
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print a line for each: identifier, address, name.")
+
+        func run() throws { try listServices() }
+    }
+
+    struct Remove: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Remove an extension.")
+
+        @Argument(help: "The service's identifier.")
+        var id: String
+
+        func run() throws {
+            try reporting {
+                let id = try HostCommand.serviceID(id)
+                try ExtensionStore().remove(id)
+                if try PreferredService().get() == id { try PreferredService().clear() }
+                ErrorOutput.writeLine("share: removed: \(id)")
+            }
+        }
+    }
+}
+
+struct ServicesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "services", abstract: "List the services that this user can broadcast to.",
+        discussion: "The preferred one ('share pair ID') has a star.")
+
+    func run() throws { try listServices() }
+}
+
+struct PairCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pair", abstract: "Remember one preferred service for this user.",
+        discussion: """
+            'share host --preferred-extension' without an identifier then broadcasts to it. \
+            You are asked about each broadcast all the same.
+            """)
+
+    @Argument(help: "The service's identifier; shows the preferred one if omitted.")
+    var id: String?
+
+    @Flag(help: "Forget the preferred service.")
+    var forget = false
+
+    func run() throws {
+        try reporting {
+            if forget {
+                try PreferredService().clear()
+                return ErrorOutput.writeLine("share: no service is preferred any more")
+            }
+            guard let id else {
+                guard let preferred = try PreferredService().get() else {
+                    throw Complaint(
+                        sentence: "no service is preferred", remedy: "Choose one: share pair ID; see share services.",
+                        status: .unknownService)
+                }
+                return DataOutput(isJSON: false).line(preferred.text)
+            }
+            let manifest = try ExtensionStore().read(try HostCommand.serviceID(id))
+            try PreferredService().set(manifest.id)
+            ErrorOutput.writeLine("share: preferred from now on: \(manifest.line)")
+        }
+    }
+}
+
+extension ExtensionManifest {
+    /// One line: the identifier, the address of the service, and the name, which may contain spaces.
+    fileprivate var line: String { "\(id)  \(service.authority)  \(UntrustedText.quote(name))" }
+}
+
+private func listServices() throws {
+    try reporting {
+        let listing = try ExtensionStore().list()
+        let preferred = try PreferredService().get()
+        for error in listing.errors { ErrorOutput.writeLine("share: \(error)") }
+        if listing.extensions.isEmpty {
+            ErrorOutput.writeLine("share: no service is installed: share extension install LINK")
+        }
+        for manifest in listing.extensions {
+            DataOutput(isJSON: false).line("\(manifest.id == preferred ? "*" : " ") \(manifest.line)")
+        }
+    }
+}
+
+private func reporting(_ body: () throws -> Void) throws {
+    do {
+        try body()
+    } catch let error as ExtensionError {
+        throw Complaint(sentence: error.description, status: error.status).report()
+    } catch let complaint as Complaint {
+        throw complaint.report()
+    }
+}
+
+extension ExtensionError {
+    var status: ExitStatus {
+        switch code {
+        case .notInstalled: .unknownService
+        case .otherCertificate: .untrusted
+        case .directory, .file, .tooMany: .cannotWrite
+        case .notAFile, .foreignOwner, .writableByOthers, .tooLarge, .malformed, .otherID, .relativePath, .notExecutable:
+            .unknownService
+        }
+    }
+}

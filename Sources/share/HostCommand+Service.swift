@@ -1,0 +1,159 @@
+import Admission
+import Broadcasting
+import Foundation
+import Sessions
+import Signaling
+import Transport
+
+/// Broadcasting to a service instead of to viewers.
+extension HostCommand {
+    /// Pairs with the service of an extension: shows its alert, and asks for what its setup needs.
+    func pair(_ id: String, identity: Identity, _ output: DataOutput) throws -> PairedService {
+        let link = try Self.extensionLink(id)
+        if let obstacle = ServicePrompt.obstacle { throw obstacle }
+        let application = ApplicationInfo(id: "io.sharekit.share", name: name ?? NSUserName())
+        let prompt = ServicePrompt(application: application, link: link, values: try setupValues())
+        let service: [(String, JSONValue)] = [("service", .string(link.id.text))]
+        output.event("pairing", service)
+        ErrorOutput.showStatus("share: asking \(link.id) at \(link.authority) ...")
+        let result: Result<PairedService, PairingFailure> = blocking {
+            do throws(PairingFailure) {
+                return .success(
+                    try await ServicePairing(link: link, application: application, identity: identity).run {
+                        description in
+                        ErrorOutput.showStatus("")
+                        return await answer { prompt.ask(description) }
+                    })
+            } catch {
+                return .failure(error)
+            }
+        }
+        ErrorOutput.showStatus("")
+        switch result {
+        case .success(let paired):
+            output.event("paired", service + [("name", .string(paired.name))])
+            ErrorOutput.writeLine("share: paired with \(UntrustedText.quote(paired.name))")
+            return paired
+        case .failure(let failure):
+            output.event(
+                "pairing-refused", service + [("reason", .string("\(failure)")), ("code", .string(failure.code))])
+            throw Complaint(sentence: "\(failure)", status: failure.status)
+        }
+    }
+
+    static func serviceID(_ text: String) throws -> ServiceID {
+        guard let id = ServiceID(text) else {
+            throw Complaint(
+                sentence: "'\(text)' is no identifier of a service, such as com.example.conference", status: .usage)
+        }
+        return id
+    }
+
+    /// The link of an installed service, or of the preferred one if `id` is empty.
+    private static func extensionLink(_ id: String) throws -> ServiceLink {
+        do {
+            let preferred = id.isEmpty ? try PreferredService().get() : nil
+            if id.isEmpty, preferred == nil {
+                throw Complaint(
+                    sentence: "no service is preferred", remedy: "Choose one: share pair ID; see share services.",
+                    status: .unknownService)
+            }
+            return try ExtensionStore().read(try preferred ?? serviceID(id)).service
+        } catch let error as ExtensionError {
+            throw Complaint(
+                sentence: "\(error)", remedy: "Ask the service for its link, and run: share extension install LINK",
+                status: error.status)
+        }
+    }
+
+    private func setupValues() throws -> [String: String] {
+        var values: [String: String] = [:]
+        for text in field {
+            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else {
+                throw Complaint(sentence: "--field is NAME=VALUE, not '\(text)'", status: .usage)
+            }
+            values[String(parts[0])] = String(parts[1])
+        }
+        return values
+    }
+
+    /// Starts to publish to the service.
+    func start(_ session: HostSession, publishingTo service: PairedService, _ output: DataOutput) throws {
+        let failure: EndReason? = blocking {
+            do throws(EndReason) {
+                try await session.start(publishingTo: service) { ServiceEventReporter.report($0, output) }
+                return nil
+            } catch {
+                await session.stop(error)
+                return error
+            }
+        }
+        if let failure {
+            throw Complaint(sentence: failure.sentence, remedy: failure.remedy, status: failure.status)
+        }
+        ErrorOutput.writeLine("share: broadcasting to \(UntrustedText.quote(service.name)) alone; Ctrl-C ends it")
+    }
+}
+
+/// Runs a blocking question on a thread of its own.
+private func answer<Answer: Sendable>(_ ask: @escaping @Sendable () -> Answer) async -> Answer {
+    await withCheckedContinuation { continuation in
+        Thread { continuation.resume(returning: ask()) }.start()
+    }
+}
+
+/// Reports what a service tells of the broadcast that it receives.
+enum ServiceEventReporter {
+    static func report(_ event: ServiceEvent, _ output: DataOutput) {
+        switch event {
+        case .serviceInfo(let info):
+            output.event(
+                "service-info",
+                [
+                    "viewers": info.viewers.map { .integer($0) } ?? .null,
+                    "likes": info.likes.map { .integer($0) } ?? .null,
+                    "comment": info.comment.map { .object(["name": .string($0.name), "text": .string($0.text)]) } ?? .null,
+                ])
+            if let comment = info.comment {
+                ErrorOutput.writeLine("share: \(UntrustedText.quote(comment.name)): \(UntrustedText.quote(comment.text))")
+            }
+        case .broadcastURL(let url):
+            output.event("broadcast-url", ["url": .string(url)])
+            ErrorOutput.writeLine("share: watch at \(url)")
+        case .finished, .candidates: break
+        }
+    }
+}
+
+extension PairingFailure {
+    /// The name of the case, in the events of `--json`.
+    var code: String {
+        switch self {
+        case .declined: "declined"
+        case .refused: "refused"
+        case .unanswered: "unanswered"
+        case .unknownService: "unknownService"
+        case .certificateChanged: "certificateChanged"
+        case .busy: "busy"
+        case .gone: "gone"
+        case .timedOut: "timedOut"
+        case .wrongSignature: "wrongSignature"
+        case .unreachable: "unreachable"
+        case .malformed: "malformed"
+        }
+    }
+
+    var status: ExitStatus {
+        switch self {
+        case .declined: .declined
+        case .refused: .refused
+        case .unanswered, .timedOut: .unanswered
+        case .unknownService: .unknownService
+        case .certificateChanged, .wrongSignature, .malformed: .untrusted
+        case .busy: .serviceBusy
+        case .gone: .lost
+        case .unreachable: .unreachable
+        }
+    }
+}

@@ -1,0 +1,250 @@
+import Admission
+import ArgumentParser
+import Foundation
+import LinuxRuntime
+import MediaCore
+import OpusCodec
+import PixelConversion
+import Receiving
+import Sessions
+import Signaling
+import Transport
+import VPXCodec
+import WindowPlayout
+
+struct ServiceCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "service", abstract: "Take broadcasts in as a service that hosts pair with.",
+        discussion: """
+            The first line on stdout is the service's link. A host installs it with \
+            'share extension install LINK', and broadcasts to it with \
+            'share host --preferred-extension ID'. If stdin is not a terminal, each line of \
+            it is a command: {"viewers":12}, {"likes":3}, \
+            {"comment":{"name":"Ann","text":"hello"}}, {"url":"https://..."} or \
+            {"finish":{"reason":"...","nextStep":"..."}}.
+            """)
+
+    @Option(help: ArgumentHelp("Identifier in reverse-DNS notation, such as com.example.conference.", valueName: "id"))
+    var id: String
+
+    @Option(help: ArgumentHelp("Name that hosts see; the identifier if omitted.", valueName: "text"))
+    var name: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "What to ask the host's user, such as title:Title; may be repeated.", valueName: "name[:label]"))
+    var field: [String] = []
+
+    @Option(help: ArgumentHelp("Text file with the terms that the host's user has to agree to.", valueName: "file"))
+    var terms: String?
+
+    @Option(help: "Whose broadcasts to take: those that you accept (ask), of known hosts (known), or any.")
+    var accept: AcceptChoice = .ask
+
+    @Option(help: ArgumentHelp("Address and TCP port to listen on; port 0 selects a free one.", valueName: "addr:port"))
+    var listen = "0.0.0.0:0"
+
+    @Flag(help: "Open no window. --snapshot still saves the last frame.")
+    var headless = false
+
+    @Option(help: ArgumentHelp("Save the last frame of each broadcast to this file.", valueName: "file.png"))
+    var snapshot: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Shell command to run for each broadcast; SHARE_APPLICATION, SHARE_APPLICATION_ID, SHARE_ADDRESS and "
+                + "SHARE_SETUP (JSON) say which.", valueName: "command"))
+    var onBroadcast: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Token with which WHIP tools publish without a question: 16 characters or more; better in SHARE_TOKEN.",
+            valueName: "token"))
+    var token: String?
+
+    @OptionGroup(title: "Network options") var serverOptions: ServerOptions
+
+    @Option(name: .customLong("for"), help: ArgumentHelp("End after this time: 90, 90s, 10m, 2h.", valueName: "time"))
+    var duration: Timespan?
+
+    @Flag(help: "Print one JSON event a line on stdout.")
+    var json = false
+
+    /// How many broadcasts are taken at a time without a window. A window shows one.
+    private static let headlessCapacity = 4
+
+    func validate() throws {
+        _ = try ListenAddress(listen)
+        _ = try description(terms: nil)
+        if let token, let flaw = FixedToken.flaw(of: token) {
+            throw ValidationError("the token from --token \(flaw). Make a long one: openssl rand -hex 16")
+        }
+    }
+
+    private func description(terms: String?) throws -> ServiceDescription {
+        guard let id = ServiceID(id) else {
+            throw ValidationError("--id is in reverse-DNS notation, such as com.example.conference, not '\(id)'.")
+        }
+        do throws(ServiceDescriptionError) {
+            var fields: [SetupField] = []
+            for text in field {
+                let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
+                fields.append(try SetupField(name: parts.first ?? "", label: parts.dropFirst().first ?? ""))
+            }
+            return try ServiceDescription(id: id, name: name ?? id.text, fields: fields, terms: terms)
+        } catch {
+            throw ValidationError("\(error).")
+        }
+    }
+
+    func run() throws {
+        do {
+            try serve()
+        } catch let complaint as Complaint {
+            throw complaint.report()
+        }
+    }
+
+    private func serve() throws {
+        let hasTerminal = isatty(STDIN_FILENO) == 1
+        if accept == .ask, !hasTerminal {
+            throw Complaint(
+                sentence: "there is no terminal to ask in",
+                remedy: "Choose whose broadcasts to take: --accept known or --accept any.", status: .usage)
+        }
+        FileDescriptors.raiseLimit()
+        if let snapshot { try OutputFile.check(snapshot) }
+        let place = try ListenAddress(listen)
+        var service = ServiceConfiguration(try description(terms: try readTerms()), fixedToken: fixedToken)
+        service.iceServers = try serverOptions.servers()
+        service.sessionCapacity = headless ? Self.headlessCapacity : 1
+        let identity = try makeIdentity()
+        let notifier = KnockNotifier()
+        let prompt = Prompt(notify: { notifier.show($0) })
+        let policy = PairingPolicy(accept, known: KnownViewers(file: "known-hosts"), prompt: prompt)
+        let ending = Monitor<EndReason?>(nil)
+        let window = try headless ? nil : makeWindow(service.description)
+        let reporter = ServiceReporter(
+            output: DataOutput(isJSON: json), snapshot: snapshot, command: onBroadcast, window: window)
+        Signals.handle { name in
+            ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
+            window?.stop()
+        }
+        let session = ServiceSession(
+            configuration: .init(
+                listenHost: place.host, listenPort: place.port, linkHost: place.linkHost, service: service),
+            identity: identity, decide: { await policy.decide($0) },
+            makeSink: { id, publisher in reporter.makeSink(id, publisher) }, emit: { reporter.report($0) })
+        if hasTerminal, accept != .any { prompt.start() }
+        let link = try start(session)
+        reporter.begin(link)
+        if !hasTerminal { reporter.readCommands(for: session) }
+        run(window, until: ending)
+        let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
+        blocking { await session.stop() }
+        reporter.end(reason)
+        guard reason.code == .stopped else {
+            throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
+        }
+        ErrorOutput.writeLine("share: \(reason.sentence)")
+    }
+
+    private var fixedToken: String? {
+        if let token { return token }
+        return ProcessInfo.processInfo.environment["SHARE_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private func readTerms() throws -> String? {
+        guard let terms else { return nil }
+        guard let text = try? String(contentsOfFile: terms, encoding: .utf8) else {
+            throw Complaint(sentence: "\(terms) cannot be read as text", status: .usage)
+        }
+        return text
+    }
+
+    private func makeWindow(_ service: ServiceDescription) throws -> VideoWindow {
+        do throws(SourceFailure) {
+            return try VideoWindow(
+                title: "\(service.name) - share", converter: YUVConverter(), startsFullscreen: false,
+                startsMute: false, onMute: { _ in }, onStatistics: { _ in })
+        } catch {
+            throw Complaint(sentence: error.message, remedy: "Run without a window: --headless.", status: .noDisplay)
+        }
+    }
+
+    private func start(_ session: ServiceSession) throws -> ServiceLink {
+        let result: Result<ServiceLink, EndReason> = blocking {
+            do throws(EndReason) { return .success(try await session.start()) } catch { return .failure(error) }
+        }
+        switch result {
+        case .success(let link): return link
+        case .failure(let reason):
+            throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
+        }
+    }
+
+    /// Blocks until the window is closed, a signal comes, or the time is over.
+    private func run(_ window: VideoWindow?, until ending: Monitor<EndReason?>) {
+        if let duration = duration?.seconds {
+            _ = NamedThread("clock") {
+                guard waitForEnd(ending, seconds: duration) == nil else { return }
+                ending.change { $0 = $0 ?? EndReason(.stopped, "the time is over") }
+                window?.stop()
+            }
+        }
+        guard let window else {
+            _ = waitForEnd(ending, seconds: .infinity)
+            return
+        }
+        do throws(SourceFailure) {
+            _ = try window.run()
+            ending.change { $0 = $0 ?? EndReason(.stopped, "you closed the window") }
+        } catch {
+            ending.change { $0 = $0 ?? EndReason(.sourceGone, error.message, remedy: error.remedy) }
+        }
+    }
+}
+
+/// Decides on pairings by `--accept`: from the file of known hosts, by a question in the terminal, or always with yes.
+actor PairingPolicy {
+    private let choice: AcceptChoice
+    private let known: KnownViewers
+    private let prompt: Prompt
+
+    init(_ choice: AcceptChoice, known: KnownViewers, prompt: Prompt) {
+        self.choice = choice
+        self.known = known
+        self.prompt = prompt
+    }
+
+    func decide(_ request: PairingRequest) async -> PairingDecision {
+        guard choice != .any else { return .accepted }
+        guard let identity = ViewerIdentity(fingerprint: request.fingerprint) else { return .refused(nil) }
+        if (try? known.entry(of: identity)) ?? nil != nil { return .accepted }
+        guard choice == .ask else { return .refused("the service takes broadcasts of known hosts only") }
+        switch await prompt.answer(to: Prompt.Question(request)) {
+        case .yes: return .accepted
+        case .always:
+            do throws(KnownViewersError) {
+                try known.add(identity, name: request.application.name)
+            } catch {
+                ErrorOutput.writeLine("share: this host cannot be stored as known: \(error)")
+            }
+            return .accepted
+        case .no: return .refused("the service said no")
+        case nil: return .unanswered
+        }
+    }
+}
+
+extension Prompt.Question {
+    init(_ request: PairingRequest) {
+        let setup = request.setup.sorted { $0.key < $1.key }.map { "\($0.key): \(UntrustedText.quote($0.value))" }
+        self.init(
+            id: request.id,
+            who: "\(UntrustedText.quote(request.application.name)) (\(request.application.id), \(request.address))",
+            request: "wants to broadcast",
+            details: setup + ["Always: takes broadcasts of this host without a question from now on."],
+            invitation: "Take it?", deadline: .now + PairingRequest.answerTime)
+    }
+}

@@ -1,0 +1,72 @@
+import Admission
+import Foundation
+import WindowPlayout
+
+/// Asks the host's user whether to broadcast to a service, each time, and for what the service's setup needs. In the
+/// terminal; without one, in a small window.
+struct ServicePrompt {
+    let application: ApplicationInfo
+    let link: ServiceLink
+    /// Values from the command line, by the names of fields.
+    let values: [String: String]
+
+    /// - Returns: the values of the service's fields; nil if the user does not want.
+    func ask(_ service: ServiceDescription) -> [String: String]? {
+        let question =
+            "\(UntrustedText.quote(application.name)) wants to broadcast to \(UntrustedText.quote(service.name)) "
+            + "(\(service.id), \(link.authority))."
+        let details = ["Everything that is shared goes to this service, and to nobody else."]
+        return isatty(STDIN_FILENO) == 1
+            ? askInTerminal(service, question, details) : askInWindow(service, question, details)
+    }
+
+    private func askInTerminal(
+        _ service: ServiceDescription, _ question: String, _ details: [String]
+    ) -> [String: String]? {
+        ErrorOutput.writeLine(question)
+        for line in details { ErrorOutput.writeLine("  " + line) }
+        if let terms = service.terms {
+            ErrorOutput.writeLine("  Terms:")
+            for line in terms.split(separator: "\n", omittingEmptySubsequences: false) {
+                ErrorOutput.writeLine("    " + line)
+            }
+        }
+        // Keys that were typed before the question do not answer it.
+        tcflush(STDIN_FILENO, TCIFLUSH)
+        while true {
+            guard let answer = line("  Accept? [y]es, [n]o: ")?.lowercased() else { return nil }
+            if ["n", "no"].contains(answer) { return nil }
+            if ["y", "yes"].contains(answer) { break }
+        }
+        var setup: [String: String] = [:]
+        for field in service.fields {
+            while setup[field.name, default: ""].isEmpty {
+                guard let value = values[field.name] ?? line("  \(field.label): ") else { return nil }
+                setup[field.name] = value
+            }
+        }
+        return setup
+    }
+
+    private func line(_ question: String) -> String? {
+        FileHandle.standardError.write(Data(question.utf8))
+        return readLine().map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+
+    private func askInWindow(
+        _ service: ServiceDescription, _ question: String, _ details: [String]
+    ) -> [String: String]? {
+        let text = ([question] + details + (service.terms.map { ["", "Terms:", $0] } ?? [])).joined(separator: "\n")
+        guard QuestionWindow.ask(title: "share", text, accept: "Accept", refuse: "Refuse") == true else { return nil }
+        return values.filter { value in service.fields.contains { $0.name == value.key } }
+    }
+
+    /// Why nobody can be asked; nil if somebody can.
+    static var obstacle: Complaint? {
+        guard isatty(STDIN_FILENO) != 1, !QuestionWindow.isPossible else { return nil }
+        return Complaint(
+            sentence: "there is no terminal and no display to ask in",
+            remedy: "Broadcasts to a service are asked about every time: run share in a terminal, or with a display.",
+            status: .usage)
+    }
+}

@@ -1,0 +1,218 @@
+import Admission
+import Foundation
+import ImageFile
+import LinuxRuntime
+import MediaCore
+import OpusCodec
+import Receiving
+import Sessions
+import Signaling
+import Transport
+import VPXCodec
+import WindowPlayout
+
+/// Shows what a service takes in, and reports its events on stderr and as JSON on stdout. Safe from any thread.
+final class ServiceReporter: Sendable {
+    private struct State {
+        /// The last frames of the running broadcasts.
+        var frames: [SessionID: LatestFrameStore] = [:]
+        var publishers: [SessionID: Publisher] = [:]
+    }
+
+    private let output: DataOutput
+    private let snapshot: String?
+    private let command: String?
+    private let window: VideoWindow?
+    private let state = Monitor(State())
+
+    init(output: DataOutput, snapshot: String?, command: String?, window: VideoWindow?) {
+        self.output = output
+        self.snapshot = snapshot
+        self.command = command
+        self.window = window
+    }
+
+    func begin(_ link: ServiceLink) {
+        if output.isJSON { output.event("link", ["link": .string(link.text)]) } else { output.line(link.text) }
+        ErrorOutput.writeLine("share: on a host: share extension install '\(link.text)'")
+        ErrorOutput.writeLine("share: then: share host --preferred-extension \(link.id)")
+        window?.setStatus("waiting for a broadcast to \(link.id)")
+    }
+
+    func makeSink(_ id: SessionID, _ publisher: Publisher) -> any EncodedMediaSink {
+        let frames = LatestFrameStore(isNeeded: snapshot != nil)
+        state.with {
+            $0.frames[id] = frames
+            $0.publishers[id] = publisher
+        }
+        let isHeadless = window == nil
+        return PlaybackSink(
+            decoder: { () throws(CodecFailure) in VP8Decoder() },
+            videoSink: VideoSinkFork(window: window, frameStore: frames),
+            audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },
+            makeSpeaker: { () throws(SourceFailure) in isHeadless ? SilentSink() : try makeAudioSink() },
+            emit: { [self] in report($0, of: publisher) })
+    }
+
+    private func report(_ event: PlaybackEvent, of publisher: Publisher) {
+        switch event {
+        case .firstFrame(let size):
+            window?.setStatus(nil)
+            output.event(
+                "first-picture",
+                [("width", .integer(size.width)), ("height", .integer(size.height))] + fields(publisher))
+        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        }
+    }
+
+    func report(_ event: ServiceSessionEvent) {
+        switch event {
+        case .pairing(let request): output.event("pairing", fields(request))
+        case .paired(let request):
+            output.event("paired", fields(request))
+            ErrorOutput.writeLine("share: paired with \(title(request))")
+        case .pairingRefused(let request, let reason):
+            output.event("pairing-refused", fields(request) + [("reason", .string(reason))])
+            ErrorOutput.writeLine("share: not paired with \(title(request)): \(reason)")
+        case .opened(_, let publisher):
+            output.event("broadcast-opened", fields(publisher))
+            run(for: publisher)
+        case .connected(let id, let path):
+            guard let publisher = publisher(id) else { return }
+            output.event("connected", fields(publisher) + [("path", .string(path))])
+            ErrorOutput.writeLine("share: \(title(publisher)) broadcasts")
+        case .interrupted(let id):
+            guard let publisher = publisher(id) else { return }
+            output.event("interrupted", fields(publisher))
+            ErrorOutput.writeLine("share: no packets from \(title(publisher))")
+        case .resumed(let id):
+            guard let publisher = publisher(id) else { return }
+            output.event("resumed", fields(publisher))
+            ErrorOutput.writeLine("share: \(title(publisher)) broadcasts again")
+        case .closed(let id, let publisher, let reason): close(id, publisher, reason)
+        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        }
+    }
+
+    private func close(_ id: SessionID, _ publisher: Publisher, _ reason: EndReason) {
+        let frames = state.with { state in
+            state.publishers[id] = nil
+            return state.frames.removeValue(forKey: id)
+        }
+        save(frames)
+        output.event(
+            "broadcast-closed",
+            fields(publisher) + [("reason", .string(reason.sentence)), ("code", .string(reason.code.rawValue))])
+        ErrorOutput.writeLine("share: \(title(publisher)) has ended: \(reason.sentence)")
+        window?.setStatus("\(title(publisher)) has ended; waiting for a broadcast")
+    }
+
+    private func save(_ frames: LatestFrameStore?) {
+        guard let frames, let snapshot else { return }
+        do {
+            _ = try frames.save(to: snapshot)
+        } catch {
+            ErrorOutput.writeLine("share: \(snapshot) cannot be written: \(error)")
+        }
+    }
+
+    func end(_ reason: EndReason) { output.ended(reason) }
+
+    private func publisher(_ id: SessionID) -> Publisher? { state.with { $0.publishers[id] } }
+
+    // MARK: Words and fields
+
+    private func title(_ request: PairingRequest) -> String {
+        "\(UntrustedText.quote(request.application.name)) (\(request.application.id), \(request.address))"
+    }
+
+    private func title(_ publisher: Publisher) -> String {
+        guard let application = publisher.application else { return "\(publisher.kind) (\(publisher.address))" }
+        return "\(UntrustedText.quote(application.name)) (\(application.id), \(publisher.address))"
+    }
+
+    private func fields(_ request: PairingRequest) -> [(String, JSONValue)] {
+        [
+            ("application", .string(request.application.name)), ("applicationId", .string(request.application.id)),
+            ("address", .string(request.address)), ("setup", Self.object(request.setup)),
+        ]
+    }
+
+    private func fields(_ publisher: Publisher) -> [(String, JSONValue)] {
+        [
+            ("application", publisher.application.map { .string($0.name) } ?? .null),
+            ("applicationId", publisher.application.map { .string($0.id) } ?? .null),
+            ("address", .string(publisher.address)), ("setup", Self.object(publisher.setup)),
+        ]
+    }
+
+    private static func object(_ values: [String: String]) -> JSONValue {
+        .object(
+            .init(uniqueKeysWithValues: values.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.string($0.value)) }))
+    }
+
+    // MARK: The user's command
+
+    /// Runs `--on-broadcast`. Its output goes to stderr, as stdout is for data.
+    private func run(for publisher: Publisher) {
+        guard let command else { return }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", command]
+        var environment = ProcessInfo.processInfo.environment
+        environment["SHARE_APPLICATION"] = publisher.application?.name ?? ""
+        environment["SHARE_APPLICATION_ID"] = publisher.application?.id ?? ""
+        environment["SHARE_ADDRESS"] = publisher.address
+        environment["SHARE_SETUP"] = Self.object(publisher.setup).text
+        process.environment = environment
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.standardError
+        do {
+            try process.run()
+        } catch {
+            ErrorOutput.writeLine("share: the command of --on-broadcast cannot be started: \(error)")
+        }
+    }
+
+    // MARK: Commands on stdin
+
+    private struct Command: Decodable {
+        struct Comment: Decodable {
+            var name: String
+            var text: String
+        }
+        struct Finish: Decodable {
+            var reason: String
+            var nextStep: String?
+        }
+        var viewers: Int?
+        var likes: Int?
+        var comment: Comment?
+        var url: String?
+        var finish: Finish?
+    }
+
+    /// Reads one JSON object a line from stdin, on a thread of its own, until stdin ends.
+    func readCommands(for session: ServiceSession) {
+        _ = NamedThread("commands") { [self] in
+            while let line = readLine() {
+                guard let command = try? JSONDecoder().decode(Command.self, from: Data(line.utf8)) else {
+                    ErrorOutput.writeLine("share: this line on stdin is no command: \(UntrustedText.quote(String(line.prefix(80))))")
+                    continue
+                }
+                perform(command, session)
+            }
+        }
+    }
+
+    private func perform(_ command: Command, _ session: ServiceSession) {
+        if command.viewers != nil || command.likes != nil || command.comment != nil {
+            session.send(
+                ServiceInfo(
+                    viewers: command.viewers, likes: command.likes,
+                    comment: command.comment.map { .init(name: $0.name, text: $0.text) }))
+        }
+        if let url = command.url { session.send(url: url) }
+        if let finish = command.finish { session.finish(reason: finish.reason, nextStep: finish.nextStep) }
+    }
+}
