@@ -2,6 +2,7 @@ import Admission
 import ArgumentParser
 import Broadcasting
 import Foundation
+import MediaCore
 import Signaling
 
 struct ExtensionCommand: ParsableCommand {
@@ -23,16 +24,16 @@ struct ExtensionCommand: ParsableCommand {
 
         func run() throws {
             try reporting {
-                let link: ServiceLink
+                let parsed: ServiceLink
                 do throws(LinkError) {
-                    link = try ServiceLink(parsing: link)
+                    parsed = try ServiceLink(parsing: link)
                 } catch {
                     throw Complaint(
                         sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
                 }
                 let result: Result<ServiceDescription, PairingFailure> = blocking {
                     do throws(PairingFailure) {
-                        let client = try ServiceClient(link: link)
+                        let client = try ServiceClient(link: parsed)
                         do throws(PairingFailure) {
                             let description = try await client.describe()
                             await client.close()
@@ -47,7 +48,7 @@ struct ExtensionCommand: ParsableCommand {
                 }
                 switch result {
                 case .success(let description):
-                    let manifest = try ExtensionStore().install(link, description)
+                    let manifest = try ExtensionStore().install(parsed, description)
                     ErrorOutput.writeLine("share: installed: \(manifest.line)")
                     ErrorOutput.writeLine("share: broadcast to it: share host --preferred-extension \(manifest.id)")
                 case .failure(let failure): throw Complaint(sentence: "\(failure)", status: failure.status)

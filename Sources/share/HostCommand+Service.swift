@@ -1,6 +1,7 @@
 import Admission
 import Broadcasting
 import Foundation
+import MediaCore
 import Sessions
 import Signaling
 import Transport

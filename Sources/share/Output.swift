@@ -57,6 +57,8 @@ indirect enum JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
     case boolean(Bool)
     case list([JSONValue])
     case object(KeyValuePairs<String, JSONValue>)
+    /// An object with names that are known at run time only; written in their order.
+    case dictionary([String: JSONValue])
     case null
 
     init(stringLiteral value: String) { self = .string(value) }
@@ -86,6 +88,9 @@ indirect enum JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral
         case .list(let values): return "[" + values.map(\.text).joined(separator: ",") + "]"
         case .object(let fields):
             return "{" + fields.map { "\(JSONValue.string($0).text):\($1.text)" }.joined(separator: ",") + "}"
+        case .dictionary(let fields):
+            let sorted = fields.sorted { $0.key < $1.key }
+            return "{" + sorted.map { "\(JSONValue.string($0.key).text):\($0.value.text)" }.joined(separator: ",") + "}"
         case .null: return "null"
         }
     }

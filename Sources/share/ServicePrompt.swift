@@ -1,5 +1,6 @@
 import Admission
 import Foundation
+import MediaCore
 import WindowPlayout
 
 /// Asks the host's user whether to broadcast to a service, each time, and for what the service's setup needs. In the

@@ -147,8 +147,7 @@ final class ServiceReporter: Sendable {
     }
 
     private static func object(_ values: [String: String]) -> JSONValue {
-        .object(
-            .init(uniqueKeysWithValues: values.sorted { $0.key < $1.key }.map { ($0.key, JSONValue.string($0.value)) }))
+        .dictionary(values.mapValues { .string($0) })
     }
 
     // MARK: The user's command

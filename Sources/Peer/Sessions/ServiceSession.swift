@@ -185,7 +185,7 @@ public final class ServiceSession: Sendable {
         case .interrupted: emit(.interrupted(session))
         case .resumed: emit(.resumed(session))
         case .warning(let sentence): emit(.warning(sentence))
-        case .knocking, .accepted, .named, .waiting, .viewerCount: break
+        case .knocking, .accepted, .named, .waiting, .viewerCount, .broadcastPaused, .broadcastResumed: break
         }
     }
 }
