@@ -20,7 +20,7 @@ final class ShareHost: Sendable {
         process = try Program.start(
             Program.share(),
             ["host", "--source", "test", "--accept", "any", "--listen", listen, "--json", "--for", "120"] + more,
-            environment: environment.merging(["XDG_DATA_HOME": home.path]) { $1 }, in: node)
+            environment: environment.merging(["XDG_DATA_HOME": home.path, "TMPDIR": home.path]) { $1 }, in: node)
         let first = try await process.line(.standard, within: .seconds(15)) { _ in true }
         let event = try JSON(parsing: first)
         guard event["event"] == "link", let link = event["link"].string else {
@@ -58,6 +58,14 @@ final class ShareHost: Sendable {
             parsing: try await process.line(.standard, within: limit) {
                 (try? JSON(parsing: $0))?["event"] == .string(name)
             })
+    }
+
+    /// Runs a control verb for this host, and returns its exit code.
+    func control(_ arguments: String...) async throws -> Int32 {
+        let id = link.split(separator: "/").last?.prefix { $0 != "#" } ?? ""
+        return try await Program.start(
+            Program.share(), arguments + ["--broadcast", String(id)], environment: ["TMPDIR": home.path], in: nil
+        ).exitCode()
     }
 
     /// Sends SIGINT, as Ctrl-C does.

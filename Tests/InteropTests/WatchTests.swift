@@ -41,6 +41,28 @@ extension InteropTests {
         }
 
         @Test(arguments: Browser.Kind.allCases)
+        func aPauseIsSaidOverTheLastFrameAndARemovalInItsPlace(kind: Browser.Kind) async throws {
+            try await ShareHost.with { host in
+                try await Browser.with(kind) { browser in
+                    try await browser.watch(host.link)
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    #expect(try await host.control("pause") == 0)
+                    let paused = try await browser.look(until: "words.includes('paused')")
+                    #expect(paused["words"] == "The host has paused the broadcast.", "\(paused.text)")
+                    // Longer than the silence that would be an outage.
+                    let later = try await browser.look(until: "isMarked || words === ''", limitSeconds: 6)
+                    #expect(later["isThere"] == false && later["state"] == "playing", "\(later.text)")
+                    #expect(try await host.control("resume") == 0)
+                    let resumed = try await browser.look(until: "words === '' && frames > 10")
+                    #expect(resumed["isThere"] == true, "\(resumed.text)")
+                    #expect(try await host.control("remove", "1") == 0)
+                    let removed = try await browser.waitForState("refused", within: .seconds(5))
+                    #expect(removed.sentence == "The host removed you.", "\(removed)")
+                }
+            }
+        }
+
+        @Test(arguments: Browser.Kind.allCases)
         func aHostThatDiesIsNoticedWithinFiveSeconds(kind: Browser.Kind) async throws {
             try await ShareHost.with { host in
                 try await Browser.with(kind) { browser in
