@@ -15,11 +15,13 @@ import Testing
     }
 
     @Test func bytesAreAsSpecified() throws {
-        let expected =
-            "0010" + "736861726520763120" + "70616972696e67" + "0004686f7374"
-            + "0016" + "636f6d2e6578616d706c652e636f6e666572656e6365"
-            + "0012" + "636f6d2e6578616d706c652e627564676574" + "0006427564676574"
-            + ["01", "02", "03", "04"].map { "0020" + String(repeating: $0, count: 32) }.joined()
+        let text = [
+            "0010", "73686172652076312070616972696e67", "0004", "686f7374", "0016",
+            "636f6d2e6578616d706c652e636f6e666572656e6365", "0012", "636f6d2e6578616d706c652e627564676574", "0006",
+            "427564676574",
+        ]
+        let binary = ["01", "02", "03", "04"].map { "0020" + String(repeating: $0, count: 32) }
+        let expected = (text + binary).joined()
         let bytes = try transcript().signedBytes(role: .host)
         #expect(bytes.map { String(format: "%02x", $0) }.joined() == expected)
     }
@@ -111,7 +113,7 @@ import Testing
         #expect(
             table.sign(ticket, signature, setup: acceptance.setup ?? [:], question: question, now: now).0 == .accepted)
         #expect(table.request(asked: question)?.setup == ["title": "All hands"])
-        _ = table.decide(question, .accepted, token: "a token of thirty characters...", now: now)
+        _ = table.decide(question, .accepted, token: "0123456789abcdef0123456789abcdef", now: now)
         guard case .outcome(.granted(let grant)) = table.beginPoll(ticket, now: now) else {
             Issue.record("nothing is granted")
             return

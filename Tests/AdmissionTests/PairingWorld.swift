@@ -114,6 +114,7 @@ struct PairingWorld {
     /// Whether both sides have the same certificate: a host that pairs with a service on its own computer.
     private let isShared: Bool
     private let description: ServiceDescription
+    private let signedBytes = SignedBytes()
 
     private var now = Self.start
     private var openings: [Opening] = []
@@ -160,12 +161,11 @@ struct PairingWorld {
 
     // MARK: Names
 
-    private func name(_ kind: Character, _ number: Int) -> RandomName {
-        RandomName("\(kind)00000000000000000000\(number)") ?? .random()
-    }
-    private func ticket(_ number: Int) -> KnockID { name("t", number) }
-    private func question(_ number: Int) -> KnockID { name("q", number) }
-    private func session(_ number: Int) -> SessionID { name("s", number) }
+    private static let names = "tqs".map { kind in (0..<4).map { identifier(kind, $0) } }
+
+    private func ticket(_ number: Int) -> KnockID { Self.names[0][number] }
+    private func question(_ number: Int) -> KnockID { Self.names[1][number] }
+    private func session(_ number: Int) -> SessionID { Self.names[2][number] }
     private func token(_ number: Int) -> String { "the token of pairing \(number)" }
     private func lease(_ number: Int) -> PairingLeases.Lease? { table.leases.lease(token(number)) }
 
@@ -178,6 +178,19 @@ struct PairingWorld {
             service: description.id, serviceFingerprint: isShared ? Self.hostPrint : fingerprint(2),
             hostFingerprint: Self.hostPrint, hostNonce: nonce(UInt8(host)),
             serviceNonce: nonce(UInt8(100 + opening)))
+    }
+
+    /// The bytes that a side signs, made once.
+    private final class SignedBytes {
+        var known: [Int: [UInt8]] = [:]
+    }
+
+    private func bytes(host: Int, opening: Int, isForged: Bool, _ role: PairingRole) -> [UInt8] {
+        let number = host << 8 | opening << 4 | (isForged ? 2 : 0) | (role == .host ? 1 : 0)
+        if let known = signedBytes.known[number] { return known }
+        let bytes = bytes(transcript(host: host, opening: opening, isForged: isForged), role)
+        signedBytes.known[number] = bytes
+        return bytes
     }
 
     private func bytes(_ transcript: PairingTranscript, _ role: PairingRole) -> [UInt8] {
@@ -196,17 +209,15 @@ struct PairingWorld {
     }
 
     /// Returns whether the attacker has a signature of these bytes with the key of `role`.
-    private func hasSignature(of expected: PairingTranscript, by role: PairingRole) -> Bool {
-        let wanted = bytes(expected, role)
+    private func hasSignature(of wanted: [UInt8], by role: PairingRole) -> Bool {
         for (number, opening) in openings.enumerated() {
             if role == .service || isShared {
-                let signed = transcript(host: opening.host, opening: number, isForged: opening.isForged)
-                if bytes(signed, .service) == wanted { return true }
+                let signed = bytes(host: opening.host, opening: number, isForged: opening.isForged, .service)
+                if signed == wanted { return true }
             }
             if role == .host || isShared {
-                for host in opening.signedBy {
-                    if bytes(transcript(host: host, opening: number), .host) == wanted { return true }
-                }
+                for host in opening.signedBy
+                where bytes(host: host, opening: number, isForged: false, .host) == wanted { return true }
             }
         }
         return false
@@ -232,7 +243,7 @@ struct PairingWorld {
         }
         for (number, opening) in openings.enumerated() {
             if !client.hasEnded {
-                let expected = transcript(host: host, opening: number)
+                let expected = bytes(host: host, opening: number, isForged: false, .service)
                 steps.append(.offer(number, isSigned: false))
                 if hasSignature(of: expected, by: .service) { steps.append(.offer(number, isSigned: true)) }
                 for other in opening.acceptedBy { steps.append(.userAcceptedBefore(host: other, opening: number)) }
@@ -247,7 +258,7 @@ struct PairingWorld {
                 steps.append(.poll(number, isAnswered: true))
                 continue
             }
-            let expected = transcript(host: opening.host, opening: number, isForged: opening.isForged)
+            let expected = bytes(host: opening.host, opening: number, isForged: opening.isForged, .host)
             steps.append(.sign(number, isSigned: false))
             if hasSignature(of: expected, by: .host) { steps.append(.sign(number, isSigned: true)) }
             if entry.question != nil { steps += [.accept(number), .refuse(number)] }
@@ -445,13 +456,14 @@ struct PairingWorld {
 
     /// The service's user and its sessions know of everything that the table has ended.
     private func checkActions() throws(Violation) {
-        let open = openings.indices.filter { table.entries[ticket($0)]?.question != nil }
-        guard Set(open.map(question)) == questions else {
-            throw Violation(description: "the service's user is asked something else than the table waits for")
-        }
-        let running = openings.indices.filter { lease($0)?.state == .open(session($0)) }
-        guard Set(running.map(session)) == sessions else {
-            throw Violation(description: "other sessions run than the table knows")
+        for number in openings.indices {
+            guard (table.entries[ticket(number)]?.question != nil) == questions.contains(question(number)) else {
+                throw Violation(description: "the service's user is asked something else than the table waits for")
+            }
+            let isOpen = lease(number)?.state == .open(session(number))
+            guard isOpen == sessions.contains(session(number)) else {
+                throw Violation(description: "other sessions run than the table knows")
+            }
         }
         guard table.broadcastCount <= 1 else { throw Violation(description: "there are too many broadcasts") }
     }

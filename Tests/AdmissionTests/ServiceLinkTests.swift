@@ -93,6 +93,6 @@ import Testing
         #expect(mistyped(text + "A") && mistyped(text.replacing("com.", with: "com..")))
         #expect(mistyped(text.replacing(":8443", with: ":0")) && mistyped(text.replacing("#AS", with: "#A!")))
         #expect(mistyped("https://h:1/services/../x#" + fragment) && mistyped("https://h:1/services/#" + fragment))
-        #expect(error(text.replacing("#AS", with: "#BS")) == .unknownVersion(4))
+        #expect(error(text.replacing("#AS", with: "#BS")) == .unknownVersion(5))
     }
 }

@@ -132,7 +132,11 @@ final class ServicePublication: BroadcastDelegate, Sendable {
     // MARK: The broadcast's reports
 
     func broadcast(emitted event: BroadcastEvent) {
-        onEvent(event)
+        switch event {
+        // The end of the session is reported as the end of the broadcast, and nobody joins but the service.
+        case .viewerJoined, .viewerLeft: return
+        default: onEvent(event)
+        }
         switch event {
         case .interrupted:
             let isNew = state.with { state in
