@@ -2,13 +2,16 @@ import Admission
 
 /// The sessions of a broadcast or a service, as the routes of WHEP and WHIP use them. Safe from any thread.
 protocol SessionRegister: Sendable {
+    /// A session's place within the limits, taken before the delegate is asked.
+    associatedtype Reservation: Sendable
+
     func session(_ id: SessionID) -> SessionTable.Session?
 
     /// - Returns: false if the session has been ended meanwhile.
-    func add(_ session: OpenedSession, _ reservation: SessionTable.Reservation) -> Bool
+    func add(_ session: OpenedSession, _ reservation: Reservation) -> Bool
 
     /// Releases a reservation because the delegate has refused the offer.
-    func release(_ reservation: SessionTable.Reservation)
+    func release(_ reservation: Reservation)
 
     /// Stores the new entity tag after an ICE restart.
     func rename(_ id: SessionID, etag: String)

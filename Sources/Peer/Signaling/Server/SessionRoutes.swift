@@ -86,7 +86,7 @@ struct SessionRoutes<Register: SessionRegister>: Sendable {
     ///   - hasEnded: whether the broadcast or the service has ended meanwhile.
     ///   - answer: asks the delegate.
     func open(
-        _ reservation: SessionTable.Reservation, hasEnded: @escaping @Sendable () -> Bool,
+        _ reservation: Register.Reservation, hasEnded: @escaping @Sendable () -> Bool,
         _ answer: @escaping @Sendable () async throws(OfferRefusal) -> OpenedSession
     ) async -> Result<OpenedSession, OfferRefusal> {
         let result = Promise<Result<OpenedSession, OfferRefusal>>()

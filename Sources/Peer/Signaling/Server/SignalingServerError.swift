@@ -1,13 +1,13 @@
 import Glibc
 import NIOCore
 
-/// Why the server does not run, or does not take a broadcast. `description` is a sentence for people.
+/// Why the server does not run, or does not take a broadcast or a service. `description` is a sentence for people.
 public struct SignalingServerError: Error, CustomStringConvertible {
     public enum Code: Sendable {
         case portInUse, notPermitted, addressNotHere, unknownHost, tls, alreadyStarted, other
-        /// The broadcast's fixed token is unusable.
+        /// The fixed token of the broadcast or service is unusable.
         case token
-        case broadcastExists, tooManyBroadcasts, stopped
+        case broadcastExists, tooManyBroadcasts, serviceExists, tooManyServices, stopped
     }
     public let code: Code
     public let description: String

@@ -21,6 +21,14 @@ public struct SignalingStatistics: Sendable, Equatable {
     public var knocksWithdrawn = 0
     /// Too many, or too fast (429).
     public var knocksLimited = 0
+    public var pairings = 0
+    public var pairingsAccepted = 0
+    public var pairingsRefused = 0
+    public var pairingsUnanswered = 0
+    public var pairingsWithdrawn = 0
+    /// Too many, or too fast (429), or the service takes no further broadcast (503).
+    public var pairingsLimited = 0
+    /// Wrong proofs and signatures.
     public var wrongProofs = 0
     public var wrongTokens = 0
     /// Offers whose certificate is not the token's.

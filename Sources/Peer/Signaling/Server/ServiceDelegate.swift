@@ -1,0 +1,42 @@
+public import Admission
+
+/// The host or program that publishes a session to a service.
+public struct Publisher: Sendable {
+    /// The granted pairing; nil for a WHIP tool with the service's fixed token, which has none.
+    public let pairing: KnockID?
+    /// The application whose frames it publishes, as the host says; nil without a pairing.
+    public let application: ApplicationInfo?
+    /// What the host's user has entered, by the names of the service's setup fields.
+    public let setup: [String: String]
+    /// The program that sent the offer, by its `User-Agent`. Not verified.
+    public let kind: String
+    /// The address of the connection, without port.
+    public let address: String
+    /// SHA-256 of the only DTLS certificate that may send media, 32 bytes. With the fixed token it is that of the
+    /// offer.
+    public let fingerprint: [UInt8]
+}
+
+/// A service as the signalling server sees it: decides on pairings and answers offers.
+///
+/// Called from any thread, several calls at a time. The server checks signatures, tokens and limits before it calls.
+public protocol ServiceDelegate: SessionDelegate {
+    /// Decides on a pairing that the host has signed, by asking a person or by a policy. When the decision is not
+    /// needed any more, the task is cancelled and `pairingWithdrawn` follows.
+    func decide(_ request: PairingRequest) async -> PairingDecision
+
+    /// Reports that nobody waits for the decision any more, so the question can be removed.
+    func pairingWithdrawn(_ id: KnockID) async
+
+    /// Reports that a granted pairing is over, and that its token is not valid any more: its lease has run out, or the
+    /// service has finished it.
+    func pairingEnded(_ id: KnockID) async
+
+    /// Answers a WHIP offer. The server has compared the offer's fingerprint with `publisher.fingerprint`; the DTLS
+    /// handshake has to check it again. After 6 s the server stops waiting, and closes a session that is opened later.
+    func openSession(offer: String, publisher: Publisher) async throws(OfferRefusal) -> OpenedSession
+}
+
+extension ServiceDelegate {
+    public func pairingEnded(_ id: KnockID) async {}
+}

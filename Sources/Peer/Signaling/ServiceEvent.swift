@@ -1,0 +1,169 @@
+import FoundationEssentials
+import MediaCore
+
+/// What a service reports about a broadcast that it receives.
+public struct ServiceInfo: Sendable, Equatable {
+    public struct Comment: Sendable, Equatable {
+        public var name: String
+        public var text: String
+
+        public init(name: String, text: String) {
+            self.name = name
+            self.text = text
+        }
+    }
+
+    /// Nil: unknown.
+    public var viewers: Int?
+    public var likes: Int?
+    /// A new comment of a viewer.
+    public var comment: Comment?
+
+    public init(viewers: Int? = nil, likes: Int? = nil, comment: Comment? = nil) {
+        self.viewers = viewers
+        self.likes = likes
+        self.comment = comment
+    }
+}
+
+/// An event that a service sends to the host of a session.
+public enum ServiceEvent: StreamEvent, Equatable {
+    case serviceInfo(ServiceInfo)
+    /// Where people can watch: an `http` or `https` URL.
+    case broadcastURL(String)
+    /// All candidates that the service gathered after its answer, as a trickle fragment (RFC 8840).
+    case candidates(fragment: String)
+    /// The service has ended the broadcast; no event follows.
+    /// - Parameter nextStep: what the host's user may do next, a sentence or a URL.
+    case finished(reason: String, nextStep: String?)
+
+    /// The longest reason, next step and text of a comment that a host accepts, in Unicode scalars.
+    public static let textLimit = 256
+    /// The longest broadcast URL, in characters.
+    public static let urlLimit = 2_048
+
+    public var name: String {
+        switch self {
+        case .serviceInfo: "service-info"
+        case .broadcastURL: "broadcast-url"
+        case .candidates: "candidates"
+        case .finished: "finished"
+        }
+    }
+
+    private struct InfoDocument: Codable {
+        struct Comment: Codable {
+            var name: String
+            var text: String
+        }
+        var type = "service-info"
+        var viewers: Int?
+        var likes: Int?
+        var comment: Comment?
+
+        private enum CodingKeys: CodingKey { case type, viewers, likes, comment }
+
+        init(_ info: ServiceInfo) {
+            viewers = info.viewers
+            likes = info.likes
+            comment = info.comment.map { Comment(name: $0.name, text: $0.text) }
+        }
+
+        /// Writes what is unknown as `null`.
+        func encode(to encoder: any Encoder) throws {
+            var values = encoder.container(keyedBy: CodingKeys.self)
+            try values.encode(type, forKey: .type)
+            try values.encode(viewers, forKey: .viewers)
+            try values.encode(likes, forKey: .likes)
+            try values.encode(comment, forKey: .comment)
+        }
+    }
+    private struct URLDocument: Codable {
+        var type = "broadcast-url"
+        var url: String
+    }
+    private struct CandidatesDocument: Codable {
+        var type = "candidates"
+        var fragment: String
+    }
+    private struct FinishedDocument: Codable {
+        var type = "finished"
+        var reason: String
+        var nextStep: String?
+
+        private enum CodingKeys: CodingKey { case type, reason, nextStep }
+
+        init(reason: String, nextStep: String?) {
+            self.reason = reason
+            self.nextStep = nextStep
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var values = encoder.container(keyedBy: CodingKeys.self)
+            try values.encode(type, forKey: .type)
+            try values.encode(reason, forKey: .reason)
+            try values.encode(nextStep, forKey: .nextStep)
+        }
+    }
+
+    var json: String {
+        switch self {
+        case .serviceInfo(let info): Self.json(InfoDocument(info))
+        case .broadcastURL(let url): Self.json(URLDocument(url: url))
+        case .candidates(let fragment): Self.json(CandidatesDocument(fragment: fragment))
+        case .finished(let reason, let nextStep): Self.json(FinishedDocument(reason: reason, nextStep: nextStep))
+        }
+    }
+
+    var isFinal: Bool {
+        if case .finished = self { true } else { false }
+    }
+
+    /// A comment is sent once.
+    var lasting: ServiceEvent? {
+        guard case .serviceInfo(var info) = self else { return self }
+        info.comment = nil
+        return .serviceInfo(info)
+    }
+
+    /// Cleans all text that a user will see. Counts may not be negative.
+    init?(name: String, data: String) {
+        func document<Document: Decodable>(_ type: Document.Type) -> Document? {
+            try? JSONDecoder().decode(type, from: Data(data.utf8))
+        }
+        func clean(_ text: String, fallback: String) -> String {
+            PeerText.clean(text, limit: Self.textLimit, fallback: fallback)
+        }
+        switch name {
+        case "service-info":
+            guard let found = document(InfoDocument.self), found.viewers ?? 0 >= 0, found.likes ?? 0 >= 0 else {
+                return nil
+            }
+            let comment = found.comment.map {
+                ServiceInfo.Comment(
+                    name: PeerText.clean($0.name, fallback: "somebody"), text: clean($0.text, fallback: ""))
+            }
+            self = .serviceInfo(ServiceInfo(viewers: found.viewers, likes: found.likes, comment: comment))
+        case "broadcast-url":
+            guard let found = document(URLDocument.self), Self.isURL(found.url) else { return nil }
+            self = .broadcastURL(found.url)
+        case "candidates":
+            guard let found = document(CandidatesDocument.self) else { return nil }
+            self = .candidates(fragment: found.fragment)
+        case "finished":
+            guard let found = document(FinishedDocument.self) else { return nil }
+            let nextStep = found.nextStep.map { clean($0, fallback: "") }
+            self = .finished(
+                reason: clean(found.reason, fallback: "the service ended the broadcast"),
+                nextStep: nextStep.flatMap { $0.isEmpty ? nil : $0 })
+        default: return nil
+        }
+    }
+
+    /// Returns whether `text` is an `http` or `https` URL within the limit, in visible ASCII.
+    static func isURL(_ text: String) -> Bool {
+        let lower = text.prefix(8).lowercased()
+        return (lower.hasPrefix("https://") || lower.hasPrefix("http://")) && text.utf8.count <= urlLimit
+            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import NIOHTTP1
+import SessionDescription
+import Synchronization
+import Testing
+
+@testable import Admission
+@testable import Signaling
+
+/// A service without media: answers as the test defines, and records the calls that it receives.
+final class FakeService: ServiceDelegate {
+    struct Seen {
+        var requests: [PairingRequest] = []
+        var withdrawn: [KnockID] = []
+        var ended: [KnockID] = []
+        var offers: [Publisher] = []
+        var fragments: [String] = []
+        var closed: [SessionID] = []
+    }
+
+    private let state = Mutex(Seen())
+    private let decision: @Sendable (PairingRequest) async -> PairingDecision
+    private let answer: @Sendable (Publisher) async throws(OfferRefusal) -> String
+    let onRequest = Promise<PairingRequest>()
+    let onWithdrawal = Promise<KnockID>()
+    let onEnd = Promise<KnockID>()
+    let onClose = Promise<SessionID>()
+    /// The task of `decide` was cancelled.
+    let onCancellation = Promise<Void>()
+
+    init(
+        decision: @escaping @Sendable (PairingRequest) async -> PairingDecision = { _ in .accepted },
+        answer: @escaping @Sendable (Publisher) async throws(OfferRefusal) -> String
+    ) {
+        self.decision = decision
+        self.answer = answer
+    }
+
+    var seen: Seen { state.withLock { $0 } }
+
+    func decide(_ request: PairingRequest) async -> PairingDecision {
+        state.withLock { $0.requests.append(request) }
+        onRequest.fulfil(request)
+        return await withTaskCancellationHandler {
+            await decision(request)
+        } onCancel: {
+            onCancellation.fulfil(())
+        }
+    }
+
+    func pairingWithdrawn(_ id: KnockID) async {
+        state.withLock { $0.withdrawn.append(id) }
+        onWithdrawal.fulfil(id)
+    }
+
+    func pairingEnded(_ id: KnockID) async {
+        state.withLock { $0.ended.append(id) }
+        onEnd.fulfil(id)
+    }
+
+    func openSession(offer: String, publisher: Publisher) async throws(OfferRefusal) -> OpenedSession {
+        state.withLock { $0.offers.append(publisher) }
+        return OpenedSession(id: .random(), answer: try await answer(publisher), etag: "one")
+    }
+
+    /// As `FakeDelegate.applyFragment`.
+    func applyFragment(_ fragment: String, to session: SessionID) async throws(OfferRefusal) -> RestartedSession? {
+        state.withLock { $0.fragments.append(fragment) }
+        if fragment.contains("a=ice-ufrag:half") { throw OfferRefusal(.unprocessable, "not with this half") }
+        guard fragment.contains("a=ice-ufrag:new") else { return nil }
+        return RestartedSession(fragment: "a=ice-ufrag:host\r\na=ice-pwd:passwordpasswordpasswd\r\n", etag: "two")
+    }
+
+    func closeSession(_ session: SessionID) async {
+        state.withLock { $0.closed.append(session) }
+        onClose.fulfil(session)
+    }
+}
+
+/// A server on a free port of 127.0.0.1 with one service, and the link to it.
+struct ServiceStage {
+    let identity: Identity
+    let delegate: FakeService
+    let server: SignalingServer
+    let service: ServiceHandle
+    let link: ServiceLink
+
+    /// The configurations of the server and of its service, whose members it has.
+    @dynamicMemberLookup
+    struct Settings {
+        var server = SignalingServer.Configuration(host: "127.0.0.1")
+        var service: ServiceConfiguration
+
+        subscript<Value>(dynamicMember member: WritableKeyPath<SignalingServer.Configuration, Value>) -> Value {
+            get { server[keyPath: member] }
+            set { server[keyPath: member] = newValue }
+        }
+
+        subscript<Value>(dynamicMember member: WritableKeyPath<ServiceConfiguration, Value>) -> Value {
+            get { service[keyPath: member] }
+            set { service[keyPath: member] = newValue }
+        }
+    }
+
+    static func conference(_ id: String = "com.example.conference") throws -> ServiceDescription {
+        try ServiceDescription(
+            id: try #require(ServiceID(id)), name: "Conference",
+            fields: [try SetupField(name: "title", label: "Title")], terms: "Be kind.")
+    }
+
+    static func with(
+        decision: @escaping @Sendable (PairingRequest) async -> PairingDecision = { _ in .accepted },
+        answerFingerprint: [UInt8]? = nil, refusal: OfferRefusal? = nil,
+        beforeAnswer: @escaping @Sendable () async -> Void = {},
+        configure: (inout Settings) -> Void = { _ in },
+        _ body: (ServiceStage) async throws -> Void
+    ) async throws {
+        let identity = try Identity.ephemeral()
+        let fingerprint = answerFingerprint ?? identity.fingerprint
+        let delegate = FakeService(decision: decision) { _ throws(OfferRefusal) in
+            await beforeAnswer()
+            if let refusal { throw refusal }
+            return description(fingerprint)
+        }
+        var settings = Settings(service: ServiceConfiguration(try conference()))
+        settings.failureDelay = .zero
+        configure(&settings)
+        let server = SignalingServer(identity: identity, configuration: settings.server, logger: quiet)
+        let service = try server.add(settings.service, delegate: delegate)
+        let port = try await server.start()
+        let link = ServiceLink(host: "127.0.0.1", port: port, id: service.id, fingerprint: identity.fingerprint)
+        do {
+            try await body(
+                ServiceStage(identity: identity, delegate: delegate, server: server, service: service, link: link))
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+
+    /// Runs `body` with a client of the service, and with its link if there is no other.
+    func client(_ link: ServiceLink? = nil, _ body: (ServiceClient) async throws -> Void) async throws {
+        let client = try ServiceClient(link: link ?? self.link)
+        do {
+            try await body(client)
+        } catch {
+            await client.close()
+            throw error
+        }
+        await client.close()
+    }
+
+    /// Runs `body` with a client that sends requests which `ServiceClient` never would.
+    func wire(_ body: (Wire) async throws -> Void) async throws {
+        let server = Link(
+            host: link.host, port: link.port, id: .random(), secret: Link.randomSecret(), fingerprint: link.fingerprint)
+        try await Wire.with(server, body)
+    }
+
+    var budget: ApplicationInfo { ApplicationInfo(id: "com.example.budget", name: "Budget") }
+    var setup: [String: String] { ["title": "Numbers"] }
+
+    /// Pairs, and returns the grant.
+    func pair(_ client: ServiceClient, _ identity: Identity) async throws -> PairingGrant {
+        _ = try await client.pair(application: budget, identity: identity)
+        try await client.accept(setup: setup)
+        return try await client.waitForGrant()
+    }
+}
+
+/// The failure that `body` throws; nil if it throws none.
+func failure(_ body: () async throws -> Void) async -> PairingFailure? {
+    do {
+        try await body()
+        return nil
+    } catch let error as PairingFailure {
+        return error
+    } catch {
+        Issue.record(error)
+        return nil
+    }
+}
