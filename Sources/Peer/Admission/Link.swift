@@ -55,6 +55,7 @@ extension Link: CustomStringConvertible, CustomDebugStringConvertible, CustomRef
 /// Why a text is not a valid link. `description` is a sentence for people and never contains the link.
 public enum LinkError: Error, Equatable, CustomStringConvertible {
     case notALink
+    case notAServiceLink
     /// The given number of characters is missing at the end.
     case cutOff(missing: Int)
     /// A part of the link is wrong; the value says which.
@@ -64,6 +65,8 @@ public enum LinkError: Error, Equatable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .notALink: "this is not a link of share: one looks like https://HOST:PORT/ID#SECRET"
+        case .notAServiceLink:
+            "this is not a link to a service: one looks like https://HOST:PORT/services/ID#FINGERPRINT"
         case .cutOff(let count):
             "the link is \(count) character\(count == 1 ? "" : "s") short: copy it again, to its very end "
                 + "(in a shell, put it in quotes)"
@@ -78,17 +81,7 @@ extension Link {
     /// Parses a link as people paste it. Ignores white space around and inside (a wrapped line) and quotes or angle
     /// brackets around it; accepts the ID in lower case.
     public init(parsing text: String) throws(LinkError) {
-        guard text.utf8.count <= 4_096 else { throw .notALink }
-        var rest = Substring(text.filter { !$0.isWhitespace })
-        for (open, close) in [("<", ">"), ("\"", "\""), ("'", "'")] where rest.hasPrefix(open) {
-            rest = rest.dropFirst()
-            if rest.hasSuffix(close) { rest = rest.dropLast() }
-        }
-        guard rest.lowercased().hasPrefix("https://") else { throw .notALink }
-        rest = rest.dropFirst("https://".count)
-        let slash = rest.firstIndex(of: "/") ?? rest.endIndex
-        let (host, port) = try Self.authority(rest[..<slash])
-        let path = rest[slash...].dropFirst()
+        let (host, port, path) = try Self.split(text)
         let hash = path.firstIndex(of: "#") ?? path.endIndex
         let name = path[..<hash]
         let fragment = path[hash...].dropFirst()
@@ -103,11 +96,28 @@ extension Link {
         guard let id = BroadcastID(name) else {
             throw .mistyped("the \(BroadcastID.length) characters between the address and # are not right")
         }
-        let bytes = try Self.payload(fragment)
+        let bytes = try Self.payload(fragment, length: Self.fragmentLength)
         self.init(host: host, port: port, id: id, secret: Array(bytes[1..<17]), fingerprint: Array(bytes[17...]))
     }
 
-    private static func payload(_ fragment: Substring) throws(LinkError) -> [UInt8] {
+    /// Returns the parts of a pasted link; the path without its first slash, with the fragment.
+    static func split(_ text: String) throws(LinkError) -> (host: String, port: Int, path: Substring) {
+        guard text.utf8.count <= 4_096 else { throw .notALink }
+        var rest = Substring(text.filter { !$0.isWhitespace })
+        for (open, close) in [("<", ">"), ("\"", "\""), ("'", "'")] where rest.hasPrefix(open) {
+            rest = rest.dropFirst()
+            if rest.hasSuffix(close) { rest = rest.dropLast() }
+        }
+        guard rest.lowercased().hasPrefix("https://") else { throw .notALink }
+        rest = rest.dropFirst("https://".count)
+        let slash = rest.firstIndex(of: "/") ?? rest.endIndex
+        let (host, port) = try authority(rest[..<slash])
+        return (host, port, rest[slash...].dropFirst())
+    }
+
+    /// Decodes a fragment.
+    /// - Parameter length: of the fragment, in characters.
+    static func payload(_ fragment: Substring, length fragmentLength: Int) throws(LinkError) -> [UInt8] {
         if let odd = fragment.utf8.firstIndex(where: { Base64URL.value(of: $0) == nil }) {
             let place = fragment.utf8.distance(from: fragment.startIndex, to: odd) + 1
             throw .mistyped("character \(place) after # cannot be there")
@@ -120,7 +130,7 @@ extension Link {
         guard count == fragmentLength else {
             throw .mistyped("it is \(count - fragmentLength) characters too long")
         }
-        guard let bytes = Base64URL.decode(fragment), bytes.count == 49 else {
+        guard let bytes = Base64URL.decode(fragment), bytes.count == fragmentLength * 3 / 4 else {
             throw .mistyped("its last character cannot be there")
         }
         return bytes

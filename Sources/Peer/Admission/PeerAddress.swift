@@ -1,7 +1,7 @@
 import Glibc
 
 /// The remote address of a connection.
-package struct PeerAddress: Sendable {
+package struct PeerAddress: Hashable, Sendable {
     /// Without port. IPv4-mapped IPv6 addresses are written as IPv4.
     package let text: String
     package let key: AddressKey

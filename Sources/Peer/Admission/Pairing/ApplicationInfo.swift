@@ -1,0 +1,34 @@
+import MediaCore
+
+/// The application that broadcasts, as it names itself. Not verified.
+public struct ApplicationInfo: Hashable, Sendable {
+    static let idLimit = 128
+    static let nameLimit = 64
+
+    /// 1...128 scalars, cleaned by ``PeerText``; by convention in reverse-DNS notation.
+    public let id: String
+    /// 1...64 scalars, cleaned by ``PeerText``.
+    public let name: String
+
+    /// Cleans and shortens both texts. An empty identifier becomes "unknown", an empty name the identifier.
+    public init(id: String, name: String) {
+        self.id = PeerText.clean(id, limit: Self.idLimit, fallback: "unknown")
+        self.name = PeerText.clean(
+            name, limit: Self.nameLimit, fallback: PeerText.clean(self.id, limit: Self.nameLimit, fallback: "unknown"))
+    }
+}
+
+extension ApplicationInfo: Codable {
+    private enum CodingKeys: CodingKey { case id, name }
+
+    /// Refuses texts that cleaning would change: both sides sign these bytes, and the service's user sees them.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        id = try values.decode(String.self, forKey: .id)
+        name = try values.decode(String.self, forKey: .name)
+        guard PeerText.isClean(id, limit: Self.idLimit), PeerText.isClean(name, limit: Self.nameLimit) else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "an application's id or name cannot be shown"))
+        }
+    }
+}

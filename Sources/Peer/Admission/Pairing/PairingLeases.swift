@@ -1,0 +1,69 @@
+internal import Crypto
+import FoundationEssentials
+
+/// The grants of a service, each with at most one session, as a value without a clock.
+struct PairingLeases: Hashable, Sendable {
+    typealias Instant = ContinuousClock.Instant
+    private typealias Key = SHA256.Digest
+
+    enum State: Hashable, Sendable {
+        case unused
+        /// The offer is being answered.
+        case opening
+        case open(SessionID)
+    }
+
+    struct Lease: Hashable, Sendable {
+        let request: PairingRequest
+        let ticket: KnockID
+        var state = State.unused
+        /// When the grant ends if it has no session by then.
+        let leaseEnd: Instant
+        /// When the state ends by itself.
+        var deadline: Instant
+    }
+
+    private var leases: [Key: Lease] = [:]
+
+    var count: Int { leases.count }
+    var all: [Lease] { Array(leases.values) }
+    var tickets: [KnockID] { leases.values.map(\.ticket) }
+    var nextDeadline: Instant? { leases.values.map(\.deadline).min() }
+
+    func tickets(of fingerprint: [UInt8]) -> [KnockID] {
+        leases.values.filter { $0.request.fingerprint == fingerprint }.map(\.ticket)
+    }
+
+    func unusedTickets(of fingerprint: [UInt8]) -> [KnockID] {
+        leases.values.filter { $0.request.fingerprint == fingerprint && $0.state == .unused }.map(\.ticket)
+    }
+
+    func expired(_ now: Instant) -> [KnockID] { leases.values.filter { now >= $0.deadline }.map(\.ticket) }
+
+    func lease(_ token: String) -> Lease? { leases[Self.key(token)] }
+
+    func ticket(of session: SessionID) -> KnockID? {
+        leases.values.first { $0.state == .open(session) }?.ticket
+    }
+
+    mutating func add(_ request: PairingRequest, ticket: KnockID, token: String, until deadline: Instant) {
+        leases[Self.key(token)] = Lease(request: request, ticket: ticket, leaseEnd: deadline, deadline: deadline)
+    }
+
+    mutating func set(_ token: String, _ state: State, until deadline: Instant) {
+        leases[Self.key(token)]?.state = state
+        leases[Self.key(token)]?.deadline = deadline
+    }
+
+    mutating func extend(_ session: SessionID, until deadline: Instant) {
+        guard let key = leases.first(where: { $0.value.state == .open(session) })?.key else { return }
+        leases[key]?.deadline = deadline
+    }
+
+    mutating func remove(_ ticket: KnockID) -> Lease? {
+        guard let key = leases.first(where: { $0.value.ticket == ticket })?.key else { return nil }
+        return leases.removeValue(forKey: key)
+    }
+
+    private static func key(_ token: String) -> Key { SHA256.hash(data: Data(token.utf8)) }
+}

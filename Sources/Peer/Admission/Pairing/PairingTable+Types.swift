@@ -1,0 +1,170 @@
+extension PairingTable {
+    package struct Limits: Hashable, Sendable {
+        /// Until a pairing that its host does not sign is forgotten: how long the host's user may take.
+        package var signature: Duration
+        /// Until a signed pairing counts as unanswered.
+        package var answer: Duration
+        /// Until a pairing that nobody polls is withdrawn.
+        package var abandoned: Duration
+        /// How long a grant waits for its session.
+        package var lease: Duration
+        /// Until a session without media ends.
+        package var silence: Duration
+        /// How long an outcome can be fetched.
+        package var kept: Duration
+        /// How long a refused host is refused again without a question.
+        package var refusal: Duration
+        /// Pairings that are unsigned or wait for an answer. When they are full, a new one displaces the newest one of
+        /// the address with the most, if its own address would still have fewer.
+        package var pairings: Int
+        /// Such pairings of one address (IPv6: /64).
+        package var pairingsOfAddress: Int
+        /// Grants and sessions at a time.
+        package var broadcasts: Int
+        /// Outcomes and refusals that are remembered. Beyond that, the oldest are removed.
+        package var outcomes: Int
+        package var refusals: Int
+
+        package init(
+            signature: Duration = .seconds(180), answer: Duration = PairingRequest.answerTime,
+            abandoned: Duration = .seconds(5), lease: Duration = .seconds(10), silence: Duration = .seconds(10),
+            kept: Duration = .seconds(60), refusal: Duration = .seconds(60), pairings: Int = 64,
+            pairingsOfAddress: Int = 4, broadcasts: Int = 4, outcomes: Int = 256, refusals: Int = 256
+        ) {
+            self.signature = signature
+            self.answer = answer
+            self.abandoned = abandoned
+            self.lease = lease
+            self.silence = silence
+            self.kept = kept
+            self.refusal = refusal
+            self.pairings = pairings
+            self.pairingsOfAddress = pairingsOfAddress
+            self.broadcasts = broadcasts
+            self.outcomes = outcomes
+            self.refusals = refusals
+        }
+    }
+
+    /// A request to pair as it was received, with the transcript that both sides sign.
+    package struct Request: Hashable, Sendable {
+        package let transcript: PairingTranscript
+        /// The host's certificate, DER.
+        package let certificate: [UInt8]
+        package let address: PeerAddress
+
+        package var application: ApplicationInfo { transcript.application }
+        /// SHA-256 of the host's certificate, 32 bytes. A claim until the host has signed.
+        package var fingerprint: [UInt8] { transcript.hostFingerprint }
+
+        init(transcript: PairingTranscript, certificate: [UInt8], address: PeerAddress) {
+            self.transcript = transcript
+            self.certificate = certificate
+            self.address = address
+        }
+
+        /// Nil if the nonce is not one, or if the certificate has another fingerprint or no key of P-256.
+        /// - Parameters:
+        ///   - fingerprint: of the service's certificate.
+        ///   - nonce: 32 new random bytes.
+        package init?(
+            _ document: PairingRequestDocument, service: ServiceID, fingerprint: [UInt8], nonce: [UInt8],
+            address: PeerAddress
+        ) {
+            guard let host = document.fingerprintBytes, let certificate = document.certificateBytes,
+                let hostNonce = document.nonceBytes,
+                CertificateSignature.isUsable(certificate, fingerprint: host)
+            else { return nil }
+            self.init(
+                transcript: PairingTranscript(
+                    application: document.application, service: service, serviceFingerprint: fingerprint,
+                    hostFingerprint: host, hostNonce: hostNonce, serviceNonce: nonce),
+                certificate: certificate, address: address)
+        }
+    }
+
+    package enum Opening: Hashable, Sendable {
+        /// The pairing waits for the host's signature.
+        case opened
+        /// There are too many pairings, in all or of this address.
+        case full
+        /// The service takes no further broadcast.
+        case busy
+        case ended
+    }
+
+    package enum Signing: Hashable, Sendable {
+        /// A poll tells the outcome, also if it is there already.
+        case accepted
+        /// The signature is not the host's. The pairing is gone, unless it was signed before.
+        case wrong
+        /// The pairing still waits for its signature.
+        case malformed(SetupError)
+        case unknown
+    }
+
+    package enum Outcome: Hashable, Sendable {
+        case granted(PairingGrant)
+        case refused(String?)
+        case unanswered
+        case busy
+        case ended
+        /// The host has left.
+        case withdrawn
+        /// The same host pairs again.
+        case replaced
+        /// There were too many pairings, and this one's address had the most.
+        case displaced
+        /// The grant's time is over: no session was published, or it has ended.
+        case expired
+    }
+
+    package enum PollResult: Hashable, Sendable {
+        case waiting
+        case outcome(Outcome)
+        case unknown
+    }
+
+    package enum SessionStart: Hashable, Sendable {
+        /// `sessionOpened` or `sessionFailed` has to follow.
+        case opening(PairingRequest)
+        /// There is no such token, or it has ended.
+        case unknownToken
+        /// The offer is that of another certificate.
+        case otherCertificate
+        /// The token has a session.
+        case taken
+    }
+
+    /// Why a question is not needed any more.
+    package enum Withdrawal: Hashable, Sendable {
+        case unanswered
+        /// The host has left.
+        case left
+        case replaced
+        case displaced
+        case ended
+    }
+
+    package enum SessionEnd: Hashable, Sendable {
+        /// There was no media for some time.
+        case silent
+        /// The host has left.
+        case left
+        /// The same host broadcasts anew.
+        case replaced
+        case ended
+    }
+
+    /// An action for the caller. Actions are performed in order.
+    package enum Action: Hashable, Sendable {
+        case ask(PairingRequest)
+        /// The question is not needed any more.
+        case withdraw(question: KnockID, because: Withdrawal)
+        /// Ends all polls of this ticket with the given result.
+        case endPolls(ticket: KnockID, PollResult)
+        /// Closes a session. The table has forgotten it.
+        case endSession(SessionID, because: SessionEnd)
+        case count(Outcome)
+    }
+}
