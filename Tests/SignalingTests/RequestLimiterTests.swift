@@ -17,10 +17,10 @@ import Testing
         var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
         var knocks = knocks
         var passed = 0
-        for _ in 0..<1_000 where limiter.knockDelay(address(1), ofBroadcast: &knocks, now: start) == nil { passed += 1 }
+        for _ in 0..<1_000 where limiter.knockDelay(address(1), of: &knocks, now: start) == nil { passed += 1 }
         #expect(passed == 20)
         for millisecond in 0..<10_000
-        where limiter.knockDelay(address(1), ofBroadcast: &knocks, now: start + .milliseconds(millisecond)) == nil {
+        where limiter.knockDelay(address(1), of: &knocks, now: start + .milliseconds(millisecond)) == nil {
             passed += 1
         }
         #expect((38...40).contains(passed))
@@ -31,7 +31,7 @@ import Testing
         var knocks = knocks
         var passed = 0
         for number in 0..<1_000
-        where limiter.knockDelay(address(UInt32(number)), ofBroadcast: &knocks, now: start) == nil {
+        where limiter.knockDelay(address(UInt32(number)), of: &knocks, now: start) == nil {
             passed += 1
         }
         #expect(passed == 60)
@@ -41,10 +41,10 @@ import Testing
         var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
         var (flooded, other) = (knocks, knocks)
         for number in 0..<1_000 {
-            _ = limiter.knockDelay(address(UInt32(number)), ofBroadcast: &flooded, now: start)
+            _ = limiter.knockDelay(address(UInt32(number)), of: &flooded, now: start)
         }
-        let stranger = limiter.knockDelay(address(2_000), ofBroadcast: &flooded, now: start)
-        let viewer = limiter.knockDelay(address(2_000), ofBroadcast: &other, now: start)
+        let stranger = limiter.knockDelay(address(2_000), of: &flooded, now: start)
+        let viewer = limiter.knockDelay(address(2_000), of: &other, now: start)
         #expect(stranger != nil && viewer == nil)
     }
 
@@ -53,7 +53,7 @@ import Testing
         var passed = 0
         for _ in 0..<1_000 {
             var knocks = knocks
-            if limiter.knockDelay(address(1), ofBroadcast: &knocks, now: start) == nil { passed += 1 }
+            if limiter.knockDelay(address(1), of: &knocks, now: start) == nil { passed += 1 }
         }
         #expect(passed == 20)
     }
@@ -61,9 +61,9 @@ import Testing
     @Test func delayTellsWhenItWorksAgain() {
         var limiter = RequestLimiter(limits: RequestLimiter.Limits(), now: start)
         var knocks = knocks
-        while limiter.knockDelay(address(1), ofBroadcast: &knocks, now: start) == nil {}
-        let delay = limiter.knockDelay(address(1), ofBroadcast: &knocks, now: start) ?? 0
-        let later = limiter.knockDelay(address(1), ofBroadcast: &knocks, now: start + .seconds(delay))
+        while limiter.knockDelay(address(1), of: &knocks, now: start) == nil {}
+        let delay = limiter.knockDelay(address(1), of: &knocks, now: start) ?? 0
+        let later = limiter.knockDelay(address(1), of: &knocks, now: start + .seconds(delay))
         #expect(delay > 0 && later == nil)
     }
 
@@ -73,7 +73,7 @@ import Testing
         let answered = (0..<100).count { _ in limiter.failureDelay(address(1), now: start) == nil }
         #expect(answered == 6)
         let other = limiter.failureDelay(address(2), now: start)
-        let knock = limiter.knockDelay(address(1), ofBroadcast: &knocks, now: start)
+        let knock = limiter.knockDelay(address(1), of: &knocks, now: start)
         let later = limiter.failureDelay(address(1), now: start + .seconds(10))
         #expect(other == nil && knock == nil && later == nil)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import ICEServers
 import NIOHTTP1
 import SessionDescription
 import Synchronization
@@ -162,10 +163,83 @@ struct ServiceStage {
     var setup: [String: String] { ["title": "Numbers"] }
 
     /// Pairs, and returns the grant.
-    func pair(_ client: ServiceClient, _ identity: Identity) async throws -> PairingGrant {
+    func pair(_ client: ServiceClient, _ identity: Identity) async throws -> ServiceGrant {
         _ = try await client.pair(application: budget, identity: identity)
-        try await client.accept(setup: setup)
+        #expect(try await client.accept(setup: setup) == nil)
         return try await client.waitForGrant()
+    }
+}
+
+/// A host that writes its requests itself.
+struct RawHost {
+    let stage: ServiceStage
+    let wire: Wire
+    let identity: Identity
+    var application: ApplicationInfo { stage.budget }
+
+    /// An opened pairing: its path, and what both sides sign.
+    struct Opened {
+        let place: String
+        let transcript: PairingTranscript
+        let answer: HTTPAnswer
+    }
+
+    func body(nonce: [UInt8] = randomBytes(32)) throws -> String {
+        let document = PairingRequestDocument(application: application, identity: identity, nonce: nonce)
+        return String(decoding: try JSONEncoder().encode(document), as: UTF8.self)
+    }
+
+    func open(_ body: String? = nil) async throws -> Opened {
+        let body = try body ?? self.body()
+        let answer = try await wire.ask(.POST, stage.link.path + "/pair", body: body)
+        guard answer.status == 202 else { throw Wire.Unexpected(answer: answer) }
+        let request = try JSONDecoder().decode(PairingRequestDocument.self, from: Data(body.utf8))
+        let document = try #require(answer.document(PairingOfferDocument.self))
+        let offer = try #require(document.offer)
+        let transcript = PairingTranscript(
+            application: request.application, service: stage.link.id, serviceFingerprint: stage.link.fingerprint,
+            hostFingerprint: try #require(request.fingerprintBytes), hostNonce: try #require(request.nonceBytes),
+            serviceNonce: offer.nonce)
+        #expect(
+            transcript.isSigned(offer.signature, by: .service, certificate: stage.identity.certificateDER))
+        return Opened(
+            place: try #require(answer.headers.first(name: "Location")), transcript: transcript, answer: answer)
+    }
+
+    func acceptance(
+        of opened: Opened, role: PairingRole = .host, by identity: Identity? = nil, setup: [String: String]? = nil
+    ) throws -> String {
+        let signature = try (identity ?? self.identity).signature(over: opened.transcript.signedBytes(role: role))
+        let document = PairingAcceptanceDocument(setup: setup ?? stage.setup, signature: signature)
+        return String(decoding: try JSONEncoder().encode(document), as: UTF8.self)
+    }
+
+    func accept(_ opened: Opened) async throws {
+        let answer = try await wire.ask(.PUT, opened.place, body: try acceptance(of: opened))
+        guard answer.status == 204 else { throw Wire.Unexpected(answer: answer) }
+    }
+
+    /// Pairs, and returns the token.
+    func token() async throws -> String {
+        let opened = try await open()
+        try await accept(opened)
+        let answer = try await wire.ask(.GET, opened.place)
+        guard answer.status == 200 else { throw Wire.Unexpected(answer: answer) }
+        return try #require(answer.document(PairingGrantDocument<ICEServer>.self)).token
+    }
+
+    func publish(_ token: String, fingerprint: [UInt8]? = nil) async throws -> HTTPAnswer {
+        try await wire.ask(
+            .POST, stage.link.path + "/whip", [sdpType, bearer(token)],
+            body: description(fingerprint ?? identity.fingerprint))
+    }
+}
+
+extension ServiceStage {
+    /// Runs `body` with a host that writes its requests itself.
+    func host(_ body: (RawHost) async throws -> Void) async throws {
+        let identity = try Identity.ephemeral()
+        try await wire { try await body(RawHost(stage: self, wire: $0, identity: identity)) }
     }
 }
 

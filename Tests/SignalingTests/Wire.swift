@@ -15,7 +15,8 @@ struct Wire {
 
     static func with(_ link: Link, _ body: (Wire) async throws -> Void) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let wire = Wire(link: link, connector: try PinnedConnector(to: PinnedServer(link), group: group, timeout: .seconds(5)))
+        let connector = try PinnedConnector(to: PinnedServer(link), group: group, timeout: .seconds(5))
+        let wire = Wire(link: link, connector: connector)
         do { try await body(wire) } catch {
             try await group.shutdownGracefully()
             throw error

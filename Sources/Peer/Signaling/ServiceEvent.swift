@@ -1,3 +1,4 @@
+import Admission
 import FoundationEssentials
 import MediaCore
 
@@ -39,8 +40,6 @@ public enum ServiceEvent: StreamEvent, Equatable {
 
     /// The longest reason, next step and text of a comment that a host accepts, in Unicode scalars.
     public static let textLimit = 256
-    /// The longest broadcast URL, in characters.
-    public static let urlLimit = 2_048
 
     public var name: String {
         switch self {
@@ -145,7 +144,7 @@ public enum ServiceEvent: StreamEvent, Equatable {
             }
             self = .serviceInfo(ServiceInfo(viewers: found.viewers, likes: found.likes, comment: comment))
         case "broadcast-url":
-            guard let found = document(URLDocument.self), Self.isURL(found.url) else { return nil }
+            guard let found = document(URLDocument.self), PairingGrant.isBroadcastURL(found.url) else { return nil }
             self = .broadcastURL(found.url)
         case "candidates":
             guard let found = document(CandidatesDocument.self) else { return nil }
@@ -158,12 +157,5 @@ public enum ServiceEvent: StreamEvent, Equatable {
                 nextStep: nextStep.flatMap { $0.isEmpty ? nil : $0 })
         default: return nil
         }
-    }
-
-    /// Returns whether `text` is an `http` or `https` URL within the limit, in visible ASCII.
-    static func isURL(_ text: String) -> Bool {
-        let lower = text.prefix(8).lowercased()
-        return (lower.hasPrefix("https://") || lower.hasPrefix("http://")) && text.utf8.count <= urlLimit
-            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 }

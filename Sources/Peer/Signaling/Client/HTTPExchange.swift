@@ -10,9 +10,10 @@ struct HTTPAnswer: Sendable {
 
     var text: String { String(buffer: body) }
 
-    /// Decodes the body as JSON; nil if it is no such document.
-    func document<Document: Decodable>(_ type: Document.Type) -> Document? {
-        try? JSONDecoder().decode(type, from: Data(body.readableBytesView))
+    /// Decodes the body as JSON; nil if it is no such document, or longer than `limit` bytes.
+    func document<Document: Decodable>(_ type: Document.Type, limit: Int = 262_144) -> Document? {
+        guard body.readableBytes <= limit else { return nil }
+        return try? JSONDecoder().decode(type, from: Data(body.readableBytesView))
     }
 
     /// The problem document of a refusal (RFC 9457); nil if the body is none.

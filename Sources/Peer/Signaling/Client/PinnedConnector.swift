@@ -13,6 +13,10 @@ struct PinnedConnector: Sendable {
     let group: any EventLoopGroup
     let timeout: Duration
     private let context: NIOSSLContext
+    private let seen = SeenCertificate()
+
+    /// The server's certificate (DER), which has the pinned fingerprint; nil before the first connection.
+    var certificate: [UInt8]? { seen.bytes }
 
     init(to server: PinnedServer, group: any EventLoopGroup, timeout: Duration) throws(SignalingError) {
         self.server = server
@@ -29,6 +33,12 @@ struct PinnedConnector: Sendable {
         } catch {
             throw SignalingError(.unreachable, "TLS cannot be set up: \(error)")
         }
+    }
+
+    private final class SeenCertificate: Sendable {
+        private let state = Mutex<[UInt8]?>(nil)
+        func note(_ bytes: [UInt8]) { state.withLock { $0 = bytes } }
+        var bytes: [UInt8]? { state.withLock { $0 } }
     }
 
     /// Records whether the certificate was another one. Set on the event loop.
@@ -61,7 +71,7 @@ struct PinnedConnector: Sendable {
         let timeout = timeout ?? self.timeout
         let finding = Finding()
         let expected = server.fingerprint
-        let context = context
+        let (context, seen) = (context, seen)
         let serverName = ServerLookup.isAddress(server.host) ? nil : server.host
         let loop = group.next()
         let ready = loop.makePromise(of: Void.self)
@@ -73,6 +83,7 @@ struct PinnedConnector: Sendable {
                     let bytes = (try? chain.first?.toDERBytes()) ?? []
                     let isExpected = !bytes.isEmpty && Array(SHA256.hash(data: bytes)) == expected
                     if isExpected {
+                        seen.note(bytes)
                         ready.succeed(())
                     } else {
                         finding.noteMismatch()

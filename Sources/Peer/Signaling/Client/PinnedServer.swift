@@ -23,4 +23,12 @@ struct PinnedServer: Sendable {
         fingerprint = link.fingerprint
         role = .host
     }
+
+    init(_ link: ServiceLink) {
+        host = link.host
+        port = link.port
+        authority = link.authority
+        fingerprint = link.fingerprint
+        role = .service
+    }
 }

@@ -37,7 +37,7 @@ final class BroadcastResource: Sendable {
     /// - Returns: nil if the knock may proceed, else the seconds to wait.
     func knockDelay(_ address: AddressKey, _ connections: ConnectionRegister) -> Int? {
         connections.withLimiter { limiter, now in
-            knockBucket.withLock { limiter.knockDelay(address, ofBroadcast: &$0, now: now) }
+            knockBucket.withLock { limiter.knockDelay(address, of: &$0, now: now) }
         }
     }
 

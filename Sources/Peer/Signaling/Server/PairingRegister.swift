@@ -6,7 +6,16 @@ import Synchronization
 ///
 /// Bounded by ``PairingTable/Limits``.
 final class PairingRegister: Sendable {
-    typealias Poll = CheckedContinuation<PairingTable.PollResult, Never>
+    /// A poll that is held, with the timer of its time limit.
+    struct Poll: Sendable {
+        let continuation: CheckedContinuation<PairingTable.PollResult, Never>
+        let timer: Task<Void, Never>
+
+        func end(_ result: PairingTable.PollResult) {
+            timer.cancel()
+            continuation.resume(returning: result)
+        }
+    }
 
     struct State {
         var table: PairingTable
@@ -91,17 +100,15 @@ final class PairingRegister: Sendable {
 
     /// Holds a poll until there is an outcome or the time limit of a poll is over.
     func wait(_ ticket: KnockID, onWaiting: @Sendable (_ poll: Int) -> Void) async -> PairingTable.PollResult {
-        let number = state.withLock { state in
-            state.nextPoll += 1
-            return state.nextPoll
-        }
-        let timer = after(pollLimit) { $0.dropped(ticket, poll: number) }
-        defer { timer.cancel() }
-        return await withCheckedContinuation { continuation in
-            let result = change { state in
+        await withCheckedContinuation { continuation in
+            let (number, result) = change { state in
                 let result = state.table.beginPoll(ticket, now: .now)
-                if case .waiting = result { state.polls[ticket, default: [:]][number] = continuation }
-                return (result, [])
+                guard case .waiting = result else { return ((0, result), []) }
+                state.nextPoll += 1
+                let number = state.nextPoll
+                let timer = self.after(self.pollLimit) { $0.dropped(ticket, poll: number) }
+                state.polls[ticket, default: [:]][number] = Poll(continuation: continuation, timer: timer)
+                return ((number, result), [])
             }
             if case .waiting = result { onWaiting(number) } else { continuation.resume(returning: result) }
         }
@@ -115,7 +122,7 @@ final class PairingRegister: Sendable {
             state.table.endPoll(ticket, now: .now)
             return (poll, [])
         }
-        poll?.resume(returning: .waiting)
+        poll?.end(.waiting)
     }
 
     /// - Returns: false if there is no such pairing.
@@ -134,6 +141,10 @@ final class PairingRegister: Sendable {
         case fixed
         /// The token has ended, with this event.
         case ended(ServiceEvent)
+
+        var isValid: Bool {
+            if case .ended = self { false } else { true }
+        }
     }
 
     func admission(token: String) -> (owner: TokenHash, Admission)? {
@@ -202,6 +213,13 @@ final class PairingRegister: Sendable {
             for owner in state.grants.keys { state.setFinal(event, of: owner) }
             return ((), state.table.end(now: .now))
         }
+        // Those of WHIP tools with the fixed token.
+        for session in state.withLock({ $0.sessions.removeAll() }) { perform(.close(session)) }
+    }
+
+    /// The final event of a token that has ended.
+    func final(of owner: TokenHash) -> ServiceEvent? {
+        state.withLock { state in state.finals.first { $0.owner == owner }?.event }
     }
 
     func sessions(of owner: TokenHash) -> [SessionID] { state.withLock { $0.sessions.sessions(of: owner) } }
@@ -230,13 +248,13 @@ final class PairingRegister: Sendable {
 
     /// Changes the state, and performs what follows from it.
     private func change<Value: Sendable>(_ body: (inout State) -> (Value, [PairingTable.Action])) -> Value {
-        let (value, effects) = state.withLock { state in
+        let (value, following): (Value, [Effect]) = state.withLock { state in
             let (value, actions) = body(&state)
-            let effects = effects(of: actions, &state)
+            let following = effects(of: actions, &state)
             setAlarm(&state)
-            return (value, effects)
+            return (value, following)
         }
-        for effect in effects { perform(effect) }
+        for effect in following { perform(effect) }
         return value
     }
 
@@ -268,7 +286,7 @@ final class PairingRegister: Sendable {
             let unused = ServiceEvent.finished(
                 reason: "no media came within \(configuration.lease.components.seconds) s", nextStep: nil)
             state.setFinal(unused, of: owner)
-            let final = state.finals.last { $0.owner == owner }?.event ?? unused
+            let final = state.finals.first { $0.owner == owner }?.event ?? unused
             effects.append(.finish(owner, final, pairing: grant.request.id))
         }
         return effects
@@ -277,7 +295,7 @@ final class PairingRegister: Sendable {
     private func perform(_ effect: Effect) {
         let delegate = delegate
         switch effect {
-        case .resume(let polls, let result): for poll in polls { poll.resume(returning: result) }
+        case .resume(let polls, let result): for poll in polls { poll.end(result) }
         case .withdraw(let question, let decision):
             decision?.cancel()
             Task { await delegate.pairingWithdrawn(question) }

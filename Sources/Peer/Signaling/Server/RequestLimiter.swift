@@ -31,7 +31,7 @@ struct RequestLimiter: Sendable {
         var rareConnectionsPerSecond = 2.0
         var requestBurst = 256.0
         var requestsPerSecond = 64.0
-        /// Knocks with a correct proof.
+        /// Knocks with a correct proof, and requests to pair.
         var knockBurst = 20.0
         var knocksPerSecond = 2.0
         /// Wrong proofs or tokens of one address.
@@ -157,13 +157,13 @@ struct RequestLimiter: Sendable {
         delay(\.requests, address, now)
     }
 
-    /// Takes the token of a knock with a correct proof, from its address's bucket and from that of its broadcast.
-    /// Returns nil if the knock may proceed, else the seconds to wait.
+    /// Takes the token of a knock with a correct proof, or of a request to pair, from its address's bucket and from that
+    /// of its broadcast or service. Returns nil if it may proceed, else the seconds to wait.
     ///
-    /// An address has one bucket for all broadcasts. A broadcast has a bucket of its own, so that a flood of knocks at
-    /// one does not keep viewers out of another.
+    /// An address has one bucket for all broadcasts and services. Each of these has a bucket of its own, so that a flood
+    /// of knocks at one does not keep viewers out of another.
     mutating func knockDelay(
-        _ address: AddressKey, ofBroadcast knocks: inout TokenBucket, now: ContinuousClock.Instant
+        _ address: AddressKey, of knocks: inout TokenBucket, now: ContinuousClock.Instant
     ) -> Int? {
         var state = state(of: address, now)
         defer { addresses[address] = state }

@@ -15,6 +15,12 @@ struct RouteRequest: Sendable {
     /// The identifier that the path begins with; nil if it begins with none.
     var broadcast: BroadcastID? { path.first.flatMap { BroadcastID($0) } }
 
+    /// The service of a path below /services; nil if there is none, or if the text cannot be one.
+    var service: ServiceID? {
+        guard path.first == "services" else { return nil }
+        return path.dropFirst().first.flatMap { ServiceID($0) }
+    }
+
     var bodyText: String { String(buffer: body) }
 
     /// The media type without parameters, in lower case.

@@ -96,6 +96,10 @@ enum Problem: String, Sendable {
     case wrongSignature = "urn:share:problem:wrong-signature"
     case limited = "urn:share:problem:limited"
     case queueFull = "urn:share:problem:queue-full"
+    /// The service takes no further broadcast.
+    case busy = "urn:share:problem:busy"
+    /// The token has a session.
+    case sessionExists = "urn:share:problem:session-exists"
     case refused = "urn:share:problem:refused"
     case replaced = "urn:share:problem:replaced"
     case unanswered = "urn:share:problem:unanswered"

@@ -94,6 +94,12 @@ struct SessionTable: Sendable {
         return sessions.removeValue(forKey: id)
     }
 
+    /// - Returns: the sessions that there were.
+    mutating func removeAll() -> [SessionID] {
+        defer { (sessions, lasting) = ([:], [:]) }
+        return Array(sessions.keys)
+    }
+
     /// Removes a session, also one for which `add` was not called yet.
     mutating func end(_ id: SessionID) -> Session? {
         if let session = remove(id) { return session }

@@ -33,4 +33,18 @@ final class SignalingCounters: Sendable {
             }
         }
     }
+
+    func count(_ outcome: PairingTable.Outcome) {
+        count { statistics in
+            switch outcome {
+            case .granted: statistics.pairingsAccepted += 1
+            case .refused: statistics.pairingsRefused += 1
+            case .unanswered: statistics.pairingsUnanswered += 1
+            case .withdrawn, .ended, .replaced, .displaced: statistics.pairingsWithdrawn += 1
+            case .busy: statistics.pairingsLimited += 1
+            // A granted pairing's end.
+            case .expired: break
+            }
+        }
+    }
 }

@@ -7,10 +7,11 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// The HTTPS server of a host or a relay: serves the viewer's page, knocks, WHEP and events on one event-loop thread.
+/// The HTTPS server of a host, a service or a relay: serves the viewer's page, knocks, WHEP, pairings, WHIP and events
+/// on one event-loop thread.
 ///
-/// Broadcasts come and go while it runs: `add` returns a ``BroadcastHandle`` for each. Call `start` once, `stop` once
-/// or more.
+/// Broadcasts and services come and go while it runs: `add` returns a ``BroadcastHandle`` or a ``ServiceHandle`` for
+/// each. Call `start` once, `stop` once or more.
 public actor SignalingServer {
     public struct Configuration: Sendable {
         /// The listening address: a name, or an address without brackets.
@@ -19,7 +20,9 @@ public actor SignalingServer {
         public var port: Int
         /// Broadcasts at a time.
         public var broadcastCapacity = 4_096
-        /// How long the poll of a knock is held.
+        /// Services at a time.
+        public var serviceCapacity = 64
+        /// How long the poll of a knock or a pairing is held.
         public var pollTimeout: Duration = .seconds(20)
         /// Time limit for the delegate to answer an offer.
         public var answerTimeout: Duration = .seconds(6)
@@ -73,13 +76,29 @@ public actor SignalingServer {
     public nonisolated func add(
         _ broadcast: BroadcastConfiguration, delegate: any SignalingServerDelegate
     ) throws(SignalingServerError) -> BroadcastHandle {
-        if let token = broadcast.fixedToken, let flaw = FixedToken.flaw(of: token) {
-            throw SignalingServerError(.token, "the token cannot be used: it \(flaw)")
-        }
+        try Self.check(broadcast.fixedToken)
         let resource = BroadcastResource(
             broadcast, delegate: delegate, pollTimeout: configuration.pollTimeout, counters: service.counters)
         try service.broadcasts.add(resource)
         return BroadcastHandle(resource, in: service.broadcasts)
+    }
+
+    /// Serves another service from now on. May be called before `start`, and while the server runs.
+    /// - Parameter delegate: kept until the service is removed or the server stops.
+    /// - Throws: `.token` if the fixed token is unusable, `.serviceExists`, `.tooManyServices`, or `.stopped`.
+    public nonisolated func add(
+        _ service: ServiceConfiguration, delegate: any ServiceDelegate
+    ) throws(SignalingServerError) -> ServiceHandle {
+        try Self.check(service.fixedToken)
+        let resource = ServiceResource(
+            service, delegate: delegate, pollTimeout: configuration.pollTimeout, counters: self.service.counters)
+        try self.service.services.add(resource)
+        return ServiceHandle(resource, in: self.service.services)
+    }
+
+    private static func check(_ fixedToken: String?) throws(SignalingServerError) {
+        guard let fixedToken, let flaw = FixedToken.flaw(of: fixedToken) else { return }
+        throw SignalingServerError(.token, "the token cannot be used: it \(flaw)")
     }
 
     /// Binds the port and starts serving.
@@ -157,16 +176,18 @@ public actor SignalingServer {
             eventLoopGroup: group, logger: quiet)
     }
 
-    /// Ends the broadcasts of a server that does not run, and refuses new ones.
+    /// Ends the broadcasts and services of a server that does not run, and refuses new ones.
     private func endBroadcasts() {
         _ = service.broadcasts.close()
+        _ = service.services.close()
         service.broadcasts.removeAll()
+        service.services.removeAll()
     }
 
     public nonisolated var statistics: SignalingStatistics { service.counters.statistics }
 
-    /// Ends all broadcasts and finishes the requests in progress, for 1 s each at most; then closes all connections.
-    /// Broadcasts cannot be added any more.
+    /// Ends all broadcasts and services, and finishes the requests in progress, for 1 s each at most; then closes all
+    /// connections. Nothing can be added any more.
     public func stop() async {
         guard case .running(let server, let running, let group) = state else {
             if case .idle = state {
@@ -180,6 +201,9 @@ public actor SignalingServer {
             for broadcast in service.broadcasts.close() {
                 group.addTask { await broadcast.end(reason: "the host has stopped") }
             }
+            for service in service.services.close() {
+                group.addTask { await service.end(reason: "the service has stopped") }
+            }
         }
         let connections = service.connections
         let forced = Task {
@@ -191,5 +215,6 @@ public actor SignalingServer {
         await running.value
         try? await group.shutdownGracefully()
         service.broadcasts.removeAll()
+        service.services.removeAll()
     }
 }

@@ -53,16 +53,24 @@ extension SignalingService {
         return nil
     }
 
-    /// Returns whether the connection may stay open. Clients without a token or a successful knock request get one
-    /// response a connection, so that they do not occupy connections. A token counts on the paths of its broadcast.
+    /// Returns whether the connection may stay open. Clients without a token, a successful knock or a successful request
+    /// to pair get one response a connection, so that they do not occupy connections. A token counts on the paths of its
+    /// broadcast or service.
     private func mayKeepConnection(_ call: RouteRequest, _ reply: RouteResponse) -> Bool {
-        if let token = call.bearer, let broadcast = call.broadcast.flatMap({ broadcasts[$0] }),
-            broadcast.admissions.admission(token: token) != nil
-        {
+        if let token = call.bearer, isAdmitted(call, token) {
             connections.withLimiter { $0.admitted(call.address.key, now: $1) }
             return true
         }
-        return call.path.dropFirst().first == "knock" && reply.status.kind == .successful
+        let item = call.service == nil ? call.path.dropFirst().first : call.path.dropFirst(2).first
+        return (item == "knock" || item == "pair") && reply.status.kind == .successful
+    }
+
+    private func isAdmitted(_ call: RouteRequest, _ token: String) -> Bool {
+        if let broadcast = call.broadcast.flatMap({ broadcasts[$0] }) {
+            return broadcast.admissions.admission(token: token) != nil
+        }
+        guard let service = call.service.flatMap({ services[$0] }) else { return false }
+        return service.pairings.admission(token: token)?.1.isValid == true
     }
 
     func malformed(_ what: String) -> RouteResponse {
@@ -103,6 +111,7 @@ extension SignalingService {
         case nil: return frontPage(call)
         case "_" where call.path.count == 2: return asset(call)
         case "favicon.ico" where call.path.count == 1: return icon(call)
+        case "services": return await serviceRoute(call)
         default: break
         }
         guard let name = call.path.first, let id = call.broadcast, let broadcast = broadcasts[id] else {
@@ -114,6 +123,17 @@ extension SignalingService {
         }
         if call.path.count == 1 { return page(call) }
         return await BroadcastRoutes(server: self, broadcast: broadcast).respond(to: call)
+    }
+
+    private func serviceRoute(_ call: RouteRequest) async -> RouteResponse {
+        guard let name = call.path.dropFirst().first, let id = call.service, let service = services[id] else {
+            return nothing(call, isBroadcast: false)
+        }
+        if name != id.text {
+            let rest = call.path.dropFirst(2).map { "/" + $0 }.joined()
+            return RouteResponse(.temporaryRedirect, [.location: service.path + rest])
+        }
+        return await ServiceRoutes(server: self, service: service).respond(to: call)
     }
 
     func get(_ call: RouteRequest, _ reply: () -> RouteResponse) -> RouteResponse {

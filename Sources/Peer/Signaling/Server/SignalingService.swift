@@ -8,6 +8,7 @@ final class SignalingService: Sendable {
     let identity: Identity
     let logger: Logger
     let broadcasts: BroadcastTable
+    let services: ServiceTable
     let connections: ConnectionRegister
     let counters = SignalingCounters()
     private let slowed = Mutex(0)
@@ -17,6 +18,7 @@ final class SignalingService: Sendable {
         self.identity = identity
         self.logger = logger
         broadcasts = BroadcastTable(capacity: configuration.broadcastCapacity)
+        services = ServiceTable(capacity: configuration.serviceCapacity)
         connections = ConnectionRegister(limiter: RequestLimiter(limits: configuration.limits, now: .now)) {
             [counters] event in counters.count(event)
         }

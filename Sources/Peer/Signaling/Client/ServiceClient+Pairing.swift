@@ -1,0 +1,266 @@
+public import Admission
+import FoundationEssentials
+import ICEServers
+import MediaCore
+import NIOCore
+import NIOHTTP1
+
+extension ServiceClient {
+    /// One pairing: its state machine, and what runs for it.
+    struct Pairing {
+        let number: Int
+        let identity: Identity
+        var machine: PairingClient
+        var prompt: PairingClient.Prompt?
+        /// The path of the pairing's resource; nil before the service has answered.
+        var place: String?
+        var iceServers: [ICEServer] = []
+        var poll: Task<Void, Never>?
+        var alarm: Task<Void, Never>?
+        let outcome = Promise<Result<ServiceGrant, PairingFailure>>()
+
+        func stop() {
+            poll?.cancel()
+            alarm?.cancel()
+        }
+    }
+
+    /// Asks the service to pair, and checks that it has signed with the key of the certificate that the link names.
+    /// Ends an earlier pairing of this client. From now on the service is polled.
+    /// - Returns: what the host's user has to be asked, and what the service wants to know.
+    public func pair(
+        application: ApplicationInfo, identity: Identity
+    ) async throws(PairingFailure) -> ServiceDescription {
+        await withdraw()
+        let number = (pairing?.number ?? 0) + 1
+        let nonce = randomBytes(PairingTranscript.nonceLength)
+        let pairing = Pairing(
+            number: number, identity: identity,
+            machine: PairingClient(
+                service: link.id, fingerprint: link.fingerprint, application: application, host: identity.fingerprint,
+                nonce: nonce, now: .now))
+        self.pairing = pairing
+        setAlarm()
+        let input = await request(PairingRequestDocument(application: application, identity: identity, nonce: nonce))
+        handle(input, of: number)
+        guard self.pairing?.number == number, let prompt = self.pairing?.prompt else {
+            // The state machine has ended, or another call has taken its place.
+            guard case .failure(let failure) = await pairing.outcome.value else { throw .gone }
+            throw failure
+        }
+        return prompt.service
+    }
+
+    /// Sends that the host's user has accepted, with what it has entered. Signs with the identity of `pair`.
+    /// - Parameter setup: a value for each of the service's fields.
+    /// - Returns: why the values cannot be sent, and the pairing still waits for others; nil if they were sent.
+    public func accept(setup: [String: String]) async throws(PairingFailure) -> SetupError? {
+        guard let pairing, let prompt = pairing.prompt else { throw .gone }
+        do throws(SetupError) {
+            _ = try prompt.service.setup(setup)
+        } catch {
+            return error
+        }
+        await handle(.userAccepted(prompt, setup: setup), of: pairing.number)?.value
+        if self.pairing?.machine.hasEnded == true, case .failure(let failure) = await pairing.outcome.value {
+            throw failure
+        }
+        return nil
+    }
+
+    /// Waits until the pairing is granted or over. May be called from `pair` on, also beside the question to the host's
+    /// user. Withdraws the pairing when the task is cancelled.
+    public func waitForGrant() async throws(PairingFailure) -> ServiceGrant {
+        guard let pairing else { throw .gone }
+        let result = await withTaskCancellationHandler {
+            await pairing.outcome.value
+        } onCancel: {
+            Task { await self.withdraw() }
+        }
+        return try result.get()
+    }
+
+    /// Ends a pairing that has no session: the host's user does not want to broadcast, or not any more. Returns when the
+    /// service knows, after 1 s at most. Errors are ignored, because the service may have gone.
+    public func withdraw() async {
+        guard let pairing, !pairing.machine.hasEnded, await http.session == nil else { return }
+        await handle(.userDeclined, of: pairing.number)?.value
+    }
+
+    // MARK: The state machine
+
+    /// Gives an input to the machine of a pairing, if that is the present one, and performs its actions.
+    /// - Returns: the request that an action has begun.
+    @discardableResult
+    func handle(_ input: PairingClient.Input, of number: Int) -> Task<Void, Never>? {
+        guard pairing?.number == number, let actions = pairing?.machine.handle(input, now: .now) else { return nil }
+        var request: Task<Void, Never>?
+        for action in actions {
+            switch action {
+            case .ask(let prompt):
+                pairing?.prompt = prompt
+                beginPolls(number)
+            case .confirm(let setup, let bytes): request = confirm(setup, bytes, number)
+            case .withdraw: request = sendWithdrawal()
+            case .paired(let grant): paired(grant)
+            case .end(let failure):
+                pairing?.stop()
+                pairing?.outcome.fulfil(.failure(failure))
+            }
+        }
+        setAlarm()
+        return request
+    }
+
+    private func paired(_ grant: PairingGrant) {
+        pairing?.poll?.cancel()
+        pairing?.outcome.fulfil(
+            .success(
+                ServiceGrant(
+                    lease: grant.lease, broadcastURL: grant.broadcastURL, iceServers: pairing?.iceServers ?? [])))
+    }
+
+    /// Schedules the only timer for the machine's next deadline.
+    private func setAlarm() {
+        pairing?.alarm?.cancel()
+        guard let number = pairing?.number, let deadline = pairing?.machine.deadline else { return }
+        pairing?.alarm = Task { [weak self] in
+            guard (try? await Task.sleep(until: deadline)) != nil else { return }
+            await self?.handle(.timeout, of: number)
+        }
+    }
+
+    // MARK: Requests
+
+    /// Sends the request to pair, and checks the service's signature.
+    private func request(_ document: PairingRequestDocument) async -> PairingClient.Input {
+        let answer: HTTPAnswer
+        do throws(SignalingError) {
+            answer = try await post(document, .POST, path("/pair"))
+        } catch {
+            return .failed(PairingFailure(error))
+        }
+        guard answer.status == 202 else { return .failed(PairingFailure(answer)) }
+        guard let place = answer.headers.first(name: "Location"), place.hasPrefix(path("/pair/")),
+            let offer = answer.document(PairingOfferDocument.self, limit: PairingOfferDocument.sizeLimit)?.offer,
+            let certificate = http.connector.certificate, let machine = pairing?.machine
+        else { return .failed(.malformed) }
+        pairing?.place = place
+        let signatureIsValid = machine.transcript(of: offer).isSigned(
+            offer.signature, by: .service, certificate: certificate)
+        return .offered(offer, signatureIsValid: signatureIsValid)
+    }
+
+    private func confirm(_ setup: [String: String], _ bytes: [UInt8], _ number: Int) -> Task<Void, Never>? {
+        guard let place = pairing?.place, let identity = pairing?.identity,
+            let signature = try? identity.signature(over: bytes)
+        else {
+            handle(.failed(.malformed), of: number)
+            return nil
+        }
+        return Task {
+            let document = PairingAcceptanceDocument(setup: setup, signature: signature)
+            do throws(SignalingError) {
+                let answer: HTTPAnswer
+                do throws(SignalingError) {
+                    answer = try await post(document, .PUT, place)
+                } catch  where error.code == .connectionLost {
+                    // It may be sent again, as the response may have been lost.
+                    answer = try await post(document, .PUT, place)
+                }
+                // The poll tells the reason if the service has ended the pairing meanwhile.
+                guard answer.status != 204, answer.status != 410 else { return }
+                handle(.failed(PairingFailure(answer)), of: number)
+            } catch {
+                handle(.failed(PairingFailure(error)), of: number)
+            }
+        }
+    }
+
+    private func sendWithdrawal() -> Task<Void, Never>? {
+        guard let place = pairing?.place else { return nil }
+        return Task { [http] in _ = try? await http.ask(.DELETE, place, timeout: .seconds(1)) }
+    }
+
+    private func post(
+        _ document: some Encodable & Sendable, _ method: HTTPMethod, _ path: String
+    ) async throws(SignalingError) -> HTTPAnswer {
+        guard let body = try? JSONEncoder().encode(document) else {
+            throw SignalingError(.offerRefused, "the request cannot be written as JSON")
+        }
+        return try await http.ask(method, path, type: "application/json", body: ByteBuffer(bytes: body))
+    }
+
+    /// Polls until the machine has what it waits for.
+    private func beginPolls(_ number: Int) {
+        guard pairing?.poll == nil, let place = pairing?.place else { return }
+        pairing?.poll = Task { [weak self, http] in
+            while !Task.isCancelled {
+                let input: PairingClient.Input?
+                do throws(SignalingError) {
+                    let answer = try await http.ask(.GET, place, timeout: http.configuration.pollTimeout)
+                    input = await self?.input(answer, number)
+                } catch {
+                    guard !Task.isCancelled else { return }
+                    // A poll may be repeated, because the service keeps the pairing for some seconds. The machine ends
+                    // when nothing is heard for longer.
+                    input =
+                        error.code == .connectionLost || error.code == .timedOut ? nil : .failed(PairingFailure(error))
+                }
+                if let input {
+                    await self?.handle(input, of: number)
+                    guard case .waiting = input else { return }
+                } else {
+                    try? await Task.sleep(for: .milliseconds(250))
+                }
+            }
+        }
+    }
+
+    /// The machine's input for the response to a poll; nil if the poll has to be repeated.
+    private func input(_ answer: HTTPAnswer, _ number: Int) async -> PairingClient.Input? {
+        switch answer.status {
+        case 202: return .waiting
+        case 200:
+            guard let document = answer.document(PairingGrantDocument<ICEServer>.self), let grant = document.grant
+            else {
+                return .failed(.malformed)
+            }
+            guard pairing?.number == number else { return nil }
+            pairing?.iceServers = Array(document.iceServers.prefix(16))
+            await http.authorize(with: grant.token)
+            return .granted(grant)
+        case 403: return .refused(answer.problem?.detail ?? "")
+        case 429: return nil
+        default: return .failed(PairingFailure(answer))
+        }
+    }
+}
+
+extension PairingFailure {
+    /// A request that was not answered.
+    init(_ error: SignalingError) {
+        switch error.code {
+        case .certificateMismatch: self = .certificateChanged
+        case .notAShareHost: self = .malformed
+        default: self = .unreachable(error.description)
+        }
+    }
+
+    /// A response that refuses.
+    init(_ answer: HTTPAnswer) {
+        guard let problem = answer.problem else {
+            self = answer.status == 404 ? .unknownService : .malformed
+            return
+        }
+        switch Problem(rawValue: problem.type) {
+        case .notFound: self = answer.status == 404 ? .unknownService : .gone
+        case .refused:
+            self = .refused(PeerText.clean(problem.detail, limit: 256, fallback: "no reason given"))
+        case .unanswered: self = .unanswered
+        case .busy, .limited, .queueFull: self = .busy
+        case .ended, .replaced: self = .gone
+        default: self = .malformed
+        }
+    }
+}

@@ -1,0 +1,101 @@
+public import Admission
+public import ICEServers
+import NIOCore
+import NIOHTTP1
+
+/// What a service gives to a host that may broadcast to it. The token stays in the ``ServiceClient``.
+public struct ServiceGrant: Sendable, Equatable {
+    /// The time within which the session has to be published.
+    public let lease: Duration
+    /// Where people can watch.
+    public let broadcastURL: String?
+    /// The service's STUN and TURN servers, at most 16.
+    public let iceServers: [ICEServer]
+}
+
+/// The host's side of signalling with a service: pairs, publishes the session (WHIP, RFC 9725), and receives events.
+///
+/// The order of a pairing is `pair`, then the host's user is asked, `accept`, `waitForGrant`, `publish`. The service is
+/// polled from `pair` on; so it learns within 5 s that this process has gone, and `waitForGrant` may be called beside
+/// the question, to learn at once that the service has. Call `close` at the end.
+public actor ServiceClient {
+    public typealias Configuration = SignalingClient.Configuration
+
+    let link: ServiceLink
+    let http: PinnedHTTPClient
+    /// The present pairing, also one that has ended.
+    var pairing: Pairing?
+
+    public init(link: ServiceLink, configuration: Configuration = Configuration()) throws(PairingFailure) {
+        self.link = link
+        do throws(SignalingError) {
+            http = try PinnedHTTPClient(to: PinnedServer(link), configuration: configuration)
+        } catch {
+            throw PairingFailure(error)
+        }
+    }
+
+    /// The path of `item` of the service, which begins with a slash or is empty.
+    nonisolated func path(_ item: String) -> String { link.path + item }
+
+    /// Requests what the service says of itself, without pairing.
+    public func describe() async throws(PairingFailure) -> ServiceDescription {
+        let answer: HTTPAnswer
+        do throws(SignalingError) {
+            answer = try await http.ask(.GET, path(""))
+        } catch {
+            throw PairingFailure(error)
+        }
+        guard answer.status == 200 else { throw PairingFailure(answer) }
+        guard let description = answer.document(ServiceDescription.self), description.id == link.id else {
+            throw .malformed
+        }
+        return description
+    }
+
+    // MARK: The session
+
+    /// Sends the offer of the session for which the grant is. Checks that the answer's fingerprint is the link's.
+    /// - Parameter timeout: time limit for a new connection, and again for the answer. Nil: the default limit, and an
+    ///   idle connection may be used.
+    public func publish(_ sdp: String, timeout: Duration? = nil) async throws(SignalingError) -> OfferAnswer {
+        guard let pairing, pairing.machine.isPaired else { throw SignalingError(.gone, "there is no pairing") }
+        let (session, _) = try await http.offer(sdp, to: path("/whip"), timeout: timeout)
+        await http.keep(session)
+        handle(.published, of: pairing.number)
+        return session
+    }
+
+    /// Sends a trickle fragment (RFC 8840) for the session that `publish` opened.
+    public func trickle(_ fragment: String) async throws(SignalingError) { try await http.trickle(fragment) }
+
+    /// Sends the credentials and candidates of an ICE restart (RFC 9725 section 4.4) on a new connection, because
+    /// existing ones may have died in the outage without notice.
+    /// - Parameter timeout: time limit for the connection, and again for the answer.
+    /// - Throws: `.gone` if the service does not have the session any more. The host has to pair again then.
+    public func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer {
+        try await http.restart(fragment, timeout: timeout)
+    }
+
+    /// Opens the service's stream of events. The stream ends after `.finished`, and throws `.connectionLost` when the
+    /// connection breaks.
+    public func events(
+        timeout: Duration? = nil
+    ) async throws(SignalingError) -> AsyncThrowingStream<ServiceEvent, any Error> {
+        try await http.events(ServiceEvent.self, path("/events"), timeout: timeout)
+    }
+
+    /// Deletes the session at the service, which ends the pairing. Errors are ignored, because the service may have
+    /// gone.
+    public func leave() async { await http.leave() }
+
+    /// Closes all connections after an outage, so that later requests use new ones. Event streams end with
+    /// `.connectionLost`.
+    public func closeConnections() async { await http.closeConnections() }
+
+    /// Closes every connection. A pairing without a grant is withdrawn first. May be called more than once.
+    public func close() async {
+        await withdraw()
+        await http.close()
+    }
+}

@@ -1,0 +1,122 @@
+import Admission
+import HTTPTypes
+import NIOCore
+
+extension ServiceRoutes {
+    /// Handles POST /services/ID/pair.
+    func pair(_ call: RouteRequest) async -> RouteResponse {
+        if service.eventStreams.hasEnded { return ended(nil) }
+        let nonce = randomBytes(PairingTranscript.nonceLength)
+        guard
+            let document = server.document(
+                PairingRequestDocument.self, of: call, limit: PairingRequestDocument.sizeLimit)
+        else {
+            return server.malformed(
+                "a request to pair is JSON with application (id, name), fingerprint (SHA-256), certificate and nonce")
+        }
+        // Each request costs a signature, and the parsing of a certificate.
+        if let delay = service.pairingDelay(call.address.key, server.connections) {
+            server.count { $0.pairingsLimited += 1 }
+            return .limited("too many requests to pair", delay)
+        }
+        guard
+            let request = PairingTable.Request(
+                document, service: configuration.description.id, fingerprint: server.identity.fingerprint,
+                nonce: nonce, address: call.address)
+        else {
+            return server.malformed(
+                "the nonce has 32 bytes, and the certificate has a key of P-256 and the fingerprint")
+        }
+        guard let signature = try? server.identity.signature(over: request.transcript.signedBytes(role: .service))
+        else { return RouteResponse(problem: .busy, .serviceUnavailable, "the service's key does not sign") }
+        server.count { $0.pairings += 1 }
+        let (opening, ticket) = service.pairings.open(request)
+        switch opening {
+        case .opened:
+            let offer = PairingOffer(nonce: nonce, signature: signature, service: configuration.description)
+            return RouteResponse(.accepted, json: PairingOfferDocument(offer))
+                .with(.location, "\(service.path)/pair/\(ticket.text)")
+        case .full:
+            server.count { $0.pairingsLimited += 1 }
+            return RouteResponse(
+                problem: .queueFull, .tooManyRequests,
+                "too many hosts are waiting for an answer, in all or at your address; try again in 5 s", retryAfter: 5)
+        case .busy:
+            server.count { $0.pairingsLimited += 1 }
+            return busy
+        case .ended: return ended(nil)
+        }
+    }
+
+    /// Handles PUT, GET and DELETE /services/ID/pair/TICKET.
+    func pairing(_ call: RouteRequest, _ name: Substring?) async -> RouteResponse {
+        guard [.put, .get, .delete].contains(call.method) else { return .methodNotAllowed("PUT, GET, DELETE") }
+        // The path is not a valid ticket.
+        guard let ticket = name.flatMap({ KnockID($0) }) else { return .notFound }
+        switch call.method {
+        case .get: return await poll(call, ticket)
+        case .put: return await accept(call, ticket)
+        default: return service.pairings.withdraw(ticket) ? RouteResponse(.noContent) : gone
+        }
+    }
+
+    private func accept(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
+        guard
+            let document = server.document(
+                PairingAcceptanceDocument.self, of: call, limit: PairingAcceptanceDocument.sizeLimit),
+            let signature = document.signatureBytes
+        else { return server.malformed("an acceptance is JSON with setup and signature") }
+        switch service.pairings.sign(ticket, signature, setup: document.setup ?? [:]) {
+        case .accepted: return RouteResponse(.noContent)
+        case .wrong:
+            return await server.wrong(
+                call, .wrongSignature, "the signature is not that of the certificate's key: pair again")
+        case .malformed(let error): return server.malformed(error.description)
+        case .unknown: return gone
+        }
+    }
+
+    private func poll(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
+        let pairings = service.pairings
+        let channel = call.channel
+        let result = await pairings.wait(ticket) { poll in
+            channel.closeFuture.whenComplete { _ in pairings.dropped(ticket, poll: poll) }
+        }
+        switch result {
+        case .waiting: return RouteResponse(.accepted)
+        case .unknown: return gone
+        case .outcome(let outcome): return response(to: outcome)
+        }
+    }
+
+    private func response(to outcome: PairingTable.Outcome) -> RouteResponse {
+        switch outcome {
+        case .granted(let grant):
+            return RouteResponse(.ok, json: PairingGrantDocument(grant, iceServers: configuration.iceServers))
+        case .refused(let reason):
+            let seconds = Int(configuration.refusalTimeout / .seconds(1))
+            return RouteResponse(
+                problem: .refused, .forbidden, reason ?? "the service said no", retryAfter: max(1, seconds))
+        case .unanswered: return RouteResponse(problem: .unanswered, .gone, "nobody answered at the service")
+        case .busy: return busy
+        case .ended: return ended(nil)
+        case .withdrawn: return gone
+        case .replaced:
+            return RouteResponse(
+                problem: .replaced, .gone, "this host pairs again, which takes this one's place")
+        case .displaced:
+            return RouteResponse(
+                problem: .notFound, .gone,
+                "too many hosts wait for an answer, most of them at your address: pair again")
+        case .expired: return RouteResponse(problem: .notFound, .gone, "the time of this pairing is over")
+        }
+    }
+
+    private var gone: RouteResponse { RouteResponse(problem: .notFound, .gone, "this pairing is not known any more") }
+
+    private var busy: RouteResponse {
+        RouteResponse(
+            problem: .busy, .serviceUnavailable, "the service takes no further broadcast; try again in 10 s",
+            retryAfter: 10)
+    }
+}

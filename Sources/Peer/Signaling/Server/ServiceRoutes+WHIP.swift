@@ -1,0 +1,64 @@
+import Admission
+import HTTPTypes
+import ICEServers
+import MediaCore
+
+extension ServiceRoutes {
+    /// Handles POST /services/ID/whip (RFC 9725 section 4.2).
+    func offer(_ call: RouteRequest) async -> RouteResponse {
+        let owner: TokenHash
+        let admission: PairingRegister.Admission
+        switch await authorize(call) {
+        case .success(let found): (owner, admission) = found
+        case .failure(let refusal): return refusal.reply
+        }
+        if service.eventStreams.hasEnded { return ended(nil) }
+        let offer: SessionRoutes<PairingRegister>.OfferBody
+        switch sessions.offer(in: call) {
+        case .success(let found): offer = found
+        case .failure(let refusal): return refusal.reply
+        }
+        let (publisher, token) = publisher(call, admission, offer.fingerprint)
+        let place = SessionTable.Owner(
+            token: owner, isFixed: token == nil, identity: nil, fingerprint: offer.fingerprint,
+            address: call.address.key)
+        switch service.pairings.reserve(place, token: token) {
+        case .reserved(let reservation): return await open(offer.sdp, publisher, reservation)
+        case .otherCertificate: return sessions.wrongCertificate
+        case .taken:
+            server.count { $0.offersRefused += 1 }
+            return RouteResponse(problem: .sessionExists, .conflict, "this token has a session, and is for one alone")
+        case .ended: return ended(nil)
+        case .full: return sessions.refusal(OfferRefusal(.busy, "the service takes no further broadcast"))
+        }
+    }
+
+    /// - Returns: also the token of its pairing; nil with the fixed token.
+    private func publisher(
+        _ call: RouteRequest, _ admission: PairingRegister.Admission, _ fingerprint: [UInt8]
+    ) -> (Publisher, token: String?) {
+        var request: PairingRequest?
+        var pairingToken: String?
+        if case .paired(let found, let token) = admission { (request, pairingToken) = (found, token) }
+        let publisher = Publisher(
+            pairing: request?.id, application: request?.application, setup: request?.setup ?? [:],
+            kind: PeerText.kind(userAgent: call.headers[.userAgent]), address: call.address.text,
+            fingerprint: request?.fingerprint ?? fingerprint)
+        return (publisher, pairingToken)
+    }
+
+    private func open(
+        _ sdp: String, _ publisher: Publisher, _ reservation: PairingRegister.Reservation
+    ) async -> RouteResponse {
+        let (delegate, eventStreams) = (service.delegate, service.eventStreams)
+        let opened = await sessions.open(reservation, hasEnded: { eventStreams.hasEnded }) { () throws(OfferRefusal) in
+            try await delegate.openSession(offer: sdp, publisher: publisher)
+        }
+        switch opened {
+        case .failure(let reason): return sessions.refusal(reason)
+        case .success(let session):
+            service.sendLasting(of: session.id)
+            return sessions.created(session, links: configuration.iceServers.flatMap(\.links))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Admission
+import HTTPTypes
+
+/// The routes of one service, below /services/ID.
+struct ServiceRoutes: Sendable {
+    let server: SignalingService
+    let service: ServiceResource
+
+    var configuration: ServiceConfiguration { service.configuration }
+
+    func respond(to call: RouteRequest) async -> RouteResponse {
+        let item = call.path.dropFirst(3).first
+        switch (call.path.dropFirst(2).first, call.path.count) {
+        case (nil, _): return server.get(call) { RouteResponse(.ok, json: configuration.description) }
+        case ("pair", 3): return call.method == .post ? await pair(call) : .methodNotAllowed("POST")
+        case ("pair", 4): return await pairing(call, item)
+        case ("whip", 3): return await sessions.endpoint(call) { await offer(call) }
+        case ("whip", 4): return await sessions.resource(call, item) { await authorize(call).map { $0.owner } }
+        case ("events", 3): return await events.respond(to: call) { await authorizeEvents(call) }
+        default: return .notFound
+        }
+    }
+
+    /// Returns the owner of the request's token, or the response to a request without a valid one.
+    func authorize(_ call: RouteRequest) async -> Result<(owner: TokenHash, PairingRegister.Admission), Refusal> {
+        switch await findAdmission(call) {
+        case .success((_, .ended(let event))): return .failure(Refusal(ended(event)))
+        case let result: return result
+        }
+    }
+
+    /// A token that has ended may still fetch its final event. A WHIP tool with the fixed token has no events, because
+    /// others have the same token.
+    private func authorizeEvents(_ call: RouteRequest) async -> Result<TokenHash, Refusal> {
+        switch await findAdmission(call) {
+        case .success((_, .fixed)):
+            return .failure(
+                Refusal(RouteResponse(problem: .notFound, .notFound, "there are no events for the fixed token")))
+        case let result: return result.map { $0.owner }
+        }
+    }
+
+    private func findAdmission(
+        _ call: RouteRequest
+    ) async -> Result<(owner: TokenHash, PairingRegister.Admission), Refusal> {
+        await server.authorize(call, source: "a pairing") { service.pairings.admission(token: $0) }
+    }
+
+    func ended(_ event: ServiceEvent?) -> RouteResponse {
+        guard case .finished(let reason, _)? = event else {
+            return RouteResponse(problem: .ended, .gone, "the service has ended")
+        }
+        return RouteResponse(problem: .ended, .gone, reason)
+    }
+
+    /// The WHIP endpoint and its sessions.
+    var sessions: SessionRoutes<PairingRegister> {
+        SessionRoutes(
+            server: server, endpoint: service.path + "/whip", sessions: service.pairings, delegate: service.delegate)
+    }
+
+    private var events: EventRoutes {
+        let service = service
+        return EventRoutes(
+            server: server, path: service.path + "/events", streams: service.eventStreams, delegate: service.delegate,
+            sessions: { service.pairings.sessions(of: $0) }, begin: { service.begin($0) })
+    }
+}
