@@ -204,6 +204,41 @@ import Testing
         }
     }
 
+    @Test func theAnswerMayTakeSeveralPolls() async throws {
+        let decision = Promise<PairingDecision>()
+        try await ServiceStage.with(
+            decision: { _ in await decision.value }, configure: { $0.pollTimeout = .milliseconds(1) }
+        ) { stage in
+            try await stage.client { client in
+                async let grant = stage.pair(client, try .ephemeral())
+                // The number of requests shows that the client polls on.
+                while stage.server.statistics.requests < 8 { await Task.yield() }
+                decision.fulfil(.accepted)
+                #expect(try await grant.broadcastURL == nil)
+            }
+        }
+    }
+
+    @Test func aServiceWhoseProgramStopsIsGone() async throws {
+        let never = Promise<PairingDecision>()
+        try await ServiceStage.with(decision: { _ in await never.value }) { stage in
+            try await stage.client { client in
+                async let outcome = failure { _ = try await stage.pair(client, try .ephemeral()) }
+                _ = await stage.delegate.onRequest.value
+                await stage.server.stop()
+                let failure = await outcome
+                guard case .gone = failure else {
+                    guard case .unreachable = failure else {
+                        Issue.record("\(String(describing: failure))")
+                        return
+                    }
+                    return
+                }
+            }
+            never.fulfil(.accepted)
+        }
+    }
+
     // MARK: Ends
 
     @Test func aLeaseWithoutASessionRunsOut() async throws {

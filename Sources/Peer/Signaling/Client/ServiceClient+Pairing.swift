@@ -169,7 +169,7 @@ extension ServiceClient {
                     answer = try await post(document, .PUT, place)
                 }
                 // The poll tells the reason if the service has ended the pairing meanwhile.
-                guard answer.status != 204, answer.status != 410 else { return }
+                guard answer.status != 204, answer.status != 404, answer.status != 410 else { return }
                 handle(.failed(PairingFailure(answer)), of: number)
             } catch {
                 handle(.failed(PairingFailure(error)), of: number)
@@ -196,19 +196,15 @@ extension ServiceClient {
         guard pairing?.poll == nil, let place = pairing?.place else { return }
         pairing?.poll = Task { [weak self, http] in
             while !Task.isCancelled {
-                let input: PairingClient.Input?
+                let result: Result<HTTPAnswer, SignalingError>
                 do throws(SignalingError) {
-                    let answer = try await http.ask(.GET, place, timeout: http.configuration.pollTimeout)
-                    input = await self?.input(answer, number)
+                    result = .success(try await http.ask(.GET, place, timeout: http.configuration.pollTimeout))
                 } catch {
-                    guard !Task.isCancelled else { return }
-                    // A poll may be repeated, because the service keeps the pairing for some seconds. The machine ends
-                    // when nothing is heard for longer.
-                    input =
-                        error.code == .connectionLost || error.code == .timedOut ? nil : .failed(PairingFailure(error))
+                    result = .failure(error)
                 }
-                if let input {
-                    await self?.handle(input, of: number)
+                guard !Task.isCancelled, let self else { return }
+                if let input = await input(result, number) {
+                    await handle(input, of: number)
                     guard case .waiting = input else { return }
                 } else {
                     try? await Task.sleep(for: .milliseconds(250))
@@ -217,8 +213,15 @@ extension ServiceClient {
         }
     }
 
-    /// The machine's input for the response to a poll; nil if the poll has to be repeated.
-    private func input(_ answer: HTTPAnswer, _ number: Int) async -> PairingClient.Input? {
+    /// The machine's input for the response to a poll; nil if the poll has to be repeated, because the service keeps the
+    /// pairing for some seconds. The machine ends when nothing is heard for longer.
+    private func input(_ result: Result<HTTPAnswer, SignalingError>, _ number: Int) async -> PairingClient.Input? {
+        let answer: HTTPAnswer
+        switch result {
+        case .success(let found): answer = found
+        case .failure(let error) where error.code == .connectionLost || error.code == .timedOut: return nil
+        case .failure(let error): return .failed(PairingFailure(error))
+        }
         switch answer.status {
         case 202: return .waiting
         case 200:
@@ -231,6 +234,8 @@ extension ServiceClient {
             await http.authorize(with: grant.token)
             return .granted(grant)
         case 403: return .refused(answer.problem?.detail ?? "")
+        // The service has gone since it was asked to pair.
+        case 404: return .failed(.gone)
         case 429: return nil
         default: return .failed(PairingFailure(answer))
         }

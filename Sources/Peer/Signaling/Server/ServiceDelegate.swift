@@ -15,6 +15,18 @@ public struct Publisher: Sendable {
     /// SHA-256 of the only DTLS certificate that may send media, 32 bytes. With the fixed token it is that of the
     /// offer.
     public let fingerprint: [UInt8]
+
+    package init(
+        pairing: KnockID?, application: ApplicationInfo?, setup: [String: String], kind: String, address: String,
+        fingerprint: [UInt8]
+    ) {
+        self.pairing = pairing
+        self.application = application
+        self.setup = setup
+        self.kind = kind
+        self.address = address
+        self.fingerprint = fingerprint
+    }
 }
 
 /// A service as the signalling server sees it: decides on pairings and answers offers.
