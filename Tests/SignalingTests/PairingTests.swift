@@ -129,7 +129,13 @@ import Testing
     @Test func aBusyServiceTakesNoFurtherBroadcast() async throws {
         try await ServiceStage.with(configure: { $0.sessionCapacity = 1 }) { stage in
             try await stage.client { client in
-                _ = try await stage.pair(client, try Identity.ephemeral())
+                let identity = try Identity.ephemeral()
+                // The same host takes its own place.
+                try await stage.client { first in
+                    _ = try await stage.pair(first, identity)
+                    try await stage.client { _ = try await stage.pair($0, identity) }
+                }
+                _ = try await stage.pair(client, identity)
                 try await stage.client { second in
                     let failure = await failure { _ = try await stage.pair(second, try Identity.ephemeral()) }
                     #expect(failure == .busy)
