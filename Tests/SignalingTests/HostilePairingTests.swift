@@ -9,7 +9,7 @@ import Testing
 /// Hosts that replay, reorder, claim another's certificate, or send too much.
 @Suite(.timeLimit(.minutes(1))) struct HostilePairingTests {
     @Test func aSignatureIsForOnePairingInOneRole() async throws {
-        try await ServiceStage.with { stage in
+        try await ServiceFixture.with { stage in
             try await stage.host { host in
                 let (first, second) = (try await host.open(), try await host.open())
                 // The second request of a host at this address replaces its unsigned first one.
@@ -32,7 +32,7 @@ import Testing
 
     @Test func aRepeatedAcceptanceAsksOnce() async throws {
         let decision = Promise<PairingDecision>()
-        try await ServiceStage.with(decision: { _ in await decision.value }) { stage in
+        try await ServiceFixture.with(decision: { _ in await decision.value }) { stage in
             try await stage.host { host in
                 let opened = try await host.open()
                 for _ in 0..<3 { try await host.accept(opened) }
@@ -48,7 +48,7 @@ import Testing
 
     /// Whoever has heard a whole pairing can repeat it, but does not have the key.
     @Test func aReplayedRequestGetsANewNonce() async throws {
-        try await ServiceStage.with { stage in
+        try await ServiceFixture.with { stage in
             try await stage.host { host in
                 let body = try host.body()
                 let opened = try await host.open(body)
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func aCertificateIsBoundToItsFingerprint() async throws {
-        try await ServiceStage.with { stage in
+        try await ServiceFixture.with { stage in
             try await stage.host { host in
                 let other = try Identity.ephemeral()
                 let body = try host.body()
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test func aTokenIsForItsCertificateAndForOneSession() async throws {
-        try await ServiceStage.with { stage in
+        try await ServiceFixture.with { stage in
             try await stage.host { host in
                 let token = try await host.token()
                 let stolen = try await host.publish(token, fingerprint: randomFingerprint())
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func anOfferThatFailsLeavesTheToken() async throws {
-        try await ServiceStage.with(refusal: OfferRefusal(.notAcceptable, "no VP8")) { stage in
+        try await ServiceFixture.with(refusal: OfferRefusal(.notAcceptable, "no VP8")) { stage in
             try await stage.host { host in
                 let token = try await host.token()
                 for _ in 0..<2 { #expect(try await host.publish(token).status == 406) }
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test func wrongSignaturesAndTokensAreCountedAgainstTheirAddress() async throws {
-        try await ServiceStage.with { stage in
+        try await ServiceFixture.with { stage in
             try await stage.host { host in
                 var statuses: [Int] = []
                 for index in 0..<8 {
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test func bodiesAndSetupValuesAreBounded() async throws {
-        try await ServiceStage.with { stage in
+        try await ServiceFixture.with { stage in
             try await stage.host { host in
                 let path = stage.link.path + "/pair"
                 let padded = try host.body() + String(repeating: " ", count: PairingRequestDocument.sizeLimit)
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test func pairingsOfOneAddressAreFew() async throws {
-        try await ServiceStage.with(configure: { $0.pendingPairingsPerAddress = 2 }) { stage in
+        try await ServiceFixture.with(configure: { $0.pendingPairingsPerAddress = 2 }) { stage in
             try await stage.host { host in
                 for _ in 0..<2 {
                     _ = try await RawHost(stage: stage, wire: host.wire, identity: try .ephemeral()).open()
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test func requestsToPairAreLimitedInTime() async throws {
-        try await ServiceStage.with(configure: { $0.server.limits.knockBurst = 3 }) { stage in
+        try await ServiceFixture.with(configure: { $0.server.limits.knockBurst = 3 }) { stage in
             try await stage.host { host in
                 var statuses: [Int] = []
                 for _ in 0..<5 {
@@ -187,7 +187,7 @@ import Testing
 
     @Test func aHostWhoseConnectionBreaksIsWithdrawn() async throws {
         let never = Promise<PairingDecision>()
-        try await ServiceStage.with(
+        try await ServiceFixture.with(
             decision: { _ in await never.value }, configure: { $0.abandonTimeout = .milliseconds(500) }
         ) { stage in
             try await stage.host { host in
@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test func aPairingThatIsNotSignedIsForgotten() async throws {
-        try await ServiceStage.with(configure: { $0.signatureTimeout = .milliseconds(50) }) { stage in
+        try await ServiceFixture.with(configure: { $0.signatureTimeout = .milliseconds(50) }) { stage in
             try await stage.host { host in
                 let opened = try await host.open()
                 // The poll is held until the pairing is removed.
@@ -220,7 +220,7 @@ import Testing
     }
 
     @Test func ticketsAndServicesThatDoNotExistAreNotThere() async throws {
-        try await ServiceStage.with { stage in
+        try await ServiceFixture.with { stage in
             try await stage.host { host in
                 let base = stage.link.path
                 let unknown = base + "/pair/" + KnockID.random().text

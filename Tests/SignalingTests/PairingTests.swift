@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct PairingTests {
     @Test func aHostPairsPublishesAndHearsItsService() async throws {
         let servers = [ICEServer(urls: ["stun:stun.example.com"])]
-        try await ServiceStage.with(configure: {
+        try await ServiceFixture.with(configure: {
             $0.iceServers = servers
             $0.broadcastURL = "https://example.com/watch"
         }) { stage in
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func aServerHasBroadcastsAndServicesAtOnce() async throws {
-        try await ServiceStage.with(configure: { $0.serviceCapacity = 2 }) { stage in
+        try await ServiceFixture.with(configure: { $0.serviceCapacity = 2 }) { stage in
             let fingerprint = stage.identity.fingerprint
             let broadcast = try stage.server.add(
                 BroadcastConfiguration(), delegate: FakeDelegate { _ throws(OfferRefusal) in description(fingerprint) })
@@ -76,16 +76,16 @@ import Testing
                 host: stage.link.host, port: stage.link.port, id: broadcast.id, secret: broadcast.secret,
                 fingerprint: fingerprint)
             let viewer = try SignalingClient(link: link)
-            #expect(try await viewer.pageStatus() == 200)
+            #expect(try await viewer.look() == 200)
             await viewer.close()
-            let other = ServiceConfiguration(try ServiceStage.conference("com.example.other"))
+            let other = ServiceConfiguration(try ServiceFixture.conference("com.example.other"))
             _ = try stage.server.add(other, delegate: stage.delegate)
             for (id, code) in [
                 ("com.example.other", SignalingServerError.Code.serviceExists), ("a.b", .tooManyServices),
             ] {
                 let error = #expect(throws: SignalingServerError.self) {
                     try stage.server.add(
-                        ServiceConfiguration(try ServiceStage.conference(id)), delegate: stage.delegate)
+                        ServiceConfiguration(try ServiceFixture.conference(id)), delegate: stage.delegate)
                 }
                 #expect(error?.code == code)
             }
@@ -96,7 +96,7 @@ import Testing
     // MARK: Refusals
 
     @Test func aRefusalComesWithItsReasonAndHoldsForAWhile() async throws {
-        try await ServiceStage.with(decision: { _ in .refused("not today") }) { stage in
+        try await ServiceFixture.with(decision: { _ in .refused("not today") }) { stage in
             let identity = try Identity.ephemeral()
             try await stage.client { client in
                 for _ in 0..<2 {
@@ -109,7 +109,7 @@ import Testing
 
     @Test func anUnansweredPairingTimesOut() async throws {
         let never = Promise<PairingDecision>()
-        try await ServiceStage.with(
+        try await ServiceFixture.with(
             decision: { _ in await never.value },
             configure: {
                 $0.decisionTimeout = .milliseconds(50)
@@ -127,9 +127,15 @@ import Testing
     }
 
     @Test func aBusyServiceTakesNoFurtherBroadcast() async throws {
-        try await ServiceStage.with(configure: { $0.sessionCapacity = 1 }) { stage in
+        try await ServiceFixture.with(configure: { $0.sessionCapacity = 1 }) { stage in
             try await stage.client { client in
-                _ = try await stage.pair(client, try Identity.ephemeral())
+                let identity = try Identity.ephemeral()
+                // The same host takes its own place.
+                try await stage.client { first in
+                    _ = try await stage.pair(first, identity)
+                    try await stage.client { _ = try await stage.pair($0, identity) }
+                }
+                _ = try await stage.pair(client, identity)
                 try await stage.client { second in
                     let failure = await failure { _ = try await stage.pair(second, try Identity.ephemeral()) }
                     #expect(failure == .busy)
@@ -138,7 +144,7 @@ import Testing
                 try await stage.client { _ = try await stage.pair($0, try Identity.ephemeral()) }
             }
         }
-        try await ServiceStage.with(decision: { _ in .busy }) { stage in
+        try await ServiceFixture.with(decision: { _ in .busy }) { stage in
             try await stage.client { client in
                 #expect(await failure { _ = try await stage.pair(client, try Identity.ephemeral()) } == .busy)
             }
@@ -146,7 +152,7 @@ import Testing
     }
 
     @Test func anUnknownServiceAndAnotherCertificateAreTold() async throws {
-        try await ServiceStage.with { stage in
+        try await ServiceFixture.with { stage in
             let other = ServiceLink(
                 host: stage.link.host, port: stage.link.port, id: try #require(ServiceID("com.example.nobody")),
                 fingerprint: stage.link.fingerprint)
@@ -164,7 +170,7 @@ import Testing
     }
 
     @Test func aHostWhoseUserDeclinesLeavesNothing() async throws {
-        try await ServiceStage.with { stage in
+        try await ServiceFixture.with { stage in
             try await stage.client { client in
                 _ = try await client.pair(application: stage.budget, identity: try .ephemeral())
                 async let grant = failure { _ = try await client.waitForGrant() }
@@ -179,7 +185,7 @@ import Testing
 
     /// The host waits for its user, who is asked on the screen, when the service goes.
     @Test func aHostLearnsOfTheServicesEndWhileItsUserIsAsked() async throws {
-        try await ServiceStage.with { stage in
+        try await ServiceFixture.with { stage in
             try await stage.client { client in
                 _ = try await client.pair(application: stage.budget, identity: try .ephemeral())
                 await stage.service.remove(reason: "closing")
@@ -191,7 +197,7 @@ import Testing
 
     @Test func aCancelledWaitWithdrawsThePairing() async throws {
         let never = Promise<PairingDecision>()
-        try await ServiceStage.with(decision: { _ in await never.value }) { stage in
+        try await ServiceFixture.with(decision: { _ in await never.value }) { stage in
             try await stage.client { client in
                 let identity = try Identity.ephemeral()
                 let pairing = Task { await failure { _ = try await stage.pair(client, identity) } }
@@ -206,7 +212,7 @@ import Testing
 
     @Test func theAnswerMayTakeSeveralPolls() async throws {
         let decision = Promise<PairingDecision>()
-        try await ServiceStage.with(
+        try await ServiceFixture.with(
             decision: { _ in await decision.value }, configure: { $0.pollTimeout = .milliseconds(1) }
         ) { stage in
             try await stage.client { client in
@@ -221,7 +227,7 @@ import Testing
 
     @Test func aServiceWhoseProgramStopsIsGone() async throws {
         let never = Promise<PairingDecision>()
-        try await ServiceStage.with(decision: { _ in await never.value }) { stage in
+        try await ServiceFixture.with(decision: { _ in await never.value }) { stage in
             try await stage.client { client in
                 async let outcome = failure { _ = try await stage.pair(client, try .ephemeral()) }
                 _ = await stage.delegate.onRequest.value
@@ -242,7 +248,7 @@ import Testing
     // MARK: Ends
 
     @Test func aLeaseWithoutASessionRunsOut() async throws {
-        try await ServiceStage.with(configure: { $0.lease = .milliseconds(300) }) { stage in
+        try await ServiceFixture.with(configure: { $0.lease = .milliseconds(300) }) { stage in
             try await stage.host { host in
                 let token = try await host.token()
                 _ = await stage.delegate.onEnd.value
@@ -254,7 +260,7 @@ import Testing
     }
 
     @Test func aSessionWithoutMediaEnds() async throws {
-        try await ServiceStage.with(configure: { $0.mediaTimeout = .milliseconds(50) }) { stage in
+        try await ServiceFixture.with(configure: { $0.mediaTimeout = .milliseconds(50) }) { stage in
             try await stage.client { client in
                 let identity = try Identity.ephemeral()
                 _ = try await stage.pair(client, identity)
@@ -274,7 +280,7 @@ import Testing
     }
 
     @Test func aHostThatLeavesEndsItsPairing() async throws {
-        try await ServiceStage.with(configure: { $0.sessionCapacity = 1 }) { stage in
+        try await ServiceFixture.with(configure: { $0.sessionCapacity = 1 }) { stage in
             try await stage.client { client in
                 let identity = try Identity.ephemeral()
                 _ = try await stage.pair(client, identity)
@@ -289,7 +295,7 @@ import Testing
     }
 
     @Test func theServicesEndEndsAllSessions() async throws {
-        try await ServiceStage.with { stage in
+        try await ServiceFixture.with { stage in
             try await stage.client { client in
                 let identity = try Identity.ephemeral()
                 _ = try await stage.pair(client, identity)

@@ -79,7 +79,7 @@ final class FakeService: ServiceDelegate {
 }
 
 /// A server on a free port of 127.0.0.1 with one service, and the link to it.
-struct ServiceStage {
+struct ServiceFixture {
     let identity: Identity
     let delegate: FakeService
     let server: SignalingServer
@@ -114,7 +114,7 @@ struct ServiceStage {
         answerFingerprint: [UInt8]? = nil, refusal: OfferRefusal? = nil,
         beforeAnswer: @escaping @Sendable () async -> Void = {},
         configure: (inout Settings) -> Void = { _ in },
-        _ body: (ServiceStage) async throws -> Void
+        _ body: (ServiceFixture) async throws -> Void
     ) async throws {
         let identity = try Identity.ephemeral()
         let fingerprint = answerFingerprint ?? identity.fingerprint
@@ -132,7 +132,7 @@ struct ServiceStage {
         let link = ServiceLink(host: "127.0.0.1", port: port, id: service.id, fingerprint: identity.fingerprint)
         do {
             try await body(
-                ServiceStage(identity: identity, delegate: delegate, server: server, service: service, link: link))
+                ServiceFixture(identity: identity, delegate: delegate, server: server, service: service, link: link))
         } catch {
             await server.stop()
             throw error
@@ -172,7 +172,7 @@ struct ServiceStage {
 
 /// A host that writes its requests itself.
 struct RawHost {
-    let stage: ServiceStage
+    let stage: ServiceFixture
     let wire: RawHTTPClient
     let identity: Identity
     var application: ApplicationInfo { stage.budget }
@@ -235,7 +235,7 @@ struct RawHost {
     }
 }
 
-extension ServiceStage {
+extension ServiceFixture {
     /// Runs `body` with a host that writes its requests itself.
     func host(_ body: (RawHost) async throws -> Void) async throws {
         let identity = try Identity.ephemeral()

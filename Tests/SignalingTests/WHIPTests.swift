@@ -11,10 +11,10 @@ import Testing
     private let fragmentType = ("Content-Type", "application/trickle-ice-sdpfrag")
 
     private func with(
-        _ refusal: OfferRefusal? = nil, configure: (inout ServiceStage.Settings) -> Void = { _ in },
-        _ body: (ServiceStage, RawHTTPClient, String) async throws -> Void
+        _ refusal: OfferRefusal? = nil, configure: (inout ServiceFixture.Settings) -> Void = { _ in },
+        _ body: (ServiceFixture, RawHTTPClient, String) async throws -> Void
     ) async throws {
-        try await ServiceStage.with(
+        try await ServiceFixture.with(
             refusal: refusal,
             configure: {
                 $0.service.fixedToken = Self.token
@@ -122,8 +122,8 @@ import Testing
     }
 
     @Test func aWeakFixedTokenIsRefused() async throws {
-        try await ServiceStage.with { stage in
-            var configuration = ServiceConfiguration(try ServiceStage.conference("com.example.other"))
+        try await ServiceFixture.with { stage in
+            var configuration = ServiceConfiguration(try ServiceFixture.conference("com.example.other"))
             configuration.fixedToken = "short"
             let error = #expect(throws: SignalingServerError.self) {
                 try stage.server.add(configuration, delegate: stage.delegate)
@@ -134,7 +134,7 @@ import Testing
 
     @Test func aSlowAnswerIsNotWaitedFor() async throws {
         let answer = Promise<Void>()
-        try await ServiceStage.with(
+        try await ServiceFixture.with(
             beforeAnswer: { await answer.value },
             configure: {
                 $0.service.fixedToken = Self.token

@@ -6,44 +6,6 @@ import Synchronization
 ///
 /// Bounded by ``PairingTable/Limits``.
 final class PairingRegister: Sendable {
-    /// A poll that is held, with the timer of its time limit.
-    struct Poll: Sendable {
-        let continuation: CheckedContinuation<PairingTable.PollResult, Never>
-        let timer: Task<Void, Never>
-
-        func end(_ result: PairingTable.PollResult) {
-            timer.cancel()
-            continuation.resume(returning: result)
-        }
-    }
-
-    struct State {
-        var table: PairingTable
-        var sessions: SessionTable
-        /// The granted tokens that have not ended.
-        var grants: [TokenHash: Grant] = [:]
-        /// The final events of tokens that have ended, as text, for streams that open later.
-        var finals: [(owner: TokenHash, event: ServiceEvent)] = []
-        var decisions: [KnockID: Task<Void, Never>] = [:]
-        var polls: [KnockID: [Int: Poll]] = [:]
-        var nextPoll = 0
-        var alarm: (deadline: ContinuousClock.Instant, task: Task<Void, Never>)?
-
-        /// Sessions of WHIP tools with the fixed token, with those that are being opened.
-        var fixedCount: Int { sessions.taken.count { $0.isFixed } }
-
-        mutating func setFinal(_ event: ServiceEvent, of owner: TokenHash) {
-            guard !finals.contains(where: { $0.owner == owner }) else { return }
-            if finals.count >= PairingRegister.finalsLimit { finals.removeFirst() }
-            finals.append((owner, event))
-        }
-    }
-
-    struct Grant: Sendable {
-        let token: String
-        let request: PairingRequest
-    }
-
     /// What follows from a change of the state. Performed in order, without the lock.
     private enum Effect: Sendable {
         case resume([Poll], PairingTable.PollResult)
@@ -60,8 +22,8 @@ final class PairingRegister: Sendable {
     private let streams: EventStreams
     private let counters: SignalingCounters
     private let pollLimit: Duration
-    private let state: Mutex<State>
-    private let fixed: TokenHash?
+    let state: Mutex<State>
+    let fixed: TokenHash?
 
     /// - Parameter poll: how long a poll is held.
     init(
@@ -86,9 +48,7 @@ final class PairingRegister: Sendable {
     func open(_ request: PairingTable.Request) -> (PairingTable.Opening, ticket: KnockID) {
         let ticket = KnockID.random()
         let opening = change { state in
-            guard state.table.broadcastCount + state.fixedCount < self.configuration.sessionCapacity else {
-                return (PairingTable.Opening.busy, [])
-            }
+            guard !self.isFull(state) else { return (PairingTable.Opening.busy, []) }
             return state.table.open(request, ticket: ticket, now: .now)
         }
         return (opening, ticket)
@@ -133,80 +93,6 @@ final class PairingRegister: Sendable {
         }
     }
 
-    // MARK: Tokens and sessions
-
-    enum Admission: Sendable {
-        case paired(PairingRequest, token: String)
-        /// The service's fixed token, which is valid for every certificate.
-        case fixed
-        /// The token has ended, with this event.
-        case ended(ServiceEvent)
-
-        var isValid: Bool {
-            if case .ended = self { false } else { true }
-        }
-    }
-
-    func admission(token: String) -> (owner: TokenHash, Admission)? {
-        let owner = TokenHash(of: token)
-        if let fixed, fixed == owner { return (owner, .fixed) }
-        return state.withLock { state in
-            if let grant = state.grants[owner] { return (owner, .paired(grant.request, token: token)) }
-            return state.finals.first { $0.owner == owner }.map { (owner, .ended($0.event)) }
-        }
-    }
-
-    /// A session's place, and the token of its pairing; nil with the fixed token.
-    struct Reservation: Sendable {
-        fileprivate let place: SessionTable.Reservation
-        fileprivate let token: String?
-    }
-
-    enum Reserving: Sendable {
-        case reserved(Reservation)
-        case otherCertificate
-        /// The token has a session.
-        case taken
-        case ended
-        /// There is no room for another session with the fixed token.
-        case full
-    }
-
-    /// Reserves the place of a session. Call it before the delegate is asked.
-    /// - Parameter token: of a pairing; nil for the fixed token.
-    func reserve(_ owner: SessionTable.Owner, token: String?) -> Reserving {
-        change { state in
-            guard let token else {
-                let taken = state.sessions.taken
-                let limits = AdmissionRegister.SessionLimits(all: self.configuration.sessionCapacity)
-                guard state.table.broadcastCount + state.fixedCount < limits.all,
-                    limits.hasRoomForFixed(owner, taken)
-                else { return (.full, []) }
-                return (.reserved(Reservation(place: state.sessions.reserve(owner), token: nil)), [])
-            }
-            switch state.table.beginSession(token: token, fingerprint: owner.fingerprint, now: .now) {
-            case .opening: return (.reserved(Reservation(place: state.sessions.reserve(owner), token: token)), [])
-            case .unknownToken: return (.ended, [])
-            case .otherCertificate: return (.otherCertificate, [])
-            case .taken: return (.taken, [])
-            }
-        }
-    }
-
-    func mediaReceived(_ session: SessionID) {
-        state.withLock { $0.table.mediaReceived(session, now: .now) }
-    }
-
-    /// Ends a session with an event of the service's own, and its token with it. The delegate has closed the session,
-    /// or closes it itself.
-    func finish(_ session: SessionID, _ event: ServiceEvent) {
-        change { state in
-            if let owner = state.sessions[session]?.owner, !owner.isFixed { state.setFinal(event, of: owner.token) }
-            _ = state.sessions.end(session)
-            return ((), state.table.sessionEnded(session, now: .now))
-        }
-    }
-
     /// Ends all pairings and sessions. Later requests are refused.
     func end(_ event: ServiceEvent) {
         change { state in
@@ -217,25 +103,20 @@ final class PairingRegister: Sendable {
         for session in state.withLock({ $0.sessions.removeAll() }) { perform(.close(session)) }
     }
 
-    /// The final event of a token that has ended.
-    func final(of owner: TokenHash) -> ServiceEvent? {
-        state.withLock { state in state.finals.first { $0.owner == owner }?.event }
-    }
-
-    func sessions(of owner: TokenHash) -> [SessionID] { state.withLock { $0.sessions.sessions(of: owner) } }
-
-    func lasting(of owner: TokenHash) -> [String] {
-        state.withLock { state in state.sessions.sessions(of: owner).flatMap { state.sessions.lasting(of: $0) } }
-    }
-
     // MARK: Internals
+
+    /// Returns whether tools with the fixed token have taken the last place. The table counts the other sessions.
+    private func isFull(_ state: State) -> Bool {
+        let fixedCount = state.fixedCount
+        return fixedCount > 0 && state.table.broadcastCount + fixedCount >= configuration.sessionCapacity
+    }
 
     private func decided(_ question: KnockID, _ decision: PairingDecision) {
         let token = Base64URL.encode(randomBytes(32))
         change { state in
             state.decisions[question] = nil
             guard let request = state.table.request(asked: question) else { return ((), []) }
-            let isFull = state.table.broadcastCount + state.fixedCount >= self.configuration.sessionCapacity
+            let isFull = self.isFull(state)
             let actions = state.table.decide(
                 question, isFull && decision == .accepted ? .busy : decision, token: token,
                 broadcastURL: self.configuration.broadcastURL, now: .now)
@@ -247,7 +128,7 @@ final class PairingRegister: Sendable {
     }
 
     /// Changes the state, and performs what follows from it.
-    private func change<Value: Sendable>(_ body: (inout State) -> (Value, [PairingTable.Action])) -> Value {
+    func change<Value: Sendable>(_ body: (inout State) -> (Value, [PairingTable.Action])) -> Value {
         let (value, following): (Value, [Effect]) = state.withLock { state in
             let (value, actions) = body(&state)
             let following = effects(of: actions, &state)
@@ -328,57 +209,6 @@ final class PairingRegister: Sendable {
             act(self)
         }
     }
-}
-
-extension PairingRegister: SessionRegister {
-    func session(_ id: SessionID) -> SessionTable.Session? { state.withLock { $0.sessions[id] } }
-
-    func add(_ session: OpenedSession, _ reservation: Reservation) -> Bool {
-        change { state in
-            let addition = state.sessions.add(session, reservation.place)
-            guard let token = reservation.token else {
-                if case .added = addition { return (true, []) }
-                return (false, [])
-            }
-            guard state.table.sessionOpened(token: token, session.id, now: .now) else {
-                _ = state.sessions.remove(session.id)
-                return (false, [])
-            }
-            if case .added = addition { return (true, []) }
-            return (false, state.table.sessionEnded(session.id, now: .now))
-        }
-    }
-
-    func release(_ reservation: Reservation) {
-        change { state in
-            _ = state.sessions.release(reservation.place)
-            if let token = reservation.token { state.table.sessionFailed(token: token) }
-            return ((), [])
-        }
-    }
-
-    func setETag(_ etag: String, of id: SessionID) { state.withLock { $0.sessions.setETag(etag, of: id) } }
-
-    @discardableResult
-    func remove(_ id: SessionID) -> Bool {
-        change { state in
-            guard let owner = state.sessions.remove(id)?.owner else { return (false, []) }
-            if !owner.isFixed { state.setFinal(.left, of: owner.token) }
-            return (true, state.table.sessionEnded(id, now: .now))
-        }
-    }
-
-    func end(_ id: SessionID) { finish(id, .finished(reason: "the service ended the broadcast", nextStep: nil)) }
-
-    func keep(_ event: some StreamEvent, of id: SessionID) -> TokenHash? {
-        state.withLock { $0.sessions.keep(event, of: id) }
-    }
-
-    func lasting(of id: SessionID) -> [String] { state.withLock { $0.sessions.lasting(of: id) } }
-}
-
-extension ServiceEvent {
-    fileprivate static let left = ServiceEvent.finished(reason: "the host has left", nextStep: nil)
 }
 
 extension PairingTable.SessionEnd {

@@ -1,0 +1,138 @@
+import Admission
+import Synchronization
+
+extension PairingRegister {
+    enum Admission: Sendable {
+        case paired(PairingRequest, token: String)
+        /// The service's fixed token, which is valid for every certificate.
+        case fixed
+        /// The token has ended, with this event.
+        case ended(ServiceEvent)
+
+        var isValid: Bool {
+            if case .ended = self { false } else { true }
+        }
+    }
+
+    func admission(token: String) -> (owner: TokenHash, Admission)? {
+        let owner = TokenHash(of: token)
+        if let fixed, fixed == owner { return (owner, .fixed) }
+        return state.withLock { state in
+            if let grant = state.grants[owner] { return (owner, .paired(grant.request, token: token)) }
+            return state.finals.first { $0.owner == owner }.map { (owner, .ended($0.event)) }
+        }
+    }
+
+    /// A session's place, and the token of its pairing; nil with the fixed token.
+    struct Reservation: Sendable {
+        let place: SessionTable.Reservation
+        let token: String?
+    }
+
+    enum Reserving: Sendable {
+        case reserved(Reservation)
+        case otherCertificate
+        /// The token has a session.
+        case taken
+        case ended
+        /// There is no room for another session with the fixed token.
+        case full
+    }
+
+    /// Reserves the place of a session. Call it before the delegate is asked.
+    /// - Parameter token: of a pairing; nil for the fixed token.
+    func reserve(_ owner: SessionTable.Owner, token: String?) -> Reserving {
+        change { state in
+            guard let token else {
+                let taken = state.sessions.taken
+                let limits = AdmissionRegister.SessionLimits(all: self.configuration.sessionCapacity)
+                guard state.table.broadcastCount + state.fixedCount < limits.all,
+                    limits.hasRoomForFixed(owner, taken)
+                else { return (.full, []) }
+                return (.reserved(Reservation(place: state.sessions.reserve(owner), token: nil)), [])
+            }
+            switch state.table.beginSession(token: token, fingerprint: owner.fingerprint, now: .now) {
+            case .opening: return (.reserved(Reservation(place: state.sessions.reserve(owner), token: token)), [])
+            case .unknownToken: return (.ended, [])
+            case .otherCertificate: return (.otherCertificate, [])
+            case .taken: return (.taken, [])
+            }
+        }
+    }
+
+    func mediaReceived(_ session: SessionID) {
+        state.withLock { $0.table.mediaReceived(session, now: .now) }
+    }
+
+    /// Ends a session with an event of the service's own, and its token with it. The delegate has closed the session,
+    /// or closes it itself.
+    func finish(_ session: SessionID, _ event: ServiceEvent) {
+        change { state in
+            if let owner = state.sessions[session]?.owner, !owner.isFixed { state.setFinal(event, of: owner.token) }
+            _ = state.sessions.end(session)
+            return ((), state.table.sessionEnded(session, now: .now))
+        }
+    }
+
+    /// The final event of a token that has ended.
+    func final(of owner: TokenHash) -> ServiceEvent? {
+        state.withLock { state in state.finals.first { $0.owner == owner }?.event }
+    }
+
+    func sessions(of owner: TokenHash) -> [SessionID] { state.withLock { $0.sessions.sessions(of: owner) } }
+
+    func lasting(of owner: TokenHash) -> [String] {
+        state.withLock { state in state.sessions.sessions(of: owner).flatMap { state.sessions.lasting(of: $0) } }
+    }
+}
+
+extension PairingRegister: SessionRegister {
+    func session(_ id: SessionID) -> SessionTable.Session? { state.withLock { $0.sessions[id] } }
+
+    func add(_ session: OpenedSession, _ reservation: Reservation) -> Bool {
+        change { state in
+            let addition = state.sessions.add(session, reservation.place)
+            guard let token = reservation.token else {
+                if case .added = addition { return (true, []) }
+                return (false, [])
+            }
+            guard state.table.sessionOpened(token: token, session.id, now: .now) else {
+                _ = state.sessions.remove(session.id)
+                return (false, [])
+            }
+            if case .added = addition { return (true, []) }
+            return (false, state.table.sessionEnded(session.id, now: .now))
+        }
+    }
+
+    func release(_ reservation: Reservation) {
+        change { state in
+            _ = state.sessions.release(reservation.place)
+            if let token = reservation.token { state.table.sessionFailed(token: token) }
+            return ((), [])
+        }
+    }
+
+    func setETag(_ etag: String, of id: SessionID) { state.withLock { $0.sessions.setETag(etag, of: id) } }
+
+    @discardableResult
+    func remove(_ id: SessionID) -> Bool {
+        change { state in
+            guard let owner = state.sessions.remove(id)?.owner else { return (false, []) }
+            if !owner.isFixed { state.setFinal(.left, of: owner.token) }
+            return (true, state.table.sessionEnded(id, now: .now))
+        }
+    }
+
+    func end(_ id: SessionID) { finish(id, .finished(reason: "the service ended the broadcast", nextStep: nil)) }
+
+    func keep(_ event: some StreamEvent, of id: SessionID) -> TokenHash? {
+        state.withLock { $0.sessions.keep(event, of: id) }
+    }
+
+    func lasting(of id: SessionID) -> [String] { state.withLock { $0.sessions.lasting(of: id) } }
+}
+
+extension ServiceEvent {
+    static let left = ServiceEvent.finished(reason: "the host has left", nextStep: nil)
+}

@@ -1,0 +1,41 @@
+import Admission
+
+extension PairingRegister {
+    /// A poll that is held, with the timer of its time limit.
+    struct Poll: Sendable {
+        let continuation: CheckedContinuation<PairingTable.PollResult, Never>
+        let timer: Task<Void, Never>
+
+        func end(_ result: PairingTable.PollResult) {
+            timer.cancel()
+            continuation.resume(returning: result)
+        }
+    }
+
+    struct State {
+        var table: PairingTable
+        var sessions: SessionTable
+        /// The granted tokens that have not ended.
+        var grants: [TokenHash: Grant] = [:]
+        /// The final events of tokens that have ended, for streams that open later.
+        var finals: [(owner: TokenHash, event: ServiceEvent)] = []
+        var decisions: [KnockID: Task<Void, Never>] = [:]
+        var polls: [KnockID: [Int: Poll]] = [:]
+        var nextPoll = 0
+        var alarm: (deadline: ContinuousClock.Instant, task: Task<Void, Never>)?
+
+        /// Sessions of WHIP tools with the fixed token, with those that are being opened.
+        var fixedCount: Int { sessions.taken.count { $0.isFixed } }
+
+        mutating func setFinal(_ event: ServiceEvent, of owner: TokenHash) {
+            guard !finals.contains(where: { $0.owner == owner }) else { return }
+            if finals.count >= PairingRegister.finalsLimit { finals.removeFirst() }
+            finals.append((owner, event))
+        }
+    }
+
+    struct Grant: Sendable {
+        let token: String
+        let request: PairingRequest
+    }
+}
