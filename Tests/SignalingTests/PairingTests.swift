@@ -76,7 +76,7 @@ import Testing
                 host: stage.link.host, port: stage.link.port, id: broadcast.id, secret: broadcast.secret,
                 fingerprint: fingerprint)
             let viewer = try SignalingClient(link: link)
-            #expect(try await viewer.look() == 200)
+            #expect(try await viewer.pageStatus() == 200)
             await viewer.close()
             let other = ServiceConfiguration(try ServiceFixture.conference("com.example.other"))
             _ = try stage.server.add(other, delegate: stage.delegate)
