@@ -27,6 +27,8 @@ final class ServicePublication: BroadcastDelegate, Sendable {
 
     /// How long a restart of ICE may take before the next one begins.
     private static let restartInterval = Duration.seconds(3)
+    /// How long the service's reason is waited for after the end of the media.
+    private static let reasonTimeout = Duration.seconds(1)
     /// How long the offer waits for candidates.
     private static let gatheringTime = MediaDuration.milliseconds(200)
 
@@ -153,8 +155,12 @@ final class ServicePublication: BroadcastDelegate, Sendable {
         Task { try? await service.client.trickle(fragment) }
     }
 
+    /// The service's reason may follow on another connection.
     func broadcast(ended session: SessionID, viewers: Int) {
-        outcome.settle(EndReason(.connectionLost, "\(service.name) has gone: nothing comes from it any more"))
+        Task {
+            try? await Task.sleep(for: Self.reasonTimeout)
+            outcome.settle(EndReason(.serviceEnded, "\(service.name) has ended the broadcast, or has gone"))
+        }
     }
 
     /// Restarts ICE until packets of the service arrive again. The session ends 30 s after the last packet.
