@@ -159,7 +159,8 @@ extension ExtensionError {
         case .notInstalled: .unknownService
         case .otherCertificate: .untrusted
         case .directory, .file, .tooMany: .cannotWrite
-        case .notAFile, .foreignOwner, .writableByOthers, .tooLarge, .malformed, .otherID, .relativePath, .notExecutable:
+        case .notAFile, .foreignOwner, .writableByOthers, .tooLarge, .malformed, .otherID, .relativePath,
+            .notExecutable:
             .unknownService
         }
     }

@@ -34,7 +34,7 @@ extension HostCommand {
 
     /// Counts down in the status line, or with one line where there is no terminal. Returns early if there is a reason to
     /// end.
-    func countDown(until ending: Monitor<EndReason?>, _ output: DataOutput) {
+    static func countDown(_ countdown: Int, until ending: Monitor<EndReason?>, _ output: DataOutput) {
         guard countdown > 0 else { return }
         output.event("countdown", ["seconds": .integer(countdown)])
         ErrorOutput.writeLine("share: the broadcast begins in \(countdown) s; Ctrl-C cancels it")

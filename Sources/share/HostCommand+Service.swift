@@ -1,6 +1,7 @@
 import Admission
 import Broadcasting
 import Foundation
+import LinuxRuntime
 import MediaCore
 import Sessions
 import Signaling
@@ -9,7 +10,10 @@ import Transport
 /// Broadcasting to a service instead of to viewers.
 extension HostCommand {
     /// Pairs with the service of an extension: shows its alert, and asks for what its setup needs.
-    func pair(_ id: String, identity: Identity, _ output: DataOutput) throws -> PairedService {
+    /// A countdown follows the user's answer.
+    func pair(
+        _ id: String, identity: Identity, until ending: Monitor<EndReason?>, _ output: DataOutput
+    ) throws -> PairedService {
         let link = try Self.extensionLink(id)
         if let obstacle = ServicePrompt.obstacle { throw obstacle }
         let application = ApplicationInfo(id: "io.sharekit.share", name: name ?? NSUserName())
@@ -17,13 +21,18 @@ extension HostCommand {
         let service: [(String, JSONValue)] = [("service", .string(link.id.text))]
         output.event("pairing", service)
         ErrorOutput.showStatus("share: asking \(link.id) at \(link.authority) ...")
+        let countdown = countdown
         let result: Result<PairedService, PairingFailure> = blocking {
             do throws(PairingFailure) {
                 return .success(
                     try await ServicePairing(link: link, application: application, identity: identity).run {
                         description in
                         ErrorOutput.showStatus("")
-                        return await answer { prompt.ask(description) }
+                        return await answer {
+                            guard let setup = prompt.ask(description) else { return nil }
+                            Self.countDown(countdown, until: ending, output)
+                            return ending.with { $0 } == nil ? setup : nil
+                        }
                     })
             } catch {
                 return .failure(error)
@@ -114,10 +123,12 @@ enum ServiceEventReporter {
                 [
                     "viewers": info.viewers.map { .integer($0) } ?? .null,
                     "likes": info.likes.map { .integer($0) } ?? .null,
-                    "comment": info.comment.map { .object(["name": .string($0.name), "text": .string($0.text)]) } ?? .null,
+                    "comment": info.comment.map { .object(["name": .string($0.name), "text": .string($0.text)]) }
+                        ?? .null,
                 ])
             if let comment = info.comment {
-                ErrorOutput.writeLine("share: \(UntrustedText.quote(comment.name)): \(UntrustedText.quote(comment.text))")
+                ErrorOutput.writeLine(
+                    "share: \(UntrustedText.quote(comment.name)): \(UntrustedText.quote(comment.text))")
             }
         case .broadcastURL(let url):
             output.event("broadcast-url", ["url": .string(url)])

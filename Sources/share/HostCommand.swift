@@ -162,7 +162,7 @@ struct HostCommand: ParsableCommand {
         let servers = try serverOptions.servers()
         let identity = try makeIdentity()
         // Nothing is captured before the user has agreed.
-        let service = try preferredExtension.map { try pair($0, identity: identity, output) }
+        let service = try preferredExtension.map { try pair($0, identity: identity, until: ending, output) }
         defer { if let service { blocking { await service.close() } } }
         let (screen, sound) = try makeSources()
         let summary = screen.summary
@@ -176,7 +176,8 @@ struct HostCommand: ParsableCommand {
         let session: HostSession
         do throws(CodecFailure) {
             session = try HostSession(
-                configuration: makeConfiguration(place, servers + (service?.iceServers ?? [])), identity: identity, source: screen,
+                configuration: makeConfiguration(place, servers + (service?.iceServers ?? [])), identity: identity,
+                source: screen,
                 encoder: VP8Encoder(), audio: sound,
                 decide: { await admission.decide($0) },
                 emit: { event in
@@ -189,7 +190,7 @@ struct HostCommand: ParsableCommand {
         }
 
         if hasTerminal, accept != .any, service == nil { prompt.start() }
-        countDown(until: ending, output)
+        if service == nil { Self.countDown(countdown, until: ending, output) }
         guard ending.with({ $0 }) == nil else { return try end(session, ending, output) }
         try serve(session, service, summary, ending, bus, output)
     }

@@ -32,7 +32,8 @@ enum HostReporter {
                 "viewer-joined", ["name": .string(who.name), "kind": .string(who.kind), "viewers": .integer(viewers)])
         case .connected(let who, let path):
             output.event("connected", ["name": .string(who.name), "path": .string(path)])
-            ErrorOutput.writeLine("share: \(title(who)) \(who.kind == "service" ? "receives the broadcast" : "watches")")
+            ErrorOutput.writeLine(
+                "share: \(title(who)) \(who.kind == "service" ? "receives the broadcast" : "watches")")
         case .interrupted(let who):
             output.event("interrupted", ["name": .string(who.name)])
             ErrorOutput.writeLine("share: no packets from \(title(who)); waiting 30 s")

@@ -23,7 +23,8 @@ struct RemoveCommand: ParsableCommand {
             for viewer in answer.error == nil ? [] : answer.viewers ?? [] { ErrorOutput.writeLine(viewer.line) }
             if let error = answer.error {
                 throw Complaint(
-                    sentence: answer.message.map { UntrustedText.clean($0, limit: 256, fallback: "") } ?? error.rawValue,
+                    sentence: answer.message.map { UntrustedText.clean($0, limit: 256, fallback: "") }
+                        ?? error.rawValue,
                     remedy: error == .ambiguous
                         ? "Give the number or the beginning of the fingerprint instead." : "List them: share viewers",
                     status: error == .ended ? .noBroadcast : .usage)

@@ -196,7 +196,8 @@ final class ServiceReporter: Sendable {
         _ = NamedThread("commands") { [self] in
             while let line = readLine() {
                 guard let command = try? JSONDecoder().decode(Command.self, from: Data(line.utf8)) else {
-                    ErrorOutput.writeLine("share: this line on stdin is no command: \(UntrustedText.quote(String(line.prefix(80))))")
+                    ErrorOutput.writeLine(
+                        "share: this line on stdin is no command: \(UntrustedText.quote(String(line.prefix(80))))")
                     continue
                 }
                 perform(command, session)

@@ -14,7 +14,8 @@ public struct ApplicationInfo: Hashable, Sendable {
     public init(id: String, name: String) {
         self.id = UntrustedText.clean(id, limit: Self.idLimit, fallback: "unknown")
         self.name = UntrustedText.clean(
-            name, limit: Self.nameLimit, fallback: UntrustedText.clean(self.id, limit: Self.nameLimit, fallback: "unknown"))
+            name, limit: Self.nameLimit,
+            fallback: UntrustedText.clean(self.id, limit: Self.nameLimit, fallback: "unknown"))
     }
 }
 

@@ -26,7 +26,8 @@ extension BroadcastRoutes {
                 return RouteResponse(problem: .refused, .forbidden, "the host removed you")
             }
             viewer = Viewer(
-                knock: nil, name: "player with the token", kind: UntrustedText.kind(userAgent: call.headers[.userAgent]),
+                knock: nil, name: "player with the token",
+                kind: UntrustedText.kind(userAgent: call.headers[.userAgent]),
                 address: call.address.text, fingerprint: offer.fingerprint)
         }
         viewer.clientInstance = call.headers[Header.shareVisit].flatMap { ClientInstanceID($0) }

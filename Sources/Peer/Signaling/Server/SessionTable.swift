@@ -50,7 +50,9 @@ struct SessionTable: Sendable {
 
     func sessions(of token: TokenHash) -> [SessionID] { sessions.filter { $0.value.token == token }.map(\.key) }
 
-    func sessions(where isMeant: (Owner) -> Bool) -> [SessionID] { sessions.filter { isMeant($0.value.owner) }.map(\.key) }
+    func sessions(where isMeant: (Owner) -> Bool) -> [SessionID] {
+        sessions.filter { isMeant($0.value.owner) }.map(\.key)
+    }
 
     func oldest(of token: TokenHash) -> SessionID? {
         sessions.filter { $0.value.token == token }.min { $0.value.number < $1.value.number }?.key

@@ -1,0 +1,136 @@
+import Foundation
+import ImageFile
+import TestSupport
+import Testing
+
+/// `share service` and a host that pairs with it, as two users run them.
+@Suite(.serialized, .timeLimit(.minutes(4)))
+struct ServiceVerbTests {
+    private struct Service {
+        let process: ShareProcess
+        let folder: TemporaryFolder
+        let link: String
+
+        init(_ arguments: [String] = [], input: String? = nil) throws {
+            folder = try TemporaryFolder()
+            process = try ShareProcess(
+                [
+                    "service", "--id", "com.example.conference", "--name", "Conference", "--headless", "--listen",
+                    "127.0.0.1:0", "--json",
+                ] + (arguments.contains("--accept") ? [] : ["--accept", "any"]) + arguments, in: folder, input: input)
+            link = try #require(process.event("link")?["link"] as? String, "\(process.errorText)")
+        }
+    }
+
+    private func run(_ arguments: [String], in folder: TemporaryFolder) throws -> (
+        code: Int32?, out: [String], words: String
+    ) {
+        let process = try ShareProcess(arguments, in: folder)
+        let code = process.exitCode()
+        return (code, process.lines, process.errorText)
+    }
+
+    private static let host = [
+        "host", "--preferred-extension", "--source", "test", "--audio", "none", "--name", "Budget",
+    ]
+
+    @Test func aHostIsAskedInTheTerminalAndPublishesToTheServiceAlone() throws {
+        let folder = try TemporaryFolder()
+        let snapshot = folder.file("seen.png")
+        let service = try Service(["--field", "title:Title", "--snapshot", snapshot])
+        let terminal = try Terminal(Self.host)
+        #expect(terminal.waitUntil { $0.contains("no service is preferred") })
+
+        let install = try run(["extension", "install", service.link], in: terminal.hostFolder)
+        #expect(install.code == 0, "\(install.words)")
+        #expect(try run(["pair", "com.example.conference"], in: terminal.hostFolder).code == 0)
+        let listed = try run(["services"], in: terminal.hostFolder)
+        #expect(listed.out.count == 1 && listed.out.first?.hasPrefix("* com.example.conference  127.0.0.1:") == true)
+
+        let host = try Terminal(
+            Self.host + ["--for", "30"], environment: ["XDG_DATA_HOME": terminal.hostFolder.path])
+        #expect(
+            host.waitUntil { $0.contains("\"Budget\" wants to broadcast to \"Conference\"") && $0.hasSuffix("[n]o:") })
+        // Nobody has been told anything before the user has answered.
+        #expect(service.process.event("pairing", seconds: 0.1) == nil)
+        try host.type("y", "Enter")
+        #expect(host.waitUntil { $0.hasSuffix("Title:") })
+        try host.type("Accounts", "Enter")
+        let paired = service.process.event("paired")
+        #expect(paired?["application"] as? String == "Budget")
+        #expect((paired?["setup"] as? [String: String]) == ["title": "Accounts"])
+        #expect(service.process.event("first-picture") != nil)
+        #expect(host.waitUntil { $0.contains("\"Conference\" (service, 127.0.0.1) receives the broadcast") })
+        // There is no link, and so no viewer.
+        #expect(!host.screen().contains("give the link above"))
+        try host.type("C-c")
+        #expect(service.process.event("broadcast-closed")?["code"] as? String == "hostEnded")
+        #expect(FileManager.default.fileExists(atPath: snapshot))
+        service.process.interrupt()
+        #expect(service.process.exitCode() == 0)
+    }
+
+    @Test func aUserWhoDeclinesPublishesNothing() throws {
+        let service = try Service()
+        let folder = try TemporaryFolder()
+        #expect(try run(["extension", "install", service.link], in: folder).code == 0)
+        let host = try Terminal(
+            ["host", "--preferred-extension", "com.example.conference", "--source", "test", "--audio", "none"],
+            environment: ["XDG_DATA_HOME": folder.path])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
+        try host.type("n", "Enter")
+        #expect(host.waitUntil { $0.contains("you declined to broadcast to this service") })
+        #expect(service.process.event("pairing", seconds: 0.1) == nil)
+    }
+
+    @Test func whereNobodyCanBeAskedNothingIsBroadcast() throws {
+        let service = try Service()
+        let folder = try TemporaryFolder()
+        #expect(try run(["extension", "install", service.link], in: folder).code == 0)
+        let host = try run(["host", "--preferred-extension", "com.example.conference", "--source", "test"], in: folder)
+        #expect(host.code == 64 && host.words.contains("no terminal and no display"), "\(host.words)")
+    }
+
+    @Test func aServiceThatRefusesIsHeardWithItsReason() throws {
+        let service = try Service(["--accept", "known"])
+        let folder = try TemporaryFolder()
+        #expect(try run(["extension", "install", service.link], in: folder).code == 0)
+        let host = try Terminal(
+            ["host", "--preferred-extension", "com.example.conference", "--source", "test", "--audio", "none"],
+            environment: ["XDG_DATA_HOME": folder.path])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        #expect(host.waitUntil { $0.contains("the service takes broadcasts of known hosts only") })
+        #expect(service.process.event("pairing-refused") != nil)
+    }
+
+    @Test func anUnknownServiceAChangedCertificateAndAServiceThatHasGoneAreToldApart() throws {
+        let folder = try TemporaryFolder()
+        let unknown = try run(["host", "--preferred-extension", "com.example.nobody", "--source", "test"], in: folder)
+        #expect(unknown.code == 67, "\(unknown.words)")
+
+        let service = try Service()
+        #expect(try run(["extension", "install", service.link], in: folder).code == 0)
+        let other = try Service()
+        let changed = try run(["extension", "install", other.link], in: folder)
+        #expect(changed.code == 76 && changed.words.contains("another certificate"), "\(changed.words)")
+
+        service.process.interrupt()
+        #expect(service.process.exitCode() == 0)
+        let gone = try run(["extension", "install", service.link], in: folder)
+        #expect(gone.code == 68, "\(gone.words)")
+        #expect(try run(["extension", "remove", "com.example.conference"], in: folder).code == 0)
+        #expect(try run(["extension", "remove", "com.example.conference"], in: folder).code == 67)
+    }
+
+    @Test(arguments: [
+        ["extension", "install", "https://example.com/"], ["extension", "install", "nonsense"],
+        ["pair", "-bad-"], ["service", "--id", "nodots", "--accept", "any", "--headless"],
+        ["service", "--id", "com.example.a", "--field", "UPPER", "--accept", "any", "--headless"],
+    ])
+    func badArgumentsAreToldWithoutACrash(_ arguments: [String]) throws {
+        let result = try run(arguments, in: TemporaryFolder())
+        #expect(result.code == 64 || result.code == 65, "\(result.words)")
+        #expect(!result.words.isEmpty)
+    }
+}
