@@ -53,11 +53,14 @@ package final class Subscription {
     // MARK: Setting up
 
     /// Opens a transport and starts to gather. Called again, it replaces the connection; the sink stays.
-    /// - Parameter role: whether this peer offers (WHEP) or answers (WHIP).
+    /// - Parameters:
+    ///   - role: whether this peer offers (WHEP) or answers (WHIP).
+    ///   - allowance: limits what the other peer can cause; nil for a peer that this side has chosen.
     /// - Returns: why it failed; nil if it succeeded.
     package func prepare(
         _ identity: SecureTransport.Identity, as role: NegotiationRole = .offerer, expected: [UInt8],
-        includesLoopback: Bool, servers: ICEServerResolver.Addresses, usesOnlyRelays: Bool, policy: CandidatePolicy
+        includesLoopback: Bool, servers: ICEServerResolver.Addresses, usesOnlyRelays: Bool, policy: CandidatePolicy,
+        allowance: (any TransportAllowance)? = nil
     ) -> EndReason? {
         guard !isClosed else { return EndReason(.stopped, "the session is over") }
         do {
@@ -66,7 +69,7 @@ package final class Subscription {
                 configuration: .init(
                     isControlling: role == .offerer, stunServers: servers.stun, turnServers: servers.turn,
                     includesLoopback: includesLoopback, usesOnlyRelays: usesOnlyRelays),
-                limits: .init(policy: policy))
+                limits: .init(allowance: allowance, policy: policy))
             path.servers = servers.urls
             let transport = try SecureTransport(
                 loop: loop, isServer: role == .answerer, identity: identity, expectedFingerprint: expected, path: path)

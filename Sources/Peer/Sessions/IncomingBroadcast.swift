@@ -56,7 +56,7 @@ final class IncomingBroadcast: Sendable {
             if let failure = session.prepare(
                 own, as: .answerer, expected: expected,
                 includesLoopback: place == .loopback || place == .thisMachine && servers.isEmpty, servers: servers,
-                usesOnlyRelays: false, policy: CandidatePolicy(place))
+                usesOnlyRelays: false, policy: CandidatePolicy(place), allowance: PublisherAllowance())
             {
                 return failure
             }

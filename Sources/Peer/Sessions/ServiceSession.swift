@@ -93,7 +93,8 @@ public final class ServiceSession: Sendable {
             for complaint in addresses.complaints { emit(.warning(complaint)) }
             state.with { $0.servers = addresses }
         }
-        let settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
+        var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
+        settings.limit(connections: DescriptorPlan.ofThisProcess.connections)
         let server = SignalingServer(identity: identity, configuration: settings, logger: .silent)
         let port: Int
         do throws(SignalingServerError) {
