@@ -151,8 +151,8 @@ let package = Package(
         .target(
             name: "ShareKit",
             dependencies: [
-                "MediaCore", "LinuxRuntime", "Admission", "Signaling", "Transport", "Publishing", "Receiving",
-                "Sessions", "VPXCodec", "OpusCodec", "PixelConversion", "InAppCapture",
+                "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "Signaling", "Transport", "Publishing",
+                "Receiving", "Sessions", "VPXCodec", "OpusCodec", "PixelConversion", "InAppCapture",
             ], path: "Sources/ShareKit", swiftSettings: settings),
         .executableTarget(
             name: "share",
@@ -167,7 +167,11 @@ let package = Package(
         .systemLibrary(
             name: "CSDLWindow", path: "Examples/Sources/CSDLWindow", pkgConfig: "sdl2",
             providers: [.apt(["libsdl2-dev"])]),
-        .executableTarget(name: "Mirror", dependencies: ["ShareKit", "CSDLWindow"], path: "Examples/Sources/Mirror"),
+        .target(name: "ExampleWindow", dependencies: ["CSDLWindow"], path: "Examples/Sources/ExampleWindow"),
+        .executableTarget(
+            name: "Mirror", dependencies: ["ShareKit", "ExampleWindow"], path: "Examples/Sources/Mirror"),
+        .executableTarget(
+            name: "Budget", dependencies: ["ShareKit", "ExampleWindow"], path: "Examples/Sources/Budget"),
         // Tests
         support("TestSupport"),
         .target(name: "LinkEmulation", path: "TestSupport/Sources/LinkEmulation"),
@@ -231,7 +235,12 @@ let package = Package(
                 "share", "MediaCore", "ImageFile", "SessionDescription", "Admission", "Signaling", "Transport",
                 "TestSupport",
             ]),
-        tests("ShareKitTests", ["ShareKit", "Admission", "InAppCapture", "LinuxRuntime", "MediaCore"]),
+        tests(
+            "ShareKitTests",
+            [
+                "ShareKit", "Admission", "InAppCapture", "LinuxRuntime", "MediaCore", "Sessions", "Signaling",
+                "Transport",
+            ]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]
 )

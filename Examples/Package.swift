@@ -8,7 +8,10 @@ let package = Package(
     dependencies: [.package(name: "share", path: "..")],
     targets: [
         .systemLibrary(name: "CSDLWindow", pkgConfig: "sdl2", providers: [.apt(["libsdl2-dev"])]),
+        .target(name: "ExampleWindow", dependencies: ["CSDLWindow"]),
         .executableTarget(
-            name: "Mirror", dependencies: ["CSDLWindow", .product(name: "ShareKit", package: "share")]),
+            name: "Mirror", dependencies: ["ExampleWindow", .product(name: "ShareKit", package: "share")]),
+        .executableTarget(
+            name: "Budget", dependencies: ["ExampleWindow", .product(name: "ShareKit", package: "share")]),
     ]
 )

@@ -74,15 +74,10 @@ public final class PeerBroadcast: Sendable {
             listenHost: options.listenAddress, listenPort: options.port, linkHost: host, fixedToken: nil,
             framesPerSecond: options.maximumFramesPerSecond, maximumBitrate: .kilobits(options.maximumBitrate),
             contentHint: nil, maximumViewers: options.maximumViewers, name: source.name)
-        let audio = source.audio.map {
-            AudioInput(kind: .applicationAudio, source: $0, hasSilenceSuppression: false) { () throws(CodecFailure) in
-                try OpusFrameEncoder(.systemAudio)
-            }
-        }
         do throws(CodecFailure) {
             session = try HostSession(
                 configuration: configuration, identity: identity, source: source.screen, encoder: VP8Encoder(),
-                audio: audio.map { [$0] } ?? [],
+                audio: source.audioInputs,
                 decide: { await accept(ViewerRequest($0)) ? .accepted : .refused(nil) },
                 emit: { event in
                     guard let event = Event(event) else { return }
@@ -135,5 +130,17 @@ extension Identity {
         } catch {
             throw ShareKitError(.failed, error.description)
         }
+    }
+}
+
+extension ApplicationSource {
+    /// The app's audio as a track of a session.
+    var audioInputs: [AudioInput] {
+        guard let audio else { return [] }
+        return [
+            AudioInput(kind: .applicationAudio, source: audio, hasSilenceSuppression: false) {
+                () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
+            }
+        ]
     }
 }

@@ -1,3 +1,4 @@
+internal import Admission
 internal import MediaCore
 internal import Transport
 
@@ -16,6 +17,14 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
         case untrusted
         /// Nothing came from the other peer for 30 s.
         case connectionLost
+        /// There is no such service, or its extension cannot be used.
+        case unknownService
+        /// This side's user does not want to broadcast to the service.
+        case declined
+        /// The service takes no further broadcast.
+        case busy
+        /// The service has ended the broadcast or the pairing.
+        case serviceEnded
         /// A frame has an impossible size or stride.
         case badFrame
         /// An object was started twice, or used after its end.
@@ -44,9 +53,27 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
             case .untrusted: .untrusted
             case .badLink: .badLink
             case .connectionLost: .connectionLost
+            case .unknownService: .unknownService
+            case .serviceBusy: .busy
+            case .serviceEnded: .serviceEnded
             default: .failed
             }
         self.init(code, reason.sentence, remedy: reason.remedy)
+    }
+
+    init(_ failure: PairingFailure) {
+        let code: Code =
+            switch failure {
+            case .declined: .declined
+            case .refused: .refused
+            case .unanswered, .timedOut: .unanswered
+            case .unknownService: .unknownService
+            case .certificateChanged, .wrongSignature, .malformed: .untrusted
+            case .busy: .busy
+            case .gone: .serviceEnded
+            case .unreachable: .unreachable
+            }
+        self.init(code, failure.description)
     }
 
     public var description: String { remedy.isEmpty ? message : "\(message) \(remedy)" }

@@ -1,3 +1,4 @@
+import ExampleWindow
 import Foundation
 import ShareKit
 
@@ -35,10 +36,10 @@ struct Mirror {
                 await broadcast.finish()
                 return
             case .pen(let x, let y):
-                window.fill(x: x - 4, y: y - 4, side: 8)
+                window.fill(x: x - 4, y: y - 4, width: 8, height: 8, color: 0x2040C0)
                 try share(window, sheet, damage: [.init(x: x - 4, y: y - 4, width: 8, height: 8)])
-            case .woken:
-                while let question = questions.next() { question.answer(window.ask(question.text)) }
+            case .woken, .key:
+                while let question = questions.next() { question.answer(window.ask("Mirror", question.text)) }
                 window.present()
             }
         }

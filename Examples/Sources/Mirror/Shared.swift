@@ -1,3 +1,4 @@
+import ExampleWindow
 import ShareKit
 import Synchronization
 

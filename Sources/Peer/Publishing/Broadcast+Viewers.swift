@@ -24,16 +24,24 @@ extension Broadcast {
         viewers[id].map { ($0.viewer, $0.description) }
     }
 
+    /// Marks all sessions of a viewer as removed: whoever ends them, removal is reported as the reason.
+    /// - Returns: how many there are.
+    package func markRemoved(_ viewer: Viewer) -> Int {
+        let sessions = sessions(of: viewer)
+        for session in sessions { session.isRemoved = true }
+        return sessions.count
+    }
+
     /// Ends all sessions of a viewer.
-    /// - Returns: how many there were.
-    package func removeSessions(of viewer: Viewer) -> Int {
-        let sessions = viewers.all.filter {
-            $0.viewer.identity == viewer.identity && $0.viewer.fingerprint == viewer.fingerprint
-        }
-        for session in sessions {
+    package func removeSessions(of viewer: Viewer) {
+        for session in sessions(of: viewer) {
+            session.isRemoved = true
             session.close()
             viewerEnded(session, EndReason(.removed, "you removed them"))
         }
-        return sessions.count
+    }
+
+    private func sessions(of viewer: Viewer) -> [SendingPeer] {
+        viewers.all.filter { $0.viewer.identity == viewer.identity && $0.viewer.fingerprint == viewer.fingerprint }
     }
 }

@@ -253,6 +253,8 @@ extension Broadcast: SendingPeerDelegate {
 
     func viewerEnded(_ peer: SendingPeer, _ reason: EndReason) {
         guard viewers.remove(peer, now: MonotonicClock.now) else { return }
+        // A viewer that is told of its removal may leave before its session is closed.
+        let reason = peer.isRemoved ? EndReason(.removed, "you removed them") : reason
         updateEncoders()
         delegate?.broadcast(ended: peer.id, viewers: viewers.count)
         emit(.viewerLeft(peer.description, reason: reason, viewers: viewers.count))

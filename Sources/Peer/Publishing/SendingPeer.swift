@@ -36,6 +36,8 @@ final class SendingPeer: SecureTransportDelegate {
     private let livenessTimer: LoopTimer
     private(set) weak var delegate: (any SendingPeerDelegate)?
     private(set) var isEnded = false
+    /// The host's user has removed the viewer.
+    var isRemoved = false
 
     /// The silence that is an interruption. A viewer sends a receiver report at least each second, also without video.
     static let interruptionThreshold = MediaDuration.seconds(4)

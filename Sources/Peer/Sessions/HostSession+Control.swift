@@ -48,8 +48,9 @@ extension HostSession {
     @discardableResult
     public func remove(viewer id: SessionID) async -> Int? {
         guard let (viewer, description) = await core.ifRunning({ $0.viewer(of: id) }) ?? nil else { return nil }
+        let sessions = await core.ifRunning { $0.markRemoved(viewer) } ?? 0
         await signaling.remove(viewer)
-        let sessions = await core.ifRunning { $0.removeSessions(of: viewer) } ?? 0
+        await core.ifRunning { $0.removeSessions(of: viewer) }
         emit(.viewerRemoved(description, sessions: sessions))
         return sessions
     }

@@ -9,6 +9,8 @@ public struct PairedService: Sendable {
     public let description: ServiceDescription
     /// The service's STUN and TURN servers, to be used beside the host's own.
     public var iceServers: [ICEServer] { grant.iceServers }
+    /// Where people can watch, if the service has told it with its grant.
+    public var broadcastURL: String? { grant.broadcastURL }
     /// The name of the service; not verified.
     public var name: String { description.name }
     let grant: ServiceGrant

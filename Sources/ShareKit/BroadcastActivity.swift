@@ -1,0 +1,106 @@
+internal import Admission
+internal import Broadcasting
+internal import LinuxRuntime
+internal import Sessions
+
+/// Chooses a service and pairs with it: the counterpart of ReplayKit's `RPBroadcastActivityViewController`.
+///
+/// Services are installed with `share extension install LINK`. The app's user is asked about each broadcast.
+public enum BroadcastActivity {
+    /// A service that is installed for this user.
+    public struct Service: Sendable, Hashable {
+        /// In reverse-DNS notation.
+        public let id: String
+        /// Not verified; what is verified is the certificate.
+        public let name: String
+        /// `HOST:PORT`.
+        public let address: String
+    }
+
+    /// What the alert shows. It names the one service, and the setup asks for what the service needs.
+    public struct Alert: Sendable {
+        public let application: String
+        public let service: Service
+        /// What the service asks of the user: a label for each name.
+        public let fields: [(name: String, label: String)]
+        /// What the user has to agree to.
+        public let terms: String?
+    }
+
+    /// Asks the user; returns a value for each field, or nil if the user does not want to broadcast.
+    public typealias Confirmation = @Sendable (Alert) async -> [String: String]?
+
+    /// The services that are installed; those whose manifests cannot be used are left out.
+    /// - Throws: `.failed` if the folder cannot be read.
+    public static func services() throws(ShareKitError) -> [Service] {
+        do throws(ExtensionError) {
+            return try ExtensionStore().list().extensions.map { Service($0) }
+        } catch {
+            throw ShareKitError(.failed, error.description)
+        }
+    }
+
+    /// Pairs with the preferred service: the alert names it, each time.
+    /// - Parameters:
+    ///   - id: the service's identifier; nil: the user's own preference (`share pair ID`).
+    ///   - applicationID: the app's identifier, in reverse-DNS notation; the service sees it with the source's name.
+    ///   - confirm: shows the alert and the setup.
+    /// - Returns: the controller of the broadcast. `startBroadcast` has to follow within 10 s.
+    /// - Throws: `.unknownService`, `.declined`, `.refused`, `.unanswered`, `.busy`, `.untrusted`, `.unreachable`.
+    public static func load(
+        preferredExtension id: String?, source: ApplicationSource, applicationID: String,
+        confirm: @escaping Confirmation
+    ) async throws(ShareKitError) -> BroadcastController {
+        let link = try link(of: id)
+        return try await load(
+            link, source: source, applicationID: applicationID, identity: try .ofUser(), confirm: confirm)
+    }
+
+    static func load(
+        _ link: ServiceLink, source: ApplicationSource, applicationID: String, identity: Identity,
+        confirm: @escaping Confirmation
+    ) async throws(ShareKitError) -> BroadcastController {
+        let application = ApplicationInfo(id: applicationID, name: source.name)
+        let paired: PairedService
+        do throws(PairingFailure) {
+            paired = try await ServicePairing(link: link, application: application, identity: identity).run {
+                await confirm(Alert($0, link, application))
+            }
+        } catch {
+            throw ShareKitError(error)
+        }
+        do throws(ShareKitError) {
+            return try BroadcastController(paired, source: source, identity: identity)
+        } catch {
+            await paired.close()
+            throw error
+        }
+    }
+
+    private static func link(of id: String?) throws(ShareKitError) -> ServiceLink {
+        let service: ServiceID?
+        do throws(ExtensionError) {
+            service = if let id { ServiceID(id) } else { try PreferredService().get() }
+            if let service { return try ExtensionStore().read(service).service }
+        } catch {
+            throw ShareKitError(.unknownService, error.description)
+        }
+        throw id.map { ShareKitError(.unknownService, "'\($0)' is no identifier of a service") }
+            ?? ShareKitError(.unknownService, "no service is preferred", remedy: "Choose one: share pair ID.")
+    }
+}
+
+extension BroadcastActivity.Service {
+    init(_ manifest: ExtensionManifest) {
+        self.init(id: manifest.id.text, name: manifest.name, address: manifest.service.authority)
+    }
+}
+
+extension BroadcastActivity.Alert {
+    init(_ description: ServiceDescription, _ link: ServiceLink, _ application: ApplicationInfo) {
+        self.init(
+            application: application.name,
+            service: .init(id: link.id.text, name: description.name, address: link.authority),
+            fields: description.fields.map { ($0.name, $0.label) }, terms: description.terms)
+    }
+}
