@@ -134,6 +134,8 @@ struct ServiceSessionTests {
         try await host.start(publishingTo: paired) { _ in }
         #expect(await service.seen.wait { !$0.counters.isEmpty })
         await service.session.stop(reason: "closing time")
+        // The end of each broadcast has been reported by then.
+        #expect(service.events.with { $0.contains { if case .closed = $0 { true } else { false } } })
         let reason = await waiting(ended) { $0 }
         #expect(reason?.code == .serviceEnded && reason?.sentence.contains("closing time") == true)
     }

@@ -58,6 +58,8 @@ public final class ServiceSession: Sendable {
         var handle: ServiceHandle?
         var servers = ICEServerResolver.Addresses()
         var broadcasts: [SessionID: IncomingBroadcast] = [:]
+        /// Ends when the broadcast has been closed and reported.
+        var endings: [SessionID: Task<Void, Never>] = [:]
         /// The questions that wait for an answer.
         var questions: [KnockID: PairingRequest] = [:]
         var isStopped = false
@@ -153,6 +155,7 @@ public final class ServiceSession: Sendable {
         guard isFirst else { return }
         finish(reason: reason)
         await handle?.end(reason: reason)
+        for ending in state.with({ Array($0.endings.values) }) { await ending.value }
         await server?.stop()
         await resolver.close()
         await loop.stop()
@@ -162,16 +165,18 @@ public final class ServiceSession: Sendable {
 
     /// Runs a broadcast to its end.
     private func run(_ broadcast: IncomingBroadcast) {
-        Task { [weak self] in
+        let ending = Task {
             let reason = await broadcast.run()
-            guard let self else { return }
             let handle = state.with { state in
                 state.broadcasts[broadcast.id] = nil
                 return state.handle
             }
             handle?.forget(broadcast.id)
             emit(.closed(broadcast.id, broadcast.publisher, reason))
+            state.with { $0.endings[broadcast.id] = nil }
         }
+        // A broadcast that has ended already has nothing to wait for.
+        state.with { if $0.broadcasts[broadcast.id] != nil { $0.endings[broadcast.id] = ending } }
         Task { [weak self] in
             while let self, state.with({ $0.broadcasts[broadcast.id] != nil }) {
                 if await broadcast.isHeard() { state.with { $0.handle }?.mediaReceived(broadcast.id) }
