@@ -14,6 +14,16 @@ func blocking<Result: Sendable>(_ body: @escaping @Sendable () async -> Result) 
     return box.wait { $0 }
 }
 
+/// Runs an async call that may fail, and blocks the calling thread until it returns.
+func blocking<Value: Sendable, Failure: Error>(
+    throwing body: @escaping @Sendable () async throws(Failure) -> Value
+) throws(Failure) -> Value {
+    let result: Result<Value, Failure> = blocking {
+        do throws(Failure) { return .success(try await body()) } catch { return .failure(error) }
+    }
+    return try result.get()
+}
+
 /// Blocks until there is an end, for `seconds` at most.
 func waitForEnd(_ ending: Monitor<EndReason?>, seconds: Double) -> EndReason? {
     guard seconds.isFinite else { return ending.wait { $0 } }

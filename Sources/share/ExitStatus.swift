@@ -1,4 +1,5 @@
 import ArgumentParser
+import Transport
 
 /// The exit codes, as in sysexits.h. Docs/manual.md lists them.
 enum ExitStatus: Int32 {
@@ -44,6 +45,17 @@ struct Complaint: Error {
     var sentence: String
     var remedy: String = ""
     var status: ExitStatus
+
+    init(sentence: String, remedy: String = "", status: ExitStatus) {
+        self.sentence = sentence
+        self.remedy = remedy
+        self.status = status
+    }
+
+    /// The error for a session's end.
+    init(_ reason: EndReason) {
+        self.init(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
+    }
 
     /// Prints the error on stderr and returns the exit code to throw.
     func report() -> ExitCode {

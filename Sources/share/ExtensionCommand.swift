@@ -31,28 +31,17 @@ struct ExtensionCommand: ParsableCommand {
                     throw Complaint(
                         sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
                 }
-                let result: Result<ServiceDescription, PairingFailure> = blocking {
-                    do throws(PairingFailure) {
-                        let client = try ServiceClient(link: parsed)
-                        do throws(PairingFailure) {
-                            let description = try await client.describe()
-                            await client.close()
-                            return .success(description)
-                        } catch {
-                            await client.close()
-                            return .failure(error)
-                        }
-                    } catch {
-                        return .failure(error)
-                    }
+                let description: ServiceDescription
+                do throws(PairingFailure) {
+                    let client = try ServiceClient(link: parsed)
+                    defer { blocking { await client.close() } }
+                    description = try blocking(throwing: client.describe)
+                } catch {
+                    throw Complaint(sentence: "\(error)", status: error.status)
                 }
-                switch result {
-                case .success(let description):
-                    let manifest = try ExtensionStore().install(parsed, description)
-                    ErrorOutput.writeLine("share: installed: \(manifest.line)")
-                    ErrorOutput.writeLine("share: broadcast to it: share host --preferred-extension \(manifest.id)")
-                case .failure(let failure): throw Complaint(sentence: "\(failure)", status: failure.status)
-                }
+                let manifest = try ExtensionStore().install(parsed, description)
+                ErrorOutput.writeLine("share: installed: \(manifest.line)")
+                ErrorOutput.writeLine("share: broadcast to it: share host --preferred-extension \(manifest.id)")
             }
         }
     }

@@ -22,32 +22,26 @@ extension HostCommand {
         output.event("pairing", service)
         ErrorOutput.showStatus("share: asking \(link.id) at \(link.authority) ...")
         let countdown = countdown
-        let result: Result<PairedService, PairingFailure> = blocking {
-            do throws(PairingFailure) {
-                return .success(
-                    try await ServicePairing(link: link, application: application, identity: identity).run {
-                        description in
-                        ErrorOutput.showStatus("")
-                        return await answer {
-                            guard let setup = prompt.ask(description) else { return nil }
-                            Self.countDown(countdown, until: ending, output)
-                            return ending.with { $0 } == nil ? setup : nil
-                        }
-                    })
-            } catch {
-                return .failure(error)
-            }
-        }
-        ErrorOutput.showStatus("")
-        switch result {
-        case .success(let paired):
+        defer { ErrorOutput.showStatus("") }
+        do throws(PairingFailure) {
+            let pairing = ServicePairing(link: link, application: application, identity: identity)
+            let paired = try blocking(throwing: { () throws(PairingFailure) in
+                try await pairing.run { description in
+                    ErrorOutput.showStatus("")
+                    return await answer {
+                        guard let setup = prompt.ask(description) else { return nil }
+                        Self.countDown(countdown, until: ending, output)
+                        return ending.with { $0 } == nil ? setup : nil
+                    }
+                }
+            })
             output.event("paired", service + [("name", .string(paired.name))])
             ErrorOutput.writeLine("share: paired with \(UntrustedText.quote(paired.name))")
             return paired
-        case .failure(let failure):
+        } catch {
             output.event(
-                "pairing-refused", service + [("reason", .string("\(failure)")), ("code", .string(failure.code))])
-            throw Complaint(sentence: "\(failure)", status: failure.status)
+                "pairing-refused", service + [("reason", .string("\(error)")), ("code", .string(error.code))])
+            throw Complaint(sentence: "\(error)", status: error.status)
         }
     }
 
@@ -90,17 +84,13 @@ extension HostCommand {
 
     /// Starts to publish to the service.
     func start(_ session: HostSession, publishingTo service: PairedService, _ output: DataOutput) throws {
-        let failure: EndReason? = blocking {
-            do throws(EndReason) {
+        do throws(EndReason) {
+            try blocking(throwing: { () throws(EndReason) in
                 try await session.start(publishingTo: service) { ServiceEventReporter.report($0, output) }
-                return nil
-            } catch {
-                await session.stop(error)
-                return error
-            }
-        }
-        if let failure {
-            throw Complaint(sentence: failure.sentence, remedy: failure.remedy, status: failure.status)
+            })
+        } catch {
+            blocking { await session.stop(error) }
+            throw Complaint(error)
         }
         ErrorOutput.writeLine("share: broadcasting to \(UntrustedText.quote(service.name)) alone; Ctrl-C ends it")
     }

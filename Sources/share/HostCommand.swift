@@ -225,7 +225,7 @@ struct HostCommand: ParsableCommand {
         HostReporter.settle(isEnd: true)
         output.ended(reason)
         guard reason.code == .stopped else {
-            throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
+            throw Complaint(reason)
         }
         ErrorOutput.writeLine("share: \(reason.sentence)")
     }
@@ -279,13 +279,10 @@ struct HostCommand: ParsableCommand {
     }
 
     private func start(_ session: HostSession) throws -> Link {
-        let result: Result<Link, EndReason> = blocking {
-            do throws(EndReason) { return .success(try await session.start()) } catch { return .failure(error) }
-        }
-        switch result {
-        case .success(let link): return link
-        case .failure(let reason):
-            throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
+        do throws(EndReason) {
+            return try blocking(throwing: session.start)
+        } catch {
+            throw Complaint(error)
         }
     }
 }

@@ -105,7 +105,7 @@ struct JoinCommand: ParsableCommand {
         let hasFrame = try snapshot.map { try save(reporter.frameStore, to: $0) } ?? true
         if let window, reason.code != .stopped { show(reason, in: window) }
         guard reason.status == .fine else {
-            throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
+            throw Complaint(reason)
         }
         guard hasFrame else {
             throw Complaint(

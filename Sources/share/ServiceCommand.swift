@@ -144,7 +144,7 @@ struct ServiceCommand: ParsableCommand {
         blocking { await session.stop() }
         reporter.end(reason)
         guard reason.code == .stopped else {
-            throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
+            throw Complaint(reason)
         }
         ErrorOutput.writeLine("share: \(reason.sentence)")
     }
@@ -173,13 +173,10 @@ struct ServiceCommand: ParsableCommand {
     }
 
     private func start(_ session: ServiceSession) throws -> ServiceLink {
-        let result: Result<ServiceLink, EndReason> = blocking {
-            do throws(EndReason) { return .success(try await session.start()) } catch { return .failure(error) }
-        }
-        switch result {
-        case .success(let link): return link
-        case .failure(let reason):
-            throw Complaint(sentence: reason.sentence, remedy: reason.remedy, status: reason.status)
+        do throws(EndReason) {
+            return try blocking(throwing: session.start)
+        } catch {
+            throw Complaint(error)
         }
     }
 

@@ -144,8 +144,8 @@ struct ServiceSessionTests {
 /// What a publisher can make a service do.
 @Suite struct PublisherAllowanceTests {
     @Test func restartsAndCandidatesAreLimitedAndComeBackWithTime() {
-        let allowance = PublisherAllowance()
         let now = MonotonicClock.now
+        let allowance = ViewerAllowance(.viewer, now: now)
         #expect((0..<100).count { _ in allowance.takeAgent(now: now) } == 12)
         #expect((0..<100).count { _ in allowance.takeCandidate(now: now) } == 60)
         #expect(allowance.takeAgent(now: now + .seconds(4)) && !allowance.takeAgent(now: now + .seconds(4)))

@@ -46,18 +46,22 @@ final class FakeDelegate: SignalingServerDelegate {
         return OpenedSession(id: .random(), answer: try await answer(viewer), etag: "one")
     }
 
-    /// A fragment with `a=ice-ufrag:new` restarts ICE. A fragment with `a=ice-ufrag:half` is a restart that fails.
     func applyFragment(_ fragment: String, to session: SessionID) async throws(OfferRefusal) -> RestartedSession? {
         seenState.withLock { $0.fragments.append(fragment) }
-        if fragment.contains("a=ice-ufrag:half") { throw OfferRefusal(.unprocessable, "not with this half") }
-        guard fragment.contains("a=ice-ufrag:new") else { return nil }
-        return RestartedSession(fragment: "a=ice-ufrag:host\r\na=ice-pwd:passwordpasswordpasswd\r\n", etag: "two")
+        return try fakeAnswer(to: fragment)
     }
 
     func closeSession(_ session: SessionID) async {
         seenState.withLock { $0.closed.append(session) }
         onClose.fulfil(session)
     }
+}
+
+/// A fragment with `a=ice-ufrag:new` restarts ICE. A fragment with `a=ice-ufrag:half` is a restart that fails.
+func fakeAnswer(to fragment: String) throws(OfferRefusal) -> RestartedSession? {
+    if fragment.contains("a=ice-ufrag:half") { throw OfferRefusal(.unprocessable, "not with this half") }
+    guard fragment.contains("a=ice-ufrag:new") else { return nil }
+    return RestartedSession(fragment: "a=ice-ufrag:host\r\na=ice-pwd:passwordpasswordpasswd\r\n", etag: "two")
 }
 
 /// The smallest SDP that signalling accepts.

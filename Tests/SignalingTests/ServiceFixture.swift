@@ -64,12 +64,9 @@ final class FakeService: ServiceDelegate {
         return OpenedSession(id: .random(), answer: try await answer(publisher), etag: "one")
     }
 
-    /// As `FakeDelegate.applyFragment`.
     func applyFragment(_ fragment: String, to session: SessionID) async throws(OfferRefusal) -> RestartedSession? {
         state.withLock { $0.fragments.append(fragment) }
-        if fragment.contains("a=ice-ufrag:half") { throw OfferRefusal(.unprocessable, "not with this half") }
-        guard fragment.contains("a=ice-ufrag:new") else { return nil }
-        return RestartedSession(fragment: "a=ice-ufrag:host\r\na=ice-pwd:passwordpasswordpasswd\r\n", etag: "two")
+        return try fakeAnswer(to: fragment)
     }
 
     func closeSession(_ session: SessionID) async {

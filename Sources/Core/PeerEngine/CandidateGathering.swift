@@ -39,6 +39,12 @@ public struct CandidateGathering: Sendable {
             self.candidates = candidates
             self.isComplete = isComplete
         }
+
+        /// The batch as the body of a PATCH or of an event.
+        public func fragment(_ credentials: ICECredentials, mid: String?) -> TrickleFragment {
+            TrickleFragment(
+                credentials: credentials, mid: mid, candidates: CandidateList(candidates), endsCandidates: isComplete)
+        }
     }
 
     private enum State {

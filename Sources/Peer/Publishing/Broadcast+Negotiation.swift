@@ -149,10 +149,8 @@ extension Broadcast {
     /// Sends the viewer the candidates that are found after the answer with these credentials.
     func trickleLate(_ connection: SendingPeer, _ credentials: ICECredentials, mid: String?) {
         connection.negotiation.trickle { [weak self, id = connection.id] late in
-            let fragment = TrickleFragment(
-                credentials: credentials, mid: mid, candidates: CandidateList(late.candidates),
-                endsCandidates: late.isComplete)
-            self?.delegate?.broadcast(foundCandidates: fragment.serialised, of: id)
+            self?.delegate?.broadcast(
+                foundCandidates: late.fragment(credentials, mid: mid).serialised, of: id)
         }
     }
 
@@ -198,9 +196,7 @@ extension Broadcast {
         viewer.negotiation.initialCandidates(within: .seconds(1), wanted: wantedKind) {
             [weak self] found in
             guard let own else { return done(.failure(OfferRefusal(.busy, "The host found no way to receive."))) }
-            let answer = TrickleFragment(
-                credentials: own, mid: fragment.mid, candidates: CandidateList(found.candidates),
-                endsCandidates: found.isComplete)
+            let answer = found.fragment(own, mid: fragment.mid)
             done(.success(RestartedSession(fragment: answer.serialised, etag: own.usernameFragment)))
             if !found.isComplete { self?.trickleLate(viewer, own, mid: fragment.mid) }
         }

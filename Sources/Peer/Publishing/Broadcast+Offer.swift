@@ -31,7 +31,7 @@ extension Broadcast {
             else { return done(.failure(OfferRefusal(.ended, "The broadcast has ended."))) }
             let media = media(
                 credentials, own, found.candidates, endsCandidates: found.isComplete, pending.ssrcs)
-            done(.success(LocalOffer(id: pending.id, sdp: media.offer(.sending), isComplete: found.isComplete)))
+            done(.success(LocalOffer(id: pending.id, sdp: media.offer(.sending))))
         }
     }
 
@@ -130,11 +130,7 @@ extension Broadcast {
         guard let peer = viewers[id], peer.negotiation.restart() else { return done(nil) }
         peer.negotiation.initialCandidates(within: .milliseconds(500), wanted: wantedKind) { found in
             guard let own = peer.negotiation.localCredentials else { return done(nil) }
-            done(
-                TrickleFragment(
-                    credentials: own, mid: "0", candidates: CandidateList(found.candidates),
-                    endsCandidates: found.isComplete
-                ).serialised)
+            done(found.fragment(own, mid: "0").serialised)
         }
     }
 

@@ -36,8 +36,7 @@ extension Broadcast {
     package func removeSessions(of viewer: Viewer) {
         for session in sessions(of: viewer) {
             session.isRemoved = true
-            session.close()
-            viewerEnded(session, EndReason(.removed, "you removed them"))
+            close(session.id)
         }
     }
 

@@ -31,11 +31,9 @@ final class PendingOffer {
     }
 }
 
-/// An offer to be sent to a WHIP endpoint.
+/// An offer to be sent to a WHIP endpoint. The broadcast's delegate gets candidates that are found after it.
 package struct LocalOffer: Sendable {
     /// Identifies the session in later calls; the endpoint does not see it.
     package let id: SessionID
     package let sdp: String
-    /// Whether the offer has all candidates. If it does not, the broadcast's delegate gets the others.
-    package let isComplete: Bool
 }

@@ -1,13 +1,14 @@
 import Admission
 import EventLoop
-import MediaCore
+package import MediaCore
 import MediaEngine
 import Transport
 
-/// Limits what an admitted viewer can make this host do to others: ask its TURN servers for relays, send connectivity
-/// checks to unproven addresses, and make key frames, which cost other viewers bandwidth. Confined to the network loop.
-final class ViewerAllowance: TransportAllowance {
-    struct Limits: Sendable {
+/// Limits what an admitted viewer, or a publisher that a service has admitted, can make this side do to others: ask its
+/// TURN servers for relays, send connectivity checks to unproven addresses, and make key frames, which cost other viewers
+/// bandwidth. Confined to the network loop.
+package final class ViewerAllowance: TransportAllowance {
+    package struct Limits: Sendable {
         /// The parameters of a `TokenBucket`.
         struct Limit: Sendable {
             var burst: Double
@@ -22,7 +23,7 @@ final class ViewerAllowance: TransportAllowance {
         var candidates: Limit
 
         /// The limits of one viewer: an outage of 30 s, with a restart each 3 s and eight candidates in each.
-        static let viewer = Limits(
+        package static let viewer = Limits(
             agents: .init(burst: 12, perSecond: 1.0 / 3), candidates: .init(burst: 60, perSecond: 1))
         /// The limits of one address, which may have many viewers, or one viewer with many certificates.
         static let address = Limits(
@@ -36,17 +37,17 @@ final class ViewerAllowance: TransportAllowance {
     private let parent: ViewerAllowance?
 
     /// - Parameter parent: an allowance that has to permit it, too.
-    init(_ limits: Limits, parent: ViewerAllowance? = nil, now: MediaInstant) {
+    package init(_ limits: Limits, parent: ViewerAllowance? = nil, now: MediaInstant) {
         agents = limits.agents.bucket(now: now)
         candidates = limits.candidates.bucket(now: now)
         self.parent = parent
     }
 
     /// Counts an agent if the limits permit one now.
-    func takeAgent(now: MediaInstant) -> Bool { take(\.agents, now) }
+    package func takeAgent(now: MediaInstant) -> Bool { take(\.agents, now) }
 
     /// Counts a candidate if the limits permit one now.
-    func takeCandidate(now: MediaInstant) -> Bool { take(\.candidates, now) }
+    package func takeCandidate(now: MediaInstant) -> Bool { take(\.candidates, now) }
 
     private func take(_ kind: ReferenceWritableKeyPath<ViewerAllowance, TokenBucket>, _ now: MediaInstant) -> Bool {
         self[keyPath: kind].refill(now)

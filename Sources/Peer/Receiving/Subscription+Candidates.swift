@@ -10,10 +10,12 @@ extension Subscription {
     package struct Gathered: Sendable {
         /// Nil at the end of the session.
         package var credentials: ICECredentials?
-        package var candidates: [ICECandidate]
-        package var isComplete: Bool
+        package var batch: CandidateGathering.Batch
 
-        static let none = Gathered(credentials: nil, candidates: [], isComplete: false)
+        package var candidates: [ICECandidate] { batch.candidates }
+        package var isComplete: Bool { batch.isComplete }
+
+        static let none = Gathered(credentials: nil, batch: .init(isComplete: false))
     }
 
     private static let longestWait = MediaDuration.milliseconds(100)
@@ -24,9 +26,7 @@ extension Subscription {
         guard !isClosed, connection != nil else { return body(.none) }
         candidates.initialCandidates(within: Self.longestWait, wanted: nil) { [weak self] batch in
             guard let self, !isClosed, let path = connection?.path else { return body(.none) }
-            body(
-                Gathered(
-                    credentials: path.localCredentials, candidates: batch.candidates, isComplete: batch.isComplete))
+            body(Gathered(credentials: path.localCredentials, batch: batch))
         }
     }
 
@@ -45,7 +45,15 @@ extension LoopBound<Subscription> {
         }
     }
 
-    package func more(of credentials: ICECredentials) async -> CandidateGathering.Batch? {
+    /// Reports the candidates that are found after `gathered`, as fragments, until gathering is complete.
+    package func trickle(_ credentials: ICECredentials, _ send: (String) async -> Void) async {
+        while let more = await more(of: credentials) {
+            await send(more.fragment(credentials, mid: "0").serialised)
+            if more.isComplete { return }
+        }
+    }
+
+    private func more(of credentials: ICECredentials) async -> CandidateGathering.Batch? {
         await withCheckedContinuation { continuation in
             let isRunning = perform { $0.whenMore(of: credentials) { continuation.resume(returning: $0) } }
             if !isRunning { continuation.resume(returning: nil) }

@@ -56,7 +56,8 @@ final class IncomingBroadcast: Sendable {
             if let failure = session.prepare(
                 own, as: .answerer, expected: expected,
                 includesLoopback: place == .loopback || place == .thisMachine && servers.isEmpty, servers: servers,
-                usesOnlyRelays: false, policy: CandidatePolicy(place), allowance: PublisherAllowance())
+                usesOnlyRelays: false, policy: CandidatePolicy(place),
+                allowance: ViewerAllowance(.viewer, now: MonotonicClock.now))
             {
                 return failure
             }
@@ -80,14 +81,7 @@ final class IncomingBroadcast: Sendable {
     /// Reports the candidates that are found after the answer, until gathering is complete.
     func trickle(_ send: @Sendable (String) -> Void) async {
         guard let credentials = await core.ifRunning({ $0.localCredentials }) ?? nil else { return }
-        while let more = await core.more(of: credentials) {
-            send(
-                TrickleFragment(
-                    credentials: credentials, mid: "0", candidates: CandidateList(more.candidates),
-                    endsCandidates: more.isComplete
-                ).serialised)
-            if more.isComplete { return }
-        }
+        await core.trickle(credentials) { send($0) }
     }
 
     /// Applies candidates of the publisher, or answers its ICE restart.
@@ -117,9 +111,7 @@ final class IncomingBroadcast: Sendable {
         await core.ifRunning { $0.applyRestartAnswer(credentials, fragment.candidates, ended: fragment.endsCandidates) }
         let found = await core.gathered()
         guard let own = found.credentials else { throw OfferRefusal(.ended, "The broadcast has ended.") }
-        let answer = TrickleFragment(
-            credentials: own, mid: fragment.mid, candidates: CandidateList(found.candidates),
-            endsCandidates: found.isComplete)
+        let answer = found.batch.fragment(own, mid: fragment.mid)
         return RestartedSession(fragment: answer.serialised, etag: own.usernameFragment)
     }
 

@@ -105,9 +105,7 @@ extension ViewerSession {
         guard await core.ifRunning({ $0.restart() }) == true else { throw NoAddress() }
         let found = await core.gathered()
         guard let credentials = found.credentials else { throw NoAddress() }
-        let offer = TrickleFragment(
-            credentials: credentials, mid: "0", candidates: CandidateList(found.candidates),
-            endsCandidates: found.isComplete)
+        let offer = found.batch.fragment(credentials, mid: "0")
         let text = try await client.restart(offer.serialised, timeout: timeout).fragment
         let answer = try TrickleFragment.parse(text)
         guard let remote = answer.credentials else { throw NoAddress() }

@@ -222,13 +222,7 @@ public final class ViewerSession: Sendable {
 
     /// Sends the host the candidates that are found after the offer, until gathering is complete.
     func trickleRest(_ client: SignalingClient, _ credentials: ICECredentials) async {
-        while let more = await core.more(of: credentials) {
-            let fragment = TrickleFragment(
-                credentials: credentials, mid: "0", candidates: CandidateList(more.candidates),
-                endsCandidates: more.isComplete)
-            try? await client.trickle(fragment.serialised)
-            if more.isComplete { return }
-        }
+        await core.trickle(credentials) { try? await client.trickle($0) }
     }
 }
 
