@@ -108,6 +108,7 @@ let package = Package(
         layer("Adapters", "TestSource", ["MediaCore", "LinuxRuntime"]),
         layer("Adapters", "ProcessMemory", ["CMalloc"]),
         layer("Adapters", "ControlSocket", ["MediaCore", "LinuxRuntime"]),
+        layer("Adapters", "ExtensionChannel", ["MediaCore", "LinuxRuntime"]),
         // L3
         // C, as #embed puts files into the executable.
         .target(name: "ViewerPage", path: "Sources/Peer/ViewerPage", exclude: ["Page"]),
@@ -145,6 +146,12 @@ let package = Package(
                 "ICETransport", "Admission", "ICEServers", "Signaling", "Transport", "Publishing", "Receiving", logging,
             ]),
         layer(
+            "Peer", "Uploading",
+            [
+                "MediaCore", "LinuxRuntime", "MediaEngine", "ExtensionChannel", "Admission", "Broadcasting",
+                "Signaling", "Transport", "Publishing", "Sessions",
+            ]),
+        layer(
             "Peer", "Control",
             ["MediaCore", "Admission", "Transport", "Publishing", "Sessions", "ControlSocket"]),
         // L4
@@ -152,13 +159,15 @@ let package = Package(
             name: "ShareKit",
             dependencies: [
                 "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "Signaling", "Transport", "Publishing",
-                "Receiving", "Sessions", "VPXCodec", "OpusCodec", "PixelConversion", "InAppCapture",
+                "Receiving", "Sessions", "Uploading", "ExtensionChannel", "VPXCodec", "OpusCodec", "PixelConversion",
+                "InAppCapture",
             ], path: "Sources/ShareKit", swiftSettings: settings),
         .executableTarget(
             name: "share",
             dependencies: [
                 "MediaCore", "LinuxRuntime", "Admission", "ICEServers", "Signaling", "Transport", "Publishing",
-                "Receiving", "Sessions", "Broadcasting", "Control", "ControlSocket", "VPXCodec",
+                "Receiving", "Sessions", "Uploading", "ExtensionChannel", "Broadcasting", "Control", "ControlSocket",
+                "VPXCodec",
                 "OpusCodec", "PixelConversion", "X11Capture", "PulseAudio", "WindowPlayout", "ImageFile", "TestSource",
                 "ProcessMemory", "SessionBus", arguments,
                 logging,
@@ -178,6 +187,9 @@ let package = Package(
         .executableTarget(name: "netlab", dependencies: ["LinkEmulation"], path: "TestSupport/Sources/netlab"),
         support("NetworkBed"),
         support("BrowserControl", ["NetworkBed", "TestSupport", nioCore, nioPosix, nioHTTP1, nioWebSocket]),
+        .executableTarget(
+            name: "probe-extension", dependencies: ["ExtensionChannel"],
+            path: "TestSupport/Sources/probe-extension", swiftSettings: settings),
         tests("MediaCoreTests", ["MediaCore"]),
         tests("LinuxRuntimeTests", ["LinuxRuntime", "MediaCore"]),
         tests("EventLoopTests", ["EventLoop", "LinuxRuntime", "MediaCore", "CGLib", "TestSupport"]),
@@ -201,6 +213,15 @@ let package = Package(
         tests("DTLSTransportTests", ["DTLSTransport", "LinuxRuntime", "MediaCore", "TestSupport", crypto]),
         tests("SRTPTransportTests", ["SRTPTransport", "MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
         tests("WindowPlayoutTests", ["MediaCore", "LinuxRuntime", "WindowPlayout", "TestSupport"]),
+        tests(
+            "ExtensionChannelTests",
+            ["ExtensionChannel", "LinuxRuntime", "MediaCore", "TestSupport", "probe-extension"]),
+        tests(
+            "UploadingTests",
+            [
+                "ExtensionChannel", "LinuxRuntime", "MediaCore", "OpusCodec", "Publishing", "Sessions", "Signaling",
+                "TestSource", "TestSupport", "Transport", "Uploading", "VPXCodec", "probe-extension",
+            ]),
         tests("ControlSocketTests", ["ControlSocket", "LinuxRuntime", "MediaCore", "TestSupport"]),
         tests("SessionBusTests", ["SessionBus", "CGIO", "TestSupport"]),
         tests("PulseAudioTests", ["PulseAudio", "LinuxRuntime", "MediaCore", "TestSupport"]),

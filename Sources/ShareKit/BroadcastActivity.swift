@@ -2,6 +2,8 @@ internal import Admission
 internal import Broadcasting
 internal import LinuxRuntime
 internal import Sessions
+internal import Transport
+internal import Uploading
 
 /// Chooses a service and pairs with it: the counterpart of ReplayKit's `RPBroadcastActivityViewController`.
 ///
@@ -13,7 +15,7 @@ public enum BroadcastActivity {
         public let id: String
         /// Not verified; what is verified is the certificate.
         public let name: String
-        /// `HOST:PORT`.
+        /// Where the broadcast goes: the service's `HOST:PORT`, or the path of the upload program.
         public let address: String
     }
 
@@ -51,9 +53,36 @@ public enum BroadcastActivity {
         preferredExtension id: String?, source: ApplicationSource, applicationID: String,
         confirm: @escaping Confirmation
     ) async throws(ShareKitError) -> BroadcastController {
-        let link = try link(of: id)
+        let manifest = try manifest(of: id)
+        guard let link = manifest.service, manifest.upload == nil else {
+            return try await load(manifest, source: source, applicationID: applicationID, confirm: confirm)
+        }
         return try await load(
             link, source: source, applicationID: applicationID, identity: try .ofUser(), confirm: confirm)
+    }
+
+    /// Asks the user, runs the setup program, and prepares the upload program.
+    static func load(
+        _ manifest: ExtensionManifest, source: ApplicationSource, applicationID: String,
+        confirm: @escaping Confirmation
+    ) async throws(ShareKitError) -> BroadcastController {
+        let application = ApplicationInfo(id: applicationID, name: source.name)
+        let alert = Alert(manifest.description, address: manifest.destination, application)
+        guard let answers = await confirm(alert) else { throw ShareKitError(PairingFailure.declined) }
+        let values: [String: String]
+        do throws(SetupError) {
+            values = try manifest.description.setup(answers)
+        } catch {
+            throw ShareKitError(.failed, error.description)
+        }
+        let launch: ExtensionLaunch?
+        do throws(EndReason) {
+            launch = try await ExtensionLaunch.prepare(manifest, application: application, values: values)
+        } catch {
+            throw ShareKitError(error)
+        }
+        guard let launch else { throw ShareKitError(PairingFailure.declined) }
+        return try BroadcastController(launch, .init(manifest), source: source)
     }
 
     static func load(
@@ -64,7 +93,7 @@ public enum BroadcastActivity {
         let paired: PairedService
         do throws(PairingFailure) {
             paired = try await ServicePairing(link: link, application: application, identity: identity).run {
-                await confirm(Alert($0, link, application))
+                await confirm(Alert($0, address: link.authority, application))
             }
         } catch {
             throw ShareKitError(error)
@@ -77,11 +106,11 @@ public enum BroadcastActivity {
         }
     }
 
-    private static func link(of id: String?) throws(ShareKitError) -> ServiceLink {
+    private static func manifest(of id: String?) throws(ShareKitError) -> ExtensionManifest {
         let service: ServiceID?
         do throws(ExtensionError) {
             service = if let id { ServiceID(id) } else { try PreferredService().get() }
-            if let service { return try ExtensionStore().read(service).service }
+            if let service { return try ExtensionStore().read(service) }
         } catch {
             throw ShareKitError(.unknownService, error.description)
         }
@@ -92,15 +121,15 @@ public enum BroadcastActivity {
 
 extension BroadcastActivity.Service {
     init(_ manifest: ExtensionManifest) {
-        self.init(id: manifest.id.text, name: manifest.name, address: manifest.service.authority)
+        self.init(id: manifest.id.text, name: manifest.name, address: manifest.destination)
     }
 }
 
 extension BroadcastActivity.Alert {
-    init(_ description: ServiceDescription, _ link: ServiceLink, _ application: ApplicationInfo) {
+    init(_ description: ServiceDescription, address: String, _ application: ApplicationInfo) {
         self.init(
             application: application.name,
-            service: .init(id: link.id.text, name: description.name, address: link.authority),
+            service: .init(id: description.id.text, name: description.name, address: address),
             fields: description.fields.map { ($0.name, $0.label) }, terms: description.terms)
     }
 }

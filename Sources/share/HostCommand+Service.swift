@@ -12,12 +12,11 @@ extension HostCommand {
     /// Pairs with the service of an extension: shows its alert, and asks for what its setup needs.
     /// A countdown follows the user's answer.
     func pair(
-        _ id: String, identity: Identity, until ending: Monitor<EndReason?>, _ output: DataOutput
+        _ link: ServiceLink, identity: Identity, until ending: Monitor<EndReason?>, _ output: DataOutput
     ) throws -> PairedService {
-        let link = try Self.extensionLink(id)
         if let obstacle = ServicePrompt.obstacle { throw obstacle }
         let application = ApplicationInfo(id: "io.sharekit.share", name: name ?? NSUserName())
-        let prompt = ServicePrompt(application: application, link: link, values: try setupValues())
+        let prompt = ServicePrompt(application: application, address: link.authority, values: try setupValues())
         let service: [(String, JSONValue)] = [("service", .string(link.id.text))]
         output.event("pairing", service)
         ErrorOutput.showStatus("share: asking \(link.id) at \(link.authority) ...")
@@ -53,8 +52,8 @@ extension HostCommand {
         return id
     }
 
-    /// The link of an installed service, or of the preferred one if `id` is empty.
-    private static func extensionLink(_ id: String) throws -> ServiceLink {
+    /// The installed extension of this identifier, or the preferred one if `id` is empty.
+    static func installedExtension(_ id: String) throws -> ExtensionManifest {
         do {
             let preferred = id.isEmpty ? try PreferredService().get() : nil
             if id.isEmpty, preferred == nil {
@@ -62,7 +61,7 @@ extension HostCommand {
                     sentence: "no service is preferred", remedy: "Choose one: share pair ID; see share services.",
                     status: .unknownService)
             }
-            return try ExtensionStore().read(try preferred ?? serviceID(id)).service
+            return try ExtensionStore().read(try preferred ?? serviceID(id))
         } catch let error as ExtensionError {
             throw Complaint(
                 sentence: "\(error)", remedy: "Ask the service for its link, and run: share extension install LINK",
@@ -70,7 +69,7 @@ extension HostCommand {
         }
     }
 
-    private func setupValues() throws -> [String: String] {
+    func setupValues() throws -> [String: String] {
         var values: [String: String] = [:]
         for text in field {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -97,7 +96,7 @@ extension HostCommand {
 }
 
 /// Runs a blocking question on a thread of its own.
-private func answer<Answer: Sendable>(_ ask: @escaping @Sendable () -> Answer) async -> Answer {
+func answer<Answer: Sendable>(_ ask: @escaping @Sendable () -> Answer) async -> Answer {
     await withCheckedContinuation { continuation in
         Thread { continuation.resume(returning: ask()) }.start()
     }

@@ -7,7 +7,8 @@ import WindowPlayout
 /// terminal; without one, in a small window.
 struct ServicePrompt {
     let application: ApplicationInfo
-    let link: ServiceLink
+    /// Where the broadcast goes: `HOST:PORT`, or a program.
+    let address: String
     /// Values from the command line, by the names of fields.
     let values: [String: String]
 
@@ -15,7 +16,7 @@ struct ServicePrompt {
     func ask(_ service: ServiceDescription) -> [String: String]? {
         let question =
             "\(UntrustedText.quote(application.name)) wants to broadcast to \(UntrustedText.quote(service.name)) "
-            + "(\(service.id), \(link.authority))."
+            + "(\(service.id), \(address))."
         let details = ["Everything that is shared goes to this service, and to nobody else."]
         return isatty(STDIN_FILENO) == 1
             ? askInTerminal(service, question, details) : askInWindow(service, question, details)
