@@ -152,7 +152,7 @@ let package = Package(
             name: "ShareKit",
             dependencies: [
                 "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "Signaling", "Transport", "Publishing",
-                "Receiving", "Sessions", "VPXCodec", "OpusCodec", "PixelConversion", "InAppCapture",
+                "Receiving", "Sessions", "VPXCodec", "OpusCodec", "PixelConversion", "InAppCapture", "SessionBus",
             ], path: "Sources/ShareKit", swiftSettings: settings),
         .executableTarget(
             name: "share",
@@ -176,6 +176,7 @@ let package = Package(
         support("TestSupport"),
         .target(name: "LinkEmulation", path: "TestSupport/Sources/LinkEmulation"),
         .executableTarget(name: "netlab", dependencies: ["LinkEmulation"], path: "TestSupport/Sources/netlab"),
+        support("BusSupport", ["LinuxRuntime", "MediaCore", "SessionBus", "TestSupport"]),
         support("NetworkBed"),
         support("BrowserControl", ["NetworkBed", "TestSupport", nioCore, nioPosix, nioHTTP1, nioWebSocket]),
         tests("MediaCoreTests", ["MediaCore"]),
@@ -202,7 +203,7 @@ let package = Package(
         tests("SRTPTransportTests", ["SRTPTransport", "MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
         tests("WindowPlayoutTests", ["MediaCore", "LinuxRuntime", "WindowPlayout", "TestSupport"]),
         tests("ControlSocketTests", ["ControlSocket", "LinuxRuntime", "MediaCore", "TestSupport"]),
-        tests("SessionBusTests", ["SessionBus", "CGIO", "TestSupport"]),
+        tests("SessionBusTests", ["SessionBus", "CGIO", "LinuxRuntime", "BusSupport", "TestSupport"]),
         tests("PulseAudioTests", ["PulseAudio", "LinuxRuntime", "MediaCore", "TestSupport"]),
         tests("ICEServersTests", ["ICEServers", nioCore, nioPosix]),
         tests("BroadcastingTests", ["MediaCore", "Admission", "Broadcasting"]),
@@ -232,14 +233,14 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "share", "MediaCore", "ImageFile", "SessionDescription", "Admission", "Signaling", "Transport",
-                "TestSupport",
+                "share", "MediaCore", "ImageFile", "SessionDescription", "SessionBus", "Admission", "Signaling",
+                "Transport", "BusSupport", "TestSupport",
             ]),
         tests(
             "ShareKitTests",
             [
-                "ShareKit", "Admission", "InAppCapture", "LinuxRuntime", "MediaCore", "Sessions", "Signaling",
-                "Transport",
+                "ShareKit", "Admission", "InAppCapture", "LinuxRuntime", "MediaCore", "SessionBus", "Sessions",
+                "Signaling", "Transport", "BusSupport", "TestSupport",
             ]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]
