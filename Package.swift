@@ -103,7 +103,7 @@ let package = Package(
         layer("Adapters", "InAppCapture", ["MediaCore", "LinuxRuntime", "FrameDifference"]),
         layer("Adapters", "PulseAudio", ["MediaCore", "LinuxRuntime", "CPulse"]),
         layer("Adapters", "WindowPlayout", ["MediaCore", "LinuxRuntime", "CSDL", "CFontconfig"]),
-        layer("Adapters", "SessionBus", ["CGIO"]),
+        layer("Adapters", "SessionBus", ["LinuxRuntime", "CGIO"]),
         layer("Adapters", "ImageFile", ["MediaCore", "CPNG"]),
         layer("Adapters", "TestSource", ["MediaCore", "LinuxRuntime"]),
         layer("Adapters", "ProcessMemory", ["CMalloc"]),

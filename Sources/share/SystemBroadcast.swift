@@ -75,9 +75,10 @@ final class SystemBroadcast: Sendable {
         if case .broadcastResumed = event { pause.with { $0 }?.resumed() }
     }
 
-    /// Leaves the bus. Blocks until that is done, for a second at most.
+    /// Leaves the bus and releases the lock. Blocks until that is done, for a second at most.
     func close() {
         pause.with { $0 }?.close()
         bus.close()
+        lock?.close()
     }
 }

@@ -13,13 +13,13 @@ import Testing
     @Test func oneProcessHoldsTheLockAndTheNextGetsIt() throws {
         let runtime = try TemporaryFolder()
         let folder = ControlSocketFolder(paths: [runtime.file("share")])
-        var first: SystemBroadcastLock? = try SystemBroadcastLock(in: folder)
+        let first = try SystemBroadcastLock(in: folder)
         #expect(files(folder) == [SystemBroadcastLock.file])
         #expect(throws: SystemBroadcastLock.Failure.taken(process: Int(getpid()))) {
             try SystemBroadcastLock(in: folder)
         }
-        #expect(first != nil)
-        first = nil
+        first.close()
+        first.close()
         #expect(files(folder).isEmpty)
         let second = try SystemBroadcastLock(in: folder)
         #expect(throws: SystemBroadcastLock.Failure.self) { try SystemBroadcastLock(in: folder) }

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxRuntime
 
 /// Held by the one process of a user's session that broadcasts its screen: a locked file beside the control sockets.
 ///
@@ -14,7 +15,8 @@ public final class SystemBroadcastLock: Sendable {
     static let file = "system-broadcast.lock"
 
     private let path: String
-    private let descriptor: Int32
+    /// -1 once it is released.
+    private let descriptor: Monitor<Int32>
 
     /// Takes the lock, without waiting for it.
     public init(in folder: ControlSocketFolder) throws(Failure) {
@@ -27,7 +29,7 @@ public final class SystemBroadcastLock: Sendable {
             let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
             guard descriptor >= 0 else { throw .unusable("\(path) cannot be opened: \(ControlSocketFolder.reason)") }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                defer { close(descriptor) }
+                defer { Glibc.close(descriptor) }
                 throw .taken(process: Self.process(in: descriptor))
             }
             // The last holder removes the file, perhaps between `open` and `flock`; a lock on that one excludes nobody.
@@ -35,17 +37,24 @@ public final class SystemBroadcastLock: Sendable {
                 let text = "\(getpid())\n"
                 _ = ftruncate(descriptor, 0)
                 _ = write(descriptor, text, text.utf8.count)
-                self.descriptor = descriptor
+                self.descriptor = Monitor(descriptor)
                 return
             }
-            close(descriptor)
+            Glibc.close(descriptor)
         }
     }
 
-    /// Releases the lock, and removes its file.
-    deinit {
+    deinit { close() }
+
+    /// Releases the lock, and removes its file. May be called more than once.
+    public func close() {
+        let held = descriptor.with { descriptor in
+            defer { descriptor = -1 }
+            return descriptor
+        }
+        guard held >= 0 else { return }
         unlink(path)
-        close(descriptor)
+        Glibc.close(held)
     }
 
     private static func isSame(_ descriptor: Int32, _ path: String) -> Bool {

@@ -1,4 +1,5 @@
 import CGIO
+import LinuxRuntime
 import Synchronization
 
 /// A private connection to a message bus, which is closed once. GIO locks it. Unless it says otherwise, a call returns at
@@ -38,7 +39,8 @@ package final class BusConnection: @unchecked Sendable {
         ifOpen { g_dbus_connection_get_unique_name($0).map { String(cString: $0) } ?? "" } ?? ""
     }
 
-    /// Closes the connection after what was sent; blocks until then. A second call does nothing.
+    /// Closes the connection after what was sent; blocks until then, so it is not to be called on GIO's thread, which does
+    /// that. A second call does nothing.
     package func close() {
         let wasOpen = isOpen.withLock { isOpen in
             defer { isOpen = false }
@@ -48,6 +50,12 @@ package final class BusConnection: @unchecked Sendable {
         for filter in filters.withLock({ $0 }) { g_dbus_connection_remove_filter(connection, filter) }
         cgio_flush(connection)
         g_dbus_connection_close_sync(connection, nil, nil)
+    }
+
+    /// Closes the connection from any thread, and returns at once: on a thread of its own.
+    func closeElsewhere() {
+        guard isOpen.withLock({ $0 }) else { return }
+        _ = try? NamedThread.start("bus-close") { [self] in close() }
     }
 
     // MARK: Receiving
