@@ -103,7 +103,7 @@ let package = Package(
         layer("Adapters", "InAppCapture", ["MediaCore", "LinuxRuntime", "FrameDifference"]),
         layer("Adapters", "PulseAudio", ["MediaCore", "LinuxRuntime", "CPulse"]),
         layer("Adapters", "WindowPlayout", ["MediaCore", "LinuxRuntime", "CSDL", "CFontconfig"]),
-        layer("Adapters", "SessionBus", ["CGIO"]),
+        layer("Adapters", "SessionBus", ["LinuxRuntime", "CGIO"]),
         layer("Adapters", "ImageFile", ["MediaCore", "CPNG"]),
         layer("Adapters", "TestSource", ["MediaCore", "LinuxRuntime"]),
         layer("Adapters", "ProcessMemory", ["CMalloc"]),
@@ -160,7 +160,7 @@ let package = Package(
             dependencies: [
                 "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "Signaling", "Transport", "Publishing",
                 "Receiving", "Sessions", "Uploading", "ExtensionChannel", "VPXCodec", "OpusCodec", "PixelConversion",
-                "InAppCapture",
+                "InAppCapture", "SessionBus",
             ], path: "Sources/ShareKit", swiftSettings: settings),
         .executableTarget(
             name: "share",
@@ -185,6 +185,7 @@ let package = Package(
         support("TestSupport"),
         .target(name: "LinkEmulation", path: "TestSupport/Sources/LinkEmulation"),
         .executableTarget(name: "netlab", dependencies: ["LinkEmulation"], path: "TestSupport/Sources/netlab"),
+        support("BusSupport", ["LinuxRuntime", "MediaCore", "SessionBus", "TestSupport"]),
         support("NetworkBed"),
         support("BrowserControl", ["NetworkBed", "TestSupport", nioCore, nioPosix, nioHTTP1, nioWebSocket]),
         .executableTarget(
@@ -223,7 +224,7 @@ let package = Package(
                 "TestSource", "TestSupport", "Transport", "Uploading", "VPXCodec", "probe-extension",
             ]),
         tests("ControlSocketTests", ["ControlSocket", "LinuxRuntime", "MediaCore", "TestSupport"]),
-        tests("SessionBusTests", ["SessionBus", "CGIO", "TestSupport"]),
+        tests("SessionBusTests", ["SessionBus", "CGIO", "LinuxRuntime", "BusSupport", "TestSupport"]),
         tests("PulseAudioTests", ["PulseAudio", "LinuxRuntime", "MediaCore", "TestSupport"]),
         tests("ICEServersTests", ["ICEServers", nioCore, nioPosix]),
         tests("BroadcastingTests", ["MediaCore", "Admission", "Broadcasting"]),
@@ -253,14 +254,14 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "share", "MediaCore", "ImageFile", "SessionDescription", "Admission", "Signaling", "Transport",
-                "TestSupport",
+                "share", "MediaCore", "ImageFile", "SessionDescription", "SessionBus", "Admission", "Signaling",
+                "Transport", "BusSupport", "TestSupport",
             ]),
         tests(
             "ShareKitTests",
             [
-                "ShareKit", "Admission", "InAppCapture", "LinuxRuntime", "MediaCore", "Sessions", "Signaling",
-                "Transport",
+                "ShareKit", "Admission", "InAppCapture", "LinuxRuntime", "MediaCore", "SessionBus", "Sessions",
+                "Signaling", "Transport", "BusSupport", "TestSupport",
             ]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]

@@ -25,6 +25,8 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
         case busy
         /// The service has ended the broadcast or the pairing.
         case serviceEnded
+        /// The screen of this session is broadcast already.
+        case alreadyBroadcasting
         /// A frame has an impossible size or stride.
         case badFrame
         /// An object was started twice, or used after its end.

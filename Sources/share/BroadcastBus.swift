@@ -7,28 +7,60 @@ import SessionBus
 import Sessions
 import Transport
 
-/// Shows a broadcast on the session bus (`io.sharekit.Broadcast1`), and carries out what other programs ask for there.
-/// Runs on a thread of its own, because the bus may answer slowly.
+/// Shows a system broadcast on the session bus (`io.sharekit.Broadcast1`) and in the tray, and carries out what other
+/// programs ask for there. Runs on a thread of its own, because the bus may answer slowly.
 final class BroadcastBus: Sendable {
     private struct News {
         var hasChanged = true
         var isEnding = false
+        /// Nil before the broadcast begins.
+        var session: HostSession?
+        var service = ""
+        var indicatorEvents: [StatusNotifierItem.Event] = []
     }
 
+    private enum Claim {
+        case made
+        case taken
+    }
+
+    /// What a desktop is asked for the name within. After that the broadcast goes on without an answer.
+    private static let claimTime = MediaDuration.seconds(3)
+
     private let news = Monitor(News())
+    /// Why desktop programs do not see the broadcast; said when it begins.
+    private let problem = Monitor<String?>(nil)
     private let hasEnded = Monitor(false)
 
-    /// Connects to the session bus of the environment. Without one, or if its name is taken, a sentence says so and the
-    /// broadcast goes on.
-    init(_ session: HostSession, stop: @escaping @Sendable (EndReason) -> Void) {
-        guard let address = KnockNotifier.busAddress(ProcessInfo.processInfo.environment) else {
-            ErrorOutput.writeLine("share: there is no session bus, so desktop programs do not see this broadcast")
+    /// Connects to the session bus of the environment, and takes the name. Without a bus, or if another program has the
+    /// name, a sentence says so and the broadcast goes on.
+    /// - Throws: if another broadcast has the name.
+    init(_ environment: [String: String], stop: @escaping @Sendable (EndReason) -> Void) throws(Complaint) {
+        guard let address = SessionBusAddress.running(in: environment) else {
+            problem.with { $0 = "there is no session bus" }
             hasEnded.with { $0 = true }
             return
         }
-        _ = NamedThread("broadcast-bus") { [news, hasEnded] in
-            Self.run(address, session, news, stop)
+        let claim = Monitor<Claim?>(nil)
+        _ = NamedThread("broadcast-bus") { [news, problem, hasEnded] in
+            if let object = Self.claim(address, news, stop, claim, problem) { Self.run(address, object, news, stop) }
             hasEnded.change { $0 = true }
+        }
+        let outcome = claim.wait(until: MonotonicClock.now + Self.claimTime) { $0 }
+        if outcome == .taken { throw SystemBroadcast.alreadyBroadcasting(nil) }
+        if outcome == nil { problem.with { $0 = "the session bus does not answer" } }
+    }
+
+    /// The broadcast has begun.
+    /// - Parameter service: the identifier and the name of the service that receives it; empty for viewers with the link.
+    func begin(_ session: HostSession, service: String) {
+        if let problem = problem.with({ $0 }) {
+            ErrorOutput.writeLine("share: \(problem), so desktop programs do not see this broadcast")
+        }
+        news.change { news in
+            news.session = session
+            news.service = service
+            news.hasChanged = true
         }
     }
 
@@ -41,43 +73,85 @@ final class BroadcastBus: Sendable {
         _ = hasEnded.wait(until: MonotonicClock.now + .seconds(1)) { $0 ? true : nil }
     }
 
+    /// Takes the name.
+    /// - Returns: nil if that is impossible; then there is a problem, or the claim is `.taken`.
+    private static func claim(
+        _ address: String, _ news: Monitor<News>, _ stop: @escaping @Sendable (EndReason) -> Void,
+        _ claim: Monitor<Claim?>, _ problem: Monitor<String?>
+    ) -> BroadcastObject? {
+        do throws(BroadcastObject.Failure) {
+            let object = try BroadcastObject(address: address, BroadcastObject.State()) { command in
+                await perform(command, news.with { $0.session }, stop)
+            }
+            claim.change { $0 = .made }
+            return object
+        } catch {
+            if error == .nameIsTaken, isBroadcast(address) {
+                claim.change { $0 = .taken }
+                return nil
+            }
+            problem.with {
+                $0 =
+                    error == .noBus
+                    ? "the session bus does not answer"
+                    : "a program that is no broadcast has the name \(BroadcastObject.name) on the session bus"
+            }
+            claim.change { $0 = .made }
+            return nil
+        }
+    }
+
+    /// Whether the owner of the name answers as a broadcast does.
+    private static func isBroadcast(_ address: String) -> Bool {
+        let answer = Monitor<BroadcastObject.State??>(nil)
+        guard
+            let observer = BroadcastObserver(
+                address: address, onChange: { state in answer.change { $0 = .some(state) } })
+        else { return false }
+        defer { observer.close() }
+        let state = answer.wait(until: MonotonicClock.now + .seconds(1)) { $0 }
+        return state.flatMap { $0 } != nil
+    }
+
     private static func run(
-        _ address: String, _ session: HostSession, _ news: Monitor<News>,
+        _ address: String, _ object: BroadcastObject, _ news: Monitor<News>,
         _ stop: @escaping @Sendable (EndReason) -> Void
     ) {
-        let object: BroadcastObject
-        do throws(BroadcastObject.Failure) {
-            object = try BroadcastObject(address: address, BroadcastObject.State()) {
-                await perform($0, session, stop)
-            }
-        } catch {
-            switch error {
-            case .noBus:
-                ErrorOutput.writeLine(
-                    "share: the session bus does not answer, so desktop programs do not see this broadcast")
-            case .nameIsTaken:
-                ErrorOutput.writeLine("share: desktop programs see another broadcast: it was on the session bus first")
-            }
-            return
-        }
+        var indicator: BroadcastIndicator?
         while true {
-            let isEnding: Bool = news.wait { news in
-                guard news.hasChanged || news.isEnding else { return nil }
-                news.hasChanged = false
-                return news.isEnding
+            let now: News = news.wait { news in
+                let hasNews = news.hasChanged || !news.indicatorEvents.isEmpty
+                guard news.isEnding || (news.session != nil && hasNews) else { return nil }
+                defer { (news.hasChanged, news.indicatorEvents) = (false, []) }
+                return news
             }
-            guard !isEnding, let statistics = blocking({ await session.statistics() }) else { break }
-            object.update(BroadcastObject.State(statistics))
+            guard !now.isEnding, let session = now.session,
+                let statistics = blocking({ await session.statistics() })
+            else { break }
+            object.update(BroadcastObject.State(statistics, service: now.service))
+            if indicator == nil {
+                indicator = BroadcastIndicator(address) { event in
+                    news.change { $0.indicatorEvents = ($0.indicatorEvents + [event]).suffix(16) }
+                }
+            }
+            for event in now.indicatorEvents { indicator?.handle(event, session, stop) }
+            indicator?.show(statistics, service: now.service)
         }
+        indicator?.close()
         object.update(BroadcastObject.State())
         object.close()
     }
 
     private static func perform(
-        _ command: BroadcastObject.Command, _ session: HostSession, _ stop: @Sendable (EndReason) -> Void
+        _ command: BroadcastObject.Command, _ session: HostSession?, _ stop: @Sendable (EndReason) -> Void
     ) async -> String? {
+        if command == .stop {
+            stop(EndReason(.stopped, "ended over the session bus"))
+            return nil
+        }
+        guard let session else { return "the broadcast has not begun" }
         switch command {
-        case .stop: stop(EndReason(.stopped, "ended over the session bus"))
+        case .stop: break
         case .pause: await session.pause()
         case .resume: await session.resume()
         case .setMicrophone(let isOn):
@@ -88,12 +162,13 @@ final class BroadcastBus: Sendable {
 }
 
 extension BroadcastObject.State {
-    fileprivate init(_ statistics: HostStatistics) {
+    fileprivate init(_ statistics: HostStatistics, service: String) {
         self.init()
         isBroadcasting = true
         isPaused = statistics.isPaused
         isCaptured = !statistics.isPaused
         viewers = statistics.viewers
         hasMicrophone = statistics.audio.contains { $0.kind == .microphoneAudio && $0.isCaptured && !$0.isMuted }
+        self.service = service
     }
 }

@@ -34,7 +34,10 @@ struct DemoCommand: ParsableCommand {
         Signals.handle { _ in stage.close() }
         defer { stage.close() }
         try stage.open()
-        let host = try Child(["host", "--accept", "any", "--listen", "127.0.0.1:0", "--json"] + stage.hostArguments)
+        // With another display as the session's, this is no system broadcast, of which there is one only.
+        let host = try Child(
+            ["host", "--accept", "any", "--listen", "127.0.0.1:0", "--json"] + stage.hostArguments,
+            environment: showsWindow ? [:] : ["DISPLAY": "none"])
         defer { host.end() }
         stage.adopt(host)
         guard let first = host.readEvent(), let link = first["link"] as? String else {

@@ -36,6 +36,8 @@ enum ExitStatus: Int32 {
     case refused = 77
     /// This side's user declined to broadcast to the service.
     case declined = 78
+    /// The screen of this session is broadcast already.
+    case alreadyBroadcasting = 79
 
     var code: ExitCode { ExitCode(rawValue) }
 }

@@ -8,6 +8,14 @@ import Transport
 
 /// What a host offers to other programs of its user, and the countdown before it.
 extension HostCommand {
+    /// The one broadcast of the session's screen; nil for the test video and for other displays.
+    /// - Throws: if the screen is broadcast already.
+    func makeSystemBroadcast(stop: @escaping @Sendable (EndReason) -> Void) throws(Complaint) -> SystemBroadcast? {
+        let environment = ProcessInfo.processInfo.environment
+        guard source == .screen, SystemBroadcast.isSession(display, environment) else { return nil }
+        return try SystemBroadcast(environment: environment, stop: stop)
+    }
+
     /// Opens the control socket. Without one the broadcast goes on, and a sentence says so.
     func makeControl(
         _ session: HostSession, id: BroadcastID, source: String, stop: @escaping @Sendable (EndReason) -> Void

@@ -159,6 +159,9 @@ struct HostCommand: ParsableCommand {
         Signals.handle { name in
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
         }
+        // Before anything is asked or captured.
+        let system = try makeSystemBroadcast { reason in ending.change { $0 = $0 ?? reason } }
+        defer { system?.close() }
         let place = try ListenAddress(listen)
         let servers = try serverOptions.servers()
         let identity = try makeIdentity()
@@ -175,7 +178,6 @@ struct HostCommand: ParsableCommand {
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
         let admission = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
-        let bus = Monitor<BroadcastBus?>(nil)
         let session: HostSession
         do throws(CodecFailure) {
             session = try HostSession(
@@ -185,7 +187,7 @@ struct HostCommand: ParsableCommand {
                 decide: { await admission.decide($0) },
                 emit: { event in
                     HostReporter.report(event, output)
-                    bus.with { $0 }?.update()
+                    system?.handle(event)
                     if case .ended(let reason) = event { ending.change { $0 = $0 ?? reason } }
                 })
         } catch {
@@ -195,13 +197,14 @@ struct HostCommand: ParsableCommand {
         if hasTerminal, accept != .any, service == nil { prompt.start() }
         if service == nil { Self.countDown(countdown, until: ending, output) }
         guard ending.with({ $0 }) == nil else { return try end(session, ending, output) }
-        try serve(session, service, summary, ending, bus, output)
+        try serve(session, service, summary, ending, output) { system?.begin(session, service, prompt: prompt, output) }
     }
 
     /// Starts the session, and runs it to its end.
+    /// - Parameter begun: called when viewers may come.
     private func serve(
         _ session: HostSession, _ service: PairedService?, _ summary: String, _ ending: Monitor<EndReason?>,
-        _ bus: Monitor<BroadcastBus?>, _ output: DataOutput
+        _ output: DataOutput, begun: () -> Void
     ) throws {
         let link = service == nil ? try start(session) : nil
         if let service { try start(session, publishingTo: service, output) }
@@ -213,9 +216,7 @@ struct HostCommand: ParsableCommand {
         let control = makeControl(session, id: id, source: summary, stop: stop)
         defer { if let control { blocking { await control.close() } } }
         if let link { printLink(link, output) }
-        let broadcastBus = BroadcastBus(session, stop: stop)
-        bus.with { $0 = broadcastBus }
-        defer { broadcastBus.close() }
+        begun()
         report(session, until: ending, output)
         try end(session, ending, output)
     }

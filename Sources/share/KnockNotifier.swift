@@ -17,16 +17,7 @@ final class KnockNotifier: Sendable {
     private let state = Monitor(State())
 
     init(environment: [String: String] = ProcessInfo.processInfo.environment) {
-        address = Self.busAddress(environment)
-    }
-
-    /// Returns the address of the running session bus; nil if there is none. Never starts one.
-    static func busAddress(_ environment: [String: String]) -> String? {
-        if let address = environment["DBUS_SESSION_BUS_ADDRESS"], !address.isEmpty { return address }
-        guard let folder = environment["XDG_RUNTIME_DIR"], !folder.isEmpty, access(folder + "/bus", F_OK) == 0 else {
-            return nil
-        }
-        return "unix:path=" + folder + "/bus"
+        address = SessionBusAddress.running(in: environment)
     }
 
     /// Shows `question`, or removes the notification if it is nil. Does not block. A later question replaces one that
@@ -59,7 +50,8 @@ final class KnockNotifier: Sendable {
             if notification == nil { notification = DesktopNotification(address: address) }
             let left = max(1, Int((wanted.deadline - .now) / .milliseconds(1)))
             let isShown = notification?.show(
-                summary: "\(wanted.who) \(wanted.request)", body: "Answer in the terminal of share: y, n or a.",
+                summary: "\(wanted.who) \(wanted.request)",
+                body: "Answer in the terminal of share: \(wanted.kind == .knock ? "y, n or a" : "y or n").",
                 expires: left)
             if isShown != true { notification = nil }
         }

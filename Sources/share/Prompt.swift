@@ -4,7 +4,8 @@ import LinuxRuntime
 import Sessions
 import Signaling
 
-/// Asks about knocks, and about hosts that want to broadcast to a service, in the terminal, one at a time, in their order.
+/// Asks in the terminal, one question at a time, in their order: about knocks, about hosts that want to broadcast to a
+/// service, and whether a broadcast that was paused by the session's lock goes on.
 ///
 /// A key answers a question only if it is pressed at least 1 s after the question was shown. Earlier keys are
 /// discarded, because they were meant for something else.
@@ -12,6 +13,14 @@ final class Prompt: Sendable {
     enum Answer: Sendable { case yes, no, always }
 
     struct Question: Sendable {
+        enum Kind: Sendable {
+            /// Somebody knocks. The answer can be "always", and time is limited.
+            case knock
+            /// The user comes back to a broadcast that the session's lock has paused.
+            case afterLock
+        }
+
+        var kind = Kind.knock
         let id: KnockID
         /// The peer's quoted name, its kind and its address.
         let who: String
@@ -33,6 +42,7 @@ final class Prompt: Sendable {
         var entries: [Entry] = []
         /// The question on the screen, and since when it is shown.
         var shown: (id: KnockID, since: ContinuousClock.Instant)?
+        var isStarted = false
         var isAskedAgain = false
         var isTicking = false
         var lastBell: ContinuousClock.Instant?
@@ -49,9 +59,14 @@ final class Prompt: Sendable {
         self.notify = notify
     }
 
-    /// Switches the terminal to single keys and starts to read it. Call once, after `Signals.handle`.
+    /// Switches the terminal to single keys and starts to read it. Call after `Signals.handle`; a second call does nothing.
     func start() {
-        state.with { _ in _ = TerminalMode.enter() }
+        let isFirst = state.with { state in
+            defer { state.isStarted = true }
+            if !state.isStarted { TerminalMode.enter() }
+            return !state.isStarted
+        }
+        guard isFirst else { return }
         TerminalInput.start { [self] key, instant in pressed(key, at: instant) }
         Signals.onSuspension {
             ErrorOutput.hide()
@@ -101,7 +116,7 @@ final class Prompt: Sendable {
             guard let entry = state.entries.first, let shown = state.shown, shown.id == entry.question.id,
                 instant >= shown.since + Self.quietTime
             else { return nil }
-            guard let (answer, letter) = Self.answer(key) else {
+            guard let (answer, letter) = Self.answer(key), answer != .always || entry.question.kind == .knock else {
                 state.isAskedAgain = true
                 show(&state)
                 return nil
@@ -161,12 +176,18 @@ final class Prompt: Sendable {
     static func lines(_ question: Question, waiting: Int, isAskedAgain: Bool, now: ContinuousClock.Instant) -> [String]
     {
         let left = max(0, Int((question.deadline - now) / .seconds(1) + 0.5))
-        var last = "  \(question.invitation) [y]es, [n]o, [a]lways, \(left) s left: "
-        if isAskedAgain { last = "  Press y, n or a. " + last.dropFirst(2) }
-        if !TerminalMode.isForeground { last = "  This waits until share is in the foreground (fg), \(left) s left: " }
-        return [
-            "Knock\(waiting > 1 ? " 1 of \(waiting)" : ""): \(question.who) \(question.request)."
-        ] + question.details.map { "  " + $0 } + [last]
+        let place = waiting > 1 ? " 1 of \(waiting)" : ""
+        let (heading, keys, again, limit) =
+            switch question.kind {
+            case .knock: ("Knock", "[y]es, [n]o, [a]lways, \(left) s left: ", "y, n or a", ", \(left) s left: ")
+            case .afterLock: ("Paused", "[y]es, [n]o (ends it): ", "y or n", ": ")
+            }
+        var last = "  \(question.invitation) \(keys)"
+        if isAskedAgain { last = "  Press \(again). " + last.dropFirst(2) }
+        if !TerminalMode.isForeground { last = "  This waits until share is in the foreground (fg)\(limit)" }
+        return ["\(heading)\(place): \(question.who) \(question.request)."] + question.details.map { "  " + $0 } + [
+            last
+        ]
     }
 
     /// Redraws the question each second, for its countdown.

@@ -28,7 +28,7 @@ struct Share: ParsableCommand {
              69  port unavailable         76  not the host that the link names
              67  unknown service          77  refused
              71  the service is busy      78  you declined
-             72  no broadcast runs
+             72  no broadcast runs        79  the screen is broadcast already
             """,
         version: "0.1.0",
         subcommands: [

@@ -1,32 +1,32 @@
+import BusSupport
 import Foundation
+import SessionBus
 import TestSupport
 import Testing
 
-/// A broadcast on the session bus, as other programs of the desktop see and control it.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+/// A broadcast of the screen on the session bus, as other programs of the desktop see and control it.
+@Suite(.serialized, .timeLimit(.minutes(3)))
 struct BroadcastBusTests {
-    private let daemon: Program
-    private let address: String
+    private let bus: TestBus
+    private let display: VirtualDisplay
 
     init() throws {
-        daemon = try Program("dbus-daemon", ["--session", "--nofork", "--nopidfile", "--print-address=1"])
-        guard let address = daemon.line(seconds: 20, { $0 }) else {
-            throw Program.Failure("no bus: \(daemon.text.errors)")
-        }
-        self.address = address
+        bus = try TestBus()
+        display = try VirtualDisplay(width: 320, height: 240)
     }
 
-    private func host() throws -> HostedScreen {
+    private func host(address: String? = nil) throws -> HostedScreen {
         try HostedScreen(
-            ["--source", "test", "--audio", "none"], environment: ["DBUS_SESSION_BUS_ADDRESS": address])
+            ["--display", display.name, "--audio", "none"],
+            environment: ["DBUS_SESSION_BUS_ADDRESS": address ?? bus.address])
     }
 
     private func call(_ method: String, _ arguments: String...) throws -> String {
         try Program(
             "dbus-send",
             [
-                "--bus=\(address)", "--dest=io.sharekit.Broadcast1", "--print-reply=literal", "/io/sharekit/Broadcast1",
-                method,
+                "--bus=\(bus.address)", "--dest=io.sharekit.Broadcast1", "--print-reply=literal",
+                "/io/sharekit/Broadcast1", method,
             ] + arguments
         ).finish().trimmingCharacters(in: .whitespacesAndNewlines)
     }
@@ -36,7 +36,8 @@ struct BroadcastBusTests {
     }
 
     @Test func otherProgramsSeeAndControlTheBroadcast() throws {
-        let signals = try Program("dbus-monitor", ["--address", address, "type='signal',member='PropertiesChanged'"])
+        let signals = try Program(
+            "dbus-monitor", ["--address", bus.address, "type='signal',member='PropertiesChanged'"])
         _ = signals.line(seconds: 5) { $0.contains("NameAcquired") ? $0 : nil }
         let host = try host()
         #expect(signals.line(seconds: 20) { $0.contains("\"Broadcasting\"") ? $0 : nil } != nil)
@@ -56,33 +57,81 @@ struct BroadcastBusTests {
         #expect(host.process.event("ended")?["reason"] as? String == "ended over the session bus")
     }
 
-    @Test func aTakenNameAndAMissingBusAreSentencesOnly() throws {
-        let first = try host()
-        let begun = daemonHasName()
-        #expect(begun)
-        let second = try host()
-        let viewer = try second.join()
-        #expect(viewer.event("first-picture") != nil)
-        #expect(second.process.waitForError("desktop programs see another broadcast"), "\(second.process.errorText)")
-        #expect(!first.process.errorText.contains("desktop programs"))
-        let alone = try HostedScreen(
-            ["--source", "test", "--audio", "none"], environment: ["DBUS_SESSION_BUS_ADDRESS": ""])
-        #expect(alone.process.waitForError("there is no session bus"), "\(alone.process.errorText)")
-        let broken = try HostedScreen(
-            ["--source", "test", "--audio", "none"],
-            environment: ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent/bus"])
-        #expect(broken.process.waitForError("the session bus does not answer"), "\(broken.process.errorText)")
-        for host in [first, second, alone, broken] {
+    @Test func aMissingBusAndANameThatNoBroadcastHasAreSentencesOnly() throws {
+        func check(_ host: HostedScreen, says text: String) {
+            #expect(host.process.waitForError(text), "\(host.process.errorText)")
             host.process.interrupt()
             #expect(host.process.exitCode(seconds: 10) == 0)
         }
+        check(try host(address: ""), says: "there is no session bus")
+        check(try host(address: "unix:path=/nonexistent/bus"), says: "the session bus does not answer")
+        let squatter = try bus.service("io.sharekit.Broadcast1")
+        check(try host(), says: "a program that is no broadcast has the name io.sharekit.Broadcast1")
+        _ = squatter
     }
 
-    /// Waits until a host has taken the name.
-    private func daemonHasName() -> Bool {
-        for _ in 0..<200 {
-            if (try? property("Broadcasting").contains("boolean true")) == true { return true }
+    /// The test video shows nothing of the user's screen, so the bus does not know it.
+    @Test func aHostOfTheTestVideoIsNotOnTheBus() throws {
+        let video = try HostedScreen(
+            ["--source", "test", "--audio", "none"], environment: ["DBUS_SESSION_BUS_ADDRESS": bus.address])
+        #expect(try property("Broadcasting").isEmpty)
+        let screen = try host()
+        #expect(!video.process.errorText.contains("desktop programs"))
+        #expect(!screen.process.errorText.contains("desktop programs"))
+    }
+
+    /// Where there is a tray, its menu pauses, resumes and stops.
+    @Test func theTrayShowsTheBroadcastAndStopsIt() throws {
+        let tray = try FakeTray(bus)
+        tray.hearAll()
+        let host = try host()
+        let item = try #require(tray.item())
+        let viewer = try host.join()
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        #expect(tray.signal("NewIcon") != nil)
+        #expect(tray.properties(of: item)?["ToolTip"]?.list?.last?.text == "Your screen is broadcast to 1 viewer")
+        #expect(tray.menu(of: item).map(\.label).suffix(2) == ["Pause", "Stop the broadcast"])
+        tray.choose("Pause", of: item)
+        #expect(viewer.event("paused") != nil)
+        tray.choose("Stop the broadcast", of: item)
+        #expect(host.process.exitCode(seconds: 10) == 0)
+        #expect(host.process.event("ended")?["reason"] as? String == "ended in the tray")
+    }
+
+    @Test func withoutATrayANotificationTellsThatTheScreenIsShown() throws {
+        let desktop = try bus.service("org.freedesktop.Notifications") { call in
+            call.member == "Notify" ? [.uint32(1)] : []
         }
-        return false
+        let host = try host()
+        let viewer = try host.join()
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        let shown = try #require(desktop.call(of: "Notify"))
+        #expect(shown.arguments[3].text == "Your screen is broadcast to 1 viewer")
+        #expect(shown.arguments[4].text?.contains("share stop") == true)
+        host.process.interrupt()
+        #expect(host.process.exitCode(seconds: 10) == 0)
+        #expect(desktop.call(of: "CloseNotification") != nil)
+    }
+
+    /// A service that receives the broadcast is named on the bus.
+    @Test func theServiceIsNamedOnTheBus() throws {
+        let folder = try TemporaryFolder()
+        let service = try ShareProcess([
+            "service", "--id", "com.example.conference", "--name", "Conference", "--headless", "--listen",
+            "127.0.0.1:0",
+            "--json", "--accept", "any",
+        ])
+        let link = try #require(service.event("link")?["link"] as? String, "\(service.errorText)")
+        #expect(try ShareProcess(["extension", "install", link], in: folder).exitCode() == 0)
+        let host = try Terminal(
+            [
+                "host", "--preferred-extension", "com.example.conference", "--display", display.name, "--audio", "none",
+            ], environment: ["XDG_DATA_HOME": folder.path, "DBUS_SESSION_BUS_ADDRESS": bus.address, "DISPLAY": ""])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") }, "\(host.screen())")
+        // The name is taken before the user is asked, and nothing is broadcast yet.
+        #expect(try property("Broadcasting").contains("boolean false"))
+        try host.type("y", "Enter")
+        #expect(service.event("first-picture") != nil)
+        #expect(try property("Service").contains("com.example.conference Conference"))
     }
 }

@@ -31,6 +31,7 @@ final class Terminal {
         // for.
         let own: [String: String?] = [
             "SHARE_LINK": nil, "SHARE_TOKEN": nil, "DBUS_SESSION_BUS_ADDRESS": nil, "XDG_RUNTIME_DIR": nil,
+            "DBUS_SYSTEM_BUS_ADDRESS": "",
         ]
         let all = own.merging(hostFolder.environment) { $1 }.merging(environment) { $1 }
         server = try Program("tmux", ["-u", "-S", socket, "-f", "/dev/null", "-D"], environment: all)

@@ -18,7 +18,8 @@ final class Endpoint: Sendable {
             launcher, words,
             environment: [
                 "XDG_DATA_HOME": folder.path, "PULSE_SERVER": "unix:\(folder.file("no-pulse"))", "DISPLAY": nil,
-                "WAYLAND_DISPLAY": nil, "SHARE_TOKEN": nil, "SHARE_LINK": link,
+                "WAYLAND_DISPLAY": nil, "SHARE_TOKEN": nil, "SHARE_LINK": link, "TMPDIR": folder.path,
+                "XDG_RUNTIME_DIR": nil, "DBUS_SESSION_BUS_ADDRESS": nil,
             ].merging(environment) { $1 })
     }
 

@@ -124,7 +124,7 @@ final class BroadcastMessages: Sendable {
         default: return _ = refuse(message, .unknownMethod)
         }
         guard takeAllowance() else { return _ = refuse(message, .tooMany) }
-        let call = BusMessage(message)
+        let call = PendingCall(message)
         Task { [handler, bus] in
             let problem = await handler(command)
             bus.ifOpen { bus in
@@ -215,7 +215,7 @@ final class BroadcastMessages: Sendable {
 
 /// A message that is kept for its reply.
 // SAFETY: the message is locked by GIO when it is received; only its header is read.
-private final class BusMessage: @unchecked Sendable {
+private final class PendingCall: @unchecked Sendable {
     let message: OpaquePointer
 
     init(_ message: OpaquePointer) {

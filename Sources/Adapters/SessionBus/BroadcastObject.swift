@@ -84,31 +84,3 @@ public final class BroadcastObject: Sendable {
         bus.close()
     }
 }
-
-/// A connection that is closed once. GIO locks it.
-// SAFETY: GDBusConnection may be used by any thread; `isOpen` is guarded by the Mutex.
-final class BusConnection: @unchecked Sendable {
-    private let connection: OpaquePointer
-    private let isOpen = Mutex(true)
-
-    init(_ connection: OpaquePointer) { self.connection = connection }
-
-    deinit { cgio_unref(UnsafeMutableRawPointer(connection)) }
-
-    func ifOpen(_ body: (OpaquePointer) -> Void) {
-        isOpen.withLock { isOpen in
-            if isOpen { body(connection) }
-        }
-    }
-
-    /// Closes the connection after what was sent. A second call does nothing.
-    func close() {
-        let wasOpen = isOpen.withLock { isOpen in
-            defer { isOpen = false }
-            return isOpen
-        }
-        guard wasOpen else { return }
-        cgio_flush(connection)
-        g_dbus_connection_close_sync(connection, nil, nil)
-    }
-}

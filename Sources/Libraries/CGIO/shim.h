@@ -108,6 +108,14 @@ static inline void cgio_emit_changed(GDBusConnection *_Nonnull bus, const char *
                                   g_variant_new("(s@a{sv}as)", interface, properties, NULL), NULL);
 }
 
+// Sends a message, which is released. Returns its serial number; 0 if the connection is closed.
+static inline guint32 cgio_send(GDBusConnection *_Nonnull bus, GDBusMessage *_Nonnull message) {
+    guint32 serial = 0;
+    if (!g_dbus_connection_send_message(bus, message, G_DBUS_SEND_MESSAGE_FLAGS_NONE, &serial, NULL)) serial = 0;
+    g_object_unref(message);
+    return serial;
+}
+
 static inline void cgio_flush(GDBusConnection *_Nonnull bus) { g_dbus_connection_flush_sync(bus, NULL, NULL); }
 
 #endif

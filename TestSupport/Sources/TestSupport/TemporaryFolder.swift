@@ -41,7 +41,8 @@ public final class TemporaryFolder: Sendable {
     private func wait(seconds: Double, _ condition: () -> Bool) -> Bool {
         let notifications = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
         defer { close(notifications) }
-        guard inotify_add_watch(notifications, path, UInt32(IN_CREATE | IN_MOVED_TO | IN_MODIFY)) >= 0 else { return false }
+        let changes = UInt32(IN_CREATE | IN_MOVED_TO | IN_MODIFY)
+        guard inotify_add_watch(notifications, path, changes) >= 0 else { return false }
         let deadline = ContinuousClock.now + .seconds(seconds)
         var events = [UInt8](repeating: 0, count: 4_096)
         while !condition() {

@@ -1,0 +1,72 @@
+import Glibc
+import LinuxRuntime
+
+/// Held by the one process of a user's session that broadcasts its screen: a locked file beside the control sockets.
+///
+/// The kernel releases it with the process (flock(2)). The file has the process id of the holder, as text.
+public final class SystemBroadcastLock: Sendable {
+    public enum Failure: Error, Equatable, Sendable {
+        /// Another process holds it; its id, if that can be read.
+        case taken(process: Int?)
+        /// There is no folder for it, or the system refuses the file; a sentence without a full stop.
+        case unusable(String)
+    }
+
+    static let file = "system-broadcast.lock"
+
+    private let path: String
+    /// -1 once it is released.
+    private let descriptor: Monitor<Int32>
+
+    /// Takes the lock, without waiting for it.
+    public init(in folder: ControlSocketFolder) throws(Failure) {
+        do throws(ControlSocketFailure) {
+            path = try folder.make(for: Self.file) + "/" + Self.file
+        } catch {
+            throw .unusable(error.message)
+        }
+        while true {
+            let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard descriptor >= 0 else { throw .unusable("\(path) cannot be opened: \(ControlSocketFolder.reason)") }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                defer { Glibc.close(descriptor) }
+                throw .taken(process: Self.process(in: descriptor))
+            }
+            // The last holder removes the file, perhaps between `open` and `flock`; a lock on that one excludes nobody.
+            if Self.isSame(descriptor, path) {
+                let text = "\(getpid())\n"
+                _ = ftruncate(descriptor, 0)
+                _ = write(descriptor, text, text.utf8.count)
+                self.descriptor = Monitor(descriptor)
+                return
+            }
+            Glibc.close(descriptor)
+        }
+    }
+
+    deinit { close() }
+
+    /// Releases the lock, and removes its file. May be called more than once.
+    public func close() {
+        let held = descriptor.with { descriptor in
+            defer { descriptor = -1 }
+            return descriptor
+        }
+        guard held >= 0 else { return }
+        unlink(path)
+        Glibc.close(held)
+    }
+
+    private static func isSame(_ descriptor: Int32, _ path: String) -> Bool {
+        var (own, named) = (stat(), stat())
+        return fstat(descriptor, &own) == 0 && lstat(path, &named) == 0 && own.st_ino == named.st_ino
+            && own.st_dev == named.st_dev
+    }
+
+    private static func process(in descriptor: Int32) -> Int? {
+        var bytes = [UInt8](repeating: 0, count: 20)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        guard count > 0 else { return nil }
+        return Int(String(decoding: bytes.prefix(count).prefix { $0 != 10 }, as: UTF8.self))
+    }
+}

@@ -1,0 +1,88 @@
+import MediaCore
+import Publishing
+import SessionBus
+import Sessions
+import Transport
+
+/// Shows on the desktop that the screen is broadcast: an icon in the tray, with a menu, or a notification where the desktop
+/// has no tray. On the thread of ``BroadcastBus``.
+final class BroadcastIndicator {
+    /// What the menu offers, by the numbers of its items.
+    enum Choice: Int {
+        case state = 1
+        case pause
+        case resume
+        case muteMicrophone
+        case unmuteMicrophone
+        case stop
+    }
+
+    private let address: String
+    private let item: StatusNotifierItem?
+    private let onEvent: @Sendable (StatusNotifierItem.Event) -> Void
+    /// Nil until the desktop has answered.
+    private var hasTray: Bool?
+    private var notification: DesktopNotification?
+    private var hasNotified = false
+
+    /// - Parameter onEvent: called on GIO's thread with what `handle` gets; must not block.
+    init(_ address: String, onEvent: @escaping @Sendable (StatusNotifierItem.Event) -> Void) {
+        self.address = address
+        self.onEvent = onEvent
+        item = StatusNotifierItem(
+            address: address, .init(title: "share", toolTip: "", isLive: false, menu: []), onEvent: onEvent)
+        if item == nil { hasTray = false }
+    }
+
+    func close() {
+        item?.close()
+        notification?.close()
+    }
+
+    /// Carries out what the user has chosen.
+    func handle(_ event: StatusNotifierItem.Event, _ session: HostSession, _ stop: @Sendable (EndReason) -> Void) {
+        switch event {
+        case .isShown(let isShown): hasTray = isShown
+        case .chosen(let number):
+            switch Choice(rawValue: number) {
+            case .pause: _ = blocking { await session.pause() }
+            case .resume: _ = blocking { await session.resume() }
+            case .muteMicrophone: session.setAudioMuted(.microphoneAudio, true)
+            case .unmuteMicrophone: session.setAudioMuted(.microphoneAudio, false)
+            case .stop: stop(EndReason(.stopped, "ended in the tray"))
+            case .state, nil: break
+            }
+        }
+    }
+
+    func show(_ statistics: HostStatistics, service: String) {
+        let content = Self.content(
+            isPaused: statistics.isPaused, connected: statistics.connected,
+            isMicrophoneMuted: statistics.audio.first { $0.kind == .microphoneAudio }?.isMuted, service: service)
+        item?.update(content)
+        guard hasTray == false, !hasNotified, content.isLive else { return }
+        hasNotified = true
+        notification = DesktopNotification(address: address)
+        notification?.show(
+            summary: content.toolTip, body: "share stop ends that, and share pause pauses it.", expires: 10_000)
+    }
+
+    /// - Parameter isMicrophoneMuted: nil if the microphone is not shared.
+    static func content(
+        isPaused: Bool, connected: Int, isMicrophoneMuted: Bool?, service: String
+    ) -> StatusNotifierItem.Content {
+        let name = service.split(separator: " ", maxSplits: 1).last.map { UntrustedText.quote(String($0)) }
+        let receivers = name ?? "\(connected) viewer\(connected == 1 ? "" : "s")"
+        let state =
+            isPaused
+            ? "The broadcast of your screen is paused"
+            : connected > 0 ? "Your screen is broadcast to \(receivers)" : "Your screen waits for \(name ?? "viewers")"
+        var menu = [StatusNotifierItem.Content.MenuItem(id: Choice.state.rawValue, label: state, isEnabled: false)]
+        func add(_ choice: Choice, _ label: String) { menu.append(.init(id: choice.rawValue, label: label)) }
+        if isPaused { add(.resume, "Resume") } else { add(.pause, "Pause") }
+        if isMicrophoneMuted == true { add(.unmuteMicrophone, "Unmute the microphone") }
+        if isMicrophoneMuted == false { add(.muteMicrophone, "Mute the microphone") }
+        add(.stop, "Stop the broadcast")
+        return .init(title: "share", toolTip: state, isLive: connected > 0 && !isPaused, menu: menu)
+    }
+}

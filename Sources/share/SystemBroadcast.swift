@@ -1,0 +1,84 @@
+import Admission
+import ControlSocket
+import Foundation
+import LinuxRuntime
+import Publishing
+import SessionBus
+import Sessions
+import Transport
+
+/// The broadcast of the session's screen, of which a user session has one: it holds the lock and the bus's name, shows an
+/// indicator, and pauses while the session is locked.
+///
+/// Hosts of the test video, and of a display other than the session's, are none.
+final class SystemBroadcast: Sendable {
+    private let lock: SystemBroadcastLock?
+    private let bus: BroadcastBus
+    private let pause: Monitor<LockPause?>
+    private let stop: @Sendable (EndReason) -> Void
+
+    /// Whether a host of this display shows the screen of the user's session.
+    /// - Parameter display: nil for the session's own. Without a session (over SSH, say) every display is it.
+    static func isSession(_ display: String?, _ environment: [String: String]) -> Bool {
+        guard let display, let own = environment["DISPLAY"], !own.isEmpty else { return true }
+        return withoutScreen(display) == withoutScreen(own)
+    }
+
+    /// ":0" for ":0.0", as the screens of a display are one desktop.
+    private static func withoutScreen(_ display: String) -> Substring {
+        guard let colon = display.lastIndex(of: ":"), let point = display[colon...].firstIndex(of: ".") else {
+            return display[...]
+        }
+        return display[..<point]
+    }
+
+    /// Takes the lock and the name, before anything is captured.
+    /// - Parameter stop: called when a program asks for the end; it returns at once.
+    /// - Throws: if there is a system broadcast already.
+    init(environment: [String: String], stop: @escaping @Sendable (EndReason) -> Void) throws(Complaint) {
+        self.stop = stop
+        do throws(SystemBroadcastLock.Failure) {
+            lock = try SystemBroadcastLock(in: ControlSocketFolder(environment: environment))
+        } catch {
+            guard case .taken(let process) = error else {
+                // The control socket uses the same folder, and says what is wrong with it.
+                lock = nil
+                bus = try BroadcastBus(environment, stop: stop)
+                pause = Monitor(nil)
+                return
+            }
+            throw Self.alreadyBroadcasting(process)
+        }
+        bus = try BroadcastBus(environment, stop: stop)
+        pause = Monitor(nil)
+    }
+
+    static func alreadyBroadcasting(_ process: Int?) -> Complaint {
+        Complaint(
+            sentence: "the screen of this session is being broadcast already"
+                + (process.map { " (by the process \($0))" } ?? ""),
+            remedy: "There is one broadcast of the screen at a time: see share status; share stop ends it.",
+            status: .alreadyBroadcasting)
+    }
+
+    /// The broadcast is live from now on: other programs see it, and a lock of the session pauses it.
+    func begin(_ session: HostSession, _ service: PairedService?, prompt: Prompt, _ output: DataOutput) {
+        bus.begin(session, service: service.map { "\($0.link.id.text) \($0.name)" } ?? "")
+        let lockPause = LockPause(session, prompt: prompt, output, stop: stop)
+        lockPause.observe(ProcessInfo.processInfo.environment)
+        pause.with { $0 = lockPause }
+    }
+
+    /// Takes note of an event of the broadcast. Does not block.
+    func handle(_ event: BroadcastEvent) {
+        bus.update()
+        if case .broadcastResumed = event { pause.with { $0 }?.resumed() }
+    }
+
+    /// Leaves the bus and releases the lock. Blocks until that is done, for a second at most.
+    func close() {
+        pause.with { $0 }?.close()
+        bus.close()
+        lock?.close()
+    }
+}

@@ -1,0 +1,135 @@
+import LinuxRuntime
+package import SessionBus
+
+/// logind with one user and one graphical session (org.freedesktop.login1), on a ``TestBus``.
+package final class FakeLogin: Sendable {
+    package static let session = "/org/freedesktop/login1/session/_32"
+    private let service: BusService
+
+    /// - Parameters:
+    ///   - hasDisplay: whether the user has a graphical session; otherwise the session is that of the asking process.
+    ///   - isLocked: the session's `LockedHint`.
+    package init(_ bus: TestBus, hasDisplay: Bool = true, isLocked: Bool = false) throws {
+        service = try bus.service("org.freedesktop.login1") { call in
+            switch call.member {
+            case "GetUser": [.path("/org/freedesktop/login1/user/_1000")]
+            case "GetSession" where !hasDisplay && call.arguments.first?.text == "auto": [.path(Self.session)]
+            case "Get" where call.arguments.last?.text == "Display":
+                [.variant(.tuple([.text(hasDisplay ? "2" : ""), .path(hasDisplay ? Self.session : "/")]))]
+            case "Get" where call.path == Self.session: [.variant(.boolean(isLocked))]
+            default: nil
+            }
+        }
+    }
+
+    /// Waits until somebody has asked whether the session is locked, and so hears its signals.
+    package func isObserved() -> Bool {
+        service.message { $0.kind == .call && $0.path == Self.session && $0.arguments.last?.text == "LockedHint" }
+            != nil
+    }
+
+    package func setLockedHint(_ isLocked: Bool) {
+        Self.setLockedHint(isLocked, from: service)
+    }
+
+    package static func setLockedHint(_ isLocked: Bool, from service: BusService) {
+        service.connection.signal(
+            session, "org.freedesktop.DBus.Properties", "PropertiesChanged",
+            [
+                .text("org.freedesktop.login1.Session"), .dictionary(["LockedHint": .boolean(isLocked)]),
+                .array(of: "s", []),
+            ])
+    }
+
+    /// Sends "Lock" or "Unlock".
+    package func send(_ signal: String) {
+        service.connection.signal(Self.session, "org.freedesktop.login1.Session", signal)
+    }
+}
+
+/// A screen saver (org.freedesktop.ScreenSaver) on a ``TestBus``.
+package final class FakeScreenSaver: Sendable {
+    private static let name = "org.freedesktop.ScreenSaver"
+    private let service: BusService
+
+    package init(_ bus: TestBus, isActive: Bool = false) throws {
+        service = try bus.service(Self.name) { $0.member == "GetActive" ? [.boolean(isActive)] : nil }
+    }
+
+    /// Waits until somebody has asked, and so hears the signals.
+    package func isObserved() -> Bool { service.call(of: "GetActive") != nil }
+
+    package func setActive(_ isActive: Bool) {
+        service.connection.signal("/ScreenSaver", Self.name, "ActiveChanged", [.boolean(isActive)])
+    }
+}
+
+/// A tray (org.kde.StatusNotifierWatcher) on a ``TestBus``, which shows items unless it has no host.
+package final class FakeTray: Sendable {
+    private static let name = "org.kde.StatusNotifierWatcher"
+    private let service: BusService
+    private let hasHost: Monitor<Bool>
+
+    package init(_ bus: TestBus, hasHost: Bool = true) throws {
+        let host = Monitor(hasHost)
+        self.hasHost = host
+        service = try bus.service(Self.name) { call in
+            switch call.member {
+            case "RegisterStatusNotifierItem": []
+            case "Get": [.variant(.boolean(host.with { $0 }))]
+            default: nil
+            }
+        }
+    }
+
+    /// Waits for an item, and returns the name of its connection.
+    package func item() -> String? { service.call(of: "RegisterStatusNotifierItem")?.arguments.first?.text }
+
+    /// A host comes that shows the items.
+    package func addHost() {
+        hasHost.with { $0 = true }
+        service.connection.signal("/StatusNotifierWatcher", Self.name, "StatusNotifierHostRegistered")
+    }
+
+    /// The properties of the item.
+    package func properties(of item: String) -> BusValue? {
+        service.ask(
+            item, "/StatusNotifierItem", "org.freedesktop.DBus.Properties", "GetAll",
+            [.text("org.kde.StatusNotifierItem")])?.arguments.first
+    }
+
+    /// The menu of the item, by numbers; those that cannot be chosen have no number above 0.
+    package func menu(of item: String) -> [(id: Int, label: String, isEnabled: Bool)] {
+        let layout = menuCall(item, "GetLayout", [.int32(0), .int32(-1), .array(of: "s", [])])
+        let children = layout?.arguments.last?.list?.last?.list ?? []
+        return children.compactMap { child in
+            guard let parts = child.list, parts.count == 3, let id = parts[0].number else { return nil }
+            return (id, parts[1]["label"]?.text ?? "", parts[1]["enabled"]?.isTrue ?? true)
+        }
+    }
+
+    /// Chooses an item of the menu by its label.
+    /// - Returns: false if there is no such.
+    @discardableResult
+    package func choose(_ label: String, of item: String) -> Bool {
+        guard let id = menu(of: item).first(where: { $0.label == label })?.id else { return false }
+        let event: [BusValue] = [.int32(Int32(id)), .text("clicked"), .variant(.int32(0)), .uint32(0)]
+        return menuCall(item, "Event", event)?.kind == .reply
+    }
+
+    /// Calls a method of the item's menu.
+    package func menuCall(_ item: String, _ member: String, _ arguments: [BusValue]) -> BusMessage? {
+        service.ask(item, "/StatusNotifierItem/Menu", "com.canonical.dbusmenu", member, arguments)
+    }
+
+    /// Waits for a signal of the item, past or future.
+    package func signal(_ member: String) -> BusMessage? {
+        service.message { $0.kind == .signal && $0.member == member }
+    }
+
+    /// Asks for the signals of everybody.
+    package func hearAll() {
+        service.connection.match("type='signal'")
+        service.settle()
+    }
+}

@@ -1,0 +1,203 @@
+import BusSupport
+import Foundation
+import SessionBus
+import TestSupport
+import Testing
+
+@testable import share
+
+/// The one broadcast of a session's screen: a second one, and a session that is locked.
+@Suite(.serialized, .timeLimit(.minutes(4)))
+struct SystemBroadcastTests {
+    private func arguments(_ display: VirtualDisplay) -> [String] {
+        ["host", "--accept", "any", "--listen", "127.0.0.1:0", "--json", "--display", display.name, "--audio", "none"]
+    }
+
+    @Test func theSessionsOwnDisplayIsTheSystemBroadcast() {
+        #expect(SystemBroadcast.isSession(nil, ["DISPLAY": ":0"]))
+        #expect(SystemBroadcast.isSession(":0", ["DISPLAY": ":0"]))
+        #expect(SystemBroadcast.isSession(":0.1", ["DISPLAY": ":0.0"]))
+        #expect(SystemBroadcast.isSession(":3", [:]))
+        #expect(SystemBroadcast.isSession(":3", ["DISPLAY": ""]))
+        #expect(!SystemBroadcast.isSession(":3", ["DISPLAY": ":0"]))
+        #expect(!SystemBroadcast.isSession(":10", ["DISPLAY": ":1"]))
+        #expect(!SystemBroadcast.isSession("far.example:0", ["DISPLAY": ":0"]))
+    }
+
+    // MARK: A second one
+
+    @Test func aSecondBroadcastOfTheScreenIsRefusedWithoutABus() throws {
+        let display = try VirtualDisplay(width: 320, height: 240)
+        let first = try HostedScreen(["--display", display.name, "--audio", "none"])
+        let second = try ShareProcess(arguments(display), in: first.folder)
+        #expect(second.exitCode() == 79)
+        #expect(second.errorText.contains("is being broadcast already (by the process \(first.process.processID))"))
+        #expect(second.errorText.contains("share stop ends it"))
+        #expect(second.lines.isEmpty)
+        // The test video, and a display that is not the session's, are none.
+        let video = try ShareProcess(
+            ["host", "--accept", "any", "--listen", "127.0.0.1:0", "--json", "--source", "test", "--audio", "none"],
+            in: first.folder)
+        #expect(video.event("link") != nil)
+        let other = try ShareProcess(arguments(display), in: first.folder, environment: ["DISPLAY": ":999"])
+        #expect(other.event("link") != nil, "\(other.errorText)")
+        // The lock ends with its process, even if that is killed.
+        first.process.kill()
+        _ = first.process.exitCode()
+        let third = try ShareProcess(arguments(display), in: first.folder)
+        #expect(third.event("link") != nil, "\(third.errorText)")
+        third.interrupt()
+        #expect(third.exitCode(seconds: 10) == 0)
+        let left = try FileManager.default.contentsOfDirectory(atPath: first.folder.file("share-\(geteuid())"))
+        #expect(!left.contains { $0.hasSuffix(".lock") })
+    }
+
+    @Test func aSecondBroadcastOfTheScreenIsRefusedOverTheBus() throws {
+        let bus = try TestBus()
+        let display = try VirtualDisplay(width: 320, height: 240)
+        let environment = ["DBUS_SESSION_BUS_ADDRESS": bus.address]
+        let first = try HostedScreen(["--display", display.name, "--audio", "none"], environment: environment)
+        let second = try ShareProcess(arguments(display), environment: environment)
+        #expect(second.exitCode() == 79, "\(second.errorText)")
+        #expect(second.errorText.contains("is being broadcast already"))
+        first.process.interrupt()
+        #expect(first.process.exitCode(seconds: 10) == 0)
+        let third = try ShareProcess(arguments(display), environment: environment)
+        #expect(third.event("link") != nil, "\(third.errorText)")
+    }
+
+    // MARK: A locked session
+
+    @Test func aLockPausesTheBroadcastAndItStaysPausedWhereNobodyCanBeAsked() throws {
+        let bus = try TestBus()
+        let saver = try FakeScreenSaver(bus)
+        let display = try VirtualDisplay(width: 320, height: 240)
+        let host = try HostedScreen(
+            ["--display", display.name, "--audio", "none"], environment: ["DBUS_SESSION_BUS_ADDRESS": bus.address])
+        #expect(saver.isObserved())
+        let viewer = try host.join()
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        saver.setActive(true)
+        #expect(host.process.event("session-locked") != nil && host.process.event("paused") != nil)
+        #expect(viewer.event("paused") != nil)
+        saver.setActive(false)
+        #expect(host.process.event("session-unlocked") != nil)
+        #expect(host.process.waitForError("stays paused; share resume continues"))
+        #expect(viewer.event("resumed", seconds: 0.1) == nil)
+        #expect(try ShareProcess(["resume"], in: host.folder).exitCode() == 0)
+        #expect(viewer.event("resumed") != nil)
+        // A pause that the user made himself is not ended by coming back, and asks nothing.
+        #expect(try ShareProcess(["pause"], in: host.folder).exitCode() == 0)
+        let before = host.process.errorText
+        saver.setActive(true)
+        saver.setActive(false)
+        var unlocks = 0
+        #expect(
+            host.process.event("session-unlocked") { _ in
+                unlocks += 1
+                return unlocks == 2
+            } != nil)
+        #expect(!host.process.errorText.dropFirst(before.count).contains("stays paused"))
+    }
+
+    @Test(arguments: [true, false])
+    func onReturnTheUserIsAskedInTheTerminal(_ resumes: Bool) throws {
+        let bus = try TestBus()
+        let login = try FakeLogin(bus)
+        let display = try VirtualDisplay(width: 320, height: 240)
+        let terminal = try Terminal(
+            ["host", "--accept", "any", "--listen", "127.0.0.1:0", "--display", display.name, "--audio", "none"],
+            environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus.address, "DISPLAY": ""])
+        let link = try #require(terminal.waitFor { $0.firstLink }, "\(terminal.screen())")
+        #expect(login.isObserved())
+        let viewer = try terminal.join(link, name: "Ann")
+        _ = try #require(viewer.event("first-picture"), "\(viewer.errorText)")
+        let question = "Resume the broadcast? [y]es, [n]o (ends it):"
+        login.send("Lock")
+        #expect(viewer.event("paused") != nil)
+        #expect(terminal.waitUntil { $0.contains("your session is locked") })
+        login.send("Unlock")
+        #expect(terminal.waitUntil { $0.hasSuffix(question) }, "\(terminal.screen())")
+        // A session that is locked again takes the question back until the next return.
+        login.send("Lock")
+        #expect(terminal.waitUntil { !$0.contains(question) })
+        login.send("Unlock")
+        #expect(terminal.waitUntil { $0.hasSuffix(question) })
+        // A key counts from a second after the question; "a" is no answer to this one.
+        #expect(terminal.typeUntil("a") { $0.contains("Press y or n.") })
+        try terminal.type(resumes ? "y" : "n")
+        if resumes {
+            #expect(viewer.event("resumed") != nil)
+            #expect(terminal.waitUntil { $0.contains("LIVE 00:") })
+        } else {
+            #expect(viewer.event("ended")?["code"] as? String == "hostEnded")
+            #expect(terminal.waitUntil { $0.contains("ended after your session was locked") })
+        }
+    }
+}
+
+extension Terminal {
+    /// Types keys again and again, each time that the screen changes, until the condition holds.
+    fileprivate func typeUntil(_ keys: String, _ isSo: (String) -> Bool) -> Bool {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < deadline {
+            try? type(keys)
+            if isSo(screen()) { return true }
+        }
+        return false
+    }
+}
+
+/// What a lock of the session does to a broadcast.
+@Suite struct LockPausePolicyTests {
+    private func run(_ events: [LockPausePolicy.Event]) -> [LockPausePolicy.Action] {
+        var policy = LockPausePolicy()
+        return events.compactMap { policy.handle($0) }
+    }
+
+    @Test func aLockPausesAndTheReturnAsks() {
+        #expect(run([.locked, .paused(true), .unlocked]) == [.pause, .ask])
+        #expect(run([.locked, .paused(true), .unlocked, .answered(resumes: true)]) == [.pause, .ask, .resume])
+        #expect(run([.locked, .paused(true), .unlocked, .answered(resumes: false)]) == [.pause, .ask, .end])
+    }
+
+    @Test func aPauseOfTheUsersOwnStays() {
+        #expect(run([.locked, .paused(false), .unlocked]) == [.pause])
+    }
+
+    @Test func aResumptionElsewhereAnswersTheQuestion() {
+        #expect(
+            run([.locked, .paused(true), .unlocked, .resumed, .answered(resumes: false)]) == [.pause, .ask, .withdraw])
+        #expect(run([.locked, .paused(true), .resumed, .unlocked]) == [.pause])
+    }
+
+    @Test func aSecondLockTakesTheQuestionBackAndTheNextReturnAsksAgain() {
+        let twice: [LockPausePolicy.Event] = [.locked, .paused(true), .unlocked, .locked, .unlocked]
+        #expect(run(twice) == [.pause, .ask, .withdraw, .ask])
+        #expect(run(twice + [.answered(resumes: true), .locked]) == [.pause, .ask, .withdraw, .ask, .resume, .pause])
+    }
+
+    @Test func whatComesAtTheWrongTimeDoesNothing() {
+        #expect(run([.unlocked, .answered(resumes: true), .answered(resumes: false), .resumed]).isEmpty)
+        #expect(run([.locked, .paused(true), .locked, .answered(resumes: false)]) == [.pause])
+    }
+}
+
+/// What the tray says and offers.
+@Suite struct BroadcastIndicatorTests {
+    @Test func theMenuOffersWhatCanBeDone() {
+        var content = BroadcastIndicator.content(isPaused: false, connected: 2, isMicrophoneMuted: nil, service: "")
+        #expect(content.toolTip == "Your screen is broadcast to 2 viewers" && content.isLive)
+        #expect(content.menu.map(\.label) == [content.toolTip, "Pause", "Stop the broadcast"])
+        #expect(content.menu.map(\.isEnabled) == [false, true, true])
+        content = BroadcastIndicator.content(isPaused: true, connected: 2, isMicrophoneMuted: true, service: "")
+        #expect(content.toolTip == "The broadcast of your screen is paused" && !content.isLive)
+        #expect(content.menu.dropFirst().map(\.label) == ["Resume", "Unmute the microphone", "Stop the broadcast"])
+        content = BroadcastIndicator.content(
+            isPaused: false, connected: 1, isMicrophoneMuted: false, service: "com.example.conference My Conference")
+        #expect(content.toolTip == "Your screen is broadcast to \"My Conference\"")
+        #expect(content.menu.map(\.label).contains("Mute the microphone"))
+        content = BroadcastIndicator.content(isPaused: false, connected: 0, isMicrophoneMuted: nil, service: "")
+        #expect(content.toolTip == "Your screen waits for viewers" && !content.isLive)
+    }
+}
