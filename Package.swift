@@ -172,6 +172,8 @@ let package = Package(
             name: "Mirror", dependencies: ["ShareKit", "ExampleWindow"], path: "Examples/Sources/Mirror"),
         .executableTarget(
             name: "Budget", dependencies: ["ShareKit", "ExampleWindow"], path: "Examples/Sources/Budget"),
+        .executableTarget(
+            name: "Conference", dependencies: ["ShareKit", "ExampleWindow"], path: "Examples/Sources/Conference"),
         // Tests
         support("TestSupport"),
         .target(name: "LinkEmulation", path: "TestSupport/Sources/LinkEmulation"),
@@ -238,7 +240,8 @@ let package = Package(
         tests(
             "ShareKitTests",
             [
-                "ShareKit", "Admission", "InAppCapture", "LinuxRuntime", "MediaCore", "Sessions", "Signaling",
+                "ShareKit", "Admission", "Broadcasting", "InAppCapture", "LinuxRuntime", "MediaCore", "Sessions",
+                "Signaling",
                 "Transport",
             ]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),

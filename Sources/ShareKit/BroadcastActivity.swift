@@ -25,9 +25,12 @@ public enum BroadcastActivity {
         public let fields: [(name: String, label: String)]
         /// What the user has to agree to.
         public let terms: String?
+        /// Why the alert is shown again: a value is missing or too long. Nil the first time.
+        public let problem: String?
     }
 
-    /// Asks the user; returns a value for each field, or nil if the user does not want to broadcast.
+    /// Asks the user; returns a value for each field, or nil if the user does not want to broadcast. Called again when a
+    /// value is missing or too long (``Alert/problem``); the same values once more are an error (`.badSetup`).
     public typealias Confirmation = @Sendable (Alert) async -> [String: String]?
 
     /// The services that are installed; those whose manifests cannot be used are left out.
@@ -38,6 +41,45 @@ public enum BroadcastActivity {
         } catch {
             throw ShareKitError(.failed, error.description)
         }
+    }
+
+    /// Shows the installed services to the user, who chooses one, and pairs with it; the alert follows all the same.
+    /// - Parameters:
+    ///   - choose: shows the services, of which there is at least one, and returns one of them; nil if the user does not
+    ///     want to broadcast.
+    ///   - applicationID: as for `load(preferredExtension:source:applicationID:confirm:)`, with `confirm` and what is
+    ///     returned and thrown.
+    /// - Throws: also `.unknownService` if no service is installed, `.declined` if none was chosen.
+    public static func load(
+        source: ApplicationSource, applicationID: String,
+        choose: @escaping @Sendable ([Service]) async -> Service?, confirm: @escaping Confirmation
+    ) async throws(ShareKitError) -> BroadcastController {
+        let link = try await link(in: ExtensionStore(), choose)
+        return try await load(
+            link, source: source, applicationID: applicationID, identity: try .ofUser(), confirm: confirm)
+    }
+
+    /// The link of the service that the user chooses.
+    static func link(
+        in store: ExtensionStore, _ choose: @Sendable ([Service]) async -> Service?
+    ) async throws(ShareKitError) -> ServiceLink {
+        let extensions: [ExtensionManifest]
+        do throws(ExtensionError) {
+            extensions = try store.list().extensions
+        } catch {
+            throw ShareKitError(.failed, error.description)
+        }
+        guard !extensions.isEmpty else {
+            throw ShareKitError(
+                .unknownService, "no service is installed", remedy: "Install one: share extension install LINK.")
+        }
+        guard let chosen = await choose(extensions.map { Service($0) }) else {
+            throw ShareKitError(.declined, "you chose no service")
+        }
+        guard let found = extensions.first(where: { $0.id.text == chosen.id }) else {
+            throw ShareKitError(.unknownService, "\(chosen.id) is not installed")
+        }
+        return found.service
     }
 
     /// Pairs with the preferred service: the alert names it, each time.
@@ -97,10 +139,12 @@ extension BroadcastActivity.Service {
 }
 
 extension BroadcastActivity.Alert {
-    init(_ description: ServiceDescription, _ link: ServiceLink, _ application: ApplicationInfo) {
+    init(_ question: PairingQuestion, _ link: ServiceLink, _ application: ApplicationInfo) {
+        let description = question.service
         self.init(
             application: application.name,
             service: .init(id: link.id.text, name: description.name, address: link.authority),
-            fields: description.fields.map { ($0.name, $0.label) }, terms: description.terms)
+            fields: description.fields.map { ($0.name, $0.label) }, terms: description.terms,
+            problem: question.refused?.error.description)
     }
 }

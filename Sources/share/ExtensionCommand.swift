@@ -115,7 +115,7 @@ struct PairCommand: ParsableCommand {
 
 extension ExtensionManifest {
     /// One line: the identifier, the address of the service, and the name, which may contain spaces.
-    fileprivate var line: String { "\(id)  \(service.authority)  \(UntrustedText.quote(name))" }
+    var line: String { "\(id)  \(service.authority)  \(UntrustedText.quote(name))" }
 }
 
 private func listServices() throws {

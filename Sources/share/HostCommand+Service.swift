@@ -26,10 +26,12 @@ extension HostCommand {
         do throws(PairingFailure) {
             let pairing = ServicePairing(link: link, application: application, identity: identity)
             let paired = try blocking(throwing: { () throws(PairingFailure) in
-                try await pairing.run { description in
+                try await pairing.run { question in
                     ErrorOutput.showStatus("")
                     return await answer {
-                        guard let setup = prompt.ask(description) else { return nil }
+                        guard let setup = prompt.ask(question) else { return nil }
+                        // Refused values are asked for again, at once.
+                        guard (try? question.service.setup(setup)) != nil else { return setup }
                         Self.countDown(countdown, until: ending, output)
                         return ending.with { $0 } == nil ? setup : nil
                     }
@@ -53,21 +55,32 @@ extension HostCommand {
         return id
     }
 
-    /// The link of an installed service, or of the preferred one if `id` is empty.
+    /// The link of an installed service. If `id` is empty: of the preferred one, or of one that the user chooses.
     private static func extensionLink(_ id: String) throws -> ServiceLink {
         do {
-            let preferred = id.isEmpty ? try PreferredService().get() : nil
-            if id.isEmpty, preferred == nil {
-                throw Complaint(
-                    sentence: "no service is preferred", remedy: "Choose one: share pair ID; see share services.",
-                    status: .unknownService)
-            }
-            return try ExtensionStore().read(try preferred ?? serviceID(id)).service
+            guard id.isEmpty else { return try ExtensionStore().read(serviceID(id)).service }
+            if let preferred = try PreferredService().get() { return try ExtensionStore().read(preferred).service }
+            return try chosenLink()
         } catch let error as ExtensionError {
             throw Complaint(
                 sentence: "\(error)", remedy: "Ask the service for its link, and run: share extension install LINK",
                 status: error.status)
         }
+    }
+
+    private static func chosenLink() throws -> ServiceLink {
+        let listing = try ExtensionStore().list()
+        for error in listing.errors { ErrorOutput.writeLine("share: \(error)") }
+        guard !listing.extensions.isEmpty else {
+            throw Complaint(
+                sentence: "no service is preferred, and none is installed",
+                remedy: "Ask a service for its link, and run: share extension install LINK", status: .unknownService)
+        }
+        if let obstacle = ServicePrompt.obstacle { throw obstacle }
+        guard let chosen = ServicePicker(services: listing.extensions).pick() else {
+            throw Complaint(sentence: "you chose no service", status: .declined)
+        }
+        return chosen.service
     }
 
     private func setupValues() throws -> [String: String] {
@@ -133,6 +146,7 @@ extension PairingFailure {
     var code: String {
         switch self {
         case .declined: "declined"
+        case .setup: "setup"
         case .refused: "refused"
         case .unanswered: "unanswered"
         case .unknownService: "unknownService"
@@ -149,6 +163,7 @@ extension PairingFailure {
     var status: ExitStatus {
         switch self {
         case .declined: .declined
+        case .setup: .usage
         case .refused: .refused
         case .unanswered, .timedOut: .unanswered
         case .unknownService: .unknownService
