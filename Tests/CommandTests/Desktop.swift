@@ -69,7 +69,12 @@ struct Desktop {
     /// - Parameter higherThan: tells the question from one that was there before and has less text.
     func accept(_ title: String, higherThan height: Int = 1) throws {
         let place = try window(title, isQuestion: true, minimumHeight: height + 1)
-        try act("mousemove", "\(place.x + place.width / 2 + 50)", "\(place.y + place.height - 40)", "click", "1")
+        // Left of the button's text. A click before the button is drawn would be lost.
+        let (x, y) = (place.width / 2 + 16, place.height - 40)
+        guard try shows(0x696663, x: x, y: y, in: place, within: 10) else {
+            throw Program.Failure("the question '\(title)' has no button at \(x), \(y)")
+        }
+        try act("mousemove", "\(place.x + x)", "\(place.y + y)", "click", "1")
     }
 
     /// Runs `xdotool`.
@@ -82,10 +87,10 @@ struct Desktop {
     }
 
     /// Waits until the pixel of a window has that colour, within VP8's loss.
-    func shows(_ color: Int, x: Int, y: Int, in window: Place) throws -> Bool {
+    func shows(_ color: Int, x: Int, y: Int, in window: Place, within tolerance: Int = 40) throws -> Bool {
         try wait { () throws -> Bool? in
             guard let found = try screen()?.color(x: window.x + x, y: window.y + y) else { return nil }
-            let isNear = [16, 8, 0].allSatisfy { abs((found >> $0 & 255) - (color >> $0 & 255)) <= 40 }
+            let isNear = [16, 8, 0].allSatisfy { abs((found >> $0 & 255) - (color >> $0 & 255)) <= tolerance }
             return isNear ? true : nil
         } ?? false
     }

@@ -132,7 +132,7 @@ struct ServiceVerbTests {
     /// Without a terminal, in small windows; these have no place for what the service asks.
     @Test func withoutATerminalTheUserChoosesAndIsAskedInSmallWindows() throws {
         let desktop = try Desktop()
-        let service = try Service(["--field", "title:Title", "--terms", "/dev/null"])
+        let service = try Service(["--field", "title:Title", "--terms", "/etc/hostname"])
         let folder = try TemporaryFolder()
         #expect(try run(["extension", "install", service.link], in: folder).code == 0)
         let environment = ["DISPLAY": desktop.display.name, "SDL_VIDEODRIVER": "x11"]

@@ -141,9 +141,11 @@ struct BroadcastServiceTests {
     }
 
     @Test func aServiceThatStopsEndsItsBroadcasts() async throws {
-        let service = try service(Monitor(Received()))
+        let received = Monitor(Received())
+        let service = try service(received)
         let controller = try await load(try await service.start(), try source(level: 0)) { _ in ["title": "Accounts"] }
         try await controller.startBroadcast()
+        #expect(await wait(received) { $0.luma != nil })
         await service.stop(reason: "closing time")
         var last: BroadcastController.Event?
         for await event in controller.events { last = event }

@@ -81,7 +81,8 @@ public final class Window {
     public func nextEvent() -> Event {
         var event = SDL_Event()
         while true {
-            guard SDL_WaitEvent(&event) == 1 else { return .quit }
+            // SDL notices a signal, and events that another thread has read from the display, only when it looks again.
+            guard SDL_WaitEventTimeout(&event, 100) == 1 else { continue }
             switch SDL_EventType(event.type) {
             case SDL_QUIT: return .quit
             case SDL_MOUSEMOTION where event.motion.state & 1 != 0:
