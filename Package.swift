@@ -181,6 +181,8 @@ let package = Package(
             name: "Mirror", dependencies: ["ShareKit", "ExampleWindow"], path: "Examples/Sources/Mirror"),
         .executableTarget(
             name: "Budget", dependencies: ["ShareKit", "ExampleWindow"], path: "Examples/Sources/Budget"),
+        .executableTarget(
+            name: "Conference", dependencies: ["ShareKit", "ExampleWindow"], path: "Examples/Sources/Conference"),
         // Tests
         support("TestSupport"),
         .target(name: "LinkEmulation", path: "TestSupport/Sources/LinkEmulation"),
@@ -260,8 +262,8 @@ let package = Package(
         tests(
             "ShareKitTests",
             [
-                "ShareKit", "Admission", "InAppCapture", "LinuxRuntime", "MediaCore", "SessionBus", "Sessions",
-                "Signaling", "Transport", "BusSupport", "TestSupport",
+                "ShareKit", "Admission", "Broadcasting", "InAppCapture", "LinuxRuntime", "MediaCore", "SessionBus",
+                "Sessions", "Signaling", "Transport", "BusSupport", "TestSupport",
             ]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]

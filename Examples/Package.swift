@@ -13,5 +13,7 @@ let package = Package(
             name: "Mirror", dependencies: ["ExampleWindow", .product(name: "ShareKit", package: "share")]),
         .executableTarget(
             name: "Budget", dependencies: ["ExampleWindow", .product(name: "ShareKit", package: "share")]),
+        .executableTarget(
+            name: "Conference", dependencies: ["ExampleWindow", .product(name: "ShareKit", package: "share")]),
     ]
 )

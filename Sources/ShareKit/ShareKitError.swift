@@ -21,6 +21,9 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
         case unknownService
         /// This side's user does not want to broadcast to the service.
         case declined
+        /// A value for the service's fields is missing or too long, and was given again; or what a service says of itself
+        /// cannot be published.
+        case badSetup
         /// The service takes no further broadcast.
         case busy
         /// The service has ended the broadcast or the pairing.
@@ -67,6 +70,7 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
         let code: Code =
             switch failure {
             case .declined: .declined
+            case .setup: .badSetup
             case .refused: .refused
             case .unanswered, .timedOut: .unanswered
             case .unknownService: .unknownService

@@ -123,7 +123,7 @@ struct PairCommand: ParsableCommand {
 
 extension ExtensionManifest {
     /// One line: the identifier, the address of the service, and the name, which may contain spaces.
-    fileprivate var line: String { "\(id)  \(destination)  \(UntrustedText.quote(name))" }
+    var line: String { "\(id)  \(destination)  \(UntrustedText.quote(name))" }
 }
 
 private func listServices() throws {

@@ -19,12 +19,7 @@ extension HostCommand {
         if let obstacle = ServicePrompt.obstacle { throw obstacle }
         let event: [(String, JSONValue)] = [("service", .string(manifest.id.text))]
         output.event("pairing", event)
-        guard let launch = try launch(manifest) else {
-            let sentence = "you do not want to broadcast to \(UntrustedText.quote(manifest.name))"
-            output.event(
-                "pairing-refused", event + [("reason", .string(sentence)), ("code", .string("declined"))])
-            throw Complaint(sentence: sentence, status: .declined)
-        }
+        let launch = try prepare(manifest, event, output)
         output.event("paired", event + [("name", .string(manifest.name))])
         Self.countDown(countdown, until: ending, output)
         let (screen, sound) = try makeSources()
@@ -60,24 +55,29 @@ extension HostCommand {
         ErrorOutput.writeLine("share: \(reason.sentence)")
     }
 
-    /// - Returns: nil if the user does not want to broadcast.
-    private func launch(_ manifest: ExtensionManifest) throws -> ExtensionLaunch? {
+    /// Asks the user, and runs the setup program.
+    private func prepare(
+        _ manifest: ExtensionManifest, _ event: [(String, JSONValue)], _ output: DataOutput
+    ) throws -> ExtensionLaunch {
         let application = ApplicationInfo(id: "io.sharekit.share", name: name ?? NSUserName())
         let prompt = ServicePrompt(
             application: application, address: manifest.destination, values: try setupValues())
-        guard let answers = prompt.ask(manifest.description) else { return nil }
-        let values: [String: String]
-        do throws(SetupError) {
-            values = try manifest.description.setup(answers)
-        } catch {
-            throw Complaint(sentence: error.description, status: .usage)
-        }
-        do throws(EndReason) {
-            return try blocking(throwing: { () throws(EndReason) in
-                try await ExtensionLaunch.prepare(manifest, application: application, values: values)
+        let refusal: PairingFailure
+        do {
+            let setup = try blocking(throwing: { () throws(PairingFailure) in
+                try await manifest.description.setup { question in await answer { prompt.ask(question) } }
             })
-        } catch {
+            let launch = try blocking(throwing: { () throws(EndReason) in
+                try await ExtensionLaunch.prepare(manifest, application: application, values: setup)
+            })
+            if let launch { return launch }
+            refusal = .declined
+        } catch let error as PairingFailure {
+            refusal = error
+        } catch let error as EndReason {
             throw Complaint(error)
         }
+        output.event("pairing-refused", event + [("reason", .string("\(refusal)")), ("code", .string(refusal.code))])
+        throw Complaint(sentence: "\(refusal)", status: refusal.status)
     }
 }

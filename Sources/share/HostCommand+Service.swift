@@ -25,10 +25,12 @@ extension HostCommand {
         do throws(PairingFailure) {
             let pairing = ServicePairing(link: link, application: application, identity: identity)
             let paired = try blocking(throwing: { () throws(PairingFailure) in
-                try await pairing.run { description in
+                try await pairing.run { question in
                     ErrorOutput.showStatus("")
                     return await answer {
-                        guard let setup = prompt.ask(description) else { return nil }
+                        guard let setup = prompt.ask(question) else { return nil }
+                        // Refused values are asked for again, at once.
+                        guard (try? question.service.setup(setup)) != nil else { return setup }
                         Self.countDown(countdown, until: ending, output)
                         return ending.with { $0 } == nil ? setup : nil
                     }
@@ -52,21 +54,32 @@ extension HostCommand {
         return id
     }
 
-    /// The installed extension of this identifier, or the preferred one if `id` is empty.
+    /// The installed extension of this identifier. If `id` is empty: the preferred one, or one that the user chooses.
     static func installedExtension(_ id: String) throws -> ExtensionManifest {
         do {
-            let preferred = id.isEmpty ? try PreferredService().get() : nil
-            if id.isEmpty, preferred == nil {
-                throw Complaint(
-                    sentence: "no service is preferred", remedy: "Choose one: share pair ID; see share services.",
-                    status: .unknownService)
-            }
-            return try ExtensionStore().read(try preferred ?? serviceID(id))
+            guard id.isEmpty else { return try ExtensionStore().read(serviceID(id)) }
+            if let preferred = try PreferredService().get() { return try ExtensionStore().read(preferred) }
+            return try chosenExtension()
         } catch let error as ExtensionError {
             throw Complaint(
                 sentence: "\(error)", remedy: "Ask the service for its link, and run: share extension install LINK",
                 status: error.status)
         }
+    }
+
+    private static func chosenExtension() throws -> ExtensionManifest {
+        let listing = try ExtensionStore().list()
+        for error in listing.errors { ErrorOutput.writeLine("share: \(error)") }
+        guard !listing.extensions.isEmpty else {
+            throw Complaint(
+                sentence: "no service is preferred, and none is installed",
+                remedy: "Ask a service for its link, and run: share extension install LINK", status: .unknownService)
+        }
+        if let obstacle = ServicePrompt.obstacle { throw obstacle }
+        guard let chosen = ServicePicker(services: listing.extensions).pick() else {
+            throw Complaint(sentence: "you chose no service", status: .declined)
+        }
+        return chosen
     }
 
     func setupValues() throws -> [String: String] {
@@ -132,6 +145,7 @@ extension PairingFailure {
     var code: String {
         switch self {
         case .declined: "declined"
+        case .setup: "setup"
         case .refused: "refused"
         case .unanswered: "unanswered"
         case .unknownService: "unknownService"
@@ -148,6 +162,7 @@ extension PairingFailure {
     var status: ExitStatus {
         switch self {
         case .declined: .declined
+        case .setup: .usage
         case .refused: .refused
         case .unanswered, .timedOut: .unanswered
         case .unknownService: .unknownService

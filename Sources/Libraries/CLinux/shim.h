@@ -164,6 +164,8 @@ static inline pid_t clinux_spawn(
     close(report[0]);
     errno = failure;
     return child;
+}
+
 static inline int clinux_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }
 
 // Starts a program in a session of its own, with no input, no output, `errors` as stderr, no other descriptor, and the
