@@ -152,8 +152,12 @@ let package = Package(
             name: "ShareKit",
             dependencies: [
                 "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "Signaling", "Transport", "Publishing",
-                "Receiving", "Sessions", "VPXCodec", "OpusCodec", "PixelConversion", "InAppCapture",
+                "Receiving", "Sessions", "VPXCodec", "OpusCodec", "PixelConversion", "InAppCapture", "PulseAudio",
             ], path: "Sources/ShareKit", swiftSettings: settings),
+        // The code of the tutorial, which its pages show.
+        .target(
+            name: "ShareKitTutorial", dependencies: ["ShareKit"], path: "Sources/ShareKit/ShareKit.docc/Code",
+            swiftSettings: settings),
         .executableTarget(
             name: "share",
             dependencies: [
@@ -238,8 +242,8 @@ let package = Package(
         tests(
             "ShareKitTests",
             [
-                "ShareKit", "Admission", "InAppCapture", "LinuxRuntime", "MediaCore", "Sessions", "Signaling",
-                "Transport",
+                "ShareKit", "ShareKitTutorial", "Admission", "InAppCapture", "LinuxRuntime", "MediaCore", "PulseAudio",
+                "Sessions", "Signaling", "TestSupport", "Transport",
             ]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]

@@ -1,4 +1,5 @@
 internal import Admission
+internal import InAppCapture
 internal import LinuxRuntime
 internal import MediaCore
 internal import OpusCodec
@@ -69,7 +70,8 @@ public final class BroadcastController: Sendable {
         configuration.iceServers = paired.iceServers
         do throws(CodecFailure) {
             session = try HostSession(
-                configuration: configuration, identity: identity, source: source.screen, encoder: VP8Encoder(),
+                configuration: configuration, identity: identity, source: source.surface.makeScreen(),
+                encoder: VP8Encoder(),
                 audio: source.audioInputs, decide: { _ in .refused(nil) },
                 emit: { event in
                     switch event {
