@@ -145,7 +145,9 @@ import Testing
         let screen = surface.makeScreen()
         try submit(memory, surface)
         _ = read(screen, canvas)
-        try surface.submit(I420Buffer(Self.size).frame)
+        let planes = I420Buffer(Self.size)
+        try surface.submit(planes.frame)
+        withExtendedLifetime(planes) {}
         #expect(read(screen, canvas) == 2)
         #expect(canvas.y[0] == 16)
         try submit(memory, surface)

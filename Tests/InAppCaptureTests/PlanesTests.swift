@@ -106,19 +106,19 @@ import Testing
         let (surface, canvas) = (try surface(), I420Buffer(Self.size))
         let screen = surface.makeScreen()
         let white = [UInt8](repeating: 255, count: 40 * 4 * 24)
-        func submitWhite() throws {
+        func submitWhite(damage: [PixelRect]?) throws {
             try white.withUnsafeBytes {
-                try surface.submit(try #require($0.baseAddress), stride: 160, size: Self.size, damage: [])
+                try surface.submit(try #require($0.baseAddress), stride: 160, size: Self.size, damage: damage)
             }
         }
-        try submitWhite()
+        try submitWhite(damage: nil)
         #expect(read(screen, canvas).count == 6)
         #expect(canvas.y[0] > 230)
         try Planes(Self.size, 50, 60).submit(to: surface, damage: [])
         #expect(screen.wait(until: .distantFuture) == .damaged)
         #expect(read(screen, canvas).count == 6)
         #expect(canvas.y[0] == 50 && canvas.u[5] == 60)
-        try submitWhite()
+        try submitWhite(damage: [])
         #expect(read(screen, canvas).count == 6)
         #expect(canvas.y[0] > 230 && canvas.y[23 * canvas.strideY + 39] > 230)
     }

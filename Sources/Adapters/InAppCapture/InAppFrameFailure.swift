@@ -11,9 +11,16 @@ public enum InAppFrameFailure: Error, Equatable, Sendable {
     /// The descriptor is not that of readable shared memory (error code of the system).
     case descriptor(Int32)
 
-    static func check(_ size: PixelSize, stride: Int, rowBytes: Int) throws(InAppFrameFailure) {
+    /// - Parameter stride: nil for memory of the surface's own.
+    static func check(
+        _ size: PixelSize, stride: Int? = nil, rowBytes: (_ width: Int) -> Int
+    ) throws(InAppFrameFailure) {
         let sides = 2...InAppSurface.longestSide
         guard sides.contains(size.width), sides.contains(size.height) else { throw .size(size) }
-        guard stride >= rowBytes else { throw .stride(stride) }
+        if let stride, stride < rowBytes(size.width) { throw .stride(stride) }
+    }
+
+    static func checkBGRA(_ size: PixelSize, stride: Int? = nil) throws(InAppFrameFailure) {
+        try check(size, stride: stride) { $0 * 4 }
     }
 }

@@ -22,7 +22,7 @@ public final class InAppSurface: Sendable {
     ///   - name: the app's name, for people.
     ///   - size: of the first frame, which is black until the app draws.
     public init(name: String, size: PixelSize, converter: any PixelConverter) throws(InAppFrameFailure) {
-        try InAppFrameFailure.check(size, stride: size.width * 4, rowBytes: size.width * 4)
+        try InAppFrameFailure.checkBGRA(size)
         self.name = name
         self.converter = converter
         state = Monitor(SurfaceState(size.even))
@@ -36,7 +36,7 @@ public final class InAppSurface: Sendable {
     public func submit(
         _ pixels: UnsafeRawPointer, stride: Int, size: PixelSize, damage: [PixelRect]? = nil
     ) throws(InAppFrameFailure) {
-        try InAppFrameFailure.check(size, stride: stride, rowBytes: size.width * 4)
+        try InAppFrameFailure.checkBGRA(size, stride: stride)
         state.change { state in
             let (memory, isNew) = state.ownPacked(size.even)
             let damage = isNew ? nil : damage
@@ -58,8 +58,8 @@ public final class InAppSurface: Sendable {
     ///   - damage: as above.
     public func submit(_ planes: I420Frame, damage: [PixelRect]? = nil) throws(InAppFrameFailure) {
         let size = planes.size
-        try InAppFrameFailure.check(size, stride: planes.strideY, rowBytes: size.width)
-        try InAppFrameFailure.check(size, stride: planes.strideC, rowBytes: (size.width + 1) / 2)
+        try InAppFrameFailure.check(size, stride: planes.strideY) { $0 }
+        try InAppFrameFailure.check(size, stride: planes.strideC) { ($0 + 1) / 2 }
         state.change { state in
             let (buffer, isNew) = state.ownPlanar(size.even)
             let damage = isNew ? nil : damage
@@ -122,7 +122,7 @@ public final class InAppSurface: Sendable {
     public func draw(
         size: PixelSize, _ body: (UnsafeMutableRawPointer, _ stride: Int) -> [PixelRect]?
     ) throws(InAppFrameFailure) {
-        try InAppFrameFailure.check(size, stride: size.width * 4, rowBytes: size.width * 4)
+        try InAppFrameFailure.checkBGRA(size)
         state.change { state in
             let (memory, isNew) = state.ownPacked(size.even)
             let damage = body(memory.base, memory.stride)

@@ -63,7 +63,7 @@ public final class MappedMemory: @unchecked Sendable {
 
     /// Checks that a BGRA frame lies inside.
     func check(offset: Int, stride: Int, size: PixelSize) throws(InAppFrameFailure) {
-        try InAppFrameFailure.check(size, stride: stride, rowBytes: size.width * 4)
+        try InAppFrameFailure.checkBGRA(size, stride: stride)
         let count = byteCount
         let (rows, isTooLong) = stride.multipliedReportingOverflow(by: size.height - 1)
         guard !isTooLong, offset >= 0, rows <= count - size.width * 4, offset <= count - size.width * 4 - rows else {
