@@ -38,9 +38,8 @@ final class FrameSampler {
         changed = BlockMap(screen.size)
     }
 
-    /// Runs until the queue ends.
+    /// Runs until the queue ends. The screen has been resumed before.
     func run() {
-        screen.resume()
         var next = MonotonicClock.now
         while queue.waitForRoom(notBefore: next) {
             switch screen.wait(until: nil) {

@@ -42,6 +42,8 @@ final class SampleCapture: Sendable {
         self.microphone = microphone
         // An app may hand in seconds at a time.
         let audio = source.audio?.makeSource(capacity: .seconds(5))
+        // The app sees that it is captured before the capture has started.
+        screen.resume()
         do throws(NamedThread.Failure) {
             var delivery: NamedThread?
             if let handler {
@@ -57,6 +59,7 @@ final class SampleCapture: Sendable {
                 events.over()
             }
         } catch {
+            screen.close()
             queue.end(isDiscarding: true)
             throw ShareKitError(.failed, "no thread is left for the capture (error \(error.code))")
         }

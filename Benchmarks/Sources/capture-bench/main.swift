@@ -31,7 +31,7 @@ let frameBytes = 1_920 * 4 * 1_080
 let shared = try makeShared()
 
 /// Two frames in sealed memory, as an app's window has them.
-func makeShared() throws -> MappedMemory {
+@MainActor func makeShared() throws -> MappedMemory {
     typealias Create = @convention(c) (UnsafePointer<CChar>, CUnsignedInt) -> CInt
     guard let symbol = dlsym(nil, "memfd_create") else { throw InAppFrameFailure.descriptor(ENOSYS) }
     // MFD_CLOEXEC | MFD_ALLOW_SEALING, then F_ADD_SEALS with F_SEAL_SHRINK.
