@@ -64,7 +64,7 @@ extension ApplicationSource {
     /// Draws a frame in the source's own memory, which saves a copy. It holds the last frame, or black after a change of
     /// size or of the way in which frames are handed in.
     /// - Parameter body: gets the first pixel and the bytes from one row to the next; returns what it has changed, or nil
-    ///   for everything.
+    ///   for everything. It may read ``isCaptured``, and must not hand in frames.
     /// - Throws: `.badFrame`; `body` is then not called.
     public func draw(
         width: Int, height: Int, _ body: (UnsafeMutableRawPointer, _ stride: Int) -> [Rectangle]?

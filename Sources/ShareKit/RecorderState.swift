@@ -118,10 +118,11 @@ final class RecorderState: Sendable {
         report()
     }
 
-    /// - Returns: the capture that runs.
-    func setSystemBroadcastLive(_ isLive: Bool) -> SampleCapture? {
+    /// Ends the capture when a system broadcast begins, which takes precedence; drops what was not handed over.
+    func setSystemBroadcastLive(_ isLive: Bool) {
         update { $0.isAvailable = !isLive }
-        return capture
+        guard isLive else { return }
+        capture?.end(ShareKitError(.interrupted, "a broadcast of the whole screen has begun"), isDiscarding: true)
     }
 
     // MARK: Consent

@@ -37,7 +37,9 @@ public final class ScreenRecorder: Sendable {
     private let confirm: Confirmation
     private let framesPerSecond: Int
     private let makeMicrophone: @Sendable () -> any AudioSource
-    private let state = RecorderState()
+    private let state: RecorderState
+    /// Follows the system broadcast; nil: nothing tells about one.
+    private let observation: Task<Void, Never>?
 
     /// - Parameters:
     ///   - maximumFramesPerSecond: 1...240. Frames are captured when the app draws, at most as often as this.
@@ -52,18 +54,29 @@ public final class ScreenRecorder: Sendable {
             confirm: confirm)
     }
 
+    /// - Parameter systemBroadcasts: whether the whole screen is being broadcast, and its changes.
     init(
         _ source: ApplicationSource, framesPerSecond: Int, makeMicrophone: @escaping @Sendable () -> any AudioSource,
-        confirm: @escaping Confirmation
+        systemBroadcasts: AsyncStream<Bool>? = nil, confirm: @escaping Confirmation
     ) {
         precondition((1...240).contains(framesPerSecond), "\(framesPerSecond) frames a second is not 1...240")
         self.source = source
         self.framesPerSecond = framesPerSecond
         self.makeMicrophone = makeMicrophone
         self.confirm = confirm
+        let state = RecorderState()
+        self.state = state
+        observation = systemBroadcasts.map { broadcasts in
+            Task {
+                for await isLive in broadcasts { state.setSystemBroadcastLive(isLive) }
+            }
+        }
     }
 
-    deinit { state.capture?.end(isDiscarding: true) }
+    deinit {
+        observation?.cancel()
+        state.capture?.end(isDiscarding: true)
+    }
 
     /// Whether a capture may start; false while a system broadcast is live.
     public var isAvailable: Bool { state.current.isAvailable }
@@ -126,15 +139,6 @@ public final class ScreenRecorder: Sendable {
             throw error
         }
         state.update { $0.isMicrophoneEnabled = isEnabled }
-    }
-
-    /// Ends a capture while a system broadcast is live, which takes precedence. What was not handed over is dropped.
-    func setSystemBroadcastLive(_ isLive: Bool) {
-        let capture = state.setSystemBroadcastLive(isLive)
-        if isLive {
-            capture?.end(
-                ShareKitError(.interrupted, "a broadcast of the whole screen has begun"), isDiscarding: true)
-        }
     }
 
     private func begin(_ handler: SampleCapture.Handler?) async throws(ShareKitError) -> SampleCapture {

@@ -100,6 +100,19 @@ struct CapturedAppTests {
         await recorder.stopCapture()
     }
 
+    /// An app hides what only its own user may see where it draws it.
+    @Test func anAppMayAskWhileItDraws() async throws {
+        let (source, collector) = (try source(), SampleCollector())
+        let recorder = recorder(source)
+        try await recorder.startCapture { collector.add($0) }
+        try source.draw(width: 64, height: 48) { pixels, stride in
+            pixels.initializeMemory(as: UInt8.self, repeating: source.isCaptured ? 0 : 255, count: stride * 48)
+            return nil
+        }
+        #expect(await collector.wait { $0.video.first?.luma == [16, 16] })
+        await recorder.stopCapture()
+    }
+
     @Test func captureChangesReachEachReader() async throws {
         let source = try source()
         var readers = (0..<2).map { _ in source.captureChanges.makeAsyncIterator() }

@@ -1,3 +1,4 @@
+import Foundation
 import LinuxRuntime
 import MediaCore
 import Testing
@@ -158,17 +159,21 @@ struct ScreenRecorderTests {
     @Test func aSystemBroadcastTakesPrecedence() async throws {
         let source = try source()
         try source.fill(0)
-        let recorder = recorder(source)
+        let (broadcasts, system) = AsyncStream.makeStream(of: Bool.self)
+        let recorder = ScreenRecorder(
+            source, framesPerSecond: 60, makeMicrophone: { FakeMicrophone() }, systemBroadcasts: broadcasts
+        ) { _ in true }
+        system.yield(false)
         let samples = try await recorder.samples()
-        recorder.setSystemBroadcastLive(true)
+        system.yield(true)
         let failure = await #expect(throws: ShareKitError.self) { for try await _ in samples {} }
         #expect(failure?.code == .interrupted)
-        let state = try #require(await state(of: recorder) { !$0.isRecording })
-        #expect(!state.isAvailable && state.failure?.code == .interrupted)
+        let ended = try #require(await state(of: recorder) { !$0.isRecording })
+        #expect(!ended.isAvailable && ended.failure?.code == .interrupted)
         let refused = await #expect(throws: ShareKitError.self) { try await recorder.startCapture { _ in } }
         #expect(refused?.code == .interrupted)
-        recorder.setSystemBroadcastLive(false)
-        #expect(recorder.isAvailable)
+        system.yield(false)
+        _ = await state(of: recorder) { $0.isAvailable }
         await recorder.stopCapture()
         try await recorder.startCapture { _ in }
         #expect(recorder.isRecording)
@@ -206,6 +211,17 @@ struct ScreenRecorderTests {
         _ = await isTrueChange(source, true)
         recorder = nil
         #expect(await isTrueChange(source, false))
+    }
+
+    /// The tutorial shows each file of its code, and each file that it shows is compiled.
+    @Test func theTutorialShowsTheCodeThatIsCompiled() throws {
+        let catalog = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Sources/ShareKit/ShareKit.docc").standardized
+        let tutorial = try String(
+            contentsOf: catalog.appending(path: "Capturing-and-Sharing.tutorial"), encoding: .utf8)
+        let shown = tutorial.matches(of: /file: "([^"]+)"/).map { String($0.1) }
+        let compiled = try FileManager.default.contentsOfDirectory(atPath: catalog.appending(path: "Code").path)
+        #expect(shown.count == 8 && shown.sorted() == compiled.sorted())
     }
 
     private func isTrueChange(_ source: ApplicationSource, _ isCaptured: Bool) async -> Bool {

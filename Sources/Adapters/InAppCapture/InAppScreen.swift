@@ -23,7 +23,7 @@ public final class InAppScreen: ScreenSource, @unchecked Sendable {
         pending = BlockMap(size)
     }
 
-    deinit { surface.state.with { $0.removeReader(id) } }
+    deinit { surface.changeReaders { $0.removeReader(id) } }
 
     public var summary: String { "\(surface.name), \(size.width) x \(size.height)" }
 
@@ -122,12 +122,10 @@ public final class InAppScreen: ScreenSource, @unchecked Sendable {
     }
 
     private func enter(_ phase: SurfaceReader.Phase) {
-        surface.state.with { state in state.withReader(id) { $0.phase = phase } }
-        surface.reportCapture()
+        surface.changeReaders { state in state.withReader(id) { $0.phase = phase } }
     }
 
     public func close() {
-        surface.state.change { $0.removeReader(id) }
-        surface.reportCapture()
+        surface.changeReaders { $0.removeReader(id) }
     }
 }

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import LinuxRuntime
 public import MediaCore
+internal import Synchronization
 
 /// The pixels of an app's own window, which the app draws or hands in. Nothing else on the display is in them. Each
 /// consumer reads them through a screen of its own (`makeScreen`), which has its own damage.
@@ -16,6 +17,7 @@ public final class InAppSurface: Sendable {
     let name: String
     let converter: any PixelConverter
     let state: Monitor<SurfaceState>
+    private let isCapturedNow = Atomic(false)
     private let captureChanged: Monitor<(@Sendable () -> Void)?> = Monitor(nil)
 
     /// - Parameters:
@@ -118,7 +120,7 @@ public final class InAppSurface: Sendable {
     /// Lends the surface's memory to draw a frame in place. It holds the last frame, or black after a change of size or
     /// of the way in which frames are handed in.
     /// - Parameter body: gets the first pixel (BGRA) and the bytes from one row to the next; returns what it has
-    ///   changed, or nil for everything. The video threads wait meanwhile.
+    ///   changed, or nil for everything. The video threads wait meanwhile; it hands in no frames itself.
     public func draw(
         size: PixelSize, _ body: (UnsafeMutableRawPointer, _ stride: Int) -> [PixelRect]?
     ) throws(InAppFrameFailure) {
@@ -135,12 +137,20 @@ public final class InAppSurface: Sendable {
     /// Makes a source for one consumer. Each has its own damage, so that none waits for another.
     public func makeScreen() -> InAppScreen { InAppScreen(self) }
 
-    /// Whether somebody receives the frames now.
-    public var isCaptured: Bool { state.with { $0.readers.contains { $0.phase == .captured } } }
+    /// Whether somebody receives the frames now. May be read while a frame is drawn.
+    public var isCaptured: Bool { isCapturedNow.load(ordering: .acquiring) }
 
-    /// Sets the callback for possible changes of `isCaptured`, so that an app can hide what nobody else should see.
+    /// Sets the callback for changes of `isCaptured`, so that an app can hide what nobody else should see.
     /// Called on the video thread of a screen, before its next frame is read.
     public func onCapture(_ body: (@Sendable () -> Void)?) { captureChanged.with { $0 = body } }
 
-    func reportCapture() { captureChanged.with { $0 }?() }
+    /// Adds, changes or removes readers.
+    func changeReaders(_ body: (inout SurfaceState) -> Void) {
+        let hasChanged = state.change { state in
+            body(&state)
+            let isCaptured = state.readers.contains { $0.phase == .captured }
+            return isCapturedNow.exchange(isCaptured, ordering: .acquiringAndReleasing) != isCaptured
+        }
+        if hasChanged { captureChanged.with { $0 }?() }
+    }
 }
