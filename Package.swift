@@ -160,8 +160,12 @@ let package = Package(
             dependencies: [
                 "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "Signaling", "Transport", "Publishing",
                 "Receiving", "Sessions", "Uploading", "ExtensionChannel", "VPXCodec", "OpusCodec", "PixelConversion",
-                "InAppCapture", "SessionBus",
+                "InAppCapture", "PulseAudio", "SessionBus",
             ], path: "Sources/ShareKit", swiftSettings: settings),
+        // The code of the tutorial, which its pages show.
+        .target(
+            name: "ShareKitTutorial", dependencies: ["ShareKit"], path: "Sources/ShareKit/ShareKit.docc/Code",
+            swiftSettings: settings),
         .executableTarget(
             name: "share",
             dependencies: [
@@ -262,8 +266,8 @@ let package = Package(
         tests(
             "ShareKitTests",
             [
-                "ShareKit", "Admission", "Broadcasting", "InAppCapture", "LinuxRuntime", "MediaCore", "SessionBus",
-                "Sessions", "Signaling", "Transport", "BusSupport", "TestSupport",
+                "ShareKit", "ShareKitTutorial", "Admission", "Broadcasting", "InAppCapture", "LinuxRuntime", "MediaCore",
+                "PulseAudio", "SessionBus", "Sessions", "Signaling", "Transport", "BusSupport", "TestSupport",
             ]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]

@@ -1,4 +1,5 @@
 internal import Admission
+internal import InAppCapture
 internal import LinuxRuntime
 internal import MediaCore
 internal import OpusCodec
@@ -119,7 +120,7 @@ public final class BroadcastController: Sendable {
     {
         try self.init(service, url: nil) { (emit, report) throws(ShareKitError) in
             ExtensionBroadcast(
-                launch.configuration, source: source.screen,
+                launch.configuration, source: source.surface.makeScreen(),
                 makeEncoder: { VP8Encoder() }, audio: source.audioInputs, emit: emit,
                 report: report)
         }

@@ -1,4 +1,5 @@
 internal import Admission
+internal import InAppCapture
 internal import MediaCore
 internal import Publishing
 internal import Sessions
@@ -34,7 +35,7 @@ struct ServiceBroadcast: OutgoingBroadcast {
         configuration.iceServers = paired.iceServers
         do throws(CodecFailure) {
             session = try HostSession(
-                configuration: configuration, identity: identity, source: source.screen, encoder: VP8Encoder(),
+                configuration: configuration, identity: identity, source: source.surface.makeScreen(), encoder: VP8Encoder(),
                 audio: source.audioInputs, decide: { _ in .refused(nil) }, emit: emit)
         } catch {
             throw ShareKitError(.failed, "the encoder cannot be started: \(error.message)")
