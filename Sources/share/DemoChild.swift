@@ -27,13 +27,22 @@ final class DemoChild: @unchecked Sendable {
         try process.run()
     }
 
-    func readLine() -> String? {
+    /// - Parameter seconds: how long to wait for each part of the line.
+    /// - Returns: nil at the end of the output, or when nothing comes in time.
+    func readLine(seconds: Double = .infinity) -> String? {
         var line = [UInt8]()
-        while let byte = try? output.fileHandleForReading.read(upToCount: 1)?.first {
+        let file = output.fileHandleForReading.fileDescriptor
+        let limit = seconds.isFinite ? Int32(seconds * 1_000) : -1
+        while isReadable(file, limit), let byte = try? output.fileHandleForReading.read(upToCount: 1)?.first {
             if byte == 10 { return String(decoding: line, as: UTF8.self) }
             line.append(byte)
         }
         return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
+    }
+
+    private func isReadable(_ file: Int32, _ milliseconds: Int32) -> Bool {
+        var wait = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+        return poll(&wait, 1, milliseconds) != 0
     }
 
     func readEvent() -> [String: Any]? {

@@ -9,6 +9,8 @@ struct PairingDemo {
     let snapshot: String
 
     private static let service = "com.example.conference"
+    /// How long the programs may be silent, in seconds.
+    private static let patience = 20.0
 
     func run() throws {
         let (budget, conference) = (try Self.program("Budget"), try Self.program("Conference"))
@@ -30,7 +32,7 @@ struct PairingDemo {
             executable: conference, ["--accept", "any", "--listen", "127.0.0.1", "--snapshot", snapshot],
             environment: environment)
         stage.adopt(service)
-        guard let link = service.readLine(), link.hasPrefix("https://") else {
+        guard let link = service.readLine(seconds: Self.patience), link.hasPrefix("https://") else {
             throw Complaint(sentence: "Conference did not start: \(service.errorText)", status: .failed)
         }
         ErrorOutput.writeLine("share: Conference is a service: \(link)")
@@ -43,7 +45,7 @@ struct PairingDemo {
             executable: budget, [Self.service, "--demo", "--title", "The household"], environment: environment)
         stage.adopt(app)
         ErrorOutput.writeLine("share: Budget pairs with Conference, which it names to its user ...")
-        guard let line = service.readLine(), line.hasPrefix("shows ") else {
+        guard let line = service.readLine(seconds: Self.patience), line.hasPrefix("shows ") else {
             throw Complaint(sentence: "Conference saw nothing: \(app.errorText)\(service.errorText)", status: .failed)
         }
         let taken = Int((ContinuousClock.now - begin) / .milliseconds(1))

@@ -23,9 +23,11 @@ struct Desktop {
             (start, rowLength) = (header[0] + header[19] * 12, header[12])
         }
 
-        func color(x: Int, y: Int) -> Int {
+        /// False for a pixel that is not on the screen.
+        func isColor(_ color: Int, x: Int, y: Int, within tolerance: Int) -> Bool {
             let index = start + y * rowLength + x * 4
-            return Int(bytes[index + 2]) << 16 | Int(bytes[index + 1]) << 8 | Int(bytes[index])
+            guard x >= 0, y >= 0, x * 4 + 4 <= rowLength, index + 4 <= bytes.count else { return false }
+            return (0..<3).allSatisfy { abs(Int(bytes[index + $0]) - (color >> ($0 * 8) & 255)) <= tolerance }
         }
     }
 
@@ -46,52 +48,56 @@ struct Desktop {
         return nil
     }
 
-    /// - Parameter isQuestion: looks for a question of SDL, whose window has a title but no class.
-    private func window(_ title: String, isQuestion: Bool, minimumHeight: Int = 2) throws -> Place {
-        let found = try wait { () throws -> Place? in
-            let tree = try Program("xwininfo", ["-root", "-tree"], environment: ["DISPLAY": display.name]).finish()
-            for line in tree.split(separator: "\n") where line.contains("\"\(title)\": (") {
-                guard line.contains("\": ()") == isQuestion, let end = line.split(separator: ")").last else { continue }
-                let numbers = end.split(whereSeparator: { !$0.isNumber }).compactMap { Int($0) }
-                guard numbers.count >= 4, numbers[1] >= minimumHeight else { continue }
-                return Place(x: numbers[2], y: numbers[3], width: numbers[0], height: numbers[1])
-            }
-            return nil
+    /// The windows of a title, or the questions of SDL: these have no class.
+    private func windows(_ title: String, areQuestions: Bool) throws -> [Place] {
+        let tree = try Program("xwininfo", ["-root", "-tree"], environment: ["DISPLAY": display.name]).finish()
+        return tree.split(separator: "\n").compactMap { line in
+            guard line.contains("\"\(title)\": ("), line.contains("\": ()") == areQuestions,
+                let end = line.split(separator: ")").last
+            else { return nil }
+            let numbers = end.split(whereSeparator: { !$0.isNumber }).compactMap { Int($0) }
+            guard numbers.count >= 4 else { return nil }
+            return Place(x: numbers[2], y: numbers[3], width: numbers[0], height: numbers[1])
         }
-        guard let found else { throw Program.Failure("no window '\(title)' on the display") }
-        return found
     }
 
-    /// The window of a program.
-    func window(_ title: String) throws -> Place { try window(title, isQuestion: false) }
-
-    /// Waits for a question, and clicks the right one of two buttons.
-    /// - Parameter higherThan: tells the question from one that was there before and has less text.
-    func accept(_ title: String, higherThan height: Int = 1) throws {
-        let place = try window(title, isQuestion: true, minimumHeight: height + 1)
-        // Left of the button's text. A click before the button is drawn would be lost.
-        let (x, y) = (place.width / 2 + 16, place.height - 40)
-        guard try shows(0x696663, x: x, y: y, in: place, within: 10) else {
-            throw Program.Failure("the question '\(title)' has no button at \(x), \(y)")
+    /// Waits until a window of that title has a pixel of that colour, within VP8's loss. A window is looked for each time,
+    /// as SDL moves it, and makes it anew, before it is drawn.
+    /// - Returns: where it is; nil after 20 s.
+    func window(_ title: String, showing color: Int, x: Int, y: Int) throws -> Place? {
+        try wait {
+            let places = try windows(title, areQuestions: false)
+            guard let screen = try screen() else { return nil }
+            return places.first { screen.isColor(color, x: $0.x + x, y: $0.y + y, within: 40) }
         }
-        try act("mousemove", "\(place.x + x)", "\(place.y + y)", "click", "1")
+    }
+
+    /// Waits until the buttons of a question are drawn, and clicks the right one of two.
+    /// - Parameter higherThan: tells the question from one that was there before and has less text.
+    func accept(_ title: String, higherThan height: Int = 0) throws {
+        // Left of the button's text.
+        func button(_ place: Place) -> (x: Int, y: Int) {
+            (place.x + place.width / 2 + 16, place.y + place.height - 40)
+        }
+        let found = try wait { () throws -> Place? in
+            let places = try windows(title, areQuestions: true)
+            guard let screen = try screen() else { return nil }
+            return places.first {
+                $0.height > height && screen.isColor(0x696663, x: button($0).x, y: button($0).y, within: 10)
+            }
+        }
+        guard let found else { throw Program.Failure("no question '\(title)' on the display") }
+        try act("mousemove", "\(button(found).x)", "\(button(found).y)", "click", "1")
     }
 
     /// Runs `xdotool`.
-    func act(_ arguments: String...) throws { try act(arguments) }
-    func act(_ arguments: [String]) throws { try display.run("xdotool", arguments) }
+    func act(_ arguments: String...) throws { try display.run("xdotool", arguments) }
 
+    /// Nil if a window went away meanwhile.
     private func screen() throws -> Screen? {
-        try display.run("xwd", ["-root", "-silent", "-out", folder.file("screen")])
-        return Screen(dump: try Data(contentsOf: URL(fileURLWithPath: folder.file("screen"))))
-    }
-
-    /// Waits until the pixel of a window has that colour, within VP8's loss.
-    func shows(_ color: Int, x: Int, y: Int, in window: Place, within tolerance: Int = 40) throws -> Bool {
-        try wait { () throws -> Bool? in
-            guard let found = try screen()?.color(x: window.x + x, y: window.y + y) else { return nil }
-            let isNear = [16, 8, 0].allSatisfy { abs((found >> $0 & 255) - (color >> $0 & 255)) <= tolerance }
-            return isNear ? true : nil
-        } ?? false
+        let file = folder.file("screen")
+        try? FileManager.default.removeItem(atPath: file)
+        try display.run("xwd", ["-root", "-silent", "-out", file])
+        return (try? Data(contentsOf: URL(fileURLWithPath: file))).flatMap { Screen(dump: $0) }
     }
 }
