@@ -187,6 +187,11 @@ let package = Package(
             name: "Budget", dependencies: ["ShareKit", "ExampleWindow"], path: "Examples/Sources/Budget"),
         .executableTarget(
             name: "Conference", dependencies: ["ShareKit", "ExampleWindow"], path: "Examples/Sources/Conference"),
+        // What `share extension new` writes.
+        .executableTarget(
+            name: "SnapshotSetup", dependencies: ["ShareKit"], path: "Examples/Sources/SnapshotSetup"),
+        .executableTarget(
+            name: "SnapshotUpload", dependencies: ["ShareKit"], path: "Examples/Sources/SnapshotUpload"),
         // Tests
         support("TestSupport"),
         .target(name: "LinkEmulation", path: "TestSupport/Sources/LinkEmulation"),
@@ -260,13 +265,16 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "share", "MediaCore", "ImageFile", "SessionDescription", "SessionBus", "Admission", "Signaling",
+                "share", "probe-extension", "SnapshotSetup", "SnapshotUpload", "MediaCore", "ImageFile",
+                "SessionDescription", "SessionBus", "Admission",
+                "Signaling",
                 "Transport", "BusSupport", "TestSupport",
             ]),
         tests(
             "ShareKitTests",
             [
-                "ShareKit", "ShareKitTutorial", "Admission", "Broadcasting", "InAppCapture", "LinuxRuntime", "MediaCore",
+                "ShareKit", "ShareKitTutorial", "Admission", "Broadcasting", "InAppCapture", "LinuxRuntime",
+                "MediaCore",
                 "PulseAudio", "SessionBus", "Sessions", "Signaling", "Transport", "BusSupport", "TestSupport",
             ]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),

@@ -35,7 +35,8 @@ struct ServiceBroadcast: OutgoingBroadcast {
         configuration.iceServers = paired.iceServers
         do throws(CodecFailure) {
             session = try HostSession(
-                configuration: configuration, identity: identity, source: source.surface.makeScreen(), encoder: VP8Encoder(),
+                configuration: configuration, identity: identity, source: source.surface.makeScreen(),
+                encoder: VP8Encoder(),
                 audio: source.audioInputs, decide: { _ in .refused(nil) }, emit: emit)
         } catch {
             throw ShareKitError(.failed, "the encoder cannot be started: \(error.message)")

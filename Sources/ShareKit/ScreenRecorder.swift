@@ -51,7 +51,7 @@ public final class ScreenRecorder: Sendable {
     ) {
         self.init(
             source, framesPerSecond: maximumFramesPerSecond, makeMicrophone: { Microphone(source: microphone) },
-            confirm: confirm)
+            systemBroadcasts: SystemBroadcastMonitor.shared.broadcasting(), confirm: confirm)
     }
 
     /// - Parameter systemBroadcasts: whether the whole screen is being broadcast, and its changes.

@@ -7,12 +7,13 @@ import Signaling
 
 struct ExtensionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "extension", abstract: "Install, list and remove the services that this user can broadcast to.",
+        commandName: "extension", abstract: "Write, install, list and remove what this user can broadcast to.",
         discussion: """
-            An extension names a service, with the certificate that is pinned. It is a file \
-            in the folder 'extensions' beside this user's identity.
+            An extension names a service, with the certificate that is pinned, or a program \
+            that takes the broadcast. It is a file in the folder 'extensions' beside this \
+            user's identity.
             """,
-        subcommands: [Install.self, List.self, Remove.self], defaultSubcommand: List.self)
+        subcommands: [New.self, Install.self, List.self, Remove.self], defaultSubcommand: List.self)
 
     struct Install: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -28,7 +29,9 @@ struct ExtensionCommand: ParsableCommand {
 
         func run() throws {
             try reporting {
-                if !link.contains("://") { return Self.report(try ExtensionStore().install(file: link)) }
+                if FileManager.default.fileExists(atPath: link) {
+                    return Self.report(try ExtensionStore().install(file: link))
+                }
                 let parsed: ServiceLink
                 do throws(LinkError) {
                     parsed = try ServiceLink(parsing: link)
