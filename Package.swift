@@ -233,8 +233,8 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "share", "MediaCore", "ImageFile", "SessionDescription", "SessionBus", "Admission", "Signaling",
-                "Transport", "BusSupport", "TestSupport",
+                "share", "ShareKit", "MediaCore", "ImageFile", "SessionDescription", "SessionBus", "Admission",
+                "Signaling", "Transport", "BusSupport", "TestSupport",
             ]),
         tests(
             "ShareKitTests",

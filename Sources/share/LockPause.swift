@@ -48,6 +48,7 @@ final class LockPause: Sendable {
     func close() {
         hasEnded.with { $0 = true }
         feed.finish()
+        question.withdraw()
     }
 
     private func run() async {
@@ -90,8 +91,11 @@ final class LockPause: Sendable {
 private final class ReturnQuestion: Sendable {
     private struct State {
         var task: Task<Void, Never>?
-        /// A window cannot be taken back; its answer then counts for the question that is open.
         var hasWindow = false
+        /// Nothing is to be asked now.
+        var isWithdrawn = false
+        /// The window was closed, and its thread has not noticed yet.
+        var wasWithdrawn = false
     }
 
     private let prompt: Prompt
@@ -113,21 +117,37 @@ private final class ReturnQuestion: Sendable {
                 "share: the broadcast stays paused; share resume continues, share stop ends it")
         }
         let isNew = state.with { state in
-            defer { state.hasWindow = true }
+            defer { (state.hasWindow, state.isWithdrawn) = (true, false) }
             return !state.hasWindow
         }
         guard isNew else { return }
         _ = NamedThread("question") { [state] in
-            let answer = QuestionWindow.ask(
-                title: "share",
-                "Your session was locked, and the broadcast of your screen is paused.\nResume it?",
-                accept: "Resume", refuse: "End the broadcast")
-            state.with { $0.hasWindow = false }
-            if let answer { onAnswer(answer) }
+            while true {
+                let answer = QuestionWindow.ask(
+                    title: "share",
+                    "Your session was locked, and the broadcast of your screen is paused.\nResume it?",
+                    accept: "Resume", refuse: "End the broadcast")
+                // A window that disappears after the next question was asked is shown for that one.
+                let isOver = state.with { state in
+                    state.hasWindow = answer == nil && !state.isWithdrawn && state.wasWithdrawn
+                    state.wasWithdrawn = false
+                    return !state.hasWindow
+                }
+                if isOver {
+                    if let answer { onAnswer(answer) }
+                    return
+                }
+            }
         }
     }
 
-    func withdraw() { state.with { $0.task }?.cancel() }
+    func withdraw() {
+        state.with { state in
+            state.task?.cancel()
+            (state.isWithdrawn, state.wasWithdrawn) = (true, state.hasWindow)
+        }
+        QuestionWindow.withdraw()
+    }
 }
 
 extension Prompt.Question {

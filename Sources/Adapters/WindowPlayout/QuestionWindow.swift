@@ -1,5 +1,6 @@
 internal import CSDL
 internal import Glibc
+internal import Synchronization
 
 /// A small window with a question and two buttons.
 public enum QuestionWindow {
@@ -8,15 +9,54 @@ public enum QuestionWindow {
         ["DISPLAY", "WAYLAND_DISPLAY"].contains { (name: String) in getenv(name).map { $0.pointee != 0 } ?? false }
     }
 
+    private struct Asking {
+        var isWithdrawn = false
+        /// The thread that asks, as a folder of /proc: "1234/task/1240"; nil before the window is opened.
+        var thread: String?
+    }
+
+    /// Nil if nothing is asked.
+    private static let asking = Mutex<Asking?>(nil)
+
     /// Asks, and blocks until there is an answer. Escape, and closing the window, refuse. One call at a time.
-    /// - Returns: whether the question was accepted; nil if there is no display.
+    /// - Returns: whether the question was accepted; nil if there is no display, or the question was withdrawn.
     public static func ask(title: String, _ question: String, accept: String, refuse: String) -> Bool? {
+        asking.withLock { $0 = Asking() }
+        defer { asking.withLock { $0 = nil } }
         guard SDLLibrary.open(UInt32(SDL_INIT_VIDEO)) else { return nil }
         defer { SDLLibrary.close(UInt32(SDL_INIT_VIDEO)) }
+        let isWithdrawn = asking.withLock { asking in
+            asking?.thread = link("/proc/thread-self")
+            return asking?.isWithdrawn ?? true
+        }
+        if isWithdrawn { return nil }
         switch csdl_ask(title, question, accept, refuse) {
         case 1: return true
         case 0: return false
         default: return nil
         }
+    }
+
+    /// Takes a question back that another thread asks; its window disappears, and `ask` returns nil. Without one this does
+    /// nothing. Call it before the process ends, too: the window would stay.
+    public static func withdraw() {
+        // SDL shows the box in a child process (SDL_x11messagebox.c), which has the signal handlers of this one.
+        asking.withLock { asking in
+            asking?.isWithdrawn = true
+            guard let thread = asking?.thread, let file = fopen("/proc/\(thread)/children", "r") else { return }
+            defer { fclose(file) }
+            var text = [CChar](repeating: 0, count: 256)
+            guard fgets(&text, Int32(text.count), file) != nil else { return }
+            let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+            for child in String(decoding: bytes, as: UTF8.self).split(separator: " ") {
+                if let id = pid_t(child) { kill(id, SIGKILL) }
+            }
+        }
+    }
+
+    private static func link(_ path: String) -> String? {
+        var bytes = [CChar](repeating: 0, count: 256)
+        let count = readlink(path, &bytes, bytes.count)
+        return count > 0 ? String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
     }
 }
