@@ -265,10 +265,8 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "share", "probe-extension", "SnapshotSetup", "SnapshotUpload", "MediaCore", "ImageFile",
-                "SessionDescription", "SessionBus", "Admission",
-                "Signaling",
-                "Transport", "BusSupport", "TestSupport",
+                "share", "ShareKit", "probe-extension", "SnapshotSetup", "SnapshotUpload", "MediaCore", "ImageFile",
+                "SessionDescription", "SessionBus", "Admission", "Signaling", "Transport", "BusSupport", "TestSupport",
             ]),
         tests(
             "ShareKitTests",

@@ -1,11 +1,8 @@
-import Admission
 import Foundation
 import LinuxRuntime
 import SessionBus
 import Sessions
-import Signaling
 import Transport
-import WindowPlayout
 
 /// Pauses a system broadcast while the user's session is locked, and asks on return (``LockPausePolicy``).
 final class LockPause: Sendable {
@@ -48,6 +45,7 @@ final class LockPause: Sendable {
     func close() {
         hasEnded.with { $0 = true }
         feed.finish()
+        question.withdraw()
     }
 
     private func run() async {
@@ -83,59 +81,5 @@ final class LockPause: Sendable {
     private func report(_ event: String, _ sentence: String) {
         output.event(event)
         ErrorOutput.writeLine("share: \(sentence)")
-    }
-}
-
-/// Asks a user who has come back whether to resume the broadcast: in the terminal, or else in a window.
-private final class ReturnQuestion: Sendable {
-    private struct State {
-        var task: Task<Void, Never>?
-        /// A window cannot be taken back; its answer then counts for the question that is open.
-        var hasWindow = false
-    }
-
-    private let prompt: Prompt
-    private let state = Monitor(State())
-
-    init(_ prompt: Prompt) { self.prompt = prompt }
-
-    /// - Parameter onAnswer: called with true to resume, with false to end; not called if nobody answers.
-    func ask(_ onAnswer: @escaping @Sendable (Bool) -> Void) {
-        guard isatty(STDIN_FILENO) != 1 else {
-            prompt.start()
-            let task = Task { [prompt] in
-                if let answer = await prompt.answer(to: .afterLock) { onAnswer(answer == .yes) }
-            }
-            return state.with { $0.task = task }
-        }
-        guard QuestionWindow.isPossible else {
-            return ErrorOutput.writeLine(
-                "share: the broadcast stays paused; share resume continues, share stop ends it")
-        }
-        let isNew = state.with { state in
-            defer { state.hasWindow = true }
-            return !state.hasWindow
-        }
-        guard isNew else { return }
-        _ = NamedThread("question") { [state] in
-            let answer = QuestionWindow.ask(
-                title: "share",
-                "Your session was locked, and the broadcast of your screen is paused.\nResume it?",
-                accept: "Resume", refuse: "End the broadcast")
-            state.with { $0.hasWindow = false }
-            if let answer { onAnswer(answer) }
-        }
-    }
-
-    func withdraw() { state.with { $0.task }?.cancel() }
-}
-
-extension Prompt.Question {
-    /// The question to a user who comes back to a broadcast that the session's lock has paused.
-    fileprivate static var afterLock: Self {
-        Self(
-            kind: .afterLock, id: .random(), who: "your session",
-            request: "was locked, and nothing has been captured since",
-            details: [], invitation: "Resume the broadcast?", deadline: .now + .seconds(365 * 86_400))
     }
 }
