@@ -10,23 +10,23 @@ struct Desktop {
     /// The pixels of the display at one moment.
     struct Screen {
         private let bytes: [UInt8]
-        private let (start, rowLength): (Int, Int)
+        private let (start, rowLength, pixelLength): (Int, Int, Int)
 
-        /// - Parameter dump: a file of `xwd` with 32 bits a pixel, little endian.
+        /// - Parameter dump: a file of `xwd` with 24 or 32 bits a pixel, little endian.
         init?(dump: Data) {
             let bytes = [UInt8](dump)
             guard bytes.count > 100 else { return nil }
             let header = (0..<25).map { index in bytes[(index * 4)..<(index * 4 + 4)].reduce(0) { $0 << 8 | Int($1) } }
-            guard header[1] == 7, header[7] == 0, header[11] == 32 else { return nil }
+            guard header[1] == 7, header[7] == 0, [24, 32].contains(header[11]) else { return nil }
             self.bytes = bytes
             // A colour map of 12 bytes an entry follows the header.
-            (start, rowLength) = (header[0] + header[19] * 12, header[12])
+            (start, rowLength, pixelLength) = (header[0] + header[19] * 12, header[12], header[11] / 8)
         }
 
         /// False for a pixel that is not on the screen.
         func isColor(_ color: Int, x: Int, y: Int, within tolerance: Int) -> Bool {
-            let index = start + y * rowLength + x * 4
-            guard x >= 0, y >= 0, x * 4 + 4 <= rowLength, index + 4 <= bytes.count else { return false }
+            let index = start + y * rowLength + x * pixelLength
+            guard x >= 0, y >= 0, (x + 1) * pixelLength <= rowLength, index + 3 <= bytes.count else { return false }
             return (0..<3).allSatisfy { abs(Int(bytes[index + $0]) - (color >> ($0 * 8) & 255)) <= tolerance }
         }
     }
