@@ -38,7 +38,54 @@ import Testing
         return false
     }
 
-    /// Sealed memory is written to while it is read. What a block showed in between is not taken for what it shows now.
+    /// Draws another frame between the comparison and the conversion, once.
+    private struct DrawingConverter: PixelConverter {
+        let converter = YUVConverter()
+        let draw: Monitor<(@Sendable () -> Void)?>
+
+        func convert(bgra: UnsafeRawPointer, stride: Int, to rect: PixelRect, of canvas: I420Buffer) {
+            let draw = draw.with { draw in
+                defer { draw = nil }
+                return draw
+            }
+            draw?()
+            converter.convert(bgra: bgra, stride: stride, to: rect, of: canvas)
+        }
+
+        func convert(_ frame: I420Frame, rect: PixelRect, toBGRA bgra: UnsafeMutableRawPointer, stride: Int) {
+            converter.convert(frame, rect: rect, toBGRA: bgra, stride: stride)
+        }
+
+        func scale(_ frame: I420Frame, to canvas: I420Buffer) { converter.scale(frame, to: canvas) }
+
+        func copy(_ rect: PixelRect, of frame: I420Frame, to canvas: I420Buffer) {
+            converter.copy(rect, of: frame, to: canvas)
+        }
+    }
+
+    /// White, black while the white is converted, and white again: the canvas does not keep the black.
+    @Test func whatIsDrawnDuringTheConversionIsNotTakenForTheFrame() throws {
+        let size = PixelSize(width: 16, height: 16)
+        let file = try MemoryFile(byteCount: 1_024, isSealed: true)
+        let draw = Monitor<(@Sendable () -> Void)?>(nil)
+        let surface = try InAppSurface(name: "Budget", size: size, converter: DrawingConverter(draw: draw))
+        let memory = try MappedMemory(descriptor: file.descriptor)
+        let (screen, canvas) = (surface.makeScreen(), I420Buffer(size))
+        var changed = BlockMap(size)
+        let descriptor = file.descriptor
+        draw.with { draw in
+            draw = { _ = pwrite(descriptor, [UInt8](repeating: 0, count: 1_024), 1_024, 0) }
+        }
+        try file.fill(255, offset: 0, count: 1_024)
+        try surface.submit(memory, offset: 0, stride: 64, size: size)
+        _ = screen.read(into: canvas, changed: &changed)
+        try file.fill(255, offset: 0, count: 1_024)
+        try surface.submit(memory, offset: 0, stride: 64, size: size)
+        _ = screen.read(into: canvas, changed: &changed)
+        #expect(canvas.y[0] == 235)
+        withExtendedLifetime(file) {}
+    }
+
     @Test func memoryThatIsDrawnWhileItIsReadEndsUpRight() throws {
         let file = try MemoryFile(byteCount: Self.frameBytes, isSealed: true)
         let memory = try MappedMemory(descriptor: file.descriptor)
