@@ -113,7 +113,8 @@ static inline ssize_t clinux_receive(int socket, void *bytes, size_t count, int 
 static inline void clinux_become(
     const char *path, char *const arguments[], char *const environment[], int socket, int takesInput, pid_t parent,
     int report) {
-    setpgid(0, 0);
+    // A program that reads the terminal stays in the foreground, with its parent.
+    if (!takesInput) setpgid(0, 0);
     // The kernel ends the child with the thread that made it; a parent that ended before is not noticed by prctl.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);
@@ -142,7 +143,7 @@ static inline void clinux_become(
     _exit(127);
 }
 
-// Starts a program in a process group of its own, with `socket` as descriptor 3 and no other one beside 0 to 2. It ends with the
+// Starts a program with `socket` as descriptor 3 and no other one beside 0 to 2; in a process group of its own, unless it takes input. It ends with the
 // calling thread. Returns its process; -1 with errno if it cannot be executed.
 static inline pid_t clinux_spawn(
     const char *path, char *const arguments[], char *const environment[], int socket, int takesInput) {

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// A program that this process has started, in a process group of its own.
+/// A program that this process has started; in a process group of its own, unless it reads the terminal.
 ///
 /// The kernel ends it with the thread that started it, so that it does not outlive a process that crashes. Confined to
 /// that thread.
@@ -39,16 +39,20 @@ public struct ChildProcess: ~Copyable {
         let descriptor = clinux_pidfd(child)
         guard descriptor >= 0 else {
             let code = errno
-            _ = Glibc.kill(-child, SIGKILL)
+            _ = Glibc.kill(takesInput ? child : -child, SIGKILL)
             waitpid(child, nil, 0)
             throw Failure(code: code)
         }
-        self.init(id: child, descriptor: descriptor)
+        self.init(id: child, descriptor: descriptor, hasGroup: !takesInput)
     }
 
-    private init(id: Int32, descriptor: Int32) {
+    /// What signals are sent to: the process or, negative, its group.
+    private let target: Int32
+
+    private init(id: Int32, descriptor: Int32, hasGroup: Bool) {
         self.id = id
         self.descriptor = descriptor
+        target = hasGroup ? -id : id
     }
 
     deinit { close(descriptor) }
@@ -62,10 +66,10 @@ public struct ChildProcess: ~Copyable {
     }
 
     /// Asks the program and those that it has started to end (SIGTERM).
-    public func terminate() { _ = Glibc.kill(-id, SIGTERM) }
+    public func terminate() { _ = Glibc.kill(target, SIGTERM) }
 
     /// Ends the program and those that it has started (SIGKILL).
-    public func kill() { _ = Glibc.kill(-id, SIGKILL) }
+    public func kill() { _ = Glibc.kill(target, SIGKILL) }
 
     /// Takes the end of the program, if it has ended, and ends what it has left behind in its process group. Call it
     /// until it returns one; the number may belong to another process afterwards.
