@@ -108,6 +108,7 @@ let package = Package(
         layer("Adapters", "TestSource", ["MediaCore", "LinuxRuntime"]),
         layer("Adapters", "ProcessMemory", ["CMalloc"]),
         layer("Adapters", "ControlSocket", ["MediaCore", "LinuxRuntime"]),
+        layer("Adapters", "ExtensionChannel", ["MediaCore", "LinuxRuntime"]),
         // L3
         // C, as #embed puts files into the executable.
         .target(name: "ViewerPage", path: "Sources/Peer/ViewerPage", exclude: ["Page"]),
@@ -145,6 +146,12 @@ let package = Package(
                 "ICETransport", "Admission", "ICEServers", "Signaling", "Transport", "Publishing", "Receiving", logging,
             ]),
         layer(
+            "Peer", "Uploading",
+            [
+                "MediaCore", "LinuxRuntime", "MediaEngine", "ExtensionChannel", "Admission", "Broadcasting",
+                "Signaling", "Transport", "Publishing", "Sessions",
+            ]),
+        layer(
             "Peer", "Control",
             ["MediaCore", "Admission", "Transport", "Publishing", "Sessions", "ControlSocket"]),
         // L4
@@ -152,13 +159,19 @@ let package = Package(
             name: "ShareKit",
             dependencies: [
                 "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "Signaling", "Transport", "Publishing",
-                "Receiving", "Sessions", "VPXCodec", "OpusCodec", "PixelConversion", "InAppCapture", "SessionBus",
+                "Receiving", "Sessions", "Uploading", "ExtensionChannel", "VPXCodec", "OpusCodec", "PixelConversion",
+                "InAppCapture", "PulseAudio", "SessionBus",
             ], path: "Sources/ShareKit", swiftSettings: settings),
+        // The code of the tutorial, which its pages show.
+        .target(
+            name: "ShareKitTutorial", dependencies: ["ShareKit"], path: "Sources/ShareKit/ShareKit.docc/Code",
+            swiftSettings: settings),
         .executableTarget(
             name: "share",
             dependencies: [
                 "MediaCore", "LinuxRuntime", "Admission", "ICEServers", "Signaling", "Transport", "Publishing",
-                "Receiving", "Sessions", "Broadcasting", "Control", "ControlSocket", "VPXCodec",
+                "Receiving", "Sessions", "Uploading", "ExtensionChannel", "Broadcasting", "Control", "ControlSocket",
+                "VPXCodec",
                 "OpusCodec", "PixelConversion", "X11Capture", "PulseAudio", "WindowPlayout", "ImageFile", "TestSource",
                 "ProcessMemory", "SessionBus", arguments,
                 logging,
@@ -172,6 +185,13 @@ let package = Package(
             name: "Mirror", dependencies: ["ShareKit", "ExampleWindow"], path: "Examples/Sources/Mirror"),
         .executableTarget(
             name: "Budget", dependencies: ["ShareKit", "ExampleWindow"], path: "Examples/Sources/Budget"),
+        .executableTarget(
+            name: "Conference", dependencies: ["ShareKit", "ExampleWindow"], path: "Examples/Sources/Conference"),
+        // What `share extension new` writes.
+        .executableTarget(
+            name: "SnapshotSetup", dependencies: ["ShareKit"], path: "Examples/Sources/SnapshotSetup"),
+        .executableTarget(
+            name: "SnapshotUpload", dependencies: ["ShareKit"], path: "Examples/Sources/SnapshotUpload"),
         // Tests
         support("TestSupport"),
         .target(name: "LinkEmulation", path: "TestSupport/Sources/LinkEmulation"),
@@ -179,6 +199,9 @@ let package = Package(
         support("BusSupport", ["LinuxRuntime", "MediaCore", "SessionBus", "TestSupport"]),
         support("NetworkBed"),
         support("BrowserControl", ["NetworkBed", "TestSupport", nioCore, nioPosix, nioHTTP1, nioWebSocket]),
+        .executableTarget(
+            name: "probe-extension", dependencies: ["ExtensionChannel"],
+            path: "TestSupport/Sources/probe-extension", swiftSettings: settings),
         tests("MediaCoreTests", ["MediaCore"]),
         tests("LinuxRuntimeTests", ["LinuxRuntime", "MediaCore"]),
         tests("EventLoopTests", ["EventLoop", "LinuxRuntime", "MediaCore", "CGLib", "TestSupport"]),
@@ -202,6 +225,15 @@ let package = Package(
         tests("DTLSTransportTests", ["DTLSTransport", "LinuxRuntime", "MediaCore", "TestSupport", crypto]),
         tests("SRTPTransportTests", ["SRTPTransport", "MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
         tests("WindowPlayoutTests", ["MediaCore", "LinuxRuntime", "WindowPlayout", "TestSupport"]),
+        tests(
+            "ExtensionChannelTests",
+            ["ExtensionChannel", "LinuxRuntime", "MediaCore", "TestSupport", "probe-extension"]),
+        tests(
+            "UploadingTests",
+            [
+                "ExtensionChannel", "LinuxRuntime", "MediaCore", "OpusCodec", "Publishing", "Sessions", "Signaling",
+                "TestSource", "TestSupport", "Transport", "Uploading", "VPXCodec", "probe-extension",
+            ]),
         tests("ControlSocketTests", ["ControlSocket", "LinuxRuntime", "MediaCore", "TestSupport"]),
         tests("SessionBusTests", ["SessionBus", "CGIO", "LinuxRuntime", "BusSupport", "TestSupport"]),
         tests("PulseAudioTests", ["PulseAudio", "LinuxRuntime", "MediaCore", "TestSupport"]),
@@ -233,14 +265,15 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "share", "ShareKit", "MediaCore", "ImageFile", "SessionDescription", "SessionBus", "Admission",
-                "Signaling", "Transport", "BusSupport", "TestSupport",
+                "share", "ShareKit", "probe-extension", "SnapshotSetup", "SnapshotUpload", "MediaCore", "ImageFile",
+                "SessionDescription", "SessionBus", "Admission", "Signaling", "Transport", "BusSupport", "TestSupport",
             ]),
         tests(
             "ShareKitTests",
             [
-                "ShareKit", "Admission", "InAppCapture", "LinuxRuntime", "MediaCore", "SessionBus", "Sessions",
-                "Signaling", "Transport", "BusSupport", "TestSupport",
+                "ShareKit", "ShareKitTutorial", "Admission", "Broadcasting", "InAppCapture", "LinuxRuntime",
+                "MediaCore",
+                "PulseAudio", "SessionBus", "Sessions", "Signaling", "Transport", "BusSupport", "TestSupport",
             ]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]

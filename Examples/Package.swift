@@ -13,5 +13,10 @@ let package = Package(
             name: "Mirror", dependencies: ["ExampleWindow", .product(name: "ShareKit", package: "share")]),
         .executableTarget(
             name: "Budget", dependencies: ["ExampleWindow", .product(name: "ShareKit", package: "share")]),
+        .executableTarget(
+            name: "Conference", dependencies: ["ExampleWindow", .product(name: "ShareKit", package: "share")]),
+        // What `share extension new` writes.
+        .executableTarget(name: "SnapshotSetup", dependencies: [.product(name: "ShareKit", package: "share")]),
+        .executableTarget(name: "SnapshotUpload", dependencies: [.product(name: "ShareKit", package: "share")]),
     ]
 )

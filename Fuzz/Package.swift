@@ -10,6 +10,8 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
     .unsafeFlags(sanitizers),
 ]
+// Its parser of events is not visible from outside.
+let tested = settings + [.unsafeFlags(["-enable-testing"])]
 
 let package = Package(
     name: "share-fuzz",
@@ -19,11 +21,17 @@ let package = Package(
         .target(name: "RTPWire", dependencies: ["MediaCore"], swiftSettings: settings),
         .target(name: "SessionDescription", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
         .target(name: "MediaEngine", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
-        // The files of Admission that read a link.
-        .target(name: "Links", dependencies: ["SessionDescription"], swiftSettings: settings),
+        // The files of these that read a link, a document of a pairing, a manifest or an event.
+        .target(name: "Admission", dependencies: ["MediaCore", "SessionDescription"], swiftSettings: settings),
+        .target(name: "Broadcasting", dependencies: ["Admission"], swiftSettings: settings),
+        .target(name: "ICEServers", swiftSettings: settings),
+        .target(name: "Signaling", dependencies: ["MediaCore", "Admission", "ICEServers"], swiftSettings: tested),
         .target(
-            name: "FuzzTargets", dependencies: ["MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "Links"],
-            swiftSettings: settings),
+            name: "FuzzTargets",
+            dependencies: [
+                "MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "Admission", "Broadcasting", "ICEServers",
+                "Signaling",
+            ], swiftSettings: settings),
         // In C, as SwiftPM gives an executable in Swift a main of its own: libFuzzer has one.
         .executableTarget(
             name: "fuzz", dependencies: ["FuzzTargets"], linkerSettings: [.unsafeFlags(sanitizers)]),

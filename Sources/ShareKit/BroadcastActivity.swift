@@ -2,6 +2,8 @@ internal import Admission
 internal import Broadcasting
 internal import LinuxRuntime
 internal import Sessions
+internal import Transport
+internal import Uploading
 
 /// Chooses a service and pairs with it: the counterpart of ReplayKit's `RPBroadcastActivityViewController`.
 ///
@@ -13,7 +15,7 @@ public enum BroadcastActivity {
         public let id: String
         /// Not verified; what is verified is the certificate.
         public let name: String
-        /// `HOST:PORT`.
+        /// Where the broadcast goes: the service's `HOST:PORT`, or the path of the upload program.
         public let address: String
     }
 
@@ -25,9 +27,12 @@ public enum BroadcastActivity {
         public let fields: [(name: String, label: String)]
         /// What the user has to agree to.
         public let terms: String?
+        /// Why the alert is shown again: a value is missing or too long. Nil the first time.
+        public let problem: String?
     }
 
-    /// Asks the user; returns a value for each field, or nil if the user does not want to broadcast.
+    /// Asks the user; returns a value for each field, or nil if the user does not want to broadcast. Called again when a
+    /// value is missing or too long (``Alert/problem``); the same values once more are an error (`.badSetup`).
     public typealias Confirmation = @Sendable (Alert) async -> [String: String]?
 
     /// The services that are installed; those whose manifests cannot be used are left out.
@@ -38,6 +43,44 @@ public enum BroadcastActivity {
         } catch {
             throw ShareKitError(.failed, error.description)
         }
+    }
+
+    /// Shows the installed services to the user, who chooses one, and pairs with it; the alert follows all the same.
+    /// - Parameters:
+    ///   - choose: shows the services, of which there is at least one, and returns one of them; nil if the user does not
+    ///     want to broadcast.
+    ///   - applicationID: as for `load(preferredExtension:source:applicationID:confirm:)`, with `confirm` and what is
+    ///     returned and thrown.
+    /// - Throws: also `.unknownService` if no service is installed, `.declined` if none was chosen.
+    public static func load(
+        source: ApplicationSource, applicationID: String,
+        choose: @escaping @Sendable ([Service]) async -> Service?, confirm: @escaping Confirmation
+    ) async throws(ShareKitError) -> BroadcastController {
+        let manifest = try await manifest(in: ExtensionStore(), choose)
+        return try await load(manifest, source: source, applicationID: applicationID, confirm: confirm)
+    }
+
+    /// The extension that the user chooses.
+    static func manifest(
+        in store: ExtensionStore, _ choose: @Sendable ([Service]) async -> Service?
+    ) async throws(ShareKitError) -> ExtensionManifest {
+        let extensions: [ExtensionManifest]
+        do throws(ExtensionError) {
+            extensions = try store.list().extensions
+        } catch {
+            throw ShareKitError(.failed, error.description)
+        }
+        guard !extensions.isEmpty else {
+            throw ShareKitError(
+                .unknownService, "no service is installed", remedy: "Install one: share extension install LINK.")
+        }
+        guard let chosen = await choose(extensions.map { Service($0) }) else {
+            throw ShareKitError(.declined, "you chose no service")
+        }
+        guard let found = extensions.first(where: { $0.id.text == chosen.id }) else {
+            throw ShareKitError(.unknownService, "\(chosen.id) is not installed")
+        }
+        return found
     }
 
     /// Pairs with the preferred service: the alert names it, each time.
@@ -51,9 +94,44 @@ public enum BroadcastActivity {
         preferredExtension id: String?, source: ApplicationSource, applicationID: String,
         confirm: @escaping Confirmation
     ) async throws(ShareKitError) -> BroadcastController {
-        let link = try link(of: id)
-        return try await load(
-            link, source: source, applicationID: applicationID, identity: try .ofUser(), confirm: confirm)
+        let manifest = try manifest(of: id)
+        return try await load(manifest, source: source, applicationID: applicationID, confirm: confirm)
+    }
+
+    /// Pairs with a service peer, or prepares an upload program.
+    private static func load(
+        _ manifest: ExtensionManifest, source: ApplicationSource, applicationID: String,
+        confirm: @escaping Confirmation
+    ) async throws(ShareKitError) -> BroadcastController {
+        if manifest.upload == nil, let link = manifest.service {
+            return try await load(
+                link, source: source, applicationID: applicationID, identity: try .ofUser(), confirm: confirm)
+        }
+        return try await load(uploadingTo: manifest, source: source, applicationID: applicationID, confirm: confirm)
+    }
+
+    /// Asks the user, runs the setup program, and prepares the upload program.
+    static func load(
+        uploadingTo manifest: ExtensionManifest, source: ApplicationSource, applicationID: String,
+        confirm: @escaping Confirmation
+    ) async throws(ShareKitError) -> BroadcastController {
+        let application = ApplicationInfo(id: applicationID, name: source.name)
+        let setup: [String: String]
+        do throws(PairingFailure) {
+            setup = try await manifest.description.setup { question in
+                await confirm(Alert(question, address: manifest.destination, application))
+            }
+        } catch {
+            throw ShareKitError(error)
+        }
+        let launch: ExtensionLaunch?
+        do throws(EndReason) {
+            launch = try await ExtensionLaunch.prepare(manifest, application: application, values: setup)
+        } catch {
+            throw ShareKitError(error)
+        }
+        guard let launch else { throw ShareKitError(PairingFailure.declined) }
+        return try BroadcastController(launch, .init(manifest), source: source)
     }
 
     static func load(
@@ -64,7 +142,7 @@ public enum BroadcastActivity {
         let paired: PairedService
         do throws(PairingFailure) {
             paired = try await ServicePairing(link: link, application: application, identity: identity).run {
-                await confirm(Alert($0, link, application))
+                await confirm(Alert($0, address: link.authority, application))
             }
         } catch {
             throw ShareKitError(error)
@@ -77,11 +155,11 @@ public enum BroadcastActivity {
         }
     }
 
-    private static func link(of id: String?) throws(ShareKitError) -> ServiceLink {
+    private static func manifest(of id: String?) throws(ShareKitError) -> ExtensionManifest {
         let service: ServiceID?
         do throws(ExtensionError) {
             service = if let id { ServiceID(id) } else { try PreferredService().get() }
-            if let service { return try ExtensionStore().read(service).service }
+            if let service { return try ExtensionStore().read(service) }
         } catch {
             throw ShareKitError(.unknownService, error.description)
         }
@@ -92,15 +170,17 @@ public enum BroadcastActivity {
 
 extension BroadcastActivity.Service {
     init(_ manifest: ExtensionManifest) {
-        self.init(id: manifest.id.text, name: manifest.name, address: manifest.service.authority)
+        self.init(id: manifest.id.text, name: manifest.name, address: manifest.destination)
     }
 }
 
 extension BroadcastActivity.Alert {
-    init(_ description: ServiceDescription, _ link: ServiceLink, _ application: ApplicationInfo) {
+    init(_ question: PairingQuestion, address: String, _ application: ApplicationInfo) {
+        let description = question.service
         self.init(
             application: application.name,
-            service: .init(id: link.id.text, name: description.name, address: link.authority),
-            fields: description.fields.map { ($0.name, $0.label) }, terms: description.terms)
+            service: .init(id: description.id.text, name: description.name, address: address),
+            fields: description.fields.map { ($0.name, $0.label) }, terms: description.terms,
+            problem: question.refused?.error.description)
     }
 }

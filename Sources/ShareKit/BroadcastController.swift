@@ -1,4 +1,5 @@
 internal import Admission
+internal import InAppCapture
 internal import LinuxRuntime
 internal import MediaCore
 internal import OpusCodec
@@ -6,6 +7,7 @@ internal import Publishing
 internal import Sessions
 internal import Signaling
 internal import Transport
+internal import Uploading
 internal import VPXCodec
 
 /// One broadcast of an app to the service that it is paired with: the counterpart of ReplayKit's
@@ -18,12 +20,23 @@ public final class BroadcastController: Sendable {
         public struct Comment: Sendable, Equatable {
             public let name: String
             public let text: String
+
+            public init(name: String, text: String) {
+                self.name = name
+                self.text = text
+            }
         }
         /// Nil: unknown.
         public let viewers: Int?
         public let likes: Int?
         /// A new comment; its name is not verified.
         public let comment: Comment?
+
+        public init(viewers: Int? = nil, likes: Int? = nil, comment: Comment? = nil) {
+            self.viewers = viewers
+            self.likes = likes
+            self.comment = comment
+        }
     }
 
     public enum Event: Sendable, Equatable {
@@ -51,41 +64,65 @@ public final class BroadcastController: Sendable {
     /// The events, in their order. One reader; the oldest are dropped beyond 256.
     public let events: AsyncStream<Event>
     private let feed: AsyncStream<Event>.Continuation
-    private let session: HostSession
-    private let paired: PairedService
+    private let broadcast: any OutgoingBroadcast
     private let state: Monitor<State>
 
-    init(_ paired: PairedService, source: ApplicationSource, identity: Identity) throws(ShareKitError) {
+    private init(
+        _ service: BroadcastActivity.Service, url: String?,
+        make: (
+            _ emit: @escaping @Sendable (BroadcastEvent) -> Void, _ report: @escaping @Sendable (ServiceEvent) -> Void
+        ) throws(ShareKitError) -> any OutgoingBroadcast
+    ) throws(ShareKitError) {
         let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
-        let state = Monitor(State(url: paired.broadcastURL))
-        self.paired = paired
+        let state = Monitor(State(url: url))
+        self.service = service
         self.events = events
         self.feed = feed
         self.state = state
-        service = .init(id: paired.link.id.text, name: paired.name, address: paired.link.authority)
-        var configuration = HostSession.Configuration(
-            listenHost: "0.0.0.0", listenPort: 0, linkHost: "", fixedToken: nil, framesPerSecond: 60,
-            maximumBitrate: .kilobits(20_000), contentHint: nil, maximumViewers: 1, name: source.name)
-        configuration.iceServers = paired.iceServers
-        do throws(CodecFailure) {
-            session = try HostSession(
-                configuration: configuration, identity: identity, source: source.screen, encoder: VP8Encoder(),
-                audio: source.audioInputs, decide: { _ in .refused(nil) },
-                emit: { event in
-                    switch event {
-                    case .connected: feed.yield(.started)
-                    case .interrupted: feed.yield(.interrupted)
-                    case .resumed(_, _, _): feed.yield(.resumed)
-                    case .warning(let sentence): feed.yield(.warning(sentence))
-                    case .ended(let reason):
-                        state.with { $0.isBroadcasting = false }
-                        feed.yield(.finished(reason.code == .stopped ? nil : ShareKitError(reason)))
-                        feed.finish()
-                    default: break
-                    }
-                })
-        } catch {
-            throw ShareKitError(.failed, "the encoder cannot be started: \(error.message)")
+        broadcast = try make(
+            { event in
+                switch event {
+                case .connected: feed.yield(.started)
+                case .interrupted: feed.yield(.interrupted)
+                case .resumed(_, _, _): feed.yield(.resumed)
+                case .warning(let sentence): feed.yield(.warning(sentence))
+                case .ended(let reason):
+                    state.with { $0.isBroadcasting = false }
+                    feed.yield(.finished(reason.code == .stopped ? nil : ShareKitError(reason)))
+                    feed.finish()
+                default: break
+                }
+            },
+            { event in
+                switch event {
+                case .serviceInfo(let info): feed.yield(.serviceInfo(ServiceInfo(info)))
+                case .broadcastURL(let url):
+                    state.with { $0.url = url }
+                    feed.yield(.broadcastURL(url))
+                case .candidates, .finished: break
+                }
+            })
+    }
+
+    /// A broadcast to a service peer.
+    convenience init(_ paired: PairedService, source: ApplicationSource, identity: Identity) throws(ShareKitError) {
+        try self.init(
+            .init(id: paired.link.id.text, name: paired.name, address: paired.link.authority),
+            url: paired.broadcastURL
+        ) { (emit, report) throws(ShareKitError) in
+            try ServiceBroadcast(paired, source: source, identity: identity, emit: emit, report: report)
+        }
+    }
+
+    /// A broadcast to the upload program of an extension.
+    convenience init(_ launch: ExtensionLaunch, _ service: BroadcastActivity.Service, source: ApplicationSource)
+        throws(ShareKitError)
+    {
+        try self.init(service, url: nil) { (emit, report) throws(ShareKitError) in
+            ExtensionBroadcast(
+                launch.configuration, source: source.surface.makeScreen(),
+                makeEncoder: { VP8Encoder() }, audio: source.audioInputs, emit: emit,
+                report: report)
         }
     }
 
@@ -104,18 +141,10 @@ public final class BroadcastController: Sendable {
         }
         guard isFirst else { throw ShareKitError(.alreadyStarted, "this broadcast has been started before") }
         do throws(EndReason) {
-            try await session.start(publishingTo: paired) { [feed, state] event in
-                switch event {
-                case .serviceInfo(let info): feed.yield(.serviceInfo(ServiceInfo(info)))
-                case .broadcastURL(let url):
-                    state.with { $0.url = url }
-                    feed.yield(.broadcastURL(url))
-                case .candidates, .finished: break
-                }
-            }
+            try await broadcast.start()
             state.with { $0.isBroadcasting = true }
         } catch {
-            await session.stop(error)
+            await broadcast.stop(error)
             throw ShareKitError(error)
         }
     }
@@ -123,19 +152,18 @@ public final class BroadcastController: Sendable {
     /// Sends nothing until `resumeBroadcast`; the service keeps the last frame.
     /// - Returns: false if it is paused already, or has ended.
     @discardableResult
-    public func pauseBroadcast() async -> Bool { await session.pause() }
+    public func pauseBroadcast() async -> Bool { await broadcast.pause() }
 
     /// - Returns: false if it is not paused, or has ended.
     @discardableResult
-    public func resumeBroadcast() async -> Bool { await session.resume() }
+    public func resumeBroadcast() async -> Bool { await broadcast.resume() }
 
     /// Whether the broadcast is paused.
-    public func isPaused() async -> Bool { await session.isPaused() }
+    public func isPaused() async -> Bool { await broadcast.isPaused }
 
     /// Ends the broadcast, or gives the pairing up if it was not started. May be called more than once.
     public func finishBroadcast() async {
-        await session.stop(EndReason(.stopped, "the app ended the broadcast"))
-        await paired.close()
+        await broadcast.stop(EndReason(.stopped, "the app ended the broadcast"))
     }
 }
 

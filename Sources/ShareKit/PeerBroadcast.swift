@@ -1,4 +1,5 @@
 internal import Admission
+internal import InAppCapture
 internal import LinuxRuntime
 internal import MediaCore
 internal import OpusCodec
@@ -76,7 +77,8 @@ public final class PeerBroadcast: Sendable {
             contentHint: nil, maximumViewers: options.maximumViewers, name: source.name)
         do throws(CodecFailure) {
             session = try HostSession(
-                configuration: configuration, identity: identity, source: source.screen, encoder: VP8Encoder(),
+                configuration: configuration, identity: identity, source: source.surface.makeScreen(),
+                encoder: VP8Encoder(),
                 audio: source.audioInputs,
                 decide: { await accept(ViewerRequest($0)) ? .accepted : .refused(nil) },
                 emit: { event in
@@ -138,7 +140,7 @@ extension ApplicationSource {
     var audioInputs: [AudioInput] {
         guard let audio else { return [] }
         return [
-            AudioInput(kind: .applicationAudio, source: audio, hasSilenceSuppression: false) {
+            AudioInput(kind: .applicationAudio, source: audio.makeSource(), hasSilenceSuppression: false) {
                 () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
             }
         ]

@@ -118,7 +118,7 @@ extension PeerViewer.Event {
 }
 
 /// Passes decoded frames to the app.
-private final class FrameHandler: VideoSink {
+final class FrameHandler: VideoSink {
     private let onFrame: @Sendable (borrowing PeerViewer.Frame) -> Void
 
     init(_ onFrame: @escaping @Sendable (borrowing PeerViewer.Frame) -> Void) { self.onFrame = onFrame }
@@ -127,7 +127,7 @@ private final class FrameHandler: VideoSink {
 }
 
 /// Passes decoded audio to the app.
-private final class AudioHandler: AudioSink {
+final class AudioHandler: AudioSink {
     private let onAudio: @Sendable (UnsafeBufferPointer<Int16>) -> Void
 
     init(_ onAudio: @escaping @Sendable (UnsafeBufferPointer<Int16>) -> Void) { self.onAudio = onAudio }

@@ -19,18 +19,27 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
         case connectionLost
         /// There is no such service, or its extension cannot be used.
         case unknownService
-        /// This side's user does not want to broadcast to the service.
+        /// This side's user does not want to be captured, or to broadcast to the service.
         case declined
+        /// A value for the service's fields is missing or too long, and was given again; or what a service says of itself
+        /// cannot be published.
+        case badSetup
         /// The service takes no further broadcast.
         case busy
         /// The service has ended the broadcast or the pairing.
         case serviceEnded
         /// The screen of this session is broadcast already.
         case alreadyBroadcasting
-        /// A frame has an impossible size or stride.
+        /// A frame has an impossible size or stride, or lies outside of its shared memory.
         case badFrame
-        /// An object was started twice, or used after its end.
+        /// An object was started twice, or used after its end; or the source is being captured already.
         case alreadyStarted
+        /// There is no sound server or no microphone, or it has gone.
+        case noMicrophone
+        /// The app has not taken its samples for so long that audio would be lost.
+        case overrun
+        /// A system broadcast, which takes precedence, or the app has ended a capture.
+        case interrupted
         /// An encoder, a port or a thread is not available.
         case failed
     }
@@ -67,6 +76,7 @@ public struct ShareKitError: Error, Sendable, Equatable, CustomStringConvertible
         let code: Code =
             switch failure {
             case .declined: .declined
+            case .setup: .badSetup
             case .refused: .refused
             case .unanswered, .timedOut: .unanswered
             case .unknownService: .unknownService

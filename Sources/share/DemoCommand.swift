@@ -15,12 +15,20 @@ struct DemoCommand: ParsableCommand {
     @Option(name: .customLong("for"), help: ArgumentHelp("How long to watch: 90, 90s, 10m.", valueName: "time"))
     var duration = Timespan(seconds: 5)
 
-    @Option(help: ArgumentHelp("File for the last frame if there is no window.", valueName: "file.png"))
+    @Flag(help: "Play the examples Budget and Conference: an app that broadcasts itself to a service.")
+    var pairing = false
+
+    @Option(
+        help: ArgumentHelp("File for the last frame if there is no window, or with --pairing.", valueName: "file.png"))
     var snapshot = "share-demo.png"
 
     func run() throws {
         do {
-            try demo()
+            if pairing {
+                try PairingDemo(seconds: duration.seconds, snapshot: snapshot).run()
+            } else {
+                try demo()
+            }
         } catch let complaint as Complaint {
             throw complaint.report()
         }
@@ -30,12 +38,12 @@ struct DemoCommand: ParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         let showsWindow = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment[$0]?.isEmpty == false }
         if !showsWindow { try OutputFile.check(snapshot) }
-        let stage = Stage()
+        let stage = DemoStage()
         Signals.handle { _ in stage.close() }
         defer { stage.close() }
         try stage.open()
         // With another display as the session's, this is no system broadcast, of which there is one only.
-        let host = try Child(
+        let host = try DemoChild(
             ["host", "--accept", "any", "--listen", "127.0.0.1:0", "--json"] + stage.hostArguments,
             environment: showsWindow ? [:] : ["DISPLAY": "none"])
         defer { host.end() }
@@ -46,7 +54,7 @@ struct DemoCommand: ParsableCommand {
         let begin = ContinuousClock.now
         var arguments = ["join", "--json", "--name", "demo", "--for", "\(duration.seconds)"]
         if !showsWindow { arguments += ["--headless", "--snapshot", snapshot] }
-        let viewer = try Child(arguments, environment: ["SHARE_LINK": link])
+        let viewer = try DemoChild(arguments, environment: ["SHARE_LINK": link])
         defer { viewer.end() }
         stage.adopt(viewer)
 
@@ -107,104 +115,5 @@ struct DemoCommand: ParsableCommand {
         }
         print("bitrate        \(StatusLine.rate(bits))")
         print("host CPU       \(Int(hostCPU * 1_000)) ms a second")
-    }
-}
-
-/// The screen that the demo shares: a virtual display with its processes, or the test video.
-private final class Stage: @unchecked Sendable {
-    // SAFETY: `children` is in a Monitor; the rest is set once, in `open`.
-    private(set) var hostArguments: [String] = []
-    private(set) var words = ""
-    private let children = Monitor<[Child]>([])
-
-    /// Starts a virtual display (Xvfb). The display of the window is never shared, because the window would show
-    /// itself.
-    func open() throws {
-        guard
-            let server = try? Child(
-                executable: "Xvfb", ["-displayfd", "1", "-screen", "0", "1920x1080x24", "-nolisten", "tcp"]),
-            let number = server.readLine(), !number.isEmpty
-        else {
-            hostArguments = ["--source", "test"]
-            words = "the test video (Xvfb is not installed)"
-            return
-        }
-        hostArguments = ["--display", ":\(number)", "--audio", "none"]
-        words = "a virtual display with a test video"
-        adopt(server)
-        adopt(try Child(["paint"], environment: ["DISPLAY": ":\(number)"]))
-    }
-
-    func adopt(_ child: Child) { children.with { $0.append(child) } }
-
-    func close() {
-        let all = children.with { children in
-            defer { children = [] }
-            return children
-        }
-        for child in all.reversed() { child.end() }
-    }
-}
-
-/// A child process of the demo. Its stderr is kept for an error message.
-private final class Child: @unchecked Sendable {
-    // SAFETY: `Process` is used from the demo's thread, and from the signal thread only to end it.
-    private let process = Process()
-    private let output = Pipe()
-    private let errors = Pipe()
-
-    /// Starts this executable again with other arguments.
-    convenience init(_ arguments: [String], environment: [String: String] = [:]) throws {
-        try self.init(executable: "/proc/self/exe", arguments, environment: environment)
-    }
-
-    init(executable: String, _ arguments: [String], environment: [String: String] = [:]) throws {
-        if executable.hasPrefix("/") {
-            process.executableURL = URL(fileURLWithPath: executable).resolvingSymlinksInPath()
-            process.arguments = arguments
-        } else {
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            process.arguments = [executable] + arguments
-        }
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = errors
-        try process.run()
-    }
-
-    func readLine() -> String? {
-        var line = [UInt8]()
-        while let byte = try? output.fileHandleForReading.read(upToCount: 1)?.first {
-            if byte == 10 { return String(decoding: line, as: UTF8.self) }
-            line.append(byte)
-        }
-        return line.isEmpty ? nil : String(decoding: line, as: UTF8.self)
-    }
-
-    func readEvent() -> [String: Any]? {
-        guard let line = readLine() else { return nil }
-        return (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: Any] ?? [:]
-    }
-
-    /// The stderr of the process. Ends the process first.
-    var errorText: String {
-        end()
-        return String(decoding: errors.fileHandleForReading.availableData, as: UTF8.self)
-    }
-
-    var cpuSeconds: Double {
-        guard let text = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8),
-            let end = text.lastIndex(of: ")")
-        else { return 0 }
-        let fields = text[text.index(after: end)...].split(separator: " ")
-        guard fields.count > 13, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
-        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
-    }
-
-    func end() {
-        guard process.isRunning else { return }
-        process.terminate()
-        process.waitUntilExit()
     }
 }

@@ -7,23 +7,31 @@ import Signaling
 
 struct ExtensionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "extension", abstract: "Install, list and remove the services that this user can broadcast to.",
+        commandName: "extension", abstract: "Write, install, list and remove what this user can broadcast to.",
         discussion: """
-            An extension names a service, with the certificate that is pinned. It is a file \
-            in the folder 'extensions' beside this user's identity.
+            An extension names a service, with the certificate that is pinned, or a program \
+            that takes the broadcast. It is a file in the folder 'extensions' beside this \
+            user's identity.
             """,
-        subcommands: [Install.self, List.self, Remove.self], defaultSubcommand: List.self)
+        subcommands: [New.self, Install.self, List.self, Remove.self], defaultSubcommand: List.self)
 
     struct Install: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Install a service by the link that 'share service' printed.",
-            discussion: "The service has to run: it is asked for its name, its fields and its terms.")
+            abstract: "Install a service by the link that 'share service' printed, or an extension by its manifest.",
+            discussion: """
+                A service has to run: it is asked for its name, its fields and its terms. The \
+                programs of a manifest have to exist; they run as you, so install only what \
+                you would run.
+                """)
 
-        @Argument(help: "The service's link.")
+        @Argument(help: ArgumentHelp("The service's link, or the file of a manifest.", valueName: "link|file"))
         var link: String
 
         func run() throws {
             try reporting {
+                if FileManager.default.fileExists(atPath: link) {
+                    return Self.report(try ExtensionStore().install(file: link))
+                }
                 let parsed: ServiceLink
                 do throws(LinkError) {
                     parsed = try ServiceLink(parsing: link)
@@ -39,10 +47,13 @@ struct ExtensionCommand: ParsableCommand {
                 } catch {
                     throw Complaint(sentence: "\(error)", status: error.status)
                 }
-                let manifest = try ExtensionStore().install(parsed, description)
-                ErrorOutput.writeLine("share: installed: \(manifest.line)")
-                ErrorOutput.writeLine("share: broadcast to it: share host --preferred-extension \(manifest.id)")
+                Self.report(try ExtensionStore().install(parsed, description))
             }
+        }
+
+        private static func report(_ manifest: ExtensionManifest) {
+            ErrorOutput.writeLine("share: installed: \(manifest.line)")
+            ErrorOutput.writeLine("share: broadcast to it: share host --preferred-extension \(manifest.id)")
         }
     }
 
@@ -115,7 +126,7 @@ struct PairCommand: ParsableCommand {
 
 extension ExtensionManifest {
     /// One line: the identifier, the address of the service, and the name, which may contain spaces.
-    fileprivate var line: String { "\(id)  \(service.authority)  \(UntrustedText.quote(name))" }
+    var line: String { "\(id)  \(destination)  \(UntrustedText.quote(name))" }
 }
 
 private func listServices() throws {

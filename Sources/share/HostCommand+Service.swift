@@ -12,12 +12,11 @@ extension HostCommand {
     /// Pairs with the service of an extension: shows its alert, and asks for what its setup needs.
     /// A countdown follows the user's answer.
     func pair(
-        _ id: String, identity: Identity, until ending: Monitor<EndReason?>, _ output: DataOutput
+        _ link: ServiceLink, identity: Identity, until ending: Monitor<EndReason?>, _ output: DataOutput
     ) throws -> PairedService {
-        let link = try Self.extensionLink(id)
         if let obstacle = ServicePrompt.obstacle { throw obstacle }
         let application = ApplicationInfo(id: "io.sharekit.share", name: name ?? NSUserName())
-        let prompt = ServicePrompt(application: application, link: link, values: try setupValues())
+        let prompt = ServicePrompt(application: application, address: link.authority, values: try setupValues())
         let service: [(String, JSONValue)] = [("service", .string(link.id.text))]
         output.event("pairing", service)
         ErrorOutput.showStatus("share: asking \(link.id) at \(link.authority) ...")
@@ -26,10 +25,12 @@ extension HostCommand {
         do throws(PairingFailure) {
             let pairing = ServicePairing(link: link, application: application, identity: identity)
             let paired = try blocking(throwing: { () throws(PairingFailure) in
-                try await pairing.run { description in
+                try await pairing.run { question in
                     ErrorOutput.showStatus("")
                     return await answer {
-                        guard let setup = prompt.ask(description) else { return nil }
+                        guard let setup = prompt.ask(question) else { return nil }
+                        // Refused values are asked for again, at once.
+                        guard (try? question.service.setup(setup)) != nil else { return setup }
                         Self.countDown(countdown, until: ending, output)
                         return ending.with { $0 } == nil ? setup : nil
                     }
@@ -53,16 +54,12 @@ extension HostCommand {
         return id
     }
 
-    /// The link of an installed service, or of the preferred one if `id` is empty.
-    private static func extensionLink(_ id: String) throws -> ServiceLink {
+    /// The installed extension of this identifier. If `id` is empty: the preferred one, or one that the user chooses.
+    static func installedExtension(_ id: String) throws -> ExtensionManifest {
         do {
-            let preferred = id.isEmpty ? try PreferredService().get() : nil
-            if id.isEmpty, preferred == nil {
-                throw Complaint(
-                    sentence: "no service is preferred", remedy: "Choose one: share pair ID; see share services.",
-                    status: .unknownService)
-            }
-            return try ExtensionStore().read(try preferred ?? serviceID(id)).service
+            guard id.isEmpty else { return try ExtensionStore().read(serviceID(id)) }
+            if let preferred = try PreferredService().get() { return try ExtensionStore().read(preferred) }
+            return try chosenExtension()
         } catch let error as ExtensionError {
             throw Complaint(
                 sentence: "\(error)", remedy: "Ask the service for its link, and run: share extension install LINK",
@@ -70,7 +67,22 @@ extension HostCommand {
         }
     }
 
-    private func setupValues() throws -> [String: String] {
+    private static func chosenExtension() throws -> ExtensionManifest {
+        let listing = try ExtensionStore().list()
+        for error in listing.errors { ErrorOutput.writeLine("share: \(error)") }
+        guard !listing.extensions.isEmpty else {
+            throw Complaint(
+                sentence: "no service is preferred, and none is installed",
+                remedy: "Ask a service for its link, and run: share extension install LINK", status: .unknownService)
+        }
+        if let obstacle = ServicePrompt.obstacle { throw obstacle }
+        guard let chosen = ServicePicker(services: listing.extensions).pick() else {
+            throw Complaint(sentence: "you chose no service", status: .declined)
+        }
+        return chosen
+    }
+
+    func setupValues() throws -> [String: String] {
         var values: [String: String] = [:]
         for text in field {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -97,7 +109,7 @@ extension HostCommand {
 }
 
 /// Runs a blocking question on a thread of its own.
-private func answer<Answer: Sendable>(_ ask: @escaping @Sendable () -> Answer) async -> Answer {
+func answer<Answer: Sendable>(_ ask: @escaping @Sendable () -> Answer) async -> Answer {
     await withCheckedContinuation { continuation in
         Thread { continuation.resume(returning: ask()) }.start()
     }
@@ -133,6 +145,7 @@ extension PairingFailure {
     var code: String {
         switch self {
         case .declined: "declined"
+        case .setup: "setup"
         case .refused: "refused"
         case .unanswered: "unanswered"
         case .unknownService: "unknownService"
@@ -149,6 +162,7 @@ extension PairingFailure {
     var status: ExitStatus {
         switch self {
         case .declined: .declined
+        case .setup: .usage
         case .refused: .refused
         case .unanswered, .timedOut: .unanswered
         case .unknownService: .unknownService

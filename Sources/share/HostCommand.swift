@@ -1,5 +1,6 @@
 import Admission
 import ArgumentParser
+import Broadcasting
 import ControlSocket
 import Foundation
 import ICEServers
@@ -165,7 +166,9 @@ struct HostCommand: ParsableCommand {
         let servers = try serverOptions.servers()
         let identity = try makeIdentity()
         // Nothing is captured before the user has agreed.
-        let service = try preferredExtension.map { try pair($0, identity: identity, until: ending, output) }
+        let manifest = try preferredExtension.map { try Self.installedExtension($0) }
+        if let manifest, manifest.upload != nil { return try broadcast(to: manifest, until: ending, output) }
+        let service = try manifest?.service.map { try pair($0, identity: identity, until: ending, output) }
         defer { if let service { blocking { await service.close() } } }
         let (screen, sound) = try makeSources()
         let summary = screen.summary

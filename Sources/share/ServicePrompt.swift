@@ -1,24 +1,31 @@
 import Admission
 import Foundation
 import MediaCore
+import Sessions
 import WindowPlayout
 
 /// Asks the host's user whether to broadcast to a service, each time, and for what the service's setup needs. In the
 /// terminal; without one, in a small window.
 struct ServicePrompt {
     let application: ApplicationInfo
-    let link: ServiceLink
+    /// Where the broadcast goes: `HOST:PORT`, or a program.
+    let address: String
     /// Values from the command line, by the names of fields.
     let values: [String: String]
 
     /// - Returns: the values of the service's fields; nil if the user does not want.
-    func ask(_ service: ServiceDescription) -> [String: String]? {
-        let question =
+    func ask(_ question: PairingQuestion) -> [String: String]? {
+        let isTerminal = isatty(STDIN_FILENO) == 1
+        if let refused = question.refused {
+            // A window has no place for a value: the same ones again end the pairing with the reason.
+            return isTerminal ? askAgain(refused.values, refused.error) : refused.values
+        }
+        let service = question.service
+        let sentence =
             "\(UntrustedText.quote(application.name)) wants to broadcast to \(UntrustedText.quote(service.name)) "
-            + "(\(service.id), \(link.authority))."
+            + "(\(service.id), \(address))."
         let details = ["Everything that is shared goes to this service, and to nobody else."]
-        return isatty(STDIN_FILENO) == 1
-            ? askInTerminal(service, question, details) : askInWindow(service, question, details)
+        return isTerminal ? askInTerminal(service, sentence, details) : askInWindow(service, sentence, details)
     }
 
     private func askInTerminal(
@@ -39,14 +46,31 @@ struct ServicePrompt {
             if ["n", "no"].contains(answer) { return nil }
             if ["y", "yes"].contains(answer) { break }
         }
-        var setup: [String: String] = [:]
-        for field in service.fields {
-            while setup[field.name, default: ""].isEmpty {
-                guard let value = values[field.name] ?? line("  \(field.label): ") else { return nil }
-                setup[field.name] = value
-            }
+        var setup = values.filter { value in service.fields.contains { $0.name == value.key } }
+        for field in service.fields where setup[field.name] == nil {
+            guard let value = value(of: field) else { return nil }
+            setup[field.name] = value
         }
         return setup
+    }
+
+    /// Asks for the value that was refused; the others stay.
+    private func askAgain(_ values: [String: String], _ error: SetupError) -> [String: String]? {
+        ErrorOutput.writeLine("  \(error).")
+        switch error {
+        case .missing(let field), .tooLong(let field):
+            guard let value = value(of: field) else { return nil }
+            return values.merging([field.name: value]) { $1 }
+        case .unknownField: return values
+        }
+    }
+
+    /// Asks until there is a value; nil at the end of stdin.
+    private func value(of field: SetupField) -> String? {
+        while let value = line("  \(field.label): ") {
+            if !value.isEmpty { return value }
+        }
+        return nil
     }
 
     private func line(_ question: String) -> String? {

@@ -89,7 +89,7 @@ final class TemporaryDirectory {
         )
         try store.install(link().at(host: "::1", port: 1), description(name: "New"))
         let read = try store.read(id())
-        #expect(read.name == "New" && read.service.host == "::1" && read.icon == "/usr/x.png")
+        #expect(read.name == "New" && read.service?.host == "::1" && read.icon == "/usr/x.png")
         #expect(read.setup == "/bin/sh" && read.upload == "/bin/sh")
     }
 

@@ -91,6 +91,69 @@ struct ServiceVerbTests {
         #expect(host.code == 64 && host.words.contains("no terminal and no display"), "\(host.words)")
     }
 
+    @Test func withoutAPreferredServiceTheUserChoosesOneAndIsAskedAsAlways() throws {
+        let service = try Service(["--field", "title:Title"])
+        let folder = try TemporaryFolder()
+        #expect(try run(["extension", "install", service.link], in: folder).code == 0)
+        let other = service.link.replacing("com.example.conference", with: "com.example.another")
+        #expect(try run(["extension", "install", other], in: folder).code == 67)
+        let tooLong = String(repeating: "x", count: 600)
+        let host = try Terminal(
+            [
+                "host", "--preferred-extension", "--source", "test", "--audio", "none", "--name", "Budget", "--field",
+                "title=\(tooLong)",
+            ], environment: ["XDG_DATA_HOME": folder.path])
+        #expect(host.waitUntil { $0.contains("1  com.example.conference") && $0.hasSuffix("or [n]one:") })
+        try host.type("7", "Enter")
+        #expect(host.waitUntil { $0.contains("[n]one: 7") && $0.hasSuffix("or [n]one:") })
+        try host.type("1", "Enter")
+        #expect(host.waitUntil { $0.contains("\"Budget\" wants to broadcast") && $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        // A value that the service refuses is asked for again.
+        #expect(host.waitUntil { $0.contains("Title (title) is longer than 512 bytes.") && $0.hasSuffix("Title:") })
+        try host.type("Accounts", "Enter")
+        #expect((service.process.event("paired")?["setup"] as? [String: String]) == ["title": "Accounts"])
+        #expect(host.waitUntil { $0.contains("\"Conference\" (service, 127.0.0.1) receives the broadcast") })
+    }
+
+    @Test func whoChoosesNoServiceBroadcastsNothing() throws {
+        let service = try Service()
+        let folder = try TemporaryFolder()
+        #expect(try run(["extension", "install", service.link], in: folder).code == 0)
+        let host = try Terminal(
+            ["host", "--preferred-extension", "--source", "test", "--audio", "none"],
+            environment: ["XDG_DATA_HOME": folder.path])
+        #expect(host.waitUntil { $0.hasSuffix("or [n]one:") })
+        try host.type("n", "Enter")
+        #expect(host.waitUntil { $0.contains("you chose no service") })
+        #expect(service.process.event("pairing", seconds: 0.1) == nil)
+    }
+
+    /// Without a terminal, in small windows; these have no place for what the service asks.
+    @Test func withoutATerminalTheUserChoosesAndIsAskedInSmallWindows() throws {
+        let desktop = try Desktop()
+        let service = try Service(["--field", "title:Title", "--terms", "/etc/hostname"])
+        let folder = try TemporaryFolder()
+        #expect(try run(["extension", "install", service.link], in: folder).code == 0)
+        let environment = ["DISPLAY": desktop.display.name, "SDL_VIDEODRIVER": "x11"]
+        let arguments = ["host", "--preferred-extension", "--source", "test", "--audio", "none", "--json"]
+        let host = try ShareProcess(
+            arguments + ["--field", "title=Accounts"], in: folder, environment: environment)
+        try desktop.accept("share")
+        _ = try #require(host.event("pairing"))
+        try desktop.accept("share", higherThan: 150)
+        #expect((service.process.event("paired")?["setup"] as? [String: String]) == ["title": "Accounts"])
+        host.interrupt()
+        #expect(host.exitCode() == 0, "\(host.errorText)")
+
+        let silent = try ShareProcess(arguments, in: folder, environment: environment)
+        try desktop.accept("share")
+        _ = try #require(silent.event("pairing"))
+        try desktop.accept("share", higherThan: 150)
+        #expect(silent.exitCode() == 64 && silent.errorText.contains("the service asks for Title (title)"))
+        #expect(silent.event("pairing-refused")?["code"] as? String == "setup")
+    }
+
     @Test func aServiceThatRefusesIsHeardWithItsReason() throws {
         let service = try Service(["--accept", "known"])
         let folder = try TemporaryFolder()

@@ -9,8 +9,8 @@ import Testing
 @Suite struct InAppScreenTests {
     private static let size = PixelSize(width: 64, height: 48)
 
-    private func screen(_ size: PixelSize = Self.size) throws -> InAppScreen {
-        try InAppScreen(name: "Budget", size: size, converter: YUVConverter())
+    private func surface(_ size: PixelSize = Self.size) throws -> InAppSurface {
+        try InAppSurface(name: "Budget", size: size, converter: YUVConverter())
     }
 
     /// A frame of one grey level, with `stride` bytes a row.
@@ -27,16 +27,17 @@ import Testing
     private func luma(_ canvas: I420Buffer, x: Int, y: Int) -> UInt8 { canvas.y[y * canvas.strideY + x] }
 
     @Test func onlyBlocksThatDifferAreChanged() throws {
-        let (screen, canvas) = (try screen(), I420Buffer(Self.size))
+        let (surface, canvas) = (try surface(), I420Buffer(Self.size))
+        let screen = surface.makeScreen()
         try frame(0).withUnsafeBytes {
-            try screen.submit(try #require($0.baseAddress), stride: 256, size: Self.size)
+            try surface.submit(try #require($0.baseAddress), stride: 256, size: Self.size)
         }
         #expect(screen.wait(until: .distantFuture) == .damaged)
         #expect(read(screen, canvas).count == 12)
         var pixels = frame(0)
         // One white pixel in the second block of the third row, and damage everywhere.
         for byte in 0..<4 { pixels[40 * 256 + 20 * 4 + byte] = 255 }
-        try pixels.withUnsafeBytes { try screen.submit(try #require($0.baseAddress), stride: 256, size: Self.size) }
+        try pixels.withUnsafeBytes { try surface.submit(try #require($0.baseAddress), stride: 256, size: Self.size) }
         #expect(screen.wait(until: .distantFuture) == .damaged)
         let changed = read(screen, canvas)
         #expect(changed.count == 1 && changed.blocks[2 * 4 + 1] == 1)
@@ -44,10 +45,11 @@ import Testing
     }
 
     @Test func damageLimitsWhatIsTaken() throws {
-        let (screen, canvas) = (try screen(), I420Buffer(Self.size))
+        let (surface, canvas) = (try surface(), I420Buffer(Self.size))
+        let screen = surface.makeScreen()
         _ = read(screen, canvas)
         try frame(255).withUnsafeBytes {
-            try screen.submit(
+            try surface.submit(
                 try #require($0.baseAddress), stride: 256, size: Self.size,
                 damage: [PixelRect(x: 16, y: 16, width: 16, height: 16), PixelRect(x: -5, y: 999, width: 3, height: 3)])
         }
@@ -57,9 +59,10 @@ import Testing
     }
 
     @Test func framesDrawnInPlaceAreRead() throws {
-        let (screen, canvas) = (try screen(), I420Buffer(Self.size))
+        let (surface, canvas) = (try surface(), I420Buffer(Self.size))
+        let screen = surface.makeScreen()
         _ = read(screen, canvas)
-        try screen.draw(size: Self.size) { pixels, stride in
+        try surface.draw(size: Self.size) { pixels, stride in
             for row in 0..<16 { (pixels + row * stride).initializeMemory(as: UInt8.self, repeating: 255, count: 64) }
             return [PixelRect(x: 0, y: 0, width: 16, height: 16)]
         }
@@ -69,11 +72,12 @@ import Testing
 
     /// The stride, the size and their parity change between frames.
     @Test func anotherSizeAndStrideAreAdopted() throws {
-        let screen = try screen()
+        let surface = try surface()
+        let screen = surface.makeScreen()
         _ = read(screen, I420Buffer(Self.size))
         let odd = PixelSize(width: 101, height: 33)
         try frame(255, odd, stride: 500).withUnsafeBytes {
-            try screen.submit(try #require($0.baseAddress), stride: 500, size: odd)
+            try surface.submit(try #require($0.baseAddress), stride: 500, size: odd)
         }
         // A canvas of the old size is left alone.
         #expect(read(screen, I420Buffer(Self.size)).isEmpty)
@@ -89,17 +93,18 @@ import Testing
         PixelSize(width: 0, height: 10), PixelSize(width: 1, height: 1), PixelSize(width: 9_000, height: 2),
     ])
     func impossibleSizesAreRefused(_ size: PixelSize) throws {
-        let screen = try screen()
+        let surface = try surface()
         try frame(0).withUnsafeBytes { bytes in
             let base = try #require(bytes.baseAddress)
-            #expect(throws: InAppFrameFailure.size(size)) { try screen.submit(base, stride: 1 << 20, size: size) }
-            #expect(throws: InAppFrameFailure.stride(255)) { try screen.submit(base, stride: 255, size: Self.size) }
+            #expect(throws: InAppFrameFailure.size(size)) { try surface.submit(base, stride: 1 << 20, size: size) }
+            #expect(throws: InAppFrameFailure.stride(255)) { try surface.submit(base, stride: 255, size: Self.size) }
         }
-        #expect(throws: InAppFrameFailure.size(size)) { try screen.draw(size: size) { _, _ in nil } }
+        #expect(throws: InAppFrameFailure.size(size)) { try surface.draw(size: size) { _, _ in nil } }
     }
 
     @Test func anAppThatDrawsNothingCausesNoWakeUp() throws {
-        let (screen, canvas) = (try screen(), I420Buffer(Self.size))
+        let (surface, canvas) = (try surface(), I420Buffer(Self.size))
+        let screen = surface.makeScreen()
         _ = read(screen, canvas)
         let begin = MonotonicClock.now
         #expect(screen.wait(until: begin + .milliseconds(30)) == .woken)
@@ -109,28 +114,34 @@ import Testing
     }
 
     @Test func theAppIsToldWhetherItIsCaptured() throws {
-        let screen = try screen()
+        let surface = try surface()
+        let screen = surface.makeScreen()
         let told = Monitor<[Bool]>([])
-        screen.onCapture { isCaptured in told.change { $0.append(isCaptured) } }
-        #expect(!screen.isCaptured)
+        surface.onCapture { [weak surface] in
+            guard let surface else { return }
+            let isCaptured = surface.isCaptured
+            told.change { $0.append(isCaptured) }
+        }
+        #expect(!surface.isCaptured)
         screen.resume()
-        #expect(screen.isCaptured)
+        #expect(surface.isCaptured)
         screen.suspend()
         screen.resume()
         screen.close()
-        #expect(!screen.isCaptured)
+        #expect(!surface.isCaptured)
         #expect(told.with { $0 } == [true, false, true, false])
     }
 
     /// While one thread submits frames of one level each, a reader sees no level that was never submitted.
     @Test func framesThatArriveWhileOneIsReadAreReadNext() throws {
-        let (screen, canvas) = (try screen(), I420Buffer(Self.size))
+        let (surface, canvas) = (try surface(), I420Buffer(Self.size))
+        let screen = surface.makeScreen()
         let thread = NamedThread("app") {
             for level in 1...200 {
                 let pixels = [UInt8](repeating: UInt8(level), count: 64 * 48 * 4)
                 pixels.withUnsafeBytes { bytes in
                     guard let base = bytes.baseAddress else { return }
-                    try? screen.submit(base, stride: 256, size: Self.size)
+                    try? surface.submit(base, stride: 256, size: Self.size)
                 }
             }
         }

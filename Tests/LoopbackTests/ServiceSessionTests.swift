@@ -51,7 +51,7 @@ struct ServiceSessionTests {
         try await ServicePairing(
             link: service.link, application: ApplicationInfo(id: "com.example.budget", name: "Budget"),
             identity: identity
-        ).run { ask($0) }
+        ).run { ask($0.service) }
     }
 
     private func host(

@@ -122,9 +122,10 @@ struct PeerBroadcastTests {
         let source = try source()
         var changes = source.captureChanges.makeAsyncIterator()
         #expect(await changes.next() == false)
-        source.screen.resume()
+        let screen = source.surface.makeScreen()
+        screen.resume()
         #expect(await changes.next() == true)
-        source.screen.close()
+        screen.close()
         #expect(await changes.next() == false)
     }
 }

@@ -5,9 +5,11 @@ import ShareKit
 /// A small app that shows an account, and broadcasts itself to one service. The account's number is hidden while
 /// anybody receives the window.
 ///
-///     Budget [SERVICE] [--FIELD VALUE]...      B broadcasts, P pauses, F finishes, Q quits
+///     Budget [SERVICE] [--FIELD VALUE]... [--demo]
 ///
-/// SERVICE is the identifier of an installed service; without it the preferred one is used (share pair ID).
+/// B broadcasts to SERVICE, the identifier of an installed service, or to the preferred one (share pair ID); C lets you
+/// choose a service; P pauses and resumes, F finishes, Q quits. With --demo, where nobody is there to answer, it
+/// broadcasts at once.
 @main @MainActor
 struct Budget {
     private static let account = "4711 0815"
@@ -30,14 +32,15 @@ struct Budget {
         let source = try ApplicationSource(name: "Budget", width: Window.width, height: Window.height)
         let changes = source.captureChanges
         Task.detached { for await _ in changes { Window.wake() } }
-        var controller: BroadcastController?
         try draw(window, source, showingNumber: true)
+        var controller = Options.has("demo") ? await broadcast(source, window, choosing: false) : nil
         while true {
             switch window.nextEvent() {
             case .quit, .key("q"):
                 await controller?.finishBroadcast()
                 return
-            case .key("b") where controller?.isBroadcasting != true: controller = await broadcast(source, window)
+            case .key(let key) where (key == "b" || key == "c") && controller?.isBroadcasting != true:
+                controller = await broadcast(source, window, choosing: key == "c")
             case .key("p"):
                 if await controller?.pauseBroadcast() == false { await controller?.resumeBroadcast() }
             case .key("f"): await controller?.finishBroadcast()
@@ -51,22 +54,30 @@ struct Budget {
         }
     }
 
-    /// Pairs with the service, after the alert, and starts.
-    private static func broadcast(_ source: ApplicationSource, _ window: Window) async -> BroadcastController? {
-        let arguments = CommandLine.arguments.dropFirst()
-        let id = arguments.first.flatMap { $0.hasPrefix("--") ? nil : $0 }
+    /// Pairs with a service, after the alert, and starts.
+    private static func broadcast(
+        _ source: ApplicationSource, _ window: Window, choosing: Bool
+    ) async -> BroadcastController? {
+        let id = "com.example.budget"
         do throws(ShareKitError) {
-            let controller = try await BroadcastActivity.load(
-                preferredExtension: id, source: source, applicationID: "com.example.budget"
-            ) { alert in
-                let question = "\(alert.application) wants to broadcast to \(alert.service.name) (\(alert.service.id))."
-                guard await window.ask("Budget", question + (alert.terms.map { "\n\n" + $0 } ?? "")) else { return nil }
-                return Dictionary(uniqueKeysWithValues: alert.fields.map { ($0.name, value(of: $0.name)) })
-            }
+            let controller =
+                if choosing {
+                    try await BroadcastActivity.load(source: source, applicationID: id) { services in
+                        let names = services.prefix(7).map(\.name)
+                        let answer = await window.choose("Budget", "Which service?", ["None"] + names)
+                        return answer == 0 ? nil : services[answer - 1]
+                    } confirm: {
+                        await confirm($0, window)
+                    }
+                } else {
+                    try await BroadcastActivity.load(
+                        preferredExtension: Options.first, source: source, applicationID: id
+                    ) { await confirm($0, window) }
+                }
             // Hidden before anything is captured.
             try draw(window, source, showingNumber: false)
             try await controller.startBroadcast()
-            Task.detached { for await event in controller.events { report("\(event)") } }
+            Task.detached { for await event in controller.events { report(event, controller.service.name) } }
             return controller
         } catch {
             report("\(error)")
@@ -74,13 +85,26 @@ struct Budget {
         }
     }
 
-    /// What stands after `--NAME`.
-    private nonisolated static func value(of field: String) -> String {
-        let arguments = CommandLine.arguments
-        guard let index = arguments.firstIndex(of: "--" + field), arguments.indices.contains(index + 1) else {
-            return "Budget"
+    /// The alert, which names the one service.
+    private static func confirm(_ alert: BroadcastActivity.Alert, _ window: Window) async -> [String: String]? {
+        let question = "\(alert.application) wants to broadcast to \(alert.service.name) (\(alert.service.id))."
+        let text = [question, alert.problem, alert.terms].compactMap(\.self).joined(separator: "\n\n")
+        guard Options.has("demo") || window.ask("Budget", text) else { return nil }
+        return Dictionary(uniqueKeysWithValues: alert.fields.map { ($0.name, Options.value($0.name) ?? "Budget") })
+    }
+
+    private nonisolated static func report(_ event: BroadcastController.Event, _ service: String) {
+        switch event {
+        case .started: report("\(service) receives this window")
+        case .serviceInfo(let info):
+            if let viewers = info.viewers { report("\(viewers) watch") }
+            if let comment = info.comment { report("\(comment.name): \(comment.text)") }
+        case .broadcastURL(let url): report("people watch at \(url)")
+        case .interrupted: report("\(service) is not heard")
+        case .resumed: report("\(service) is heard again")
+        case .warning(let sentence): report(sentence)
+        case .finished(let error): report(error.map { "\($0)" } ?? "the broadcast is over")
         }
-        return arguments[index + 1]
     }
 
     private nonisolated static func report(_ message: String) {

@@ -6,11 +6,17 @@ static const Uint32 csdl_init_video = SDL_INIT_VIDEO;
 static const Uint32 csdl_resizable = SDL_WINDOW_RESIZABLE;
 static const int csdl_anywhere = SDL_WINDOWPOS_UNDEFINED;
 
-/// Asks a question in a small window. Returns 1 for "Accept".
-static inline int csdl_ask(SDL_Window *window, const char *title, const char *question) {
-    const SDL_MessageBoxButtonData buttons[] = {{0, 0, "Refuse"}, {0, 1, "Accept"}};
-    const SDL_MessageBoxData box = {0, window, title, question, 2, buttons, NULL};
+/// Shows a question with some answers, from left to right; the first one is also Escape's.
+/// Returns the number of the answer; 0 if no window can be shown.
+static inline int csdl_ask(
+    SDL_Window *window, const char *title, const char *question, const char *const *answers, int count) {
+    SDL_MessageBoxButtonData buttons[8];
+    const SDL_MessageBoxData box = {0, window, title, question, count < 8 ? count : 8, buttons, NULL};
     int answer = 0;
-    SDL_ShowMessageBox(&box, &answer);
-    return answer == 1;
+    for (int i = 0; i < box.numbuttons; i++) {
+        buttons[i].flags = i == 0 ? SDL_MESSAGEBOX_BUTTON_ESCAPEKEY_DEFAULT : 0;
+        buttons[i].buttonid = i;
+        buttons[i].text = answers[i];
+    }
+    return SDL_ShowMessageBox(&box, &answer) == 0 && answer > 0 ? answer : 0;
 }

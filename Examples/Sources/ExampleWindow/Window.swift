@@ -10,8 +10,10 @@ public final class Window {
     private let window: OpaquePointer
     private let surface: UnsafeMutablePointer<SDL_Surface>
 
-    public init?(title: String) {
+    /// - Parameter isVisible: false: there is no window, only its picture, and no display is needed.
+    public init?(title: String, isVisible: Bool = true) {
         SDL_SetMainReady()
+        if !isVisible { SDL_setenv("SDL_VIDEODRIVER", "dummy", 1) }
         guard SDL_Init(csdl_init_video) == 0,
             let window = SDL_CreateWindow(
                 title, csdl_anywhere, csdl_anywhere, Int32(Self.width), Int32(Self.height), 0),
@@ -31,6 +33,23 @@ public final class Window {
         SDL_FillRect(surface, &rect, color)
     }
 
+    /// Draws the newest frame of `picture` as large as fits into the rectangle.
+    public func draw(_ picture: Picture, x: Int, y: Int, width: Int, height: Int) {
+        picture.read { pixels, size in
+            let scale = min(Double(width) / Double(size.width), Double(height) / Double(size.height))
+            let (w, h) = (Int(Double(size.width) * scale), Int(Double(size.height) * scale))
+            guard
+                let frame = SDL_CreateRGBSurfaceWithFormatFrom(
+                    UnsafeMutableRawPointer(mutating: pixels), Int32(size.width), Int32(size.height), 32,
+                    Int32(size.width * 4), Uint32(SDL_PIXELFORMAT_RGB888.rawValue))
+            else { return }
+            var place = SDL_Rect(
+                x: Int32(x + (width - w) / 2), y: Int32(y + (height - h) / 2), w: Int32(w), h: Int32(h))
+            SDL_UpperBlitScaled(frame, nil, surface, &place)
+            SDL_FreeSurface(frame)
+        }
+    }
+
     public func setTitle(_ title: String) { SDL_SetWindowTitle(window, title) }
 
     public func present() {
@@ -40,7 +59,16 @@ public final class Window {
     }
 
     /// Asks the user in a small window.
-    public func ask(_ title: String, _ question: String) -> Bool { csdl_ask(window, title, question) == 1 }
+    public func ask(_ title: String, _ question: String) -> Bool {
+        choose(title, question, ["Refuse", "Accept"]) == 1
+    }
+
+    /// Lets the user choose one of at most eight answers; Escape chooses the first one.
+    public func choose(_ title: String, _ question: String, _ answers: [String]) -> Int {
+        let texts = answers.map { SDL_strdup($0) }
+        defer { texts.forEach { SDL_free($0) } }
+        return Int(csdl_ask(window, title, question, texts.map { UnsafePointer($0) }, Int32(texts.count)))
+    }
 
     public enum Event {
         case quit
@@ -53,7 +81,8 @@ public final class Window {
     public func nextEvent() -> Event {
         var event = SDL_Event()
         while true {
-            guard SDL_WaitEvent(&event) == 1 else { return .quit }
+            // SDL notices a signal, and events that another thread has read from the display, only when it looks again.
+            guard SDL_WaitEventTimeout(&event, 100) == 1 else { continue }
             switch SDL_EventType(event.type) {
             case SDL_QUIT: return .quit
             case SDL_MOUSEMOTION where event.motion.state & 1 != 0:

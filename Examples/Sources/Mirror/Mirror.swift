@@ -1,6 +1,7 @@
 import ExampleWindow
 import Foundation
 import ShareKit
+import Synchronization
 
 /// A sheet of paper that other instances of this program show, wherever they run.
 ///
@@ -29,6 +30,8 @@ struct Mirror {
             await questions.ask("\(viewer.name) (\(viewer.address)) wants to watch. The words there: \(viewer.words)")
         }
         print(try await broadcast.start())
+        // Whoever reads the link through a pipe gets it now.
+        fflush(nil)
         try share(window, sheet, damage: nil)
         while true {
             switch window.nextEvent() {
@@ -56,9 +59,12 @@ struct Mirror {
     /// Shows what another instance draws.
     static func watch(_ link: String, in window: Window) async throws(ShareKitError) {
         let picture = Picture()
-        let viewer = try PeerViewer(link: link, name: "Mirror") { frame in picture.take(frame) }
+        let viewer = try PeerViewer(link: link, name: "Mirror") { frame in
+            picture.update(width: frame.width, height: frame.height) { frame.copyBGRA(to: $0, stride: $1) }
+        }
+        let (title, isOver) = (Shared("Mirror"), Shared(false))
         let session = Task.detached {
-            defer { picture.end() }
+            defer { isOver.value = true }
             do throws(ShareKitError) {
                 try await viewer.run()
                 return nil as ShareKitError?
@@ -68,13 +74,14 @@ struct Mirror {
         }
         Task.detached {
             for await event in viewer.events {
-                if case .waiting(let words) = event { picture.setTitle("Mirror - your words: \(words)") }
-                if case .connected = event { picture.setTitle("Mirror") }
+                if case .waiting(let words) = event { title.value = "Mirror - your words: \(words)" }
+                if case .connected = event { title.value = "Mirror" }
             }
         }
-        while case .woken = window.nextEvent(), !picture.isOver {
-            window.setTitle(picture.title)
-            picture.copy(to: window)
+        while !isOver.value {
+            if case .quit = window.nextEvent() { break }
+            window.setTitle(title.value)
+            window.draw(picture, x: 0, y: 0, width: Window.width, height: Window.height)
             window.present()
         }
         viewer.leave()
@@ -84,5 +91,20 @@ struct Mirror {
     static func fail(_ message: String) {
         FileHandle.standardError.write(Data("Mirror: \(message)\n".utf8))
         exit(1)
+    }
+}
+
+/// A value for the main thread, which is woken when it changes.
+final class Shared<Value: Sendable>: Sendable {
+    private let state: Mutex<Value>
+
+    init(_ value: Value) { state = Mutex(value) }
+
+    var value: Value {
+        get { state.withLock { $0 } }
+        set {
+            state.withLock { $0 = newValue }
+            Window.wake()
+        }
     }
 }

@@ -3,6 +3,7 @@ import Glibc
 /// The fuzz targets. Each has a folder of seeds under `Corpus`.
 enum FuzzTarget: String, CaseIterable {
     case rtp, payload, rtcp, offer, answer, fragment, candidate, link, sender, receiver
+    case service, pairing, pairingOffer, acceptance, grant, manifest, serviceLink, serviceEvent
 
     /// The target named by the environment's `SHARE_FUZZ_TARGET`.
     static let chosen: FuzzTarget = {
@@ -24,6 +25,14 @@ enum FuzzTarget: String, CaseIterable {
         case .link: fuzzLink(bytes)
         case .sender: fuzzSender(bytes)
         case .receiver: fuzzReceiver(bytes)
+        case .service: fuzzService(bytes)
+        case .pairing: fuzzPairingRequest(bytes)
+        case .pairingOffer: fuzzPairingOffer(bytes)
+        case .acceptance: fuzzAcceptance(bytes)
+        case .grant: fuzzGrant(bytes)
+        case .manifest: fuzzManifest(bytes)
+        case .serviceLink: fuzzServiceLink(bytes)
+        case .serviceEvent: fuzzServiceEvent(bytes)
         }
     }
 }

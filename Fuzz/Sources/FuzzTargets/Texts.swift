@@ -1,4 +1,4 @@
-import Links
+import Admission
 import MediaCore
 import SessionDescription
 

@@ -2,8 +2,11 @@ internal import CSDL
 internal import Glibc
 internal import Synchronization
 
-/// A small window with a question and two buttons.
+/// A small window with a question and some buttons.
 public enum QuestionWindow {
+    /// The largest number of answers beside the one that refuses.
+    public static let answerLimit = Int(csdl_answers) - 1
+
     /// Whether there is a display for a window.
     public static var isPossible: Bool {
         ["DISPLAY", "WAYLAND_DISPLAY"].contains { (name: String) in getenv(name).map { $0.pointee != 0 } ?? false }
@@ -21,6 +24,16 @@ public enum QuestionWindow {
     /// Asks, and blocks until there is an answer. Escape, and closing the window, refuse. One call at a time.
     /// - Returns: whether the question was accepted; nil if there is no display, or the question was withdrawn.
     public static func ask(title: String, _ question: String, accept: String, refuse: String) -> Bool? {
+        show(title, question, [refuse, accept]).map { $0 == 1 }
+    }
+
+    /// Lets the user choose one of the answers, of which at most ``answerLimit`` are shown.
+    /// - Returns: the index of the answer; nil if the user refuses, or if there is no display.
+    public static func choose(title: String, _ question: String, among answers: [String], refuse: String) -> Int? {
+        show(title, question, [refuse] + answers.prefix(answerLimit)).flatMap { $0 == 0 ? nil : $0 - 1 }
+    }
+
+    private static func show(_ title: String, _ question: String, _ answers: [String]) -> Int? {
         asking.withLock { $0 = Asking() }
         defer { asking.withLock { $0 = nil } }
         guard SDLLibrary.open(UInt32(SDL_INIT_VIDEO)) else { return nil }
@@ -30,11 +43,10 @@ public enum QuestionWindow {
             return asking?.isWithdrawn ?? true
         }
         if isWithdrawn { return nil }
-        switch csdl_ask(title, question, accept, refuse) {
-        case 1: return true
-        case 0: return false
-        default: return nil
-        }
+        let texts = answers.map { strdup($0) }
+        defer { texts.forEach { free($0) } }
+        let answer = csdl_ask(title, question, texts.map { UnsafePointer($0) }, Int32(texts.count))
+        return answer < 0 ? nil : Int(answer)
     }
 
     /// Takes a question back that another thread asks; its window disappears, and `ask` returns nil. Without one this does

@@ -1,14 +1,23 @@
 #ifndef SHARE_CLINUX_H
 #define SHARE_CLINUX_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 // Declared by glibc for _GNU_SOURCE only, which would change types that the Glibc module defines without it.
 extern int ppoll(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
@@ -27,6 +36,134 @@ static inline int clinux_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NON
 static inline int clinux_wait(int a, int b, const struct timespec *time) {
     struct pollfd descriptors[2] = {{a, POLLIN, 0}, {b, POLLIN, 0}};
     return ppoll(descriptors, 2, time, NULL) > 0 && descriptors[0].revents != 0;
+}
+
+// Declared by glibc for _GNU_SOURCE only, as above.
+extern int memfd_create(const char *, unsigned int);
+extern int close_range(unsigned int, unsigned int, int);
+extern int pipe2(int[2], int);
+
+// F_ADD_SEALS and F_GET_SEALS of linux/fcntl.h, which cannot be included beside fcntl.h.
+#define CLINUX_ADD_SEALS 1033
+#define CLINUX_GET_SEALS 1034
+#define CLINUX_SEAL_SEAL 0x1
+#define CLINUX_SEAL_SHRINK 0x2
+#define CLINUX_SEAL_GROW 0x4
+#define CLINUX_SEAL_FUTURE_WRITE 0x10
+
+// MFD_CLOEXEC | MFD_ALLOW_SEALING.
+static inline int clinux_memfd(const char *name) { return memfd_create(name, 0x1 | 0x2); }
+static inline int clinux_add_seals(int file, int seals) { return fcntl(file, CLINUX_ADD_SEALS, seals); }
+// -1 if `file` has no seals.
+static inline int clinux_seals(int file) { return fcntl(file, CLINUX_GET_SEALS); }
+
+static inline int clinux_pidfd(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
+
+// Sends bytes and, with the first of them, a descriptor (-1: none). Returns what `send` returns.
+static inline ssize_t clinux_send(int socket, const void *bytes, size_t count, int descriptor) {
+    struct iovec part = {(void *)bytes, count};
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (descriptor >= 0) {
+        memset(&control, 0, sizeof control);
+        message.msg_control = control.bytes;
+        message.msg_controllen = sizeof control.bytes;
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+    }
+    return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// Receives bytes, and a descriptor that came with them (-1: none); further ones of the same message are closed. Returns what `recv`
+// returns.
+static inline ssize_t clinux_receive(int socket, void *bytes, size_t count, int *descriptor) {
+    struct iovec part = {bytes, count};
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(8 * sizeof(int))];
+    } control;
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    *descriptor = -1;
+    ssize_t received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (received < 0) return received;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+        size_t descriptors = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < descriptors; i++) {
+            int file;
+            memcpy(&file, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+            if (*descriptor < 0) {
+                *descriptor = file;
+            } else {
+                close(file);
+            }
+        }
+    }
+    return received;
+}
+
+// Runs in the child between fork and exec: only what is safe after a fork of a process with threads. Ends by _exit.
+static inline void clinux_become(
+    const char *path, char *const arguments[], char *const environment[], int socket, int takesInput, pid_t parent,
+    int report) {
+    setpgid(0, 0);
+    // The kernel ends the child with the thread that made it; a parent that ended before is not noticed by prctl.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);
+    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    struct rlimit noCore = {0, 0};
+    setrlimit(RLIMIT_CORE, &noCore);
+    // Moved out of the way first: the socket becomes 3, the report 4.
+    int high = fcntl(socket, F_DUPFD, 64), end = fcntl(report, F_DUPFD, 64);
+    if (!takesInput) {
+        int null = open("/dev/null", O_RDWR);
+        dup2(null, 0);
+    }
+    // stdout belongs to the parent's own output.
+    dup2(2, 1);
+    dup2(high, 3);
+    dup2(end, 4);
+    fcntl(4, F_SETFD, FD_CLOEXEC);
+    close_range(5, ~0U, 0);
+    execve(path, arguments, environment);
+    int error = errno;
+    ssize_t ignored = write(4, &error, sizeof error);
+    (void)ignored;
+    _exit(127);
+}
+
+// Starts a program in a process group of its own, with `socket` as descriptor 3 and no other one beside 0 to 2. It ends with the
+// calling thread. Returns its process; -1 with errno if it cannot be executed.
+static inline pid_t clinux_spawn(
+    const char *path, char *const arguments[], char *const environment[], int socket, int takesInput) {
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0) return -1;
+    pid_t parent = getpid(), child = fork();
+    if (child == 0) clinux_become(path, arguments, environment, socket, takesInput, parent, report[1]);
+    int failure = child < 0 ? errno : 0;
+    close(report[1]);
+    if (child > 0) {
+        ssize_t count;
+        do { count = read(report[0], &failure, sizeof failure); } while (count < 0 && errno == EINTR);
+        if (count > 0) {
+            siginfo_t ignored;
+            waitid(P_PID, (id_t)child, &ignored, WEXITED);
+            child = -1;
+        }
+    }
+    close(report[0]);
+    errno = failure;
+    return child;
 }
 
 static inline int clinux_pipe(int ends[2]) { return pipe2(ends, O_CLOEXEC); }

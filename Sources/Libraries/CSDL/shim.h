@@ -39,14 +39,22 @@ static inline int csdl_x11_has_window_manager(void *display) {
     return count == 1;
 }
 
-/// Asks a question in a small window. Returns 1 for `accept`, 0 for `refuse`, -1 if no window can be shown.
-static inline int csdl_ask(const char *title, const char *question, const char *accept, const char *refuse) {
-    const SDL_MessageBoxButtonData buttons[] = {
-        {SDL_MESSAGEBOX_BUTTON_ESCAPEKEY_DEFAULT, 0, refuse}, {0, 1, accept}};
-    const SDL_MessageBoxData box = {0, NULL, title, question, 2, buttons, NULL};
+/// The number of answers that a question may have: SDL draws no more buttons.
+static const int csdl_answers = 8;
+
+/// Asks a question in a small window, with `count` answers (1...csdl_answers) from left to right. Escape, and closing the
+/// window, choose the first one. Returns the number of the answer, -1 if no window can be shown.
+static inline int csdl_ask(const char *title, const char *question, const char *const *answers, int count) {
+    SDL_MessageBoxButtonData buttons[8];
+    const SDL_MessageBoxData box = {0, NULL, title, question, count < csdl_answers ? count : csdl_answers, buttons, NULL};
     int answer = 0;
+    for (int i = 0; i < box.numbuttons; i++) {
+        buttons[i].flags = i == 0 ? SDL_MESSAGEBOX_BUTTON_ESCAPEKEY_DEFAULT : 0;
+        buttons[i].buttonid = i;
+        buttons[i].text = answers[i];
+    }
     if (SDL_ShowMessageBox(&box, &answer) != 0) return -1;
-    return answer == 1;
+    return answer > 0 ? answer : 0;
 }
 
 #endif

@@ -7,14 +7,15 @@ public import Admission
 ///     {"id": ..., "name": ..., "service": the service's link, "fields": [{"name", "label"}], "terms": text,
 ///      "icon": path, "setup": path, "upload": path}
 ///
-/// The last five may be absent. Other keys are ignored.
+/// A service peer has `service`; an extension that brings its own way to its service has `upload` instead. The others may
+/// be absent, too. Other keys are ignored.
 public struct ExtensionManifest: Hashable, Sendable {
     static let pathLimit = 4_096
 
     /// Identifier, name, fields and terms as the service gave them when it was installed.
     public let description: ServiceDescription
-    /// The service's address with its pinned certificate; has the same identifier.
-    public let service: ServiceLink
+    /// The service's address with its pinned certificate; has the same identifier. Nil if `upload` reaches it.
+    public let service: ServiceLink?
     /// An image file. An absolute path, as the programs'.
     public let icon: String?
     /// Asks the user what the service wants to know.
@@ -24,9 +25,11 @@ public struct ExtensionManifest: Hashable, Sendable {
 
     public var id: ServiceID { description.id }
     public var name: String { description.name }
+    /// Where the broadcast goes, for people: the service's `HOST:PORT`, or the upload program.
+    public var destination: String { upload ?? service?.authority ?? "" }
 
     init(
-        _ description: ServiceDescription, service: ServiceLink, icon: String? = nil, setup: String? = nil,
+        _ description: ServiceDescription, service: ServiceLink?, icon: String? = nil, setup: String? = nil,
         upload: String? = nil
     ) {
         self.description = description
@@ -34,6 +37,15 @@ public struct ExtensionManifest: Hashable, Sendable {
         self.icon = icon
         self.setup = setup
         self.upload = upload
+    }
+
+    /// The manifest with absolute paths.
+    func resolved(against directory: String) -> ExtensionManifest {
+        func resolve(_ path: String?) -> String? {
+            path.map { $0.hasPrefix("/") || $0.isEmpty ? $0 : directory + "/" + $0 }
+        }
+        return ExtensionManifest(
+            description, service: service, icon: resolve(icon), setup: resolve(setup), upload: resolve(upload))
     }
 
     /// Each path with its key.
@@ -48,8 +60,13 @@ extension ExtensionManifest: Codable {
 
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
+        if !values.contains(.service), !values.contains(.upload) {
+            throw DecodingError.keyNotFound(
+                CodingKeys.service, .init(codingPath: [], debugDescription: "neither a service nor a program"))
+        }
         self.init(
-            try ServiceDescription(from: decoder), service: try values.decode(ServiceLink.self, forKey: .service),
+            try ServiceDescription(from: decoder),
+            service: try values.decodeIfPresent(ServiceLink.self, forKey: .service),
             icon: try values.decodeIfPresent(String.self, forKey: .icon),
             setup: try values.decodeIfPresent(String.self, forKey: .setup),
             upload: try values.decodeIfPresent(String.self, forKey: .upload))
@@ -58,7 +75,7 @@ extension ExtensionManifest: Codable {
     public func encode(to encoder: any Encoder) throws {
         try description.encode(to: encoder)
         var values = encoder.container(keyedBy: CodingKeys.self)
-        try values.encode(service, forKey: .service)
+        try values.encodeIfPresent(service, forKey: .service)
         try values.encodeIfPresent(icon, forKey: .icon)
         try values.encodeIfPresent(setup, forKey: .setup)
         try values.encodeIfPresent(upload, forKey: .upload)

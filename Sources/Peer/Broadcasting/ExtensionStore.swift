@@ -83,21 +83,61 @@ public struct ExtensionStore: Sendable {
         }
         // A manifest that cannot be used is replaced.
         let older = try? manifest(link.id)
-        if let older, older.service.fingerprint != link.fingerprint {
+        if let service = older?.service, service.fingerprint != link.fingerprint {
             throw ExtensionError(
                 .otherCertificate,
                 "\(link.id) is installed with another certificate; if you trust the new link, run: "
                     + "share extension remove \(link.id)")
         }
-        let manifest = ExtensionManifest(
-            description, service: link, icon: older?.icon, setup: older?.setup, upload: older?.upload)
-        let path = path(link.id)
+        return try write(
+            ExtensionManifest(
+                description, service: link, icon: older?.icon, setup: older?.setup, upload: older?.upload))
+    }
+
+    /// Installs an extension with programs, or another version of it.
+    /// - Parameter file: a manifest. Its paths may be relative to its directory.
+    /// - Throws: what is wrong with the manifest or its programs. `.otherCertificate` as above.
+    @discardableResult
+    public func install(file: String) throws(ExtensionError) -> ExtensionManifest {
+        let text: String?
+        do throws(PrivateFile.ReadFailure) {
+            text = try PrivateFile.read(file, limit: Self.sizeLimit, owner: owner)
+        } catch {
+            throw ExtensionError(error, reading: file)
+        }
+        guard let text else { throw ExtensionError(.file, "there is no file \(file)") }
+        let new = try Self.parse(text, file).resolved(against: Self.directory(of: file))
+        guard new.service?.id ?? new.id == new.id else {
+            throw ExtensionError(.otherID, "\(file) has a link of another service")
+        }
+        try Self.checkPaths(new, file)
+        do throws(PrivateDirectory.Failure) {
+            try PrivateDirectory.prepare(directory, for: "extensions", owner: owner)
+        } catch {
+            throw ExtensionError(error)
+        }
+        if let service = try? manifest(new.id).service, service.fingerprint != new.service?.fingerprint {
+            throw ExtensionError(
+                .otherCertificate,
+                "\(new.id) is installed with another certificate, or as a service; first run: "
+                    + "share extension remove \(new.id)")
+        }
+        return try write(new)
+    }
+
+    private static func directory(of file: String) -> String {
+        let path = file.hasPrefix("/") ? file : FileManager.default.currentDirectoryPath + "/" + file
+        return String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+    }
+
+    private func write(_ manifest: ExtensionManifest) throws(ExtensionError) -> ExtensionManifest {
+        let path = path(manifest.id)
         do {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             let text = String(decoding: try encoder.encode(manifest), as: UTF8.self) + "\n"
             guard text.utf8.count <= Self.sizeLimit else {
-                throw ExtensionError(.tooLarge, "the description of \(link.id) is too large")
+                throw ExtensionError(.tooLarge, "the description of \(manifest.id) is too large")
             }
             try PrivateFile.write(text, to: path, .replacing)
         } catch let error as ExtensionError {
@@ -147,19 +187,26 @@ public struct ExtensionStore: Sendable {
             throw ExtensionError(error, reading: path)
         }
         guard let text else { throw notInstalled(id) }
-        let manifest: ExtensionManifest
+        let manifest = try Self.parse(text, path)
+        let other = manifest.id == id ? manifest.service?.id ?? id : manifest.id
+        guard other == id else {
+            throw ExtensionError(.otherID, "\(path) is that of \(other), not of \(id); remove it")
+        }
+        try Self.checkPaths(manifest, path)
+        return manifest
+    }
+
+    private static func parse(_ text: String, _ path: String) throws(ExtensionError) -> ExtensionManifest {
         do {
-            manifest = try JSONDecoder().decode(ExtensionManifest.self, from: Data(text.utf8))
+            return try JSONDecoder().decode(ExtensionManifest.self, from: Data(text.utf8))
         } catch {
             throw ExtensionError(.malformed, "\(path) is not a manifest of an extension: \(Self.reason(error))")
         }
-        guard manifest.id == id, manifest.service.id == id else {
-            let other = manifest.id == id ? manifest.service.id : manifest.id
-            throw ExtensionError(.otherID, "\(path) is that of \(other), not of \(id); remove it")
-        }
-        for (key, place) in manifest.paths { try Self.checkPath(place, key, path) }
-        for (key, place) in manifest.programs { try Self.checkProgram(place, key, path) }
-        return manifest
+    }
+
+    private static func checkPaths(_ manifest: ExtensionManifest, _ path: String) throws(ExtensionError) {
+        for (key, place) in manifest.paths { try checkPath(place, key, path) }
+        for (key, place) in manifest.programs { try checkProgram(place, key, path) }
     }
 
     private static func reason(_ error: any Error) -> String {

@@ -14,6 +14,16 @@ package struct EncoderPolicy {
         /// The bitrate limits of all audio tracks together for the slowest and the fastest viewer; nil for no limit.
         package var audioLimits: ClosedRange<Bitrate>?
 
+        package init(
+            main: EncodingTarget?, low: EncodingTarget? = nil, audioLoss: Double = 0,
+            audioLimits: ClosedRange<Bitrate>? = nil
+        ) {
+            self.main = main
+            self.low = low
+            self.audioLoss = audioLoss
+            self.audioLimits = audioLimits
+        }
+
         package var hasViewers: Bool { main != nil || low != nil }
         package subscript(encoding: EncodingID) -> EncodingTarget? { encoding == .main ? main : low }
     }

@@ -1,5 +1,6 @@
 public import Admission
 public import ICEServers
+import LinuxRuntime
 import Signaling
 import Transport
 
@@ -23,6 +24,13 @@ public struct PairedService: Sendable {
     }
 }
 
+/// What the host's user is asked before a broadcast to a service.
+public struct PairingQuestion: Sendable {
+    public let service: ServiceDescription
+    /// The values that were entered before and why they are refused; nil the first time.
+    public let refused: (values: [String: String], error: SetupError)?
+}
+
 /// Pairs this host with one service: the handshake, with the question to the host's user in the middle.
 public struct ServicePairing: Sendable {
     private let link: ServiceLink
@@ -36,10 +44,11 @@ public struct ServicePairing: Sendable {
     }
 
     /// - Parameter ask: asks the user, each time, after the service has proven that it is the one of the link. Returns a
-    ///   value for each of the service's fields; nil if the user does not want. The task is cancelled, and the value is
-    ///   ignored, when the service ends the pairing first.
+    ///   value for each of the service's fields; nil if the user does not want. Called again, with the reason, when a
+    ///   value is missing or too long; the same values once more end the pairing with `.setup`. The task is cancelled,
+    ///   and the value is ignored, when the service ends the pairing first.
     public func run(
-        ask: @escaping @Sendable (ServiceDescription) async -> [String: String]?
+        ask: @escaping @Sendable (PairingQuestion) async -> [String: String]?
     ) async throws(PairingFailure) -> PairedService {
         let client = try ServiceClient(link: link)
         do throws(PairingFailure) {
@@ -54,24 +63,62 @@ public struct ServicePairing: Sendable {
 
     private func grant(
         _ client: ServiceClient, _ description: ServiceDescription,
-        _ ask: @escaping @Sendable (ServiceDescription) async -> [String: String]?
+        _ ask: @escaping @Sendable (PairingQuestion) async -> [String: String]?
     ) async throws(PairingFailure) -> ServiceGrant {
-        let question = Task { () -> PairingFailure? in
-            guard let setup = await ask(description) else {
-                await client.withdraw()
-                return nil
-            }
+        let refused = Monitor<SetupError?>(nil)
+        let question = Task { await Self.accept(client, description, refused, ask) }
+        defer { question.cancel() }
+        do throws(PairingFailure) {
+            return try await client.waitForGrant()
+        } catch {
+            // The client knows of no refused value: for it, the user has declined.
+            guard error == .declined, let refused = refused.with({ $0 }) else { throw error }
+            throw .setup(refused)
+        }
+    }
+
+    /// Asks until the values fit the service's fields, and sends them; withdraws the pairing if there are none.
+    /// - Parameter final: gets why the values do not fit, if the same ones were given twice.
+    private static func accept(
+        _ client: ServiceClient, _ description: ServiceDescription, _ final: Monitor<SetupError?>,
+        _ ask: @escaping @Sendable (PairingQuestion) async -> [String: String]?
+    ) async {
+        var refused: (values: [String: String], error: SetupError)?
+        while let setup = await ask(PairingQuestion(service: description, refused: refused)) {
             do throws(PairingFailure) {
-                guard try await client.accept(setup: setup) != nil else { return nil }
-                // A value is missing or too long, and nobody can be asked for another one.
-                await client.withdraw()
-                return .malformed
+                guard let error = try await client.accept(setup: setup) else { return }
+                if refused?.values == setup {
+                    final.with { $0 = error }
+                    break
+                }
+                refused = (setup, error)
             } catch {
-                return error
+                // The pairing is over, which `waitForGrant` reports.
+                return
             }
         }
-        defer { question.cancel() }
-        return try await client.waitForGrant()
+        await client.withdraw()
+    }
+}
+
+extension ServiceDescription {
+    /// Asks the user about an extension whose programs reach its service themselves.
+    /// - Parameter ask: as for ``ServicePairing/run(ask:)``.
+    /// - Returns: a value for each field.
+    /// - Throws: `.declined`; `.setup` if the same values were refused twice.
+    public func setup(
+        ask: @Sendable (PairingQuestion) async -> [String: String]?
+    ) async throws(PairingFailure) -> [String: String] {
+        var refused: (values: [String: String], error: SetupError)?
+        while let values = await ask(PairingQuestion(service: self, refused: refused)) {
+            do throws(SetupError) {
+                return try setup(values)
+            } catch {
+                if refused?.values == values { throw .setup(error) }
+                refused = (values, error)
+            }
+        }
+        throw .declined
     }
 }
 

@@ -125,9 +125,9 @@ public final class ServiceSession: Sendable {
         for session in sessions { handle?.send(.serviceInfo(info), to: session) }
     }
 
-    /// Tells the publishers where their broadcast can be watched.
-    public func send(url: String) {
-        let (handle, sessions) = state.with { ($0.handle, Array($0.broadcasts.keys)) }
+    /// Tells the publisher of a broadcast, or of all, where it can be watched.
+    public func send(url: String, to session: SessionID? = nil) {
+        let (handle, sessions) = state.with { ($0.handle, session.map { [$0] } ?? Array($0.broadcasts.keys)) }
         for session in sessions { handle?.send(.broadcastURL(url), to: session) }
     }
 

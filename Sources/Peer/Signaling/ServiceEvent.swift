@@ -118,6 +118,9 @@ public enum ServiceEvent: StreamEvent, Equatable {
         if case .finished = self { true } else { false }
     }
 
+    /// The event as a host accepts it: with cleaned texts; nil for impossible counts and URLs.
+    package var checked: ServiceEvent? { ServiceEvent(name: name, data: json) }
+
     /// A comment is sent once.
     var lasting: ServiceEvent? {
         guard case .serviceInfo(var info) = self else { return self }

@@ -62,8 +62,9 @@ package final class ScreenShadow {
                     for row in 0..<height {
                         memcpy(target + row * stride + first * 64, rows + row * source + first * 64, width * 4)
                     }
+                    // From the copy, as another process may draw into shared memory meanwhile.
                     converter.convert(
-                        bgra: rows + first * 64, stride: source,
+                        bgra: target + first * 64, stride: stride,
                         to: PixelRect(x: rect.x + first * 16, y: top, width: width, height: height), of: canvas)
                     first = end
                 }

@@ -275,13 +275,16 @@ extension Program {
         return text.output
     }
 
-    /// Returns the path of the `share` that was built with these tests, beside the running bundle.
-    public static func share() throws -> String {
+    /// Returns the path of the `share` that was built with these tests.
+    public static func share() throws -> String { try built("share") }
+
+    /// Returns the path of a program that was built with these tests, beside the running bundle.
+    public static func built(_ name: String) throws -> String {
         var folders = [URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()]
         folders += CommandLine.arguments.filter { $0.hasSuffix(".xctest") }.map { URL(fileURLWithPath: $0) }
-        let candidates = folders.map { $0.deletingLastPathComponent().appendingPathComponent("share").path }
+        let candidates = folders.map { $0.deletingLastPathComponent().appendingPathComponent(name).path }
         guard let path = candidates.first(where: { access($0, X_OK) == 0 }) else {
-            throw Failure("no share beside the tests, in \(candidates)")
+            throw Failure("no \(name) beside the tests, in \(candidates)")
         }
         return path
     }

@@ -84,6 +84,8 @@ package struct PairingOffer: Hashable, Sendable {
 public enum PairingFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// The host's user did not want.
     case declined
+    /// A value for the service's fields was refused, and was given again.
+    case setup(SetupError)
     /// The value is the service's reason, cleaned.
     case refused(String)
     /// Nobody at the service has answered.
@@ -107,6 +109,7 @@ public enum PairingFailure: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .declined: "you declined to broadcast to this service"
+        case .setup(let error): error.description
         case .refused(let reason): "the service refused: \(reason)"
         case .unanswered: "nobody answered at the service; try again later"
         case .unknownService: "there is no such service at this address: check the link, or ask for a new one"

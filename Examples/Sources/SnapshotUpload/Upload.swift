@@ -1,0 +1,37 @@
+import Foundation
+import ShareKit
+
+/// Takes the samples of one broadcast. This one saves the luma of the newest frame as an image, once a second.
+@main final class Upload: SampleHandler {
+    private var title = ""
+    private var frames = 0
+    private var saved = Duration.zero
+    private let file = FileManager.default.temporaryDirectory.appendingPathComponent("broadcast.pgm")
+
+    override func broadcastStarted(
+        withSetupInfo setupInfo: [String: String], application: SampleHandler.Application
+    ) {
+        title = setupInfo["title"] ?? application.name
+        note("\(title) has started; its newest frame is in \(file.path)")
+    }
+
+    override func processSampleBuffer(_ buffer: SampleBuffer) {
+        guard case .video(let planes) = buffer.content else { return }
+        frames += 1
+        guard buffer.time - saved >= .seconds(1) else { return }
+        saved = buffer.time
+        var image = Data("P5 \(planes.width) \(planes.height) 255\n".utf8)
+        for row in 0..<planes.height {
+            image.append(planes.y + row * planes.strideY, count: planes.width)
+        }
+        do {
+            try image.write(to: file)
+        } catch {
+            finishBroadcast(withError: "The image cannot be saved.", nextStep: "Make room on the disk.")
+        }
+    }
+
+    override func broadcastFinished() { note("\(title) has ended after \(frames) frames") }
+
+    private func note(_ line: String) { FileHandle.standardError.write(Data("upload: \(line)\n".utf8)) }
+}

@@ -1,0 +1,1 @@
+../../../Sources/Peer/Broadcasting/ExtensionManifest.swift

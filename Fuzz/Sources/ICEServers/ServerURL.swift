@@ -1,0 +1,1 @@
+../../../Sources/Peer/ICEServers/ServerURL.swift

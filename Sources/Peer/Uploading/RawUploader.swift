@@ -1,0 +1,146 @@
+import ExtensionChannel
+import LinuxRuntime
+import MediaCore
+import Publishing
+import Sessions
+import Transport
+
+/// Passes frames as I420 and audio as PCM to a program. While the program has all slots of video, frames are dropped;
+/// the newest one follows.
+// SAFETY: the screen and the canvas are used by the video thread alone; the rest is in Monitors.
+final class RawUploader: SampleUploader, @unchecked Sendable {
+    private struct Control {
+        var isPaused = false
+        var isStopped = false
+    }
+
+    private let screen: any ScreenSource
+    private let audio: [AudioInput]
+    private let process: ExtensionProcess
+    private let fail: @Sendable (EndReason) -> Void
+    private let control = Monitor(Control())
+    private let thread = Monitor<NamedThread?>(nil)
+    private let interval: MediaDuration
+
+    init(
+        _ sources: SampleSources, _ process: ExtensionProcess, _ configuration: ExtensionBroadcast.Configuration,
+        fail: @escaping @Sendable (EndReason) -> Void
+    ) {
+        screen = sources.screen
+        audio = sources.audio
+        self.process = process
+        self.fail = fail
+        interval = MediaDuration(nanoseconds: 1_000_000_000 / Int64(max(configuration.framesPerSecond, 1)))
+    }
+
+    func start(_ emit: @escaping @Sendable (BroadcastEvent) -> Void) {
+        thread.with { $0 = NamedThread("video") { self.run() } }
+        for input in audio {
+            let track: SampleDescription.AudioTrack = input.kind == .microphoneAudio ? .microphone : .application
+            let name = input.kind == .microphoneAudio ? "microphone" : "audio"
+            do throws(SourceFailure) {
+                try input.source.start(
+                    handler: { [process, control] samples, time in
+                        guard control.with({ !$0.isPaused }) else { return }
+                        let bytes = UnsafeRawBufferPointer(samples)
+                        process.send(
+                            .audio, byteCount: bytes.count, format: .pcm(track: track, bytes: bytes.count), time: time
+                        ) { $0.copyMemory(from: bytes) }
+                    }, ended: { emit(.warning("the \(name) has gone: \($0.message)")) })
+                emit(.sharing(name + ": " + input.source.summary))
+            } catch {
+                emit(.warning("without \(name). \(error.message) \(error.remedy)"))
+            }
+        }
+    }
+
+    func setPaused(_ isPaused: Bool) {
+        control.change { $0.isPaused = isPaused }
+        screen.wake()
+    }
+
+    func stop() async {
+        control.change { $0.isStopped = true }
+        screen.wake()
+        let audio = audio
+        // Stopping a source blocks until its thread has ended.
+        if let ending = try? NamedThread.start("ending", { for input in audio { input.source.stop() } }) {
+            await ending.ended()
+        }
+        await thread.with { $0 }?.ended()
+    }
+
+    // MARK: The video thread
+
+    private func run() {
+        do throws(SourceFailure) {
+            try capture()
+        } catch {
+            fail(EndReason(.sourceGone, error.message, remedy: error.remedy))
+        }
+        screen.close()
+    }
+
+    private func capture() throws(SourceFailure) {
+        var canvas = I420Buffer(screen.size)
+        var changed = BlockMap(canvas.size)
+        var due = MonotonicClock.now
+        var needsRead = true
+        screen.resume()
+        while true {
+            let control = control.with { $0 }
+            if control.isStopped { return }
+            if control.isPaused {
+                screen.suspend()
+                self.control.wait { $0.isStopped || !$0.isPaused ? () : nil }
+                screen.resume()
+                needsRead = true
+                continue
+            }
+            if needsRead {
+                let now = MonotonicClock.now
+                if now < due {
+                    // Further damage needs no wake-up.
+                    _ = self.control.wait(until: due) { $0.isStopped || $0.isPaused ? () : nil }
+                    continue
+                }
+                if screen.size == canvas.size {
+                    let captured = try screen.read(into: canvas, changed: &changed)
+                    due = now + interval
+                    // While the program has all slots, the frame follows later, with what changes meanwhile.
+                    needsRead = screen.size != canvas.size || !(changed.isEmpty || send(canvas, captured))
+                    if !needsRead { changed.clear() }
+                    continue
+                }
+            } else {
+                switch try screen.wait(until: nil) {
+                case .damaged: needsRead = true
+                case .resized: break
+                case .woken: continue
+                }
+            }
+            if screen.size != canvas.size {
+                canvas = I420Buffer(screen.size)
+                changed = BlockMap(canvas.size)
+                screen.damageEverything()
+                needsRead = true
+            }
+        }
+    }
+
+    private func send(_ canvas: I420Buffer, _ captured: MediaInstant) -> Bool {
+        let luma = canvas.strideY * canvas.size.height
+        let chroma = canvas.strideC * canvas.size.height / 2
+        return process.send(
+            .video, byteCount: luma + 2 * chroma,
+            format: .i420(
+                width: canvas.size.width, height: canvas.size.height, strideY: canvas.strideY,
+                strideC: canvas.strideC), time: captured
+        ) { bytes in
+            guard let base = bytes.baseAddress else { return }
+            base.copyMemory(from: canvas.y, byteCount: luma)
+            (base + luma).copyMemory(from: canvas.u, byteCount: chroma)
+            (base + luma + chroma).copyMemory(from: canvas.v, byteCount: chroma)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import MediaCore
+import Publishing
+import Sessions
+import Transport
+
+/// Captures and passes samples to a program.
+protocol SampleUploader: Sendable {
+    func start(_ emit: @escaping @Sendable (BroadcastEvent) -> Void)
+    func setPaused(_ isPaused: Bool)
+    func requestKeyframe()
+    func setBitrate(_ bitrate: Bitrate)
+    /// Returns when no sample is passed any more and the sources are closed.
+    func stop() async
+}
+
+extension SampleUploader {
+    func requestKeyframe() {}
+    func setBitrate(_ bitrate: Bitrate) {}
+}
+
+/// What a broadcast captures.
+// SAFETY: the screen is used by one thread at a time: the one that starts the uploader, then the video thread.
+struct SampleSources: @unchecked Sendable {
+    let screen: any ScreenSource
+    let makeEncoder: @Sendable () throws(CodecFailure) -> any VideoEncoder
+    let audio: [AudioInput]
+}

@@ -1,0 +1,221 @@
+internal import Admission
+internal import LinuxRuntime
+internal import MediaCore
+internal import OpusCodec
+internal import Receiving
+internal import Sessions
+internal import Signaling
+internal import Transport
+internal import VPXCodec
+
+/// A service that apps and hosts broadcast to, after they have paired with it.
+///
+/// Its link is what `share extension install` takes. Call ``start()`` once and ``stop(reason:)`` at the end.
+public final class BroadcastService: Sendable {
+    /// What the service asks the user of an app before the broadcast.
+    public struct Field: Sendable, Hashable {
+        /// 1...32 characters of `a-z`, `0-9`, `-` and `_`.
+        public var name: String
+        /// What the user is asked, at most 64 characters.
+        public var label: String
+
+        public init(name: String, label: String) {
+            self.name = name
+            self.label = label
+        }
+    }
+
+    public struct Options: Sendable {
+        /// At most 16.
+        public var fields: [Field] = []
+        /// What the user of an app has to agree to, at most 16 KiB.
+        public var terms: String?
+        /// Where people can watch; told to each app that is accepted.
+        public var broadcastURL: String?
+        /// Broadcasts at a time; further apps are told that the service is busy.
+        public var maximumBroadcasts = 4
+        /// The address to listen on; all addresses of the machine by default.
+        public var listenAddress = "0.0.0.0"
+        /// The TCP port of the link; 0 selects a free one.
+        public var port = 0
+        /// The name or address in the link; nil for this machine's address.
+        public var linkHost: String?
+
+        public init() {}
+    }
+
+    /// An app whose user wants to broadcast to this service, and has confirmed it.
+    public struct Request: Sendable {
+        /// The app's name and identifier, as it says; not verified.
+        public let application: String
+        public let applicationID: String
+        public let address: String
+        /// What the app's user has entered, by the names of the fields.
+        public let setup: [String: String]
+    }
+
+    public enum Event: Sendable, Equatable {
+        /// Frames follow.
+        case began(ReceivedBroadcast)
+        /// No packets of the app arrive; the service waits for 30 s.
+        case interrupted(ReceivedBroadcast)
+        case resumed(ReceivedBroadcast)
+        /// No frame follows. The sentence says why.
+        case ended(ReceivedBroadcast, reason: String)
+        /// An app that is not taken, and why.
+        case refused(application: String, reason: String)
+        case warning(String)
+    }
+
+    /// A decoded frame; valid during the call only.
+    public typealias Frame = PeerViewer.Frame
+
+    /// The events, in their order. One reader; the oldest are dropped beyond 256.
+    public let events: AsyncStream<Event>
+    private let feed: AsyncStream<Event>.Continuation
+    private let session: ServiceSession
+    /// Emptied by `stop`, as the session and the broadcasts refer to each other.
+    private let reference: Monitor<ServiceSession?>
+
+    /// - Parameters:
+    ///   - id: in reverse-DNS notation, such as `com.example.conference`.
+    ///   - name: at most 64 characters; apps' users see it.
+    ///   - accept: answers apps, for example by a dialog; called for several at a time. An app waits 60 s.
+    ///   - onFrame: called with each frame, on one thread for each broadcast. Frames that come while it runs are dropped
+    ///     but the newest.
+    ///   - onAudio: called on a thread of the session with interleaved samples, 48 kHz, two channels.
+    /// - Throws: `.badSetup` for an identifier, a name, fields or terms that cannot be published; `.failed` without an
+    ///   identity.
+    public convenience init(
+        id: String, name: String, options: Options = Options(),
+        accept: @escaping @Sendable (Request) async -> Bool,
+        onFrame: @escaping @Sendable (ReceivedBroadcast, borrowing Frame) -> Void,
+        onAudio: (@Sendable (ReceivedBroadcast, UnsafeBufferPointer<Int16>) -> Void)? = nil
+    ) throws(ShareKitError) {
+        try self.init(
+            id: id, name: name, options: options, identity: try .ofUser(), accept: accept, onFrame: onFrame,
+            onAudio: onAudio)
+    }
+
+    init(
+        id: String, name: String, options: Options, identity: Identity,
+        accept: @escaping @Sendable (Request) async -> Bool,
+        onFrame: @escaping @Sendable (ReceivedBroadcast, borrowing Frame) -> Void,
+        onAudio: (@Sendable (ReceivedBroadcast, UnsafeBufferPointer<Int16>) -> Void)?
+    ) throws(ShareKitError) {
+        let configuration = try ServiceSession.Configuration(id: id, name: name, options)
+        let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
+        let reference = Monitor<ServiceSession?>(nil)
+        let broadcasts = Monitor<[SessionID: ReceivedBroadcast]>([:])
+        self.events = events
+        self.feed = feed
+        self.reference = reference
+        session = ServiceSession(
+            configuration: configuration, identity: identity,
+            decide: { await accept(Request($0)) ? .accepted : .refused(nil) },
+            makeSink: { id, publisher in
+                let broadcast = ReceivedBroadcast(id, publisher, of: reference)
+                broadcasts.with { $0[id] = broadcast }
+                return PlaybackSink(broadcast, onFrame, onAudio) { feed.yield(.warning($0)) }
+            },
+            emit: { event in
+                if let event = Event(event, broadcasts) { feed.yield(event) }
+            })
+        reference.with { $0 = session }
+    }
+
+    /// Opens the service.
+    /// - Returns: its link. It holds no secret: who has it may ask to broadcast.
+    /// - Throws: `.failed` if the port cannot be opened.
+    public func start() async throws(ShareKitError) -> String {
+        do throws(EndReason) {
+            return try await session.start().text
+        } catch {
+            throw ShareKitError(error)
+        }
+    }
+
+    /// Ends all broadcasts and frees everything. May be called more than once.
+    /// - Parameter reason: a sentence for the users of the apps.
+    public func stop(reason: String = "the service has stopped") async {
+        await session.stop(reason: reason)
+        reference.with { $0 = nil }
+        feed.finish()
+    }
+}
+
+extension ServiceSession.Configuration {
+    fileprivate init(id: String, name: String, _ options: BroadcastService.Options) throws(ShareKitError) {
+        guard let service = ServiceID(id) else {
+            throw ShareKitError(.badSetup, "'\(id)' is no identifier of a service, such as com.example.conference")
+        }
+        let description: ServiceDescription
+        do throws(ServiceDescriptionError) {
+            var fields: [SetupField] = []
+            for field in options.fields { fields.append(try SetupField(name: field.name, label: field.label)) }
+            description = try ServiceDescription(id: service, name: name, fields: fields, terms: options.terms)
+        } catch {
+            throw ShareKitError(.badSetup, error.description)
+        }
+        var configuration = ServiceConfiguration(description)
+        configuration.broadcastURL = options.broadcastURL
+        configuration.sessionCapacity = options.maximumBroadcasts
+        let isAnyAddress = options.listenAddress == "0.0.0.0" || options.listenAddress == "::"
+        self.init(
+            listenHost: options.listenAddress, listenPort: options.port,
+            linkHost: options.linkHost ?? (isAnyAddress ? LocalAddresses.preferred() : options.listenAddress),
+            service: configuration)
+    }
+}
+
+extension PlaybackSink {
+    /// Decodes one broadcast for the app.
+    fileprivate convenience init(
+        _ broadcast: ReceivedBroadcast,
+        _ onFrame: @escaping @Sendable (ReceivedBroadcast, borrowing BroadcastService.Frame) -> Void,
+        _ onAudio: (@Sendable (ReceivedBroadcast, UnsafeBufferPointer<Int16>) -> Void)?,
+        warn: @escaping @Sendable (String) -> Void
+    ) {
+        self.init(
+            decoder: { () throws(CodecFailure) in VP8Decoder() },
+            videoSink: FrameHandler { frame in onFrame(broadcast, frame) },
+            audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },
+            makeSpeaker: { onAudio.map { onAudio in AudioHandler { onAudio(broadcast, $0) } } },
+            emit: { event in
+                if case .warning(let sentence) = event { warn(sentence) }
+            })
+    }
+}
+
+extension BroadcastService.Request {
+    init(_ request: PairingRequest) {
+        self.init(
+            application: request.application.name, applicationID: request.application.id, address: request.address,
+            setup: request.setup)
+    }
+}
+
+extension BroadcastService.Event {
+    /// Nil for events that an app has no use for.
+    fileprivate init?(_ event: ServiceSessionEvent, _ broadcasts: Monitor<[SessionID: ReceivedBroadcast]>) {
+        func broadcast(_ id: SessionID) -> ReceivedBroadcast? { broadcasts.with { $0[id] } }
+        switch event {
+        case .opened(let id, _):
+            guard let broadcast = broadcast(id) else { return nil }
+            self = .began(broadcast)
+        case .interrupted(let id):
+            guard let broadcast = broadcast(id) else { return nil }
+            self = .interrupted(broadcast)
+        case .resumed(let id):
+            guard let broadcast = broadcast(id) else { return nil }
+            self = .resumed(broadcast)
+        case .closed(let id, _, let reason):
+            guard let broadcast = broadcasts.with({ $0.removeValue(forKey: id) }) else { return nil }
+            self = .ended(broadcast, reason: reason.sentence)
+        case .pairingRefused(let request, let reason):
+            self = .refused(application: request.application.name, reason: reason)
+        case .warning(let sentence): self = .warning(sentence)
+        case .pairing, .paired, .connected: return nil
+        }
+    }
+}

@@ -1,0 +1,145 @@
+internal import LinuxRuntime
+
+/// What a recorder and the threads of its capture share: whether one runs, and what the user has allowed.
+final class RecorderState: Sendable {
+    private enum Phase {
+        case idle
+        /// The user is asked, or threads start.
+        case starting
+        case running(SampleCapture)
+        /// It takes no further samples, and its threads end.
+        case ending(SampleCapture)
+    }
+
+    private struct State {
+        var phase = Phase.idle
+        var visible = ScreenRecorder.State()
+        var isStopRequested = false
+        var hasConsent = false
+        var hasMicrophoneConsent = false
+    }
+
+    private let state = Monitor(State())
+    let changes = StateChanges(ScreenRecorder.State())
+
+    var current: ScreenRecorder.State { state.with { $0.visible } }
+
+    /// The capture that runs.
+    var capture: SampleCapture? {
+        state.with { state in
+            if case .running(let capture) = state.phase { capture } else { nil }
+        }
+    }
+
+    func update(_ body: (inout ScreenRecorder.State) -> Void) {
+        state.with { body(&$0.visible) }
+        report()
+    }
+
+    private func report() { changes.update { current } }
+
+    // MARK: The life of a capture
+
+    /// Reserves the source for a capture.
+    /// - Returns: why there can be none now.
+    func begin(_ source: ApplicationSource) -> ShareKitError? {
+        defer { report() }
+        return state.with { state in
+            guard state.visible.isAvailable else { return .systemBroadcast }
+            guard case .idle = state.phase, source.claim() else {
+                return ShareKitError(.alreadyStarted, "'\(source.name)' is being captured already")
+            }
+            state.phase = .starting
+            state.isStopRequested = false
+            state.visible.failure = nil
+            return nil
+        }
+    }
+
+    /// Takes a capture whose threads run.
+    /// - Returns: why it has to end at once.
+    func adopt(_ capture: SampleCapture) -> ShareKitError? {
+        defer { report() }
+        return state.with { state in
+            if !state.visible.isAvailable { return .systemBroadcast }
+            if state.isStopRequested {
+                return ShareKitError(.interrupted, "the capture was stopped before it began")
+            }
+            if capture.queue.isEnded {
+                return capture.queue.failure ?? ShareKitError(.failed, "the capture ended at once")
+            }
+            state.phase = .running(capture)
+            state.visible.isRecording = true
+            return nil
+        }
+    }
+
+    /// - Returns: the capture to end, which may be ending already.
+    func requestEnd() -> SampleCapture? {
+        state.with { state in
+            switch state.phase {
+            case .idle: return nil
+            case .starting:
+                state.isStopRequested = true
+                return nil
+            case .running(let capture), .ending(let capture): return capture
+            }
+        }
+    }
+
+    /// What the threads of a capture report.
+    func events(_ source: ApplicationSource) -> SampleCapture.Events {
+        SampleCapture.Events(
+            ended: { self.ending($0) }, over: { self.over(source) },
+            microphoneGone: { failure in
+                self.update {
+                    $0.isMicrophoneEnabled = false
+                    $0.failure = failure
+                }
+            })
+    }
+
+    private func ending(_ failure: ShareKitError?) {
+        state.with { state in
+            if case .running(let capture) = state.phase { state.phase = .ending(capture) }
+            state.visible.isRecording = false
+            if let failure { state.visible.failure = failure }
+        }
+        report()
+    }
+
+    /// Another capture may begin.
+    func over(_ source: ApplicationSource) {
+        state.with { state in
+            state.phase = .idle
+            state.visible.isRecording = false
+            source.unclaim()
+        }
+        report()
+    }
+
+    /// Ends the capture when a system broadcast begins, which takes precedence; drops what was not handed over.
+    func setSystemBroadcastLive(_ isLive: Bool) {
+        update { $0.isAvailable = !isLive }
+        guard isLive else { return }
+        capture?.end(ShareKitError(.interrupted, "a broadcast of the whole screen has begun"), isDiscarding: true)
+    }
+
+    // MARK: Consent
+
+    func hasConsent(withMicrophone: Bool) -> Bool {
+        state.with { withMicrophone ? $0.hasMicrophoneConsent : $0.hasConsent }
+    }
+
+    func noteConsent(withMicrophone: Bool) {
+        state.with { state in
+            state.hasConsent = true
+            if withMicrophone { state.hasMicrophoneConsent = true }
+        }
+    }
+}
+
+extension ShareKitError {
+    fileprivate static let systemBroadcast = ShareKitError(
+        .interrupted, "the whole screen is being broadcast", remedy: "Stop that broadcast: share stop.")
+}

@@ -1,0 +1,47 @@
+import LinuxRuntime
+
+/// The screen that the demo shares: a virtual display with its processes, or the test video.
+final class DemoStage: @unchecked Sendable {
+    // SAFETY: `children` is in a Monitor; the rest is set once, in `open`.
+    private(set) var hostArguments: [String] = []
+    /// The environment for programs on the display.
+    private(set) var environment: [String: String] = [:]
+    private(set) var words = ""
+    private let children = Monitor<[DemoChild]>([])
+
+    /// Starts a virtual display (Xvfb) with a test video. The display of the window is never shared, because the window
+    /// would show itself.
+    func open() throws {
+        guard let name = openDisplay() else {
+            hostArguments = ["--source", "test"]
+            words = "the test video (Xvfb is not installed)"
+            return
+        }
+        hostArguments = ["--display", name, "--audio", "none"]
+        words = "a virtual display with a test video"
+        adopt(try DemoChild(["paint"], environment: environment))
+    }
+
+    /// Starts a virtual display.
+    /// - Returns: its name; nil without Xvfb.
+    func openDisplay() -> String? {
+        guard
+            let server = try? DemoChild(
+                executable: "Xvfb", ["-displayfd", "1", "-screen", "0", "1920x1080x24", "-nolisten", "tcp"]),
+            let number = server.readLine(), !number.isEmpty
+        else { return nil }
+        adopt(server)
+        environment = ["DISPLAY": ":\(number)"]
+        return ":\(number)"
+    }
+
+    func adopt(_ child: DemoChild) { children.with { $0.append(child) } }
+
+    func close() {
+        let all = children.with { children in
+            defer { children = [] }
+            return children
+        }
+        for child in all.reversed() { child.end() }
+    }
+}

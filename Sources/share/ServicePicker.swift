@@ -1,0 +1,38 @@
+import Admission
+import Broadcasting
+import Foundation
+import WindowPlayout
+
+/// Asks the host's user which of the installed services takes the broadcast. In the terminal; without one, in a small
+/// window. The alert of ``ServicePrompt`` follows all the same.
+struct ServicePicker {
+    /// At least one.
+    let services: [ExtensionManifest]
+
+    /// - Returns: nil if the user wants none.
+    func pick() -> ExtensionManifest? { isatty(STDIN_FILENO) == 1 ? pickInTerminal() : pickInWindow() }
+
+    private func pickInTerminal() -> ExtensionManifest? {
+        ErrorOutput.writeLine("Which service takes the broadcast?")
+        for (index, service) in services.enumerated() { ErrorOutput.writeLine("  \(index + 1)  \(service.line)") }
+        // Keys that were typed before the question do not answer it.
+        tcflush(STDIN_FILENO, TCIFLUSH)
+        while true {
+            let range = services.count > 1 ? "1 to \(services.count)" : "1"
+            FileHandle.standardError.write(Data("  Number, \(range), or [n]one: ".utf8))
+            guard let answer = readLine()?.trimmingCharacters(in: .whitespaces).lowercased() else { return nil }
+            if ["n", "none"].contains(answer) { return nil }
+            if let number = Int(answer), services.indices.contains(number - 1) { return services[number - 1] }
+        }
+    }
+
+    private func pickInWindow() -> ExtensionManifest? {
+        var lines = ["Which service takes the broadcast?"] + services.map(\.line)
+        if services.count > QuestionWindow.answerLimit {
+            lines.append("Name one of the others with --preferred-extension.")
+        }
+        let choice = QuestionWindow.choose(
+            title: "share", lines.joined(separator: "\n"), among: services.map(\.id.text), refuse: "None")
+        return choice.map { services[$0] }
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import TestSupport
+
+/// A virtual display with windows that a test looks at and clicks in.
+struct Desktop {
+    struct Place: Equatable {
+        let x, y, width, height: Int
+    }
+
+    /// The pixels of the display at one moment.
+    struct Screen {
+        private let bytes: [UInt8]
+        private let (start, rowLength): (Int, Int)
+
+        /// - Parameter dump: a file of `xwd` with 32 bits a pixel, little endian.
+        init?(dump: Data) {
+            let bytes = [UInt8](dump)
+            guard bytes.count > 100 else { return nil }
+            let header = (0..<25).map { index in bytes[(index * 4)..<(index * 4 + 4)].reduce(0) { $0 << 8 | Int($1) } }
+            guard header[1] == 7, header[7] == 0, header[11] == 32 else { return nil }
+            self.bytes = bytes
+            // A colour map of 12 bytes an entry follows the header.
+            (start, rowLength) = (header[0] + header[19] * 12, header[12])
+        }
+
+        /// False for a pixel that is not on the screen.
+        func isColor(_ color: Int, x: Int, y: Int, within tolerance: Int) -> Bool {
+            let index = start + y * rowLength + x * 4
+            guard x >= 0, y >= 0, x * 4 + 4 <= rowLength, index + 4 <= bytes.count else { return false }
+            return (0..<3).allSatisfy { abs(Int(bytes[index + $0]) - (color >> ($0 * 8) & 255)) <= tolerance }
+        }
+    }
+
+    let display: VirtualDisplay
+    private let folder: TemporaryFolder
+
+    init() throws {
+        display = try VirtualDisplay()
+        folder = try TemporaryFolder()
+    }
+
+    /// Looks again and again, for 20 s at most.
+    private func wait<Result>(_ found: () throws -> Result?) throws -> Result? {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < deadline {
+            if let result = try found() { return result }
+        }
+        return nil
+    }
+
+    /// The windows of a title, or the questions of SDL: these have no class.
+    private func windows(_ title: String, areQuestions: Bool) throws -> [Place] {
+        let tree = try Program("xwininfo", ["-root", "-tree"], environment: ["DISPLAY": display.name]).finish()
+        return tree.split(separator: "\n").compactMap { line in
+            guard line.contains("\"\(title)\": ("), line.contains("\": ()") == areQuestions,
+                let end = line.split(separator: ")").last
+            else { return nil }
+            let numbers = end.split(whereSeparator: { !$0.isNumber }).compactMap { Int($0) }
+            guard numbers.count >= 4 else { return nil }
+            return Place(x: numbers[2], y: numbers[3], width: numbers[0], height: numbers[1])
+        }
+    }
+
+    /// Waits until a window of that title has a pixel of that colour, within VP8's loss. A window is looked for each time,
+    /// as SDL moves it, and makes it anew, before it is drawn.
+    /// - Returns: where it is; nil after 20 s.
+    func window(_ title: String, showing color: Int, x: Int, y: Int) throws -> Place? {
+        try wait {
+            let places = try windows(title, areQuestions: false)
+            guard let screen = try screen() else { return nil }
+            return places.first { screen.isColor(color, x: $0.x + x, y: $0.y + y, within: 40) }
+        }
+    }
+
+    /// Waits until the buttons of a question are drawn, and clicks the right one of two.
+    /// - Parameter higherThan: tells the question from one that was there before and has less text.
+    func accept(_ title: String, higherThan height: Int = 0) throws {
+        // Left of the button's text.
+        func button(_ place: Place) -> (x: Int, y: Int) {
+            (place.x + place.width / 2 + 16, place.y + place.height - 40)
+        }
+        let found = try wait { () throws -> Place? in
+            let places = try windows(title, areQuestions: true)
+            guard let screen = try screen() else { return nil }
+            return places.first {
+                $0.height > height && screen.isColor(0x696663, x: button($0).x, y: button($0).y, within: 10)
+            }
+        }
+        guard let found else { throw Program.Failure("no question '\(title)' on the display") }
+        try act("mousemove", "\(button(found).x)", "\(button(found).y)", "click", "1")
+    }
+
+    /// Runs `xdotool`.
+    func act(_ arguments: String...) throws { try display.run("xdotool", arguments) }
+
+    /// Nil if a window went away meanwhile.
+    private func screen() throws -> Screen? {
+        let file = folder.file("screen")
+        try? FileManager.default.removeItem(atPath: file)
+        try display.run("xwd", ["-root", "-silent", "-out", file])
+        return (try? Data(contentsOf: URL(fileURLWithPath: file))).flatMap { Screen(dump: $0) }
+    }
+}

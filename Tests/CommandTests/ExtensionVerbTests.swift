@@ -1,0 +1,114 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `share extension new`, and a host that broadcasts to the program of an extension, as a user runs them.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct ExtensionVerbTests {
+    private func run(_ arguments: [String], in folder: TemporaryFolder) throws -> (code: Int32?, words: String) {
+        let process = try ShareProcess(arguments, in: folder)
+        return (process.exitCode(), process.errorText)
+    }
+
+    /// Writes a manifest whose program is a script that starts the probe.
+    private func manifest(_ behaviour: String, in folder: TemporaryFolder, log: String) throws -> String {
+        let script = folder.file("upload")
+        let text = "#!/bin/sh\nexec '\(try Program.built("probe-extension"))' \(behaviour) '\(log)'\n"
+        try text.write(toFile: script, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script)
+        let manifest = folder.file("manifest.json")
+        try #"{"id": "com.example.probe", "name": "Probe", "upload": "upload"}"#.write(
+            toFile: manifest, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: manifest)
+        return manifest
+    }
+
+    private static let host = [
+        "host", "--preferred-extension", "com.example.probe", "--source", "test", "--audio", "none", "--json",
+    ]
+
+    @Test func aHostIsAskedAndBroadcastsToTheProgram() async throws {
+        let folder = try TemporaryFolder()
+        let terminal = try Terminal(Self.host)
+        #expect(terminal.waitUntil { $0.contains("com.example.probe is not installed") })
+        let file = try manifest("record", in: folder, log: folder.file("log"))
+        let install = try run(["extension", "install", file], in: terminal.hostFolder)
+        #expect(install.code == 0, "\(install.words)")
+        #expect(install.words.contains(folder.file("upload")))
+
+        let host = try Terminal(Self.host, environment: ["XDG_DATA_HOME": terminal.hostFolder.path])
+        #expect(host.waitUntil { $0.contains("wants to broadcast to \"Probe\"") && $0.hasSuffix("[n]o:") })
+        // The program is not started before the user has answered.
+        #expect(folder.lines("log").isEmpty)
+        try host.type("y", "Enter")
+        #expect(host.waitUntil { $0.contains("broadcasting to \"Probe\" alone") })
+        #expect(await folder.waitForLines("log") { $0.contains("video 1280x720 seen") })
+        try host.type("C-c")
+        #expect(host.waitUntil { $0.contains("ended by Ctrl-C") || $0.contains("ended by SIGINT") })
+        #expect(folder.lines("log").last == "finished")
+    }
+
+    @Test func theProgramsReasonIsShown() throws {
+        let folder = try TemporaryFolder()
+        let install = try TemporaryFolder()
+        let file = try manifest("fail", in: folder, log: folder.file("log"))
+        #expect(try run(["extension", "install", file], in: install).code == 0)
+        let host = try Terminal(Self.host, environment: ["XDG_DATA_HOME": install.path])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        #expect(host.waitUntil { $0.contains("The account is closed.") && $0.contains("Sign in again.") })
+    }
+
+    @Test func aManifestWhoseProgramIsMissingIsNotInstalled() throws {
+        let folder = try TemporaryFolder()
+        let file = try manifest("record", in: folder, log: folder.file("log"))
+        try FileManager.default.removeItem(atPath: folder.file("upload"))
+        let install = try run(["extension", "install", file], in: folder)
+        #expect(install.code == 67)
+        #expect(install.words.contains("is not a program that can be run"))
+    }
+
+    /// The examples are built and run with these tests.
+    @Test func aNewExtensionIsTheExample() throws {
+        let folder = try TemporaryFolder()
+        let share = try Program.share()
+        let command = ["-c", "cd '\(folder.path)' && '\(share)' extension new com.example.snapshots"]
+        #expect(try Program("/bin/sh", command).exitCode(seconds: 20) == 0)
+        let package = folder.url.appendingPathComponent("Snapshots")
+        let examples = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../Examples/Sources").standardized
+        for name in ["Setup", "Upload"] {
+            let written = try String(
+                contentsOf: package.appendingPathComponent("Sources/\(name)/\(name).swift"), encoding: .utf8)
+            let example = try String(
+                contentsOf: examples.appendingPathComponent("Snapshot\(name)/\(name).swift"), encoding: .utf8)
+            #expect(written == example)
+        }
+        let description = try Data(contentsOf: package.appendingPathComponent("manifest.json"))
+        let values = try #require(JSONSerialization.jsonObject(with: description) as? [String: String])
+        #expect(values["id"] == "com.example.snapshots" && values["name"] == "Snapshots")
+
+        #expect(try Program("/bin/sh", command).exitCode(seconds: 20) != 0)
+        #expect(try Program(share, ["extension", "new", "../../etc"]).exitCode(seconds: 20) == 64)
+    }
+
+    @Test func theExampleAsksForATitleAndSavesAnImage() async throws {
+        let folder = try TemporaryFolder()
+        let manifest = folder.file("manifest.json")
+        let programs = try ["setup": Program.built("SnapshotSetup"), "upload": Program.built("SnapshotUpload")]
+        let values = programs.merging(["id": "com.example.probe", "name": "Snapshots"]) { $1 }
+        try JSONSerialization.data(withJSONObject: values).write(to: URL(fileURLWithPath: manifest))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: manifest)
+        #expect(try run(["extension", "install", manifest], in: folder).code == 0)
+        let host = try Terminal(Self.host, environment: ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        #expect(host.waitUntil { $0.contains("Title of the broadcast") })
+        try host.type("Monday", "Enter")
+        #expect(host.waitUntil { $0.contains("upload: Monday has started") })
+        #expect(folder.waitForFile("broadcast.pgm", seconds: 20))
+        try host.type("C-c")
+        #expect(host.waitUntil { $0.contains("upload: Monday has ended after") })
+        let image = try Data(contentsOf: URL(fileURLWithPath: folder.file("broadcast.pgm")))
+        #expect(image.starts(with: Data("P5 1280 720 255\n".utf8)) && image.count == 1_280 * 720 + 16)
+    }
+}
