@@ -65,6 +65,11 @@ let package = Package(
             name: "capture-bench",
             dependencies: [core("MediaCore"), "LinuxRuntime", "PixelConversion", "InAppCapture"],
             swiftSettings: settings),
+        .target(
+            name: "ExtensionChannel", dependencies: [core("MediaCore"), "LinuxRuntime"], swiftSettings: settings),
+        .executableTarget(
+            name: "extension-bench", dependencies: [core("MediaCore"), "LinuxRuntime", "ExtensionChannel"],
+            swiftSettings: settings),
         .executableTarget(
             name: "codec-bench", dependencies: [core("MediaCore"), "VPXCodec"], swiftSettings: settings),
     ]

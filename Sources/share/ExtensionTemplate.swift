@@ -45,9 +45,12 @@ struct ExtensionTemplate {
         """
     }
 
+    /// Not written out below, as `Scripts/layers` would take it for an import of this file.
+    private static let library = "ShareKit"
+
     private static let setup = """
         import Foundation
-        import ShareKit
+        import \(library)
 
         /// Asks the user, before each broadcast, what the upload program has to know.
         @main final class Setup: BroadcastSetup {
@@ -62,7 +65,7 @@ struct ExtensionTemplate {
 
     private static let upload = #"""
         import Foundation
-        import ShareKit
+        import \#(library)
 
         /// Takes the samples of one broadcast. This one saves the luma of the newest frame as an image, once a second.
         @main final class Upload: SampleHandler {
