@@ -2,7 +2,7 @@ import Testing
 
 @testable import Admission
 
-/// Deadlines and limits of pairings, with instants as arguments.
+/// Deadlines and limits of pairings, with instants as arguments. The file is long, as each limit has its test.
 @Suite struct PairingTableTests {
     private let start = ContinuousClock.now
     private let accepted = PairingDecision.accepted

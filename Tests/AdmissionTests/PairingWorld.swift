@@ -11,6 +11,8 @@ import Testing
 ///
 /// Signatures are stand-ins: one is valid for those bytes that equal the signed ones, if the keys are equal. Opening
 /// number `i` has ticket, question, service nonce, token and session number `i`.
+///
+/// The file is long, as the exploration needs every step of all parties and of the attacker in one copyable value.
 struct PairingWorld {
     /// Each is a mistake that the exploration has to find.
     enum Flaw: CaseIterable {

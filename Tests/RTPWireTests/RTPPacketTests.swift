@@ -23,6 +23,7 @@ private let everything = HeaderExtensionValues(
     transportSequence: SequenceNumber(0xABCD), playoutDelay: PlayoutDelay(minimumUnits: 1, maximumUnits: 4_095),
     absSendTime: AbsoluteSendTime(rawValue: 0x12_3456), mid: "video0")
 
+/// The file is long, as it has the bytes of whole packets.
 @Suite struct RTPPacketTests {
     @Test func theFixedHeaderIsAsInRFC3550() throws {
         let (bytes, layout) = try packet(HeaderExtensionValues())

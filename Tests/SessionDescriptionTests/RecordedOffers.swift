@@ -1,4 +1,5 @@
 /// Offers recorded from the programs themselves: a recvonly video and one or two recvonly audio sections.
+/// The file is long, as it is recorded text.
 enum RecordedOffers {
     /// Chromium 156, `bundlePolicy: "max-bundle"`; addresses hidden behind `.local` names.
     static let chromium = """

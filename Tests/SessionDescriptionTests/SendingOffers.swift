@@ -1,4 +1,5 @@
 /// Offers of programs that send by WHIP (RFC 9725): one sendonly audio and one sendonly video section.
+/// The file is long, as it is recorded text.
 enum SendingOffers {
     /// Recorded from Chromium 156, `bundlePolicy: "max-bundle"`.
     static let chromium = """

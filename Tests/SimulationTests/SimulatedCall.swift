@@ -4,7 +4,7 @@ import RTPWire
 import TestSupport
 
 /// A call between a `MediaSender` and a `MediaReceiver` over two simulated links, in virtual time. The same seed gives
-/// the same call.
+/// the same call. The file is long, as it records what any simulation may ask about a call.
 final class SimulatedCall: SimulatedParty {
     /// A frame that the viewer showed.
     struct Shown {
