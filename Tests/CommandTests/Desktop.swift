@@ -90,6 +90,23 @@ struct Desktop {
         try act("mousemove", "\(button(found).x)", "\(button(found).y)", "click", "1")
     }
 
+    /// Presses a key in a window, once a second until it has had its effect: SDL may miss a key just after it has made its
+    /// window anew.
+    func press(_ key: String, in window: Place, until isDone: () throws -> Bool) throws {
+        let isEffective = try wait { () throws -> Bool? in
+            try act("mousemove", "\(window.x + window.width - 40)", "\(window.y + 30)", "key", key)
+            let next = ContinuousClock.now + .seconds(1)
+            while ContinuousClock.now < next {
+                if try isDone() { return true }
+            }
+            return nil
+        }
+        guard isEffective == true else { throw Program.Failure("the key \(key) had no effect") }
+    }
+
+    /// Whether a question of that title is open.
+    func isAsking(_ title: String) throws -> Bool { try !windows(title, areQuestions: true).isEmpty }
+
     /// Runs `xdotool`.
     func act(_ arguments: String...) throws { try display.run("xdotool", arguments) }
 

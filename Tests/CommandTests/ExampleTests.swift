@@ -69,7 +69,7 @@ struct ExampleTests {
             "Budget", ["com.example.conference", "--title", "Household"], in: user, on: desktop)
         let window = try #require(try number(Sheet.ink, on: desktop), "\(budget.text.errors)")
 
-        try desktop.act("mousemove", "\(window.x + 600)", "\(window.y + 30)", "key", "b")
+        try desktop.press("b", in: window) { try desktop.isAsking("Budget") }
         try desktop.accept("Budget")
         #expect(conference.line(seconds: 20) { $0 == "shows Budget: Household" ? true : nil } == true)
         // Even the first frame is without the number.
@@ -78,8 +78,9 @@ struct ExampleTests {
         #expect(budget.line(.error, seconds: 20) { $0.contains("Conference: Welcome!") ? true : nil } == true)
         #expect(budget.lines(.error).contains("Budget: 1 watch"), "\(budget.text.errors)")
 
-        try desktop.act("mousemove", "\(window.x + 600)", "\(window.y + 30)", "key", "f")
-        #expect(conference.line(.error, seconds: 20) { $0.contains("Budget has ended") ? true : nil } == true)
+        try desktop.press("f", in: window) {
+            conference.line(.error, seconds: 1) { $0.contains("Budget has ended") ? true : nil } == true
+        }
         #expect(try number(Sheet.ink, on: desktop) != nil)
         conference.interrupt()
         #expect(conference.exitCode(seconds: 10) == 0, "\(conference.text.errors)")
@@ -96,10 +97,11 @@ struct ExampleTests {
         let link = try #require(conference.line(seconds: 20) { $0 }, "\(conference.text.errors)")
         let budget = try start("Budget", [], in: user, on: desktop)
         let window = try #require(try number(Sheet.ink, on: desktop), "\(budget.text.errors)")
-        try desktop.act("mousemove", "\(window.x + 600)", "\(window.y + 30)", "key", "c")
-        #expect(budget.line(.error, seconds: 20) { $0.contains("no service is installed") ? true : nil } == true)
+        try desktop.press("c", in: window) {
+            budget.line(.error, seconds: 1) { $0.contains("no service is installed") ? true : nil } == true
+        }
         #expect(try ShareProcess(["extension", "install", link], in: user).exitCode() == 0)
-        try desktop.act("mousemove", "\(window.x + 600)", "\(window.y + 30)", "key", "c")
+        try desktop.press("c", in: window) { try desktop.isAsking("Budget") }
         try desktop.accept("Budget")
         // The alert follows the choice; it has the service's terms.
         try desktop.accept("Budget", higherThan: 150)

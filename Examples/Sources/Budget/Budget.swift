@@ -46,10 +46,9 @@ struct Budget {
             case .key("f"): await controller?.finishBroadcast()
             case .woken, .key, .pen: break
             }
-            // Drawn anew when somebody begins or ceases to receive it.
-            if isShowingNumber == source.isCaptured {
-                try draw(window, source, showingNumber: !source.isCaptured)
-            }
+            // From before the first frame that somebody receives to after the last one.
+            let isPrivate = !source.isCaptured && controller?.isBroadcasting != true
+            if isShowingNumber != isPrivate { try draw(window, source, showingNumber: isPrivate) }
             window.present()
         }
     }
