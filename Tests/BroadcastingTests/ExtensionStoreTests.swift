@@ -106,6 +106,37 @@ final class TemporaryDirectory {
         #expect(code { try store.install(link(), description("a.b")) } == .otherID)
     }
 
+    @Test func anExtensionWithProgramsIsInstalledByItsManifest() throws {
+        let folder = try TemporaryDirectory()
+        let store = ExtensionStore(directory: folder.path)
+        let text = #"{"id": "com.example.conference", "name": "X", "upload": "upload", "setup": "/bin/sh"}"#
+        try folder.write("manifest.json", text)
+        let file = folder.extensions + "/manifest.json"
+        #expect(code { try store.install(file: file) } == .notExecutable)
+        try folder.write("upload", "#!/bin/sh\n", mode: 0o700)
+        try store.install(file: file)
+        let read = try store.read(id())
+        #expect(read.upload == folder.extensions + "/upload" && read.setup == "/bin/sh" && read.service == nil)
+        #expect(read.destination == read.upload)
+        // A link does not take the place of the programs.
+        #expect(code { try store.install(link(), description()) } == .otherCertificate)
+
+        try folder.write("manifest.json", #"{"id": "com.example.none", "name": "X"}"#)
+        #expect(code { try store.install(file: file) } == .malformed)
+        try folder.write("manifest.json", text, mode: 0o666)
+        #expect(code { try store.install(file: file) } == .writableByOthers)
+        #expect(code { try store.install(file: folder.extensions + "/nothing") } == .file)
+    }
+
+    @Test func aManifestDoesNotTakeThePlaceOfAPinnedCertificate() throws {
+        let folder = try TemporaryDirectory()
+        let store = ExtensionStore(directory: folder.path)
+        try store.install(link(), description())
+        try folder.write("manifest.json", #"{"id": "com.example.conference", "name": "X", "upload": "/bin/sh"}"#)
+        #expect(code { try store.install(file: folder.extensions + "/manifest.json") } == .otherCertificate)
+        #expect(try store.read(id()).service == link())
+    }
+
     @Test func oneBadManifestDoesNotHideTheOthers() throws {
         let folder = try TemporaryDirectory()
         let store = ExtensionStore(directory: folder.path)

@@ -105,6 +105,20 @@ import Testing
         #expect(at(1, .exited(.exited(code: 0))) == [.end(.exited(code: 0))])
     }
 
+    @Test mutating func aProgramThatClosesItsConnectionAndStaysIsNamed() {
+        _ = at(0, .message(ready))
+        _ = at(1, .connectionClosed)
+        #expect(at(2, .time) == [.kill])
+        #expect(at(2, .exited(.crashed(signal: 9))) == [.end(.disconnected)])
+    }
+
+    @Test mutating func aProgramMayCloseItsConnectionBeforeItEnds() {
+        _ = at(0, .message(ready))
+        _ = at(1, .finish)
+        #expect(at(1.5, .connectionClosed) == [])
+        #expect(at(2, .exited(.exited(code: 0))) == [.end(.finished)])
+    }
+
     @Test func aSetupProgramEndsByItsAnswer() {
         var life = ExtensionLifecycle(limits: .init(), isSetup: true, now: start)
         _ = life.handle(.message(.ready(ExtensionReadiness(media: .none))), now: start)

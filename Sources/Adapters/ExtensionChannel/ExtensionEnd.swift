@@ -12,6 +12,8 @@ public enum ExtensionEnd: Equatable, Sendable {
     /// It did not answer `start`, or speaks another version.
     case noAnswer
     case otherVersion(Int)
+    /// It has closed the connection without ending.
+    case disconnected
     /// It takes no samples any more.
     case unresponsive
     /// Its private memory in bytes, and what it may use.

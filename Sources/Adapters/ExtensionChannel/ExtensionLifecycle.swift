@@ -83,11 +83,14 @@ public struct ExtensionLifecycle: Sendable {
         switch event {
         case .message(let message): return handle(message, now)
         case .malformedMessage: return stop(.malformed, now)
-        // The end of the process says why.
-        case .connectionClosed: return state == .killed || state == .terminating ? [] : terminate(now)
+        // The end of the process says why. One that is about to end may close the connection first.
+        case .connectionClosed: return state == .starting || state == .running ? terminate(now) : []
         case .exited(let end):
+            // Without a reason, only a closed connection ends a process by a signal of the host.
+            let isStopped = state == .terminating || state == .killed
             state = .over
             deadline = nil
+            if isStopped, reason == nil, case .crashed = end { return [.end(.disconnected)] }
             return [.end(reason ?? end)]
         case .finish:
             guard state == .starting || state == .running else { return [] }

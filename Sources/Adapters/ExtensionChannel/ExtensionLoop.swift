@@ -53,8 +53,8 @@ struct ExtensionLoop {
                 check(child, now)
             }
             if let end = child.takeEnd() {
-                // What it has said before its end.
-                receive(child, now)
+                // What it has said before its end, as far as the socket's buffer holds it.
+                for _ in 0..<64 where process.link.with({ $0.descriptor }) != nil { receive(child, now) }
                 handle(.exited(Self.reason(end)), child, now)
             }
         }

@@ -83,6 +83,12 @@ public struct ExtensionStore: Sendable {
         }
         // A manifest that cannot be used is replaced.
         let older = try? manifest(link.id)
+        if let older, older.service == nil {
+            throw ExtensionError(
+                .otherCertificate,
+                "\(link.id) is installed with a program; if you want the service instead, first run: "
+                    + "share extension remove \(link.id)")
+        }
         if let service = older?.service, service.fingerprint != link.fingerprint {
             throw ExtensionError(
                 .otherCertificate,

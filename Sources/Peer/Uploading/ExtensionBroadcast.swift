@@ -46,6 +46,8 @@ public final class ExtensionBroadcast: Sendable {
     /// Settled with nil when the program takes samples.
     private let beginning = Settlement<EndReason?>()
     private let processEnd = Settlement<ExtensionEnd?>()
+    /// Settled when the uploader has started its sources.
+    private let captureStart = Settlement<Bool>()
 
     /// - Parameters:
     ///   - source: used by the video thread from now on.
@@ -101,7 +103,10 @@ public final class ExtensionBroadcast: Sendable {
         }
         guard isFirst else { return }
         beginning.settle(reason)
-        await uploader?.stop()
+        if let uploader {
+            _ = await captureStart.value
+            await uploader.stop()
+        }
         sources?.screen.close()
         if let process {
             process.finish()
@@ -172,6 +177,7 @@ public final class ExtensionBroadcast: Sendable {
         }
         if failure == nil, let uploader = state.with({ $0.uploader }) {
             uploader.start(emit)
+            captureStart.settle(true)
             let program = ViewerDescription(
                 name: configuration.name, kind: "extension", address: configuration.program.path, words: "")
             emit(.connected(program, path: "shared memory"))

@@ -20,6 +20,7 @@ extension ExtensionEnd {
         case .exited(let code):
             EndReason(.serviceEnded, "the program of \(name) has ended without a reason (exit code \(code))")
         case .crashed(let signal): EndReason(.serviceEnded, "the program of \(name) has crashed (signal \(signal))")
+        case .disconnected: EndReason(.serviceEnded, "the program of \(name) has closed its connection")
         case .noAnswer:
             EndReason(.unanswered, "the program of \(name) does not answer", remedy: "Install the extension again.")
         case .otherVersion(let version):
