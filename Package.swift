@@ -158,8 +158,9 @@ let package = Package(
         .target(
             name: "ShareKit",
             dependencies: [
-                "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "Signaling", "Transport", "Publishing",
-                "Receiving", "Sessions", "Uploading", "ExtensionChannel", "VPXCodec", "OpusCodec", "PixelConversion",
+                "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "ICEServers", "Signaling", "Transport",
+                "Publishing", "Receiving", "Sessions", "Uploading", "ExtensionChannel", "VPXCodec", "OpusCodec",
+                "PixelConversion",
                 "InAppCapture", "PulseAudio", "SessionBus",
             ], path: "Sources/ShareKit", swiftSettings: settings),
         // The code of the tutorial, which its pages show.
@@ -169,12 +170,11 @@ let package = Package(
         .executableTarget(
             name: "share",
             dependencies: [
-                "MediaCore", "LinuxRuntime", "Admission", "ICEServers", "Signaling", "Transport", "Publishing",
-                "Receiving", "Sessions", "Uploading", "ExtensionChannel", "Broadcasting", "Control", "ControlSocket",
-                "VPXCodec",
-                "OpusCodec", "PixelConversion", "X11Capture", "PulseAudio", "WindowPlayout", "ImageFile", "TestSource",
-                "ProcessMemory", "SessionBus", arguments,
-                logging,
+                "MediaCore", "LinuxRuntime", "ShareKit", "Admission", "ICEServers", "Signaling", "Transport",
+                "Publishing", "Receiving", "Sessions", "Broadcasting", "Control", "ControlSocket", "VPXCodec",
+                "OpusCodec",
+                "PixelConversion", "X11Capture", "PulseAudio", "WindowPlayout", "ImageFile", "TestSource",
+                "ProcessMemory", "SessionBus", arguments, logging,
             ], path: "Sources/share", swiftSettings: settings),
         // Examples: a package of their own, too.
         .systemLibrary(

@@ -98,60 +98,33 @@ public enum BroadcastActivity {
         return try await load(manifest, source: source, applicationID: applicationID, confirm: confirm)
     }
 
-    /// Pairs with a service peer, or prepares an upload program.
     private static func load(
         _ manifest: ExtensionManifest, source: ApplicationSource, applicationID: String,
         confirm: @escaping Confirmation
     ) async throws(ShareKitError) -> BroadcastController {
-        if manifest.upload == nil, let link = manifest.service {
-            return try await load(
-                link, source: source, applicationID: applicationID, identity: try .ofUser(), confirm: confirm)
-        }
-        return try await load(uploadingTo: manifest, source: source, applicationID: applicationID, confirm: confirm)
+        try await load(
+            manifest, source: source, applicationID: applicationID, identity: try .ofUser(), confirm: confirm)
     }
 
-    /// Asks the user, runs the setup program, and prepares the upload program.
     static func load(
-        uploadingTo manifest: ExtensionManifest, source: ApplicationSource, applicationID: String,
+        _ manifest: ExtensionManifest, source: ApplicationSource, applicationID: String, identity: Identity,
         confirm: @escaping Confirmation
     ) async throws(ShareKitError) -> BroadcastController {
         let application = ApplicationInfo(id: applicationID, name: source.name)
-        let setup: [String: String]
-        do throws(PairingFailure) {
-            setup = try await manifest.description.setup { question in
+        let destination: BroadcastDestination
+        do throws(BroadcastRefusal) {
+            destination = try await pair(with: manifest, application: application, identity: identity) { question in
                 await confirm(Alert(question, address: manifest.destination, application))
             }
         } catch {
             throw ShareKitError(error)
         }
-        let launch: ExtensionLaunch?
         do throws(EndReason) {
-            launch = try await ExtensionLaunch.prepare(manifest, application: application, values: setup)
+            return try BroadcastController(
+                destination, CapturedMedia(source), .init(publishing: source), identity: identity)
         } catch {
+            await destination.close()
             throw ShareKitError(error)
-        }
-        guard let launch else { throw ShareKitError(PairingFailure.declined) }
-        return try BroadcastController(launch, .init(manifest), source: source)
-    }
-
-    static func load(
-        _ link: ServiceLink, source: ApplicationSource, applicationID: String, identity: Identity,
-        confirm: @escaping Confirmation
-    ) async throws(ShareKitError) -> BroadcastController {
-        let application = ApplicationInfo(id: applicationID, name: source.name)
-        let paired: PairedService
-        do throws(PairingFailure) {
-            paired = try await ServicePairing(link: link, application: application, identity: identity).run {
-                await confirm(Alert($0, address: link.authority, application))
-            }
-        } catch {
-            throw ShareKitError(error)
-        }
-        do throws(ShareKitError) {
-            return try BroadcastController(paired, source: source, identity: identity)
-        } catch {
-            await paired.close()
-            throw error
         }
     }
 

@@ -1,14 +1,9 @@
-internal import Admission
-internal import InAppCapture
+package import Admission
 internal import LinuxRuntime
-internal import MediaCore
-internal import OpusCodec
-internal import Publishing
-internal import Sessions
-internal import Signaling
-internal import Transport
-internal import Uploading
-internal import VPXCodec
+package import Publishing
+package import Sessions
+package import Signaling
+package import Transport
 
 /// One broadcast of an app to the service that it is paired with: the counterpart of ReplayKit's
 /// `RPBroadcastController`.
@@ -63,68 +58,40 @@ public final class BroadcastController: Sendable {
     public let service: BroadcastActivity.Service
     /// The events, in their order. One reader; the oldest are dropped beyond 256.
     public let events: AsyncStream<Event>
-    private let feed: AsyncStream<Event>.Continuation
-    private let broadcast: any OutgoingBroadcast
+    private let broadcast: OutgoingBroadcast
     private let state: Monitor<State>
 
-    private init(
-        _ service: BroadcastActivity.Service, url: String?,
-        make: (
-            _ emit: @escaping @Sendable (BroadcastEvent) -> Void, _ report: @escaping @Sendable (ServiceEvent) -> Void
-        ) throws(ShareKitError) -> any OutgoingBroadcast
-    ) throws(ShareKitError) {
+    /// - Parameters:
+    ///   - emit: called from any thread with each event of the broadcast.
+    ///   - report: called from any thread with what the service tells.
+    package init(
+        _ destination: BroadcastDestination, _ media: CapturedMedia, _ configuration: HostSession.Configuration,
+        identity: Identity, emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in },
+        report: @escaping @Sendable (ServiceEvent) -> Void = { _ in }
+    ) throws(EndReason) {
         let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
-        let state = Monitor(State(url: url))
-        self.service = service
+        let state = Monitor(State(url: destination.broadcastURL))
+        service = BroadcastActivity.Service(
+            id: destination.id.text, name: destination.name, address: destination.address)
         self.events = events
-        self.feed = feed
         self.state = state
-        broadcast = try make(
-            { event in
-                switch event {
-                case .connected: feed.yield(.started)
-                case .interrupted: feed.yield(.interrupted)
-                case .resumed(_, _, _): feed.yield(.resumed)
-                case .warning(let sentence): feed.yield(.warning(sentence))
-                case .ended(let reason):
-                    state.with { $0.isBroadcasting = false }
-                    feed.yield(.finished(reason.code == .stopped ? nil : ShareKitError(reason)))
-                    feed.finish()
-                default: break
-                }
+        broadcast = try OutgoingBroadcast(
+            destination, media, configuration, identity,
+            emit: { event in
+                emit(event)
+                if case .ended = event { state.with { $0.isBroadcasting = false } }
+                if let event = Event(event) { feed.yield(event) }
+                if case .ended = event { feed.finish() }
             },
-            { event in
-                switch event {
-                case .serviceInfo(let info): feed.yield(.serviceInfo(ServiceInfo(info)))
-                case .broadcastURL(let url):
-                    state.with { $0.url = url }
-                    feed.yield(.broadcastURL(url))
-                case .candidates, .finished: break
-                }
+            report: { event in
+                report(event)
+                if case .broadcastURL(let url) = event { state.with { $0.url = url } }
+                if let event = Event(event) { feed.yield(event) }
             })
     }
 
-    /// A broadcast to a service peer.
-    convenience init(_ paired: PairedService, source: ApplicationSource, identity: Identity) throws(ShareKitError) {
-        try self.init(
-            .init(id: paired.link.id.text, name: paired.name, address: paired.link.authority),
-            url: paired.broadcastURL
-        ) { (emit, report) throws(ShareKitError) in
-            try ServiceBroadcast(paired, source: source, identity: identity, emit: emit, report: report)
-        }
-    }
-
-    /// A broadcast to the upload program of an extension.
-    convenience init(_ launch: ExtensionLaunch, _ service: BroadcastActivity.Service, source: ApplicationSource)
-        throws(ShareKitError)
-    {
-        try self.init(service, url: nil) { (emit, report) throws(ShareKitError) in
-            ExtensionBroadcast(
-                launch.configuration, source: source.surface.makeScreen(),
-                makeEncoder: { VP8Encoder() }, audio: source.audioInputs, emit: emit,
-                report: report)
-        }
-    }
+    /// The broadcast, for its user and other programs of the user.
+    package var control: any ControllableBroadcast { broadcast.control }
 
     /// Whether the broadcast has been started and has not ended.
     public var isBroadcasting: Bool { state.with { $0.isBroadcasting } }
@@ -141,29 +108,63 @@ public final class BroadcastController: Sendable {
         }
         guard isFirst else { throw ShareKitError(.alreadyStarted, "this broadcast has been started before") }
         do throws(EndReason) {
-            try await broadcast.start()
-            state.with { $0.isBroadcasting = true }
+            try await start()
         } catch {
-            await broadcast.stop(error)
             throw ShareKitError(error)
         }
     }
 
+    /// As `startBroadcast`; called once.
+    package func start() async throws(EndReason) {
+        do throws(EndReason) {
+            try await broadcast.start()
+            state.with { $0.isBroadcasting = true }
+        } catch {
+            await broadcast.stop(error)
+            throw error
+        }
+    }
+
+    /// Ends the broadcast. May be called twice.
+    package func stop(_ reason: EndReason) async { await broadcast.stop(reason) }
+
     /// Sends nothing until `resumeBroadcast`; the service keeps the last frame.
     /// - Returns: false if it is paused already, or has ended.
     @discardableResult
-    public func pauseBroadcast() async -> Bool { await broadcast.pause() }
+    public func pauseBroadcast() async -> Bool { await control.pause() }
 
     /// - Returns: false if it is not paused, or has ended.
     @discardableResult
-    public func resumeBroadcast() async -> Bool { await broadcast.resume() }
+    public func resumeBroadcast() async -> Bool { await control.resume() }
 
     /// Whether the broadcast is paused.
-    public func isPaused() async -> Bool { await broadcast.isPaused }
+    public func isPaused() async -> Bool { await control.isPaused() }
 
     /// Ends the broadcast, or gives the pairing up if it was not started. May be called more than once.
     public func finishBroadcast() async {
-        await broadcast.stop(EndReason(.stopped, "the app ended the broadcast"))
+        await stop(EndReason(.stopped, "the app ended the broadcast"))
+    }
+}
+
+extension BroadcastController.Event {
+    /// Nil for events that an app has no use for.
+    init?(_ event: BroadcastEvent) {
+        switch event {
+        case .connected: self = .started
+        case .interrupted: self = .interrupted
+        case .resumed: self = .resumed
+        case .warning(let sentence): self = .warning(sentence)
+        case .ended(let reason): self = .finished(reason.code == .stopped ? nil : ShareKitError(reason))
+        default: return nil
+        }
+    }
+
+    init?(_ event: ServiceEvent) {
+        switch event {
+        case .serviceInfo(let info): self = .serviceInfo(BroadcastController.ServiceInfo(info))
+        case .broadcastURL(let url): self = .broadcastURL(url)
+        case .candidates, .finished: return nil
+        }
     }
 }
 

@@ -1,12 +1,10 @@
-internal import Admission
+package import Admission
 internal import LinuxRuntime
-internal import MediaCore
-internal import OpusCodec
+package import MediaCore
 internal import Receiving
-internal import Sessions
-internal import Signaling
-internal import Transport
-internal import VPXCodec
+package import Sessions
+package import Signaling
+package import Transport
 
 /// A service that apps and hosts broadcast to, after they have paired with it.
 ///
@@ -97,30 +95,56 @@ public final class BroadcastService: Sendable {
             onAudio: onAudio)
     }
 
-    init(
+    convenience init(
         id: String, name: String, options: Options, identity: Identity,
         accept: @escaping @Sendable (Request) async -> Bool,
         onFrame: @escaping @Sendable (ReceivedBroadcast, borrowing Frame) -> Void,
         onAudio: (@Sendable (ReceivedBroadcast, UnsafeBufferPointer<Int16>) -> Void)?
     ) throws(ShareKitError) {
         let configuration = try ServiceSession.Configuration(id: id, name: name, options)
-        let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
         let reference = Monitor<ServiceSession?>(nil)
         let broadcasts = Monitor<[SessionID: ReceivedBroadcast]>([:])
-        self.events = events
-        self.feed = feed
-        self.reference = reference
-        session = ServiceSession(
-            configuration: configuration, identity: identity,
+        self.init(
+            configuration, identity: identity, reference,
             decide: { await accept(Request($0)) ? .accepted : .refused(nil) },
-            makeSink: { id, publisher in
+            makeSink: { id, publisher, feed in
                 let broadcast = ReceivedBroadcast(id, publisher, of: reference)
                 broadcasts.with { $0[id] = broadcast }
                 return PlaybackSink(broadcast, onFrame, onAudio) { feed.yield(.warning($0)) }
             },
-            emit: { event in
+            emit: { event, feed in
                 if let event = Event(event, broadcasts) { feed.yield(event) }
             })
+    }
+
+    /// - Parameters:
+    ///   - decide: answers hosts; called for several at a time.
+    ///   - makeSink: makes the sink of a broadcast.
+    ///   - emit: called from any thread with each event of the service.
+    package convenience init(
+        _ configuration: ServiceSession.Configuration, identity: Identity,
+        decide: @escaping @Sendable (PairingRequest) async -> PairingDecision,
+        makeSink: @escaping @Sendable (SessionID, Publisher) -> any EncodedMediaSink,
+        emit: @escaping @Sendable (ServiceSessionEvent) -> Void
+    ) {
+        self.init(
+            configuration, identity: identity, Monitor(nil), decide: decide,
+            makeSink: { id, publisher, _ in makeSink(id, publisher) }, emit: { event, _ in emit(event) })
+    }
+
+    private init(
+        _ configuration: ServiceSession.Configuration, identity: Identity, _ reference: Monitor<ServiceSession?>,
+        decide: @escaping @Sendable (PairingRequest) async -> PairingDecision,
+        makeSink: @escaping @Sendable (SessionID, Publisher, AsyncStream<Event>.Continuation) -> any EncodedMediaSink,
+        emit: @escaping @Sendable (ServiceSessionEvent, AsyncStream<Event>.Continuation) -> Void
+    ) {
+        let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
+        self.events = events
+        self.feed = feed
+        self.reference = reference
+        session = ServiceSession(
+            configuration: configuration, identity: identity, decide: decide,
+            makeSink: { id, publisher in makeSink(id, publisher, feed) }, emit: { emit($0, feed) })
         reference.with { $0 = session }
     }
 
@@ -129,11 +153,23 @@ public final class BroadcastService: Sendable {
     /// - Throws: `.failed` if the port cannot be opened.
     public func start() async throws(ShareKitError) -> String {
         do throws(EndReason) {
-            return try await session.start().text
+            return try await open().text
         } catch {
             throw ShareKitError(error)
         }
     }
+
+    /// As `start`.
+    package func open() async throws(EndReason) -> ServiceLink { try await session.start() }
+
+    /// Tells all apps that broadcast how many people watch and what they say.
+    package func send(_ info: ServiceInfo) { session.send(info) }
+
+    /// Tells all apps that broadcast where people can watch.
+    package func send(url: String) { session.send(url: url) }
+
+    /// Ends all broadcasts with a sentence for their users.
+    package func finish(reason: String, nextStep: String?) { session.finish(reason: reason, nextStep: nextStep) }
 
     /// Ends all broadcasts and frees everything. May be called more than once.
     /// - Parameter reason: a sentence for the users of the apps.
@@ -177,9 +213,7 @@ extension PlaybackSink {
         warn: @escaping @Sendable (String) -> Void
     ) {
         self.init(
-            decoder: { () throws(CodecFailure) in VP8Decoder() },
             videoSink: FrameHandler { frame in onFrame(broadcast, frame) },
-            audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },
             makeSpeaker: { onAudio.map { onAudio in AudioHandler { onAudio(broadcast, $0) } } },
             emit: { event in
                 if case .warning(let sentence) = event { warn(sentence) }

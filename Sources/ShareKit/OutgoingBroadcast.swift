@@ -1,5 +1,4 @@
 internal import Admission
-internal import InAppCapture
 internal import MediaCore
 internal import Publishing
 internal import Sessions
@@ -8,53 +7,71 @@ internal import Transport
 internal import Uploading
 internal import VPXCodec
 
-/// A broadcast to one service, however it gets there.
-protocol OutgoingBroadcast: Sendable {
-    func start() async throws(EndReason)
-    func pause() async -> Bool
-    func resume() async -> Bool
-    var isPaused: Bool { get async }
-    func stop(_ reason: EndReason) async
-}
+/// A broadcast to one destination, however it gets there.
+struct OutgoingBroadcast: Sendable {
+    let control: any ControllableBroadcast
+    private let begin: @Sendable () async throws(EndReason) -> Void
+    private let destination: BroadcastDestination
 
-/// A broadcast to a service peer, by WHIP.
-struct ServiceBroadcast: OutgoingBroadcast {
-    private let session: HostSession
-    private let paired: PairedService
-    private let report: @Sendable (ServiceEvent) -> Void
-
+    /// - Parameters:
+    ///   - configuration: without a server; its STUN and TURN servers are used beside the service's.
+    ///   - emit: called from any thread.
+    ///   - report: called from any thread with what the service tells.
     init(
-        _ paired: PairedService, source: ApplicationSource, identity: Identity,
-        emit: @escaping @Sendable (BroadcastEvent) -> Void, report: @escaping @Sendable (ServiceEvent) -> Void
-    ) throws(ShareKitError) {
-        self.paired = paired
-        self.report = report
-        var configuration = HostSession.Configuration(
-            listenHost: "0.0.0.0", listenPort: 0, linkHost: "", fixedToken: nil, framesPerSecond: 60,
-            maximumBitrate: .kilobits(20_000), contentHint: nil, maximumViewers: 1, name: source.name)
-        configuration.iceServers = paired.iceServers
-        do throws(CodecFailure) {
-            session = try HostSession(
-                configuration: configuration, identity: identity, source: source.surface.makeScreen(),
-                encoder: VP8Encoder(),
-                audio: source.audioInputs, decide: { _ in .refused(nil) }, emit: emit)
-        } catch {
-            throw ShareKitError(.failed, "the encoder cannot be started: \(error.message)")
+        _ destination: BroadcastDestination, _ media: CapturedMedia, _ configuration: HostSession.Configuration,
+        _ identity: Identity, emit: @escaping @Sendable (BroadcastEvent) -> Void,
+        report: @escaping @Sendable (ServiceEvent) -> Void
+    ) throws(EndReason) {
+        self.destination = destination
+        switch destination {
+        case .service(let paired):
+            var configuration = configuration
+            configuration.iceServers += paired.iceServers
+            let session = try HostSession(
+                configuration, identity, media, decide: { _ in .refused(nil) }, emit: emit)
+            control = session
+            begin = { () async throws(EndReason) in try await session.start(publishingTo: paired, report: report) }
+        case .program(let launch, _):
+            var settings = launch.configuration
+            settings.framesPerSecond = configuration.framesPerSecond
+            settings.maximumBitrate = configuration.maximumBitrate
+            let broadcast = ExtensionBroadcast(
+                settings, source: media.takeScreen(), makeEncoder: { VP8Encoder() }, audio: media.audio, emit: emit,
+                report: report)
+            control = broadcast
+            begin = { () async throws(EndReason) in try await broadcast.start() }
         }
     }
 
-    func start() async throws(EndReason) { try await session.start(publishingTo: paired, report: report) }
-    func pause() async -> Bool { await session.pause() }
-    func resume() async -> Bool { await session.resume() }
-    var isPaused: Bool { get async { await session.isPaused() } }
+    func start() async throws(EndReason) { try await begin() }
 
     func stop(_ reason: EndReason) async {
-        await session.stop(reason)
-        await paired.close()
+        await control.stop(reason)
+        await destination.close()
     }
 }
 
-extension ExtensionBroadcast: OutgoingBroadcast {
-    func pause() async -> Bool { setPaused(true) }
-    func resume() async -> Bool { setPaused(false) }
+extension HostSession {
+    /// A session that encodes VP8.
+    convenience init(
+        _ configuration: Configuration, _ identity: Identity, _ media: CapturedMedia, decide: @escaping KnockPolicy,
+        emit: @escaping @Sendable (BroadcastEvent) -> Void
+    ) throws(EndReason) {
+        do throws(CodecFailure) {
+            try self.init(
+                configuration: configuration, identity: identity, source: media.takeScreen(), encoder: VP8Encoder(),
+                audio: media.audio, decide: decide, emit: emit)
+        } catch {
+            throw EndReason(.failed, "the encoder cannot be started: \(error.message)")
+        }
+    }
+}
+
+extension HostSession.Configuration {
+    /// For the frames of an app that go to a service.
+    init(publishing source: ApplicationSource) {
+        self.init(
+            listenHost: "0.0.0.0", listenPort: 0, linkHost: "", fixedToken: nil, framesPerSecond: 60,
+            maximumBitrate: .kilobits(20_000), contentHint: nil, maximumViewers: 1, name: source.name)
+    }
 }

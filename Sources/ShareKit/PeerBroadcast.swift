@@ -1,13 +1,9 @@
-internal import Admission
-internal import InAppCapture
-internal import LinuxRuntime
+package import Admission
 internal import MediaCore
-internal import OpusCodec
-internal import Publishing
-internal import Sessions
+package import Publishing
+package import Sessions
 internal import Signaling
-internal import Transport
-internal import VPXCodec
+package import Transport
 
 /// Publishes an app's own frames to other peers, by a link: browsers, `share join`, or other instances of the app
 /// (``PeerViewer``). Each viewer is asked about.
@@ -63,39 +59,48 @@ public final class PeerBroadcast: Sendable {
         try self.init(source, options: options, identity: try .ofUser(), accept: accept)
     }
 
-    init(
+    convenience init(
         _ source: ApplicationSource, options: Options, identity: Identity,
         accept: @escaping @Sendable (ViewerRequest) async -> Bool
     ) throws(ShareKitError) {
-        let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
-        self.events = events
-        let isAnyAddress = options.listenAddress == "0.0.0.0" || options.listenAddress == "::"
-        let host = options.linkHost ?? (isAnyAddress ? LocalAddresses.preferred() : options.listenAddress)
-        let configuration = HostSession.Configuration(
-            listenHost: options.listenAddress, listenPort: options.port, linkHost: host, fixedToken: nil,
-            framesPerSecond: options.maximumFramesPerSecond, maximumBitrate: .kilobits(options.maximumBitrate),
-            contentHint: nil, maximumViewers: options.maximumViewers, name: source.name)
-        do throws(CodecFailure) {
-            session = try HostSession(
-                configuration: configuration, identity: identity, source: source.surface.makeScreen(),
-                encoder: VP8Encoder(),
-                audio: source.audioInputs,
-                decide: { await accept(ViewerRequest($0)) ? .accepted : .refused(nil) },
-                emit: { event in
-                    guard let event = Event(event) else { return }
-                    feed.yield(event)
-                    if case .ended = event { feed.finish() }
-                })
+        do throws(EndReason) {
+            try self.init(
+                CapturedMedia(source), .init(options, name: source.name), identity: identity,
+                decide: { await accept(ViewerRequest($0)) ? .accepted : .refused(nil) })
         } catch {
-            throw ShareKitError(.failed, "the encoder cannot be started: \(error.message)")
+            throw ShareKitError(error)
         }
     }
+
+    /// - Parameters:
+    ///   - decide: answers viewers; called for several at a time.
+    ///   - emit: called from any thread with each event of the broadcast.
+    package init(
+        _ media: CapturedMedia, _ configuration: HostSession.Configuration, identity: Identity,
+        decide: @escaping HostSession.KnockPolicy, emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in }
+    ) throws(EndReason) {
+        let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
+        self.events = events
+        session = try HostSession(
+            configuration, identity, media, decide: decide,
+            emit: { event in
+                emit(event)
+                if let event = Event(event) { feed.yield(event) }
+                if case .ended = event { feed.finish() }
+            })
+    }
+
+    /// The broadcast, for its user and other programs of the user.
+    package var control: any ControllableBroadcast { session }
+
+    /// As `start`.
+    package func open() async throws(EndReason) -> Link { try await session.start() }
 
     /// Starts the broadcast.
     /// - Returns: the link for viewers. It is secret: who has it may ask to watch.
     public func start() async throws(ShareKitError) -> String {
         do throws(EndReason) {
-            return try await session.start().text
+            return try await open().text
         } catch {
             throw ShareKitError(error)
         }
@@ -135,14 +140,14 @@ extension Identity {
     }
 }
 
-extension ApplicationSource {
-    /// The app's audio as a track of a session.
-    var audioInputs: [AudioInput] {
-        guard let audio else { return [] }
-        return [
-            AudioInput(kind: .applicationAudio, source: audio.makeSource(), hasSilenceSuppression: false) {
-                () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
-            }
-        ]
+extension HostSession.Configuration {
+    fileprivate init(_ options: PeerBroadcast.Options, name: String) {
+        let isAnyAddress = options.listenAddress == "0.0.0.0" || options.listenAddress == "::"
+        self.init(
+            listenHost: options.listenAddress, listenPort: options.port,
+            linkHost: options.linkHost ?? (isAnyAddress ? LocalAddresses.preferred() : options.listenAddress),
+            fixedToken: nil, framesPerSecond: options.maximumFramesPerSecond,
+            maximumBitrate: .kilobits(options.maximumBitrate), contentHint: nil,
+            maximumViewers: options.maximumViewers, name: name)
     }
 }

@@ -1,12 +1,11 @@
-internal import Admission
+package import Admission
+package import ICEServers
 internal import LinuxRuntime
-internal import MediaCore
-internal import OpusCodec
+package import MediaCore
 internal import PixelConversion
-internal import Receiving
+package import Receiving
 internal import Sessions
-internal import Transport
-internal import VPXCodec
+package import Transport
 
 /// Joins a broadcast by its link and hands its decoded frames and audio to the app.
 ///
@@ -61,7 +60,7 @@ public final class PeerViewer: Sendable {
         try self.init(link: link, name: name, identity: try .ofUser(), onFrame: onFrame, onAudio: onAudio)
     }
 
-    init(
+    convenience init(
         link: String, name: String, identity: Identity, onFrame: @escaping @Sendable (borrowing Frame) -> Void,
         onAudio: (@Sendable (UnsafeBufferPointer<Int16>) -> Void)?
     ) throws(ShareKitError) {
@@ -71,19 +70,34 @@ public final class PeerViewer: Sendable {
         } catch {
             throw ShareKitError(.badLink, error.description)
         }
+        self.init(parsed, identity: identity, name: name) { feed in
+            PlaybackSink(
+                videoSink: FrameHandler(onFrame), makeSpeaker: { onAudio.map { AudioHandler($0) } },
+                emit: { event in
+                    if case .warning(let sentence) = event { feed.yield(.warning(sentence)) }
+                })
+        }
+    }
+
+    /// - Parameters:
+    ///   - name: as the host sees it.
+    ///   - servers: STUN and TURN servers to use beside those that the host names.
+    ///   - usesOnlyRelays: hides this machine's addresses from the host in the media path.
+    ///   - makeSink: makes the sink of the session; gets where events go.
+    ///   - emit: called from any thread with each event of the session.
+    package init(
+        _ link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
+        emit: @escaping @Sendable (ViewerEvent) -> Void = { _ in },
+        makeSink: (AsyncStream<Event>.Continuation) -> any EncodedMediaSink
+    ) {
         let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
         self.events = events
         self.feed = feed
-        let playback = PlaybackSink(
-            decoder: { () throws(CodecFailure) in VP8Decoder() }, videoSink: FrameHandler(onFrame),
-            audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },
-            makeSpeaker: { onAudio.map { AudioHandler($0) } },
-            emit: { event in
-                if case .warning(let sentence) = event { feed.yield(.warning(sentence)) }
-            })
         session = ViewerSession(
-            link: parsed, identity: identity, name: name, sink: playback,
+            link: link, identity: identity, name: name, servers: servers, usesOnlyRelays: usesOnlyRelays,
+            sink: makeSink(feed),
             emit: { event in
+                emit(event)
                 if let event = Event(event) { feed.yield(event) }
             })
     }
@@ -91,13 +105,25 @@ public final class PeerViewer: Sendable {
     /// Runs the session, from the question to the host to the end.
     /// - Throws: why it ended, unless the host or this side ended it.
     public func run() async throws(ShareKitError) {
-        let reason = await session.run()
-        feed.finish()
+        let reason = await watch()
         switch reason.code {
         case .stopped, .hostEnded, .viewerLeft: return
         default: throw ShareKitError(reason)
         }
     }
+
+    /// As `run`.
+    /// - Returns: why the session ended.
+    package func watch() async -> EndReason {
+        defer { feed.finish() }
+        return await session.run()
+    }
+
+    /// Ends the session for this reason.
+    package func leave(_ reason: EndReason) { session.leave(reason) }
+
+    /// Nil after the end.
+    package func statistics() async -> ViewerStatistics? { await session.statistics() }
 
     /// Ends the session.
     public func leave() { session.leave() }

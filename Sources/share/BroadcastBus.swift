@@ -14,7 +14,7 @@ final class BroadcastBus: Sendable {
         var hasChanged = true
         var isEnding = false
         /// Nil before the broadcast begins.
-        var session: HostSession?
+        var broadcast: (any ControllableBroadcast)?
         var service = ""
         var indicatorEvents: [StatusNotifierItem.Event] = []
     }
@@ -53,12 +53,12 @@ final class BroadcastBus: Sendable {
 
     /// The broadcast has begun.
     /// - Parameter service: the identifier and the name of the service that receives it; empty for viewers with the link.
-    func begin(_ session: HostSession, service: String) {
+    func begin(_ broadcast: any ControllableBroadcast, service: String) {
         if let problem = problem.with({ $0 }) {
             ErrorOutput.writeLine("share: \(problem), so desktop programs do not see this broadcast")
         }
         news.change { news in
-            news.session = session
+            news.broadcast = broadcast
             news.service = service
             news.hasChanged = true
         }
@@ -81,7 +81,7 @@ final class BroadcastBus: Sendable {
     ) -> BroadcastObject? {
         do throws(BroadcastObject.Failure) {
             let object = try BroadcastObject(address: address, BroadcastObject.State()) { command in
-                await perform(command, news.with { $0.session }, stop)
+                await perform(command, news.with { $0.broadcast }, stop)
             }
             claim.change { $0 = .made }
             return object
@@ -121,12 +121,12 @@ final class BroadcastBus: Sendable {
         while true {
             let now: News = news.wait { news in
                 let hasNews = news.hasChanged || !news.indicatorEvents.isEmpty
-                guard news.isEnding || (news.session != nil && hasNews) else { return nil }
+                guard news.isEnding || (news.broadcast != nil && hasNews) else { return nil }
                 defer { (news.hasChanged, news.indicatorEvents) = (false, []) }
                 return news
             }
-            guard !now.isEnding, let session = now.session,
-                let statistics = blocking({ await session.statistics() })
+            guard !now.isEnding, let broadcast = now.broadcast,
+                let statistics = blocking({ await broadcast.statistics() })
             else { break }
             object.update(BroadcastObject.State(statistics, service: now.service))
             if indicator == nil {
@@ -134,7 +134,7 @@ final class BroadcastBus: Sendable {
                     news.change { $0.indicatorEvents = ($0.indicatorEvents + [event]).suffix(16) }
                 }
             }
-            for event in now.indicatorEvents { indicator?.handle(event, session, stop) }
+            for event in now.indicatorEvents { indicator?.handle(event, broadcast, stop) }
             indicator?.show(statistics, service: now.service)
         }
         indicator?.close()
@@ -143,19 +143,20 @@ final class BroadcastBus: Sendable {
     }
 
     private static func perform(
-        _ command: BroadcastObject.Command, _ session: HostSession?, _ stop: @Sendable (EndReason) -> Void
+        _ command: BroadcastObject.Command, _ broadcast: (any ControllableBroadcast)?,
+        _ stop: @Sendable (EndReason) -> Void
     ) async -> String? {
         if command == .stop {
             stop(EndReason(.stopped, "ended over the session bus"))
             return nil
         }
-        guard let session else { return "the broadcast has not begun" }
+        guard let broadcast else { return "the broadcast has not begun" }
         switch command {
         case .stop: break
-        case .pause: await session.pause()
-        case .resume: await session.resume()
+        case .pause: await broadcast.pause()
+        case .resume: await broadcast.resume()
         case .setMicrophone(let isOn):
-            guard session.setAudioMuted(.microphoneAudio, !isOn) else { return "this broadcast has no microphone" }
+            guard broadcast.setAudioMuted(.microphoneAudio, !isOn) else { return "this broadcast has no microphone" }
         }
         return nil
     }

@@ -40,15 +40,17 @@ final class BroadcastIndicator {
     }
 
     /// Carries out what the user has chosen.
-    func handle(_ event: StatusNotifierItem.Event, _ session: HostSession, _ stop: @Sendable (EndReason) -> Void) {
+    func handle(
+        _ event: StatusNotifierItem.Event, _ broadcast: any ControllableBroadcast, _ stop: @Sendable (EndReason) -> Void
+    ) {
         switch event {
         case .isShown(let isShown): hasTray = isShown
         case .chosen(let number):
             switch Choice(rawValue: number) {
-            case .pause: _ = blocking { await session.pause() }
-            case .resume: _ = blocking { await session.resume() }
-            case .muteMicrophone: session.setAudioMuted(.microphoneAudio, true)
-            case .unmuteMicrophone: session.setAudioMuted(.microphoneAudio, false)
+            case .pause: _ = blocking { await broadcast.pause() }
+            case .resume: _ = blocking { await broadcast.resume() }
+            case .muteMicrophone: broadcast.setAudioMuted(.microphoneAudio, true)
+            case .unmuteMicrophone: broadcast.setAudioMuted(.microphoneAudio, false)
             case .stop: stop(EndReason(.stopped, "ended in the tray"))
             case .state, nil: break
             }

@@ -18,11 +18,12 @@ extension HostCommand {
 
     /// Opens the control socket. Without one the broadcast goes on, and a sentence says so.
     func makeControl(
-        _ session: HostSession, id: BroadcastID, source: String, stop: @escaping @Sendable (EndReason) -> Void
+        _ broadcast: any ControllableBroadcast, id: BroadcastID, source: String,
+        stop: @escaping @Sendable (EndReason) -> Void
     ) -> ControlSocketServer? {
         let asks = accept != .any && isatty(STDIN_FILENO) == 1
         let control = BroadcastControl(
-            session,
+            broadcast,
             .init(
                 id: id, name: name, source: source,
                 readmission: asks

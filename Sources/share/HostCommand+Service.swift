@@ -4,46 +4,88 @@ import Foundation
 import LinuxRuntime
 import MediaCore
 import Sessions
+import ShareKit
 import Signaling
 import Transport
 
 /// Broadcasting to a service instead of to viewers.
 extension HostCommand {
-    /// Pairs with the service of an extension: shows its alert, and asks for what its setup needs.
-    /// A countdown follows the user's answer.
-    func pair(
-        _ link: ServiceLink, identity: Identity, until ending: Monitor<EndReason?>, _ output: DataOutput
-    ) throws -> PairedService {
+    /// Asks the user, sets the extension up, and broadcasts to it until the end.
+    func broadcast(
+        to manifest: ExtensionManifest, _ configuration: HostSession.Configuration, _ identity: Identity,
+        _ run: HostRun
+    ) throws {
+        let destination = try pair(with: manifest, identity, run)
+        var isStarted = false
+        defer { if !isStarted { blocking { await destination.close() } } }
+        let media = try makeMedia()
+        let output = run.output
+        let controller: BroadcastController
+        do throws(EndReason) {
+            controller = try BroadcastController(
+                destination, media, configuration, identity: identity, emit: { run.handle($0) },
+                report: { ServiceEventReporter.report($0, output) })
+            if run.ending.with({ $0 }) == nil {
+                try blocking(throwing: { () throws(EndReason) in try await controller.start() })
+            }
+        } catch {
+            output.ended(error)
+            throw Complaint(error)
+        }
+        isStarted = true
+        ErrorOutput.writeLine("share: broadcasting to \(UntrustedText.quote(destination.name)) alone; Ctrl-C ends it")
+        let notifier = KnockNotifier()
+        try serve(
+            controller.control, id: .random(), media.summary, service: "\(destination.id.text) \(destination.name)",
+            Prompt(notify: { notifier.show($0) }), run, announce: {})
+    }
+
+    /// Shows the alert of a service, and asks for what its setup needs. A countdown follows the user's answer.
+    private func pair(
+        with manifest: ExtensionManifest, _ identity: Identity, _ run: HostRun
+    ) throws -> BroadcastDestination {
         if let obstacle = ServicePrompt.obstacle { throw obstacle }
         let application = ApplicationInfo(id: "io.sharekit.share", name: name ?? NSUserName())
-        let prompt = ServicePrompt(application: application, address: link.authority, values: try setupValues())
-        let service: [(String, JSONValue)] = [("service", .string(link.id.text))]
-        output.event("pairing", service)
-        ErrorOutput.showStatus("share: asking \(link.id) at \(link.authority) ...")
-        let countdown = countdown
+        let prompt = ServicePrompt(
+            application: application, address: manifest.destination, values: try setupValues())
+        let service: [(String, JSONValue)] = [("service", .string(manifest.id.text))]
+        run.output.event("pairing", service)
+        let (countdown, isPeer) = (countdown, manifest.upload == nil)
+        if isPeer { ErrorOutput.showStatus("share: asking \(manifest.id) at \(manifest.destination) ...") }
         defer { ErrorOutput.showStatus("") }
-        do throws(PairingFailure) {
-            let pairing = ServicePairing(link: link, application: application, identity: identity)
-            let paired = try blocking(throwing: { () throws(PairingFailure) in
-                try await pairing.run { question in
+        let destination: BroadcastDestination
+        do throws(BroadcastRefusal) {
+            destination = try blocking(throwing: { () throws(BroadcastRefusal) in
+                try await BroadcastActivity.pair(with: manifest, application: application, identity: identity) {
+                    question in
                     ErrorOutput.showStatus("")
                     return await answer {
                         guard let setup = prompt.ask(question) else { return nil }
-                        // Refused values are asked for again, at once.
-                        guard (try? question.service.setup(setup)) != nil else { return setup }
-                        Self.countDown(countdown, until: ending, output)
-                        return ending.with { $0 } == nil ? setup : nil
+                        // A service waits for the broadcast from its answer on, so the countdown comes before. Refused
+                        // values are asked for again, at once.
+                        guard isPeer, (try? question.service.setup(setup)) != nil else { return setup }
+                        Self.countDown(countdown, until: run.ending, run.output)
+                        return run.ending.with { $0 } == nil ? setup : nil
                     }
                 }
             })
-            output.event("paired", service + [("name", .string(paired.name))])
-            ErrorOutput.writeLine("share: paired with \(UntrustedText.quote(paired.name))")
-            return paired
         } catch {
-            output.event(
-                "pairing-refused", service + [("reason", .string("\(error)")), ("code", .string(error.code))])
-            throw Complaint(sentence: "\(error)", status: error.status)
+            switch error {
+            case .setup(let reason): throw Complaint(reason)
+            case .pairing(let failure):
+                run.output.event(
+                    "pairing-refused",
+                    service + [("reason", .string("\(failure)")), ("code", .string(failure.code))])
+                throw Complaint(sentence: "\(failure)", status: failure.status)
+            }
         }
+        run.output.event("paired", service + [("name", .string(destination.name))])
+        if isPeer {
+            ErrorOutput.writeLine("share: paired with \(UntrustedText.quote(destination.name))")
+        } else {
+            Self.countDown(countdown, until: run.ending, run.output)
+        }
+        return destination
     }
 
     static func serviceID(_ text: String) throws -> ServiceID {
@@ -92,19 +134,6 @@ extension HostCommand {
             values[String(parts[0])] = String(parts[1])
         }
         return values
-    }
-
-    /// Starts to publish to the service.
-    func start(_ session: HostSession, publishingTo service: PairedService, _ output: DataOutput) throws {
-        do throws(EndReason) {
-            try blocking(throwing: { () throws(EndReason) in
-                try await session.start(publishingTo: service) { ServiceEventReporter.report($0, output) }
-            })
-        } catch {
-            blocking { await session.stop(error) }
-            throw Complaint(error)
-        }
-        ErrorOutput.writeLine("share: broadcasting to \(UntrustedText.quote(service.name)) alone; Ctrl-C ends it")
     }
 }
 

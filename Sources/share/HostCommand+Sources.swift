@@ -1,36 +1,31 @@
 import MediaCore
-import OpusCodec
 import PixelConversion
 import PulseAudio
 import Sessions
+import ShareKit
 import TestSource
 import X11Capture
 
-/// The sources that a host captures.
 extension HostCommand {
-    func makeSources() throws -> (any ScreenSource, [AudioInput]) {
+    /// The sources that a host captures, which it names to its user.
+    func makeMedia() throws -> CapturedMedia {
         var sound: [AudioInput] = []
         let screen: any ScreenSource
         switch source {
         case .test:
             screen = TestVideoSource()
-            if audio == .system { sound.append(input(.applicationAudio, TestTone())) }
+            if audio == .system { sound.append(AudioInput(.applicationAudio, TestTone())) }
         case .screen:
             do throws(SourceFailure) {
                 screen = try X11Screen(display: display, converter: YUVConverter())
             } catch {
                 throw Complaint(sentence: error.message, remedy: error.remedy, status: .noDisplay)
             }
-            if audio == .system { sound.append(input(.applicationAudio, SystemAudio())) }
+            if audio == .system { sound.append(AudioInput(.applicationAudio, SystemAudio())) }
         }
-        if let mic { sound.append(input(.microphoneAudio, Microphone(source: mic.isEmpty ? nil : mic))) }
-        return (screen, sound)
-    }
-
-    private func input(_ kind: MediaTrackKind, _ source: any AudioSource) -> AudioInput {
-        let isVoice = kind == .microphoneAudio
-        return AudioInput(kind: kind, source: source, hasSilenceSuppression: isVoice) { () throws(CodecFailure) in
-            try OpusFrameEncoder(isVoice ? .microphone : .systemAudio)
-        }
+        if let mic { sound.append(AudioInput(.microphoneAudio, Microphone(source: mic.isEmpty ? nil : mic))) }
+        ErrorOutput.writeLine("share: showing \(screen.summary)")
+        for limitation in screen.limitations { ErrorOutput.writeLine("share: \(limitation)") }
+        return CapturedMedia(screen: screen, audio: sound)
     }
 }

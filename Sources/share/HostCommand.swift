@@ -1,6 +1,5 @@
 import Admission
 import ArgumentParser
-import Broadcasting
 import ControlSocket
 import Foundation
 import ICEServers
@@ -8,9 +7,9 @@ import LinuxRuntime
 import MediaCore
 import Publishing
 import Sessions
+import ShareKit
 import Signaling
 import Transport
-import VPXCodec
 import X11Capture
 
 enum SourceChoice: String, ExpressibleByArgument, CaseIterable { case screen, test }
@@ -162,76 +161,63 @@ struct HostCommand: ParsableCommand {
         // Before anything is asked or captured.
         let system = try makeSystemBroadcast { reason in ending.change { $0 = $0 ?? reason } }
         defer { system?.close() }
-        let place = try ListenAddress(listen)
-        let servers = try serverOptions.servers()
+        let run = HostRun(output: output, ending: ending, system: system)
+        let configuration = makeConfiguration(try ListenAddress(listen), try serverOptions.servers())
         let identity = try makeIdentity()
         // Nothing is captured before the user has agreed.
-        let manifest = try preferredExtension.map { try Self.installedExtension($0) }
-        if let manifest, manifest.upload != nil { return try broadcast(to: manifest, until: ending, output) }
-        let service = try manifest?.service.map { try pair($0, identity: identity, until: ending, output) }
-        defer { if let service { blocking { await service.close() } } }
-        let (screen, sound) = try makeSources()
-        let summary = screen.summary
-        ErrorOutput.writeLine("share: showing \(summary)")
-        for limitation in screen.limitations { ErrorOutput.writeLine("share: \(limitation)") }
+        if let preferredExtension {
+            try broadcast(to: Self.installedExtension(preferredExtension), configuration, identity, run)
+        } else {
+            try broadcastToViewers(configuration, identity, run)
+        }
+    }
 
+    private func broadcastToViewers(
+        _ configuration: HostSession.Configuration, _ identity: Identity, _ run: HostRun
+    ) throws {
+        let media = try makeMedia()
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
         let admission = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
-        let session: HostSession
-        do throws(CodecFailure) {
-            session = try HostSession(
-                configuration: makeConfiguration(place, servers + (service?.iceServers ?? [])), identity: identity,
-                source: screen,
-                encoder: VP8Encoder(), audio: sound,
-                decide: { await admission.decide($0) },
-                emit: { event in
-                    HostReporter.report(event, output)
-                    system?.handle(event)
-                    if case .ended(let reason) = event { ending.change { $0 = $0 ?? reason } }
-                })
+        let broadcast: PeerBroadcast
+        do throws(EndReason) {
+            broadcast = try PeerBroadcast(
+                media, configuration, identity: identity, decide: { await admission.decide($0) },
+                emit: { run.handle($0) })
         } catch {
-            throw Complaint(sentence: "the encoder cannot be started: \(error.message)", status: .failed)
+            throw Complaint(error)
         }
-
-        if hasTerminal, accept != .any, service == nil { prompt.start() }
-        if service == nil { Self.countDown(countdown, until: ending, output) }
-        guard ending.with({ $0 }) == nil else { return try end(session, ending, output) }
-        try serve(session, service, summary, ending, output) { system?.begin(session, service, prompt: prompt, output) }
-    }
-
-    /// Starts the session, and runs it to its end.
-    /// - Parameter begun: called when viewers may come.
-    private func serve(
-        _ session: HostSession, _ service: PairedService?, _ summary: String, _ ending: Monitor<EndReason?>,
-        _ output: DataOutput, begun: () -> Void
-    ) throws {
-        let link = service == nil ? try start(session) : nil
-        if let service { try start(session, publishingTo: service, output) }
-        let id = link?.id ?? .random()
+        if isatty(STDIN_FILENO) == 1, accept != .any { prompt.start() }
+        Self.countDown(countdown, until: run.ending, run.output)
+        guard run.ending.with({ $0 }) == nil else { return try run.end(broadcast.control) }
+        let link: Link
+        do throws(EndReason) {
+            link = try blocking(throwing: { () throws(EndReason) in try await broadcast.open() })
+        } catch {
+            throw Complaint(error)
+        }
         // Created before the link is printed, so that a viewer's window on this display finds it.
-        let mark = source == .screen ? try? DisplayCaptureMarker(id.text, display: display) : nil
+        let mark = source == .screen ? try? DisplayCaptureMarker(link.id.text, display: display) : nil
         defer { mark?.close() }
-        let stop: @Sendable (EndReason) -> Void = { reason in ending.change { $0 = $0 ?? reason } }
-        let control = makeControl(session, id: id, source: summary, stop: stop)
-        defer { if let control { blocking { await control.close() } } }
-        if let link { printLink(link, output) }
-        begun()
-        report(session, until: ending, output)
-        try end(session, ending, output)
+        try serve(broadcast.control, id: link.id, media.summary, service: "", prompt, run) {
+            printLink(link, run.output)
+        }
     }
 
-    /// Ends the session and reports why.
-    private func end(_ session: HostSession, _ ending: Monitor<EndReason?>, _ output: DataOutput) throws {
-        let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
-        ErrorOutput.showStatus("")
-        blocking { await session.stop(reason) }
-        HostReporter.settle(isEnd: true)
-        output.ended(reason)
-        guard reason.code == .stopped else {
-            throw Complaint(reason)
-        }
-        ErrorOutput.writeLine("share: \(reason.sentence)")
+    /// Runs a broadcast that has started to its end.
+    /// - Parameters:
+    ///   - service: the identifier and the name of the service that receives it; empty for viewers with the link.
+    ///   - announce: called when other programs can control it.
+    func serve(
+        _ broadcast: any ControllableBroadcast, id: BroadcastID, _ summary: String, service: String,
+        _ prompt: Prompt, _ run: HostRun, announce: () -> Void
+    ) throws {
+        let control = makeControl(broadcast, id: id, source: summary, stop: { run.stop($0) })
+        defer { if let control { blocking { await control.close() } } }
+        announce()
+        run.system?.begin(broadcast, service: service, prompt: prompt, run.output)
+        report(broadcast, run)
+        try run.end(broadcast)
     }
 
     private func makeConfiguration(_ place: ListenAddress, _ servers: [ICEServer]) -> HostSession.Configuration {
@@ -258,8 +244,8 @@ struct HostCommand: ParsableCommand {
         }
     }
 
-    /// Reports the statistics each second until the session or the time is over.
-    private func report(_ session: HostSession, until ending: Monitor<EndReason?>, _ output: DataOutput) {
+    /// Reports the statistics each second until the broadcast or the time is over.
+    private func report(_ broadcast: any ControllableBroadcast, _ run: HostRun) {
         var line = StatusLine()
         let begin = ContinuousClock.now
         let duration = duration?.seconds
@@ -268,25 +254,17 @@ struct HostCommand: ParsableCommand {
         while true {
             let elapsed = seconds(ContinuousClock.now - begin)
             if let duration, elapsed >= duration {
-                ending.change { $0 = $0 ?? EndReason(.stopped, "the time is over") }
+                run.stop(EndReason(.stopped, "the time is over"))
             }
             let next = min(reportsEachSecond ? 1 : .infinity, duration.map { $0 - elapsed } ?? .infinity)
-            if waitForEnd(ending, seconds: next) != nil { break }
+            if waitForEnd(run.ending, seconds: next) != nil { break }
             guard reportsEachSecond else { continue }
             HostReporter.settle()
-            guard let statistics = blocking({ await session.statistics() }) else { continue }
-            if json { HostReporter.report(statistics, output) }
+            guard let statistics = blocking({ await broadcast.statistics() }) else { continue }
+            if json { HostReporter.report(statistics, run.output) }
             let now = seconds(ContinuousClock.now - begin)
             if stats { ErrorOutput.writeLine(statisticsLine.text(statistics, elapsed: now)) }
             ErrorOutput.showStatus(line.text(statistics, elapsed: now, columns: ErrorOutput.columns))
-        }
-    }
-
-    private func start(_ session: HostSession) throws -> Link {
-        do throws(EndReason) {
-            return try blocking(throwing: session.start)
-        } catch {
-            throw Complaint(error)
         }
     }
 }

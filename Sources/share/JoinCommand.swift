@@ -3,14 +3,12 @@ import ArgumentParser
 import Foundation
 import ImageFile
 import MediaCore
-import OpusCodec
 import PixelConversion
 import PulseAudio
 import Receiving
-import Sessions
+import ShareKit
 import Signaling
 import Transport
-import VPXCodec
 import WindowPlayout
 import X11Capture
 
@@ -83,17 +81,16 @@ struct JoinCommand: ParsableCommand {
         let isMirror = !headless && DisplayCaptureMarker.isPresent(link.id.text, display: nil)
         let window = try headless ? nil : makeWindow(link, reporter, isMirror: isMirror)
         let playback = PlaybackSink(
-            decoder: { () throws(CodecFailure) in VP8Decoder() },
             videoSink: VideoSinkFork(window: isMirror ? nil : window, frameStore: reporter.frameStore),
-            audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },
             makeSpeaker: { () throws(SourceFailure) in headless ? SilentSink() : try makeAudioSink()
             }, emit: { [window, isMirror] in reporter.report($0, window: window, isMirror: isMirror) })
         if mute || isMirror { playback.setMuted(true) }
-        let session = ViewerSession(
-            link: link, identity: identity, name: name ?? NSUserName(), servers: servers,
-            usesOnlyRelays: serverOptions.relayOnly, sink: playback,
-            emit: { [window, isMirror] in reporter.report($0, window: window, isMirror: isMirror) })
-        reporter.start(session, playback, window: window, duration: duration?.seconds)
+        let viewer = PeerViewer(
+            link, identity: identity, name: name ?? NSUserName(), servers: servers,
+            usesOnlyRelays: serverOptions.relayOnly,
+            emit: { [window, isMirror] in reporter.report($0, window: window, isMirror: isMirror) },
+            makeSink: { _ in playback })
+        reporter.start(viewer, playback, window: window, duration: duration?.seconds)
 
         if let window {
             window.setStatus("knocking at \(link.authority) ...")

@@ -6,7 +6,7 @@ import Transport
 
 /// Pauses a system broadcast while the user's session is locked, and asks on return (``LockPausePolicy``).
 final class LockPause: Sendable {
-    private let session: HostSession
+    private let broadcast: any ControllableBroadcast
     private let output: DataOutput
     private let question: ReturnQuestion
     private let stop: @Sendable (EndReason) -> Void
@@ -16,8 +16,11 @@ final class LockPause: Sendable {
     private let feed: AsyncStream<LockPausePolicy.Event>.Continuation
 
     /// - Parameter stop: called when the user ends the broadcast; it returns at once.
-    init(_ session: HostSession, prompt: Prompt, _ output: DataOutput, stop: @escaping @Sendable (EndReason) -> Void) {
-        self.session = session
+    init(
+        _ broadcast: any ControllableBroadcast, prompt: Prompt, _ output: DataOutput,
+        stop: @escaping @Sendable (EndReason) -> Void
+    ) {
+        self.broadcast = broadcast
         self.output = output
         self.stop = stop
         question = ReturnQuestion(prompt)
@@ -68,11 +71,11 @@ final class LockPause: Sendable {
         -> LockPausePolicy.Action?
     {
         switch action {
-        case .pause: return policy.handle(.paused(await session.pause()))
+        case .pause: return policy.handle(.paused(await broadcast.pause()))
         case .ask:
             question.ask { [feed] resumes in feed.yield(.answered(resumes: resumes)) }
         case .withdraw: question.withdraw()
-        case .resume: await session.resume()
+        case .resume: await broadcast.resume()
         case .end: stop(EndReason(.stopped, "ended after your session was locked"))
         }
         return nil

@@ -3,13 +3,12 @@ import ArgumentParser
 import Foundation
 import LinuxRuntime
 import MediaCore
-import OpusCodec
 import PixelConversion
 import Receiving
 import Sessions
+import ShareKit
 import Signaling
 import Transport
-import VPXCodec
 import WindowPlayout
 
 struct ServiceCommand: ParsableCommand {
@@ -130,18 +129,17 @@ struct ServiceCommand: ParsableCommand {
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
             window?.stop()
         }
-        let session = ServiceSession(
-            configuration: .init(
-                listenHost: place.host, listenPort: place.port, linkHost: place.linkHost, service: service),
+        let broadcasts = BroadcastService(
+            .init(listenHost: place.host, listenPort: place.port, linkHost: place.linkHost, service: service),
             identity: identity, decide: { await policy.decide($0) },
             makeSink: { id, publisher in reporter.makeSink(id, publisher) }, emit: { reporter.report($0) })
         if hasTerminal, accept != .any { prompt.start() }
-        let link = try start(session)
+        let link = try start(broadcasts)
         reporter.begin(link)
-        if !hasTerminal { reporter.readCommands(for: session) }
+        if !hasTerminal { reporter.readCommands(for: broadcasts) }
         run(window, until: ending)
         let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
-        blocking { await session.stop() }
+        blocking { await broadcasts.stop() }
         reporter.end(reason)
         guard reason.code == .stopped else {
             throw Complaint(reason)
@@ -172,9 +170,9 @@ struct ServiceCommand: ParsableCommand {
         }
     }
 
-    private func start(_ session: ServiceSession) throws -> ServiceLink {
+    private func start(_ service: BroadcastService) throws -> ServiceLink {
         do throws(EndReason) {
-            return try blocking(throwing: session.start)
+            return try blocking(throwing: { () throws(EndReason) in try await service.open() })
         } catch {
             throw Complaint(error)
         }

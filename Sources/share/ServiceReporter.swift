@@ -3,12 +3,11 @@ import Foundation
 import ImageFile
 import LinuxRuntime
 import MediaCore
-import OpusCodec
 import Receiving
 import Sessions
+import ShareKit
 import Signaling
 import Transport
-import VPXCodec
 import WindowPlayout
 
 /// Shows what a service takes in, and reports its events on stderr and as JSON on stdout. Safe from any thread.
@@ -47,9 +46,7 @@ final class ServiceReporter: Sendable {
         }
         let isHeadless = window == nil
         return PlaybackSink(
-            decoder: { () throws(CodecFailure) in VP8Decoder() },
             videoSink: VideoSinkFork(window: window, frameStore: frames),
-            audioDecoder: { () throws(CodecFailure) in try OpusFrameDecoder() },
             makeSpeaker: { () throws(SourceFailure) in isHeadless ? SilentSink() : try makeAudioSink() },
             emit: { [self] in report($0, of: publisher) })
     }
@@ -192,7 +189,7 @@ final class ServiceReporter: Sendable {
     }
 
     /// Reads one JSON object a line from stdin, on a thread of its own, until stdin ends.
-    func readCommands(for session: ServiceSession) {
+    func readCommands(for service: BroadcastService) {
         _ = NamedThread("commands") { [self] in
             while let line = readLine() {
                 guard let command = try? JSONDecoder().decode(Command.self, from: Data(line.utf8)) else {
@@ -200,19 +197,19 @@ final class ServiceReporter: Sendable {
                         "share: this line on stdin is no command: \(UntrustedText.quote(String(line.prefix(80))))")
                     continue
                 }
-                perform(command, session)
+                perform(command, service)
             }
         }
     }
 
-    private func perform(_ command: Command, _ session: ServiceSession) {
+    private func perform(_ command: Command, _ service: BroadcastService) {
         if command.viewers != nil || command.likes != nil || command.comment != nil {
-            session.send(
+            service.send(
                 ServiceInfo(
                     viewers: command.viewers, likes: command.likes,
                     comment: command.comment.map { .init(name: $0.name, text: $0.text) }))
         }
-        if let url = command.url { session.send(url: url) }
-        if let finish = command.finish { session.finish(reason: finish.reason, nextStep: finish.nextStep) }
+        if let url = command.url { service.send(url: url) }
+        if let finish = command.finish { service.finish(reason: finish.reason, nextStep: finish.nextStep) }
     }
 }

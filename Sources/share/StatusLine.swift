@@ -22,7 +22,9 @@ struct StatusLine {
         if let last, elapsed > last.at, isLive {
             let seconds = elapsed - last.at
             let rate = Int((Double(frames - last.frames) / seconds).rounded())
-            parts += [rate == 0 ? "still" : "\(rate) fps", Self.rate(Double(bytes - last.bytes) * 8 / seconds)]
+            parts.append(rate == 0 ? "still" : "\(rate) fps")
+            // The program of an extension may get raw frames, of which nothing is sent from here.
+            if bytes > 0 { parts.append(Self.rate(Double(bytes - last.bytes) * 8 / seconds)) }
             if let limit = statistics.qualityLimitationReason { parts.append("limited by \(limit)") }
         }
         // Parts that do not fit are left out, from the end.

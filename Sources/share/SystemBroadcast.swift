@@ -62,9 +62,9 @@ final class SystemBroadcast: Sendable {
     }
 
     /// The broadcast is live from now on: other programs see it, and a lock of the session pauses it.
-    func begin(_ session: HostSession, _ service: PairedService?, prompt: Prompt, _ output: DataOutput) {
-        bus.begin(session, service: service.map { "\($0.link.id.text) \($0.name)" } ?? "")
-        let lockPause = LockPause(session, prompt: prompt, output, stop: stop)
+    func begin(_ broadcast: any ControllableBroadcast, service: String, prompt: Prompt, _ output: DataOutput) {
+        bus.begin(broadcast, service: service)
+        let lockPause = LockPause(broadcast, prompt: prompt, output, stop: stop)
         lockPause.observe(ProcessInfo.processInfo.environment)
         pause.with { $0 = lockPause }
     }

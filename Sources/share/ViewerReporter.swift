@@ -4,7 +4,7 @@ import LinuxRuntime
 import MediaCore
 import PixelConversion
 import Receiving
-import Sessions
+import ShareKit
 import Transport
 import WindowPlayout
 
@@ -22,7 +22,7 @@ final class ViewerReporter: Sendable {
     private let output: DataOutput
     private let reportsStatistics: Bool
     private let ending = Monitor<EndReason?>(nil)
-    private let session = Monitor<ViewerSession?>(nil)
+    private let viewer = Monitor<PeerViewer?>(nil)
     private let playback = Monitor<PlaybackSink?>(nil)
     private let result = Monitor<EndReason?>(nil)
     private let hasFrame = Monitor(false)
@@ -39,7 +39,7 @@ final class ViewerReporter: Sendable {
 
     func end(_ reason: EndReason) {
         ending.change { $0 = $0 ?? reason }
-        session.with { $0 }?.leave(reason)
+        viewer.with { $0 }?.leave(reason)
     }
 
     /// Ends the session because the user asks for it. Also closes a window that still shows the reason of an end.
@@ -53,8 +53,8 @@ final class ViewerReporter: Sendable {
         guard isShown else { return }
         // Shows the first values at once; the others follow each second.
         Task.detached { [self] in
-            guard let session = session.with({ $0 }), let playback = playback.with({ $0 }),
-                let statistics = await session.statistics()
+            guard let viewer = viewer.with({ $0 }), let playback = playback.with({ $0 }),
+                let statistics = await viewer.statistics()
             else { return }
             var line = StatisticsLine()
             show(line.lines(statistics, playback.takeStatistics(), elapsed: 0))
@@ -68,13 +68,13 @@ final class ViewerReporter: Sendable {
 
     func setMuted(_ muted: Bool) { playback.with { $0 }?.setMuted(muted) }
 
-    func start(_ session: ViewerSession, _ playback: PlaybackSink, window: VideoWindow?, duration: Double?) {
+    func start(_ viewer: PeerViewer, _ playback: PlaybackSink, window: VideoWindow?, duration: Double?) {
         self.window.with { $0 = window }
         self.playback.with { $0 = playback }
-        self.session.with { $0 = session }
-        if let reason = ending.with({ $0 }) { session.leave(reason) }
+        self.viewer.with { $0 = viewer }
+        if let reason = ending.with({ $0 }) { viewer.leave(reason) }
         Task.detached { [self] in
-            let reason = await session.run()
+            let reason = await viewer.watch()
             if reason.code == .refused { output.event("refused", ["reason": .string(reason.sentence)]) }
             result.change { $0 = reason }
             hasFrame.change { $0 = true }
@@ -93,7 +93,7 @@ final class ViewerReporter: Sendable {
                 if waitForEnd(result, seconds: next) != nil { return }
                 // A frame that was still on its way has removed the sentence.
                 if standing.with({ $0.isPaused && !$0.isInterrupted }) { window?.setStatus(Self.pauseSentence) }
-                guard reports || showsStatistics.with({ $0 }), let statistics = blocking({ await session.statistics() })
+                guard reports || showsStatistics.with({ $0 }), let statistics = blocking({ await viewer.statistics() })
                 else { continue }
                 let played = playback.takeStatistics()
                 if reports { report(statistics, played) }

@@ -1,3 +1,4 @@
+import Broadcasting
 import LinuxRuntime
 import MediaCore
 import Signaling
@@ -56,7 +57,7 @@ struct BroadcastControllerTests {
         let source = try source()
         let alerts = Monitor<[BroadcastActivity.Alert]>([])
         let controller = try await BroadcastActivity.load(
-            link, source: source, applicationID: "com.example.budget", identity: .ephemeral()
+            ExtensionManifest(ofPeer: link), source: source, applicationID: "com.example.budget", identity: .ephemeral()
         ) { alert in
             alerts.change { $0.append(alert) }
             return ["title": "Accounts"]
@@ -94,13 +95,15 @@ struct BroadcastControllerTests {
         let source = try source()
         let declined = await #expect(throws: ShareKitError.self) {
             try await BroadcastActivity.load(
-                link, source: source, applicationID: "com.example.budget", identity: .ephemeral()
+                ExtensionManifest(ofPeer: link), source: source, applicationID: "com.example.budget",
+                identity: .ephemeral()
             ) { _ in nil }
         }
         #expect(declined?.code == .declined)
         let refused = await #expect(throws: ShareKitError.self) {
             try await BroadcastActivity.load(
-                link, source: source, applicationID: "com.example.budget", identity: .ephemeral()
+                ExtensionManifest(ofPeer: link), source: source, applicationID: "com.example.budget",
+                identity: .ephemeral()
             ) { _ in ["title": "Accounts"] }
         }
         #expect(refused?.code == .refused && refused?.message.contains("not today") == true)
@@ -111,10 +114,17 @@ struct BroadcastControllerTests {
     @Test func aControllerThatIsNotStartedCanBeGivenUp() async throws {
         let (service, link) = try await service(CountingSink()) { _ in .accepted }
         let controller = try await BroadcastActivity.load(
-            link, source: try source(), applicationID: "com.example.budget", identity: .ephemeral()
+            ExtensionManifest(ofPeer: link), source: try source(), applicationID: "com.example.budget",
+            identity: .ephemeral()
         ) { _ in ["title": "Accounts"] }
         await controller.finishBroadcast()
         await #expect(throws: ShareKitError.self) { try await controller.startBroadcast() }
         await service.stop()
+    }
+}
+
+extension ExtensionManifest {
+    init(ofPeer link: ServiceLink) throws {
+        try self.init(ServiceDescription(id: link.id, name: link.id.text), service: link)
     }
 }

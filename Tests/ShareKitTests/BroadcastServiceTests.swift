@@ -52,7 +52,8 @@ struct BroadcastServiceTests {
         _ link: String, _ source: ApplicationSource, confirm: @escaping BroadcastActivity.Confirmation
     ) async throws -> BroadcastController {
         try await BroadcastActivity.load(
-            ServiceLink(parsing: link), source: source, applicationID: "com.example.budget", identity: .ephemeral(),
+            ExtensionManifest(ofPeer: ServiceLink(parsing: link)), source: source, applicationID: "com.example.budget",
+            identity: .ephemeral(),
             confirm: confirm)
     }
 

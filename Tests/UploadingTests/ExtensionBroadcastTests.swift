@@ -78,12 +78,12 @@ struct ExtensionBroadcastTests {
         let setting = try Setting("record")
         try await setting.broadcast.start()
         #expect(await setting.waitUntil { Self.count($0, "video") > 3 })
-        #expect(setting.broadcast.setPaused(true))
-        #expect(!setting.broadcast.setPaused(true))
+        #expect(await setting.broadcast.pause())
+        #expect(await !setting.broadcast.pause())
         #expect(await setting.waitUntil { $0.contains("paused") })
         // A sample that was under way may follow.
         let before = setting.log.count
-        #expect(setting.broadcast.setPaused(false))
+        #expect(await setting.broadcast.resume())
         #expect(await setting.waitUntil { Self.count($0, "resumed") == 1 && $0.last?.hasPrefix("video") == true })
         let log = setting.log
         let between = log[..<(log.firstIndex(of: "resumed") ?? 0)].count
@@ -142,7 +142,7 @@ struct ExtensionBroadcastTests {
         try await setting.broadcast.start()
         let reason = await setting.waitForEnd()
         #expect(reason?.sentence.contains("crashed") == true)
-        #expect(!setting.broadcast.setPaused(true))
+        #expect(await !setting.broadcast.pause())
     }
 
     @Test func aSetupProgramGivesItsValuesOrNothing() async throws {

@@ -28,7 +28,7 @@ public struct ExtensionManifest: Hashable, Sendable {
     /// Where the broadcast goes, for people: the service's `HOST:PORT`, or the upload program.
     public var destination: String { upload ?? service?.authority ?? "" }
 
-    init(
+    package init(
         _ description: ServiceDescription, service: ServiceLink?, icon: String? = nil, setup: String? = nil,
         upload: String? = nil
     ) {

@@ -26,14 +26,17 @@ public final class BroadcastControl: Sendable {
         }
     }
 
-    private let session: HostSession
+    private let broadcast: any ControllableBroadcast
     private let description: Description
     private let stop: @Sendable (EndReason) -> Void
     private let begin = ContinuousClock.now
 
     /// - Parameter stop: called when a program asks for the end; it returns at once.
-    public init(_ session: HostSession, _ description: Description, stop: @escaping @Sendable (EndReason) -> Void) {
-        self.session = session
+    public init(
+        _ broadcast: any ControllableBroadcast, _ description: Description,
+        stop: @escaping @Sendable (EndReason) -> Void
+    ) {
+        self.broadcast = broadcast
         self.description = description
         self.stop = stop
     }
@@ -54,10 +57,10 @@ public final class BroadcastControl: Sendable {
         case .stop:
             stop(EndReason(.stopped, "ended by share stop"))
             answer.changed = true
-        case .pause: answer.changed = await session.pause()
-        case .resume: answer.changed = await session.resume()
+        case .pause: answer.changed = await broadcast.pause()
+        case .resume: answer.changed = await broadcast.resume()
         case .setMuted(let tracks, let isMuted): answer.changed = try setMuted(tracks, isMuted)
-        case .viewers: answer.viewers = await session.viewers().map { ViewerStatus($0) }
+        case .viewers: answer.viewers = await broadcast.viewers().map { ViewerStatus($0) }
         case .remove(let viewer): answer = try await remove(viewer)
         }
         answer.broadcast = try await status()
@@ -65,7 +68,7 @@ public final class BroadcastControl: Sendable {
     }
 
     private func status() async throws(ControlError) -> BroadcastStatus {
-        guard let statistics = await session.statistics() else {
+        guard let statistics = await broadcast.statistics() else {
             throw ControlError(.ended, "the broadcast has ended")
         }
         return BroadcastStatus(
@@ -81,7 +84,7 @@ public final class BroadcastControl: Sendable {
 
     /// - Parameter tracks: nil for all that the broadcast has.
     private func setMuted(_ tracks: [AudioTrackName]?, _ isMuted: Bool) throws(ControlError) -> Bool {
-        let all = session.audioTracks
+        let all = broadcast.audioTracks
         guard !all.isEmpty else { throw ControlError(.unknown, "this broadcast has no audio") }
         var hasChanged = false
         for name in tracks ?? AudioTrackName.allCases {
@@ -89,7 +92,7 @@ public final class BroadcastControl: Sendable {
                 guard tracks != nil else { continue }
                 throw ControlError(.unknown, "this broadcast has no \(name == .system ? "system audio" : "microphone")")
             }
-            session.setAudioMuted(state.kind, isMuted)
+            broadcast.setAudioMuted(state.kind, isMuted)
             hasChanged = hasChanged || state.isMuted != isMuted
         }
         return hasChanged
@@ -97,14 +100,14 @@ public final class BroadcastControl: Sendable {
 
     private func remove(_ text: String) async throws(ControlError) -> ControlAnswer {
         let shown = UntrustedText.quote(UntrustedText.clean(text, fallback: ""))
-        switch ViewerSelection.find(text, in: await session.viewers()) {
+        switch ViewerSelection.find(text, in: await broadcast.viewers()) {
         case .none: throw ControlError(.unknown, "nobody watches as \(shown)")
         case .several(let viewers):
             var answer = ControlAnswer(ControlError(.ambiguous, "more than one viewer is meant by \(shown)"))
             answer.viewers = viewers.map { ViewerStatus($0) }
             return answer
         case .one(let viewer):
-            guard let sessions = await session.remove(viewer: viewer.id) else {
+            guard let sessions = await broadcast.remove(viewer: viewer.id) else {
                 throw ControlError(.unknown, "\(shown) has left just now")
             }
             var answer = ControlAnswer()

@@ -8,11 +8,15 @@ extension Broadcast {
         let now = MonotonicClock.now
         var totals = viewers.past
         for viewer in viewers.all { totals.add(viewer, now: now) }
-        var result = HostStatistics(
-            viewers: viewers.count, connected: 0, video: video, packetsSent: totals.packets, bytesSent: totals.bytes,
-            retransmissions: totals.retransmissions, estimate: nil, roundTrip: nil, qualityLimitationReason: nil,
-            freezes: totals.freezes, freezeTime: totals.freezeTime, keyframeRequests: totals.keyframeRequests,
-            badPackets: totals.badPackets)
+        var result = HostStatistics(video: video)
+        result.viewers = viewers.count
+        result.packetsSent = totals.packets
+        result.bytesSent = totals.bytes
+        result.retransmissions = totals.retransmissions
+        result.freezes = totals.freezes
+        result.freezeTime = totals.freezeTime
+        result.keyframeRequests = totals.keyframeRequests
+        result.badPackets = totals.badPackets
         result.isPaused = isPaused
         for viewer in viewers.all where viewer.isConnected {
             result.connected += 1

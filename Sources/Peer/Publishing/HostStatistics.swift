@@ -2,9 +2,9 @@ public import MediaCore
 
 /// The statistics of a host. A flat record, as each value is reported by its own name.
 public struct HostStatistics: Sendable {
-    public var viewers: Int
+    public var viewers = 0
     /// Viewers with media flowing.
-    public var connected: Int
+    public var connected = 0
     /// The connected viewers that get only the base of two temporal layers.
     public var baseViewers = 0
     /// The connected viewers that get the lower of two encodings.
@@ -14,9 +14,9 @@ public struct HostStatistics: Sendable {
     public var isPaused = false
     /// The audio tracks, in their order.
     public var audio: [AudioTrackState] = []
-    public var packetsSent: Int
-    public var bytesSent: Int
-    public var retransmissions: Int
+    public var packetsSent = 0
+    public var bytesSent = 0
+    public var retransmissions = 0
     public var estimate: Bitrate?
     public var roundTrip: MediaDuration?
     /// The largest backlog of all viewers, as time at the viewer's rate.
@@ -36,7 +36,9 @@ public struct HostStatistics: Sendable {
     /// Viewers' requests after a loss: for key frames, or for recovery frames.
     public var keyframeRequests = 0
     /// Malformed, unexpected or unauthentic packets of all viewers.
-    public var badPackets: Int
+    public var badPackets = 0
+
+    package init(video: VideoPipelineStatistics) { self.video = video }
 }
 
 /// The encoding and layers that a viewer gets.

@@ -18,6 +18,8 @@ public struct VideoPipelineStatistics: Sendable {
     public var skipped = 0
     public var size = PixelSize(width: 0, height: 0)
 
+    package init() {}
+
     mutating func note(
         _ frame: EncodedFrame, of encoding: EncodingID, isRefinement: Bool, spent: MediaDuration, size: PixelSize
     ) {

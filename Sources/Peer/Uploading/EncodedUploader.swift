@@ -68,6 +68,16 @@ final class EncodedUploader: SampleUploader, @unchecked Sendable {
         pipelines.apply(EncoderPolicy.Decision(main: EncodingTarget(bitrate: bitrate)))
     }
 
+    var statistics: VideoPipelineStatistics { pipelines.video.statistics }
+
+    var audioTracks: [AudioTrackState] { pipelines.audio.map(\.state) }
+
+    func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool {
+        let tracks = pipelines.audio.filter { $0.kind == kind }
+        for track in tracks { _ = track.setMuted(isMuted) }
+        return !tracks.isEmpty
+    }
+
     func stop() async {
         let audio = pipelines.audio
         // Stopping a source blocks until its thread has ended.

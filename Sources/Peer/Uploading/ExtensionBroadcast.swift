@@ -28,20 +28,21 @@ public final class ExtensionBroadcast: Sendable {
         }
     }
 
-    private struct State {
+    struct State {
         /// Nil after the program has begun.
         var sources: SampleSources?
         var process: ExtensionProcess?
         var uploader: (any SampleUploader)?
-        var isPaused = false
+        /// When it was paused.
+        var pausedSince: MediaInstant?
         /// Why the broadcast ends.
         var reason: EndReason?
         var isStopping = false
     }
 
     private let configuration: Configuration
-    private let state: Monitor<State>
-    private let emit: @Sendable (BroadcastEvent) -> Void
+    let state: Monitor<State>
+    let emit: @Sendable (BroadcastEvent) -> Void
     private let report: @Sendable (ServiceEvent) -> Void
     /// Settled with nil when the program takes samples.
     private let beginning = Settlement<EndReason?>()
@@ -114,23 +115,6 @@ public final class ExtensionBroadcast: Sendable {
         }
         emit(.ended(state.with { $0.reason } ?? reason))
     }
-
-    /// Stops or continues capturing; the program is told.
-    /// - Returns: false if it is so already, or if the broadcast does not run.
-    @discardableResult
-    public func setPaused(_ isPaused: Bool) -> Bool {
-        let (uploader, process) = state.with { state -> ((any SampleUploader)?, ExtensionProcess?) in
-            guard state.uploader != nil, state.reason == nil, state.isPaused != isPaused else { return (nil, nil) }
-            state.isPaused = isPaused
-            return (state.uploader, state.process)
-        }
-        guard let uploader, let process else { return false }
-        uploader.setPaused(isPaused)
-        process.send(isPaused ? .paused : .resumed)
-        return true
-    }
-
-    public var isPaused: Bool { state.with { $0.isPaused } }
 
     /// Tells the program that another application is shown now.
     public func annotate(_ application: ExtensionApplication) {

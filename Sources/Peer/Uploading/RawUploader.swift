@@ -12,6 +12,9 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
     private struct Control {
         var isPaused = false
         var isStopped = false
+        var statistics = VideoPipelineStatistics()
+        /// In the order of `audio`.
+        var tracks: [AudioTrackState] = []
     }
 
     private let screen: any ScreenSource
@@ -31,22 +34,29 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
         self.process = process
         self.fail = fail
         interval = MediaDuration(nanoseconds: 1_000_000_000 / Int64(max(configuration.framesPerSecond, 1)))
+        let tracks = sources.audio.map { AudioTrackState(kind: $0.kind, isMuted: false, isCaptured: false) }
+        control.with { $0.tracks = tracks }
     }
 
     func start(_ emit: @escaping @Sendable (BroadcastEvent) -> Void) {
         thread.with { $0 = NamedThread("video") { self.run() } }
-        for input in audio {
+        for (index, input) in audio.enumerated() {
             let track: SampleDescription.AudioTrack = input.kind == .microphoneAudio ? .microphone : .application
             let name = input.kind == .microphoneAudio ? "microphone" : "audio"
             do throws(SourceFailure) {
                 try input.source.start(
                     handler: { [process, control] samples, time in
-                        guard control.with({ !$0.isPaused }) else { return }
+                        guard control.with({ !$0.isPaused && !$0.tracks[index].isMuted }) else { return }
                         let bytes = UnsafeRawBufferPointer(samples)
                         process.send(
                             .audio, byteCount: bytes.count, format: .pcm(track: track, bytes: bytes.count), time: time
                         ) { $0.copyMemory(from: bytes) }
-                    }, ended: { emit(.warning("the \(name) has gone: \($0.message)")) })
+                    },
+                    ended: { [control] failure in
+                        control.with { $0.tracks[index].isCaptured = false }
+                        emit(.warning("the \(name) has gone: \(failure.message)"))
+                    })
+                control.with { $0.tracks[index].isCaptured = true }
                 emit(.sharing(name + ": " + input.source.summary))
             } catch {
                 emit(.warning("without \(name). \(error.message) \(error.remedy)"))
@@ -57,6 +67,18 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
     func setPaused(_ isPaused: Bool) {
         control.change { $0.isPaused = isPaused }
         screen.wake()
+    }
+
+    var statistics: VideoPipelineStatistics { control.with { $0.statistics } }
+
+    var audioTracks: [AudioTrackState] { control.with { $0.tracks } }
+
+    func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool {
+        control.with { control in
+            let tracks = control.tracks.indices.filter { control.tracks[$0].kind == kind }
+            for index in tracks { control.tracks[index].isMuted = isMuted }
+            return !tracks.isEmpty
+        }
     }
 
     func stop() async {
@@ -131,7 +153,7 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
     private func send(_ canvas: I420Buffer, _ captured: MediaInstant) -> Bool {
         let luma = canvas.strideY * canvas.size.height
         let chroma = canvas.strideC * canvas.size.height / 2
-        return process.send(
+        let isTaken = process.send(
             .video, byteCount: luma + 2 * chroma,
             format: .i420(
                 width: canvas.size.width, height: canvas.size.height, strideY: canvas.strideY,
@@ -142,5 +164,10 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
             (base + luma).copyMemory(from: canvas.u, byteCount: chroma)
             (base + luma + chroma).copyMemory(from: canvas.v, byteCount: chroma)
         }
+        control.with { control in
+            control.statistics.size = canvas.size
+            if isTaken { control.statistics.frames += 1 } else { control.statistics.skipped += 1 }
+        }
+        return isTaken
     }
 }

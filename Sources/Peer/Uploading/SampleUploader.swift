@@ -9,6 +9,12 @@ protocol SampleUploader: Sendable {
     func setPaused(_ isPaused: Bool)
     func requestKeyframe()
     func setBitrate(_ bitrate: Bitrate)
+    var statistics: VideoPipelineStatistics { get }
+    /// In their order.
+    var audioTracks: [AudioTrackState] { get }
+    /// A muted track passes nothing.
+    /// - Returns: false if there is no track of this kind.
+    func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool
     /// Returns when no sample is passed any more and the sources are closed.
     func stop() async
 }

@@ -1,0 +1,32 @@
+public import Admission
+public import MediaCore
+public import Publishing
+public import Transport
+
+/// A running broadcast as its user controls it, whoever receives it. From any thread; after the end everything returns
+/// nil, false or nothing.
+public protocol ControllableBroadcast: AnyObject, Sendable {
+    /// - Returns: false if it is paused already, or has ended.
+    @discardableResult func pause() async -> Bool
+    /// - Returns: false if it is not paused, or has ended.
+    @discardableResult func resume() async -> Bool
+    func isPaused() async -> Bool
+
+    /// The audio tracks, in their order.
+    var audioTracks: [AudioTrackState] { get }
+    /// - Returns: false if the broadcast has no track of this kind.
+    @discardableResult func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool
+
+    /// The viewers, in the order in which they came; none for a broadcast to a service.
+    func viewers() async -> [WatchingViewer]
+    /// - Returns: how many sessions ended; nil if there is no such viewer.
+    @discardableResult func remove(viewer id: SessionID) async -> Int?
+
+    /// Nil after the end.
+    func statistics() async -> HostStatistics?
+
+    /// Ends the broadcast and frees everything. May be called twice.
+    func stop(_ reason: EndReason) async
+}
+
+extension HostSession: ControllableBroadcast {}

@@ -1,0 +1,87 @@
+public import Admission
+import ExtensionChannel
+import LinuxRuntime
+public import MediaCore
+public import Publishing
+public import Sessions
+
+extension ExtensionBroadcast: ControllableBroadcast {
+    // MARK: Pause
+
+    /// Stops capturing; the program is told.
+    @discardableResult
+    public func pause() async -> Bool {
+        guard
+            let (uploader, process) = pipeline(
+                where: { $0.pausedSince == nil }, { $0.pausedSince = MonotonicClock.now })
+        else { return false }
+        uploader.setPaused(true)
+        process.send(.paused)
+        emit(.broadcastPaused)
+        return true
+    }
+
+    @discardableResult
+    public func resume() async -> Bool {
+        var pause = MediaDuration.zero
+        guard
+            let (uploader, process) = pipeline(
+                where: { $0.pausedSince != nil },
+                { state in
+                    if let since = state.pausedSince { pause = MonotonicClock.now - since }
+                    state.pausedSince = nil
+                })
+        else { return false }
+        uploader.setPaused(false)
+        process.send(.resumed)
+        emit(.broadcastResumed(after: pause))
+        return true
+    }
+
+    public func isPaused() async -> Bool { state.with { $0.pausedSince != nil } }
+
+    // MARK: Audio
+
+    public var audioTracks: [AudioTrackState] { state.with { $0.uploader }?.audioTracks ?? [] }
+
+    @discardableResult
+    public func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool {
+        guard let uploader = state.with({ $0.uploader }), uploader.setAudioMuted(kind, isMuted) else { return false }
+        emit(.audioMuted(kind, isMuted: isMuted))
+        return true
+    }
+
+    // MARK: Receivers
+
+    /// None: the program is no viewer.
+    public func viewers() async -> [WatchingViewer] { [] }
+
+    @discardableResult
+    public func remove(viewer id: SessionID) async -> Int? { nil }
+
+    public func statistics() async -> HostStatistics? {
+        let (uploader, isPaused) = state.with { ($0.reason == nil ? $0.uploader : nil, $0.pausedSince != nil) }
+        guard let uploader else { return nil }
+        var statistics = HostStatistics(video: uploader.statistics)
+        statistics.viewers = 1
+        statistics.connected = 1
+        // Nothing for raw frames.
+        statistics.bytesSent = statistics.video.bytes
+        statistics.isPaused = isPaused
+        statistics.audio = uploader.audioTracks
+        return statistics
+    }
+
+    /// Changes the state of a broadcast that runs.
+    /// - Returns: nil if it does not run, or the condition does not hold.
+    private func pipeline(
+        where condition: (State) -> Bool, _ change: (inout State) -> Void
+    ) -> (any SampleUploader, ExtensionProcess)? {
+        state.with { state in
+            guard state.reason == nil, condition(state), let uploader = state.uploader, let process = state.process
+            else { return nil }
+            change(&state)
+            return (uploader, process)
+        }
+    }
+}

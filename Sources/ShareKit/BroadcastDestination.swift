@@ -1,0 +1,105 @@
+package import Admission
+package import Broadcasting
+internal import Publishing
+package import Sessions
+package import Transport
+package import Uploading
+
+/// Where a broadcast goes after its user has agreed: to that service and to nobody else.
+package enum BroadcastDestination: Sendable {
+    /// A service peer, by WHIP.
+    case service(PairedService)
+    /// The upload program of an extension.
+    case program(ExtensionLaunch, ExtensionManifest)
+
+    package var id: ServiceID {
+        switch self {
+        case .service(let paired): paired.link.id
+        case .program(_, let manifest): manifest.id
+        }
+    }
+
+    /// As the service or the manifest says; not verified.
+    package var name: String {
+        switch self {
+        case .service(let paired): paired.name
+        case .program(_, let manifest): manifest.name
+        }
+    }
+
+    /// `HOST:PORT`, or the path of the program.
+    package var address: String {
+        switch self {
+        case .service(let paired): paired.link.authority
+        case .program(_, let manifest): manifest.destination
+        }
+    }
+
+    /// Where people can watch, if the service has told it.
+    var broadcastURL: String? {
+        switch self {
+        case .service(let paired): paired.broadcastURL
+        case .program: nil
+        }
+    }
+
+    /// Gives it up, if no broadcast has started. May be called more than once.
+    package func close() async {
+        if case .service(let paired) = self { await paired.close() }
+    }
+}
+
+/// Why there is no destination.
+package enum BroadcastRefusal: Error, Sendable {
+    case pairing(PairingFailure)
+    /// The setup program of the extension cannot be used.
+    case setup(EndReason)
+}
+
+extension BroadcastActivity {
+    /// Asks the user, each time, and pairs with the service peer of a manifest, or runs the setup of its program.
+    /// - Parameter ask: as `ServicePairing.run` has it.
+    package static func pair(
+        with manifest: ExtensionManifest, application: ApplicationInfo, identity: Identity,
+        ask: @escaping @Sendable (PairingQuestion) async -> [String: String]?
+    ) async throws(BroadcastRefusal) -> BroadcastDestination {
+        if manifest.upload == nil, let link = manifest.service {
+            return try await pair(with: link, application: application, identity: identity, ask: ask)
+        }
+        let values: [String: String]
+        do throws(PairingFailure) {
+            values = try await manifest.description.setup(ask: ask)
+        } catch {
+            throw .pairing(error)
+        }
+        let launch: ExtensionLaunch?
+        do throws(EndReason) {
+            launch = try await ExtensionLaunch.prepare(manifest, application: application, values: values)
+        } catch {
+            throw .setup(error)
+        }
+        guard let launch else { throw .pairing(.declined) }
+        return .program(launch, manifest)
+    }
+
+    static func pair(
+        with link: ServiceLink, application: ApplicationInfo, identity: Identity,
+        ask: @escaping @Sendable (PairingQuestion) async -> [String: String]?
+    ) async throws(BroadcastRefusal) -> BroadcastDestination {
+        do throws(PairingFailure) {
+            return .service(
+                try await ServicePairing(link: link, application: application, identity: identity).run(ask: ask))
+        } catch {
+            throw .pairing(error)
+        }
+    }
+}
+
+extension ShareKitError {
+    init(_ refusal: BroadcastRefusal) {
+        switch refusal {
+        case .pairing(let failure): self.init(failure)
+        case .setup(let reason): self.init(reason)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import LinuxRuntime
+import Publishing
+import Sessions
+import Transport
+
+/// One run of `share host`: where its events go, and what ends it.
+struct HostRun: Sendable {
+    let output: DataOutput
+    /// The first reason to end.
+    let ending: Monitor<EndReason?>
+    /// Nil if the broadcast is none of the session's screen.
+    let system: SystemBroadcast?
+
+    /// Reports an event of the broadcast.
+    func handle(_ event: BroadcastEvent) {
+        HostReporter.report(event, output)
+        system?.handle(event)
+        if case .ended(let reason) = event { stop(reason) }
+    }
+
+    /// Ends the run; returns at once.
+    func stop(_ reason: EndReason) { ending.change { $0 = $0 ?? reason } }
+
+    /// Ends the broadcast and reports why.
+    /// - Throws: unless the user has ended it.
+    func end(_ broadcast: any ControllableBroadcast) throws {
+        let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
+        ErrorOutput.showStatus("")
+        blocking { await broadcast.stop(reason) }
+        HostReporter.settle(isEnd: true)
+        output.ended(reason)
+        guard reason.code == .stopped else { throw Complaint(reason) }
+        ErrorOutput.writeLine("share: \(reason.sentence)")
+    }
+}
