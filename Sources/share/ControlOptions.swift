@@ -80,9 +80,14 @@ extension BroadcastStatus {
         let parts =
             [
                 id, paused ? "paused" : connected > 0 ? "live" : "waiting", ClockText.text(elapsedSeconds),
-                "\(viewers) viewer\(viewers == 1 ? "" : "s")", source,
+                receivers, source,
             ] + (name.map { [UntrustedText.quote($0)] } ?? []) + muted
         return parts.joined(separator: "  ")
+    }
+
+    private var receivers: String {
+        if let service { return "to " + UntrustedText.quote(UntrustedText.clean(service, fallback: "a service")) }
+        return "\(viewers) viewer\(viewers == 1 ? "" : "s")"
     }
 }
 

@@ -35,9 +35,12 @@ extension HostCommand {
         isStarted = true
         ErrorOutput.writeLine("share: broadcasting to \(UntrustedText.quote(destination.name)) alone; Ctrl-C ends it")
         let notifier = KnockNotifier()
+        let prompt = Prompt(notify: { notifier.show($0) })
+        // For the question after a lock of the session.
+        if isatty(STDIN_FILENO) == 1 { prompt.start() }
         try serve(
-            controller.control, id: .random(), media.summary, service: "\(destination.id.text) \(destination.name)",
-            Prompt(notify: { notifier.show($0) }), run, announce: {})
+            controller.control, id: .random(), media.summary, service: destination,
+            prompt, run, announce: {})
     }
 
     /// Shows the alert of a service, and asks for what its setup needs. A countdown follows the user's answer.

@@ -199,20 +199,20 @@ struct HostCommand: ParsableCommand {
         // Created before the link is printed, so that a viewer's window on this display finds it.
         let mark = source == .screen ? try? DisplayCaptureMarker(link.id.text, display: display) : nil
         defer { mark?.close() }
-        try serve(broadcast.control, id: link.id, media.summary, service: "", prompt, run) {
+        try serve(broadcast.control, id: link.id, media.summary, service: nil, prompt, run) {
             printLink(link, run.output)
         }
     }
 
     /// Runs a broadcast that has started to its end.
     /// - Parameters:
-    ///   - service: the identifier and the name of the service that receives it; empty for viewers with the link.
+    ///   - service: receives it alone; nil for viewers with the link.
     ///   - announce: called when other programs can control it.
     func serve(
-        _ broadcast: any ControllableBroadcast, id: BroadcastID, _ summary: String, service: String,
+        _ broadcast: any ControllableBroadcast, id: BroadcastID, _ summary: String, service: BroadcastDestination?,
         _ prompt: Prompt, _ run: HostRun, announce: () -> Void
     ) throws {
-        let control = makeControl(broadcast, id: id, source: summary, stop: { run.stop($0) })
+        let control = makeControl(broadcast, id: id, source: summary, service: service?.name, stop: { run.stop($0) })
         defer { if let control { blocking { await control.close() } } }
         announce()
         run.system?.begin(broadcast, service: service, prompt: prompt, run.output)

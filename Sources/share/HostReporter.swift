@@ -33,7 +33,8 @@ enum HostReporter {
         case .connected(let who, let path):
             output.event("connected", ["name": .string(who.name), "path": .string(path)])
             ErrorOutput.writeLine(
-                "share: \(title(who)) \(who.kind == "service" ? "receives the broadcast" : "watches")")
+                "share: \(title(who)) \(["service", "extension"].contains(who.kind) ? "receives the broadcast" : "watches")"
+            )
         case .interrupted(let who):
             output.event("interrupted", ["name": .string(who.name)])
             ErrorOutput.writeLine("share: no packets from \(title(who)); waiting 30 s")

@@ -5,8 +5,8 @@ struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show the broadcasts that run on this machine.",
         discussion: """
-            Prints a line for each broadcast of yours: identifier, state, time, viewers, source, \
-            and what is muted. Exit codes: 0 there is one, 72 no broadcast is running.
+            Prints a line for each broadcast of yours: identifier, state, time, viewers or \
+            service, source, and what is muted. Exit codes: 0 there is one, 72 no broadcast is running.
             """)
 
     @OptionGroup var control: ControlOptions
@@ -28,7 +28,8 @@ extension BroadcastStatus {
     var json: JSONValue {
         .object([
             "id": .string(id), "process": .integer(process), "name": name.map { .string($0) } ?? .null,
-            "source": .string(source), "paused": .boolean(paused), "elapsedSeconds": .integer(elapsedSeconds),
+            "source": .string(source), "service": service.map { .string($0) } ?? .null, "paused": .boolean(paused),
+            "elapsedSeconds": .integer(elapsedSeconds),
             "viewers": .integer(viewers), "connected": .integer(connected),
             "audio": .list(
                 audio.map {

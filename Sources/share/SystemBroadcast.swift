@@ -5,6 +5,7 @@ import LinuxRuntime
 import Publishing
 import SessionBus
 import Sessions
+import ShareKit
 import Transport
 
 /// The broadcast of the session's screen, of which a user session has one: it holds the lock and the bus's name, shows an
@@ -62,8 +63,10 @@ final class SystemBroadcast: Sendable {
     }
 
     /// The broadcast is live from now on: other programs see it, and a lock of the session pauses it.
-    func begin(_ broadcast: any ControllableBroadcast, service: String, prompt: Prompt, _ output: DataOutput) {
-        bus.begin(broadcast, service: service)
+    func begin(
+        _ broadcast: any ControllableBroadcast, service: BroadcastDestination?, prompt: Prompt, _ output: DataOutput
+    ) {
+        bus.begin(broadcast, service: service.map { "\($0.id.text) \($0.name)" } ?? "")
         let lockPause = LockPause(broadcast, prompt: prompt, output, stop: stop)
         lockPause.observe(ProcessInfo.processInfo.environment)
         pause.with { $0 = lockPause }

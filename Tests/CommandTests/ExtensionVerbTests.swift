@@ -1,3 +1,4 @@
+import BusSupport
 import Foundation
 import TestSupport
 import Testing
@@ -46,6 +47,68 @@ struct ExtensionVerbTests {
         try host.type("C-c")
         #expect(host.waitUntil { $0.contains("ended by Ctrl-C") || $0.contains("ended by SIGINT") })
         #expect(folder.lines("log").last == "finished")
+    }
+
+    @Test func aBroadcastToAProgramIsControlledLikeAnyOther() async throws {
+        let folder = try TemporaryFolder()
+        let install = try TemporaryFolder()
+        let file = try manifest("record", in: folder, log: folder.file("log"))
+        #expect(try run(["extension", "install", file], in: install).code == 0)
+        let arguments = ["host", "--preferred-extension", "com.example.probe", "--source", "test"]
+        let host = try Terminal(arguments, environment: ["XDG_DATA_HOME": install.path])
+        func control(_ arguments: String...) throws -> (code: Int32?, lines: [String]) {
+            let process = try ShareProcess(arguments, in: host.hostFolder)
+            return (process.exitCode(), process.lines)
+        }
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        #expect(host.waitUntil { $0.contains("broadcasting to \"Probe\" alone") })
+        #expect(await folder.waitForLines("log") { $0.contains("video 1280x720 seen") })
+        // The control socket opens after that line.
+        #expect(host.waitUntil { $0.contains("LIVE 00:") })
+        let status = try control("status")
+        #expect(status.code == 0 && status.lines.first?.contains("  live  00:00:") == true, "\(status.lines)")
+        #expect(status.lines.first?.contains("  to \"Probe\"  ") == true, "\(status.lines)")
+
+        #expect(try control("mute", "--system").code == 0)
+        #expect(try control("status").lines.first?.hasSuffix("system audio muted") == true)
+        #expect(try control("unmute").code == 0)
+        #expect(try control("pause").code == 0)
+        #expect(await folder.waitForLines("log") { $0.last == "paused" })
+        #expect(host.waitUntil { $0.contains("PAUSED 00:") })
+        #expect(try control("resume").code == 0)
+        #expect(await folder.waitForLines("log") { $0.contains("resumed") })
+        #expect(try control("viewers").lines.isEmpty)
+        #expect(try control("stop").code == 0)
+        #expect(host.waitUntil { $0.contains("ended by share stop") })
+        #expect(folder.lines("log").last == "finished")
+    }
+
+    /// The host's screen is the session's, so that its lock pauses the broadcast, and the bus names the service.
+    @Test func aBroadcastToAProgramPausesWhileTheSessionIsLocked() async throws {
+        let folder = try TemporaryFolder()
+        let install = try TemporaryFolder()
+        let file = try manifest("record", in: folder, log: folder.file("log"))
+        #expect(try run(["extension", "install", file], in: install).code == 0)
+        let bus = try TestBus()
+        let login = try FakeLogin(bus)
+        let display = try VirtualDisplay(width: 320, height: 240)
+        let host = try Terminal(
+            ["host", "--preferred-extension", "com.example.probe", "--display", display.name, "--audio", "none"],
+            environment: ["XDG_DATA_HOME": install.path, "DBUS_SYSTEM_BUS_ADDRESS": bus.address, "DISPLAY": ""])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        #expect(await folder.waitForLines("log") { $0.contains("video 320x240 seen") })
+        #expect(login.isObserved())
+        login.send("Lock")
+        #expect(host.waitUntil { $0.contains("your session is locked") })
+        #expect(await folder.waitForLines("log") { $0.contains("paused") })
+        login.send("Unlock")
+        #expect(host.waitUntil { $0.hasSuffix("Resume the broadcast? [y]es, [n]o (ends it):") }, "\(host.screen())")
+        // A key counts from a second after the question; "a" is no answer to this one.
+        #expect(host.typeUntil("a") { $0.contains("Press y or n.") })
+        try host.type("y")
+        #expect(await folder.waitForLines("log") { $0.contains("resumed") })
     }
 
     @Test func theProgramsReasonIsShown() throws {

@@ -138,7 +138,7 @@ struct SystemBroadcastTests {
 
 extension Terminal {
     /// Types keys again and again, each time that the screen changes, until the condition holds.
-    fileprivate func typeUntil(_ keys: String, _ isSo: (String) -> Bool) -> Bool {
+    func typeUntil(_ keys: String, _ isSo: (String) -> Bool) -> Bool {
         let deadline = ContinuousClock.now + .seconds(20)
         while ContinuousClock.now < deadline {
             try? type(keys)

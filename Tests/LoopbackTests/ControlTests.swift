@@ -45,7 +45,8 @@ struct ControlTests {
 
     private func control(_ session: HostSession, _ link: Link) -> BroadcastControl {
         BroadcastControl(
-            session, .init(id: link.id, name: "loopback", source: "a test", readmission: "Ask again."), stop: { _ in })
+            session, .init(id: link.id, name: "loopback", source: "a test", service: nil, readmission: "Ask again."),
+            stop: { _ in })
     }
 
     // MARK: Pause

@@ -15,13 +15,16 @@ public final class BroadcastControl: Sendable {
         public var name: String?
         /// What is captured, for people.
         public var source: String
+        /// The name of the service that receives it alone; nil for viewers with the link.
+        public var service: String?
         /// Says whether a removed viewer can come back, and how.
         public var readmission: String
 
-        public init(id: BroadcastID, name: String?, source: String, readmission: String) {
+        public init(id: BroadcastID, name: String?, source: String, service: String?, readmission: String) {
             self.id = id
             self.name = name
             self.source = source
+            self.service = service
             self.readmission = readmission
         }
     }
@@ -73,6 +76,7 @@ public final class BroadcastControl: Sendable {
         }
         return BroadcastStatus(
             id: description.id.text, process: Int(getpid()), name: description.name, source: description.source,
+            service: description.service,
             paused: statistics.isPaused, elapsedSeconds: Int((ContinuousClock.now - begin) / .seconds(1)),
             viewers: statistics.viewers, connected: statistics.connected,
             audio: statistics.audio.compactMap { state in

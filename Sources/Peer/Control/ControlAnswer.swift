@@ -49,6 +49,8 @@ public struct BroadcastStatus: Codable, Sendable, Equatable {
     public var name: String?
     /// What is captured: "display :0, 1920 x 1080".
     public var source: String
+    /// The name of the service that receives it alone; nil for viewers with the link. Not verified.
+    public var service: String?
     public var paused: Bool
     /// Since the link was printed, with pauses.
     public var elapsedSeconds: Int
