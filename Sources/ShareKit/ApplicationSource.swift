@@ -32,6 +32,7 @@ public final class ApplicationSource: Sendable {
     /// Whether a recorder captures. One does at a time.
     private let isClaimed = Monitor(false)
     private let captured = StateChanges(false)
+    let hidden = StateChanges(false)
 
     /// - Parameters:
     ///   - width: of the first frame in pixels, 2...8,192; later frames may have another size.
@@ -61,6 +62,10 @@ public final class ApplicationSource: Sendable {
     /// The changes of ``isCaptured``, from the current value on. The newest value replaces one that was not read yet.
     /// Each call makes a sequence for one reader.
     public var captureChanges: AsyncStream<Bool> { captured.stream }
+
+    /// Tells whether the app is in the background: its window is hidden or minimised. A ``BroadcastController`` pauses
+    /// its broadcast then.
+    public func setHidden(_ isHidden: Bool) { hidden.update { isHidden } }
 
     // MARK: Outputs
 

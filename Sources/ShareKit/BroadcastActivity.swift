@@ -108,7 +108,7 @@ public enum BroadcastActivity {
 
     static func load(
         _ manifest: ExtensionManifest, source: ApplicationSource, applicationID: String, identity: Identity,
-        confirm: @escaping Confirmation
+        lock: SessionLock = .shared, confirm: @escaping Confirmation
     ) async throws(ShareKitError) -> BroadcastController {
         let application = ApplicationInfo(id: applicationID, name: source.name)
         let destination: BroadcastDestination
@@ -121,7 +121,8 @@ public enum BroadcastActivity {
         }
         do throws(EndReason) {
             return try BroadcastController(
-                destination, CapturedMedia(source), .init(publishing: source), identity: identity)
+                destination, CapturedMedia(source), .init(publishing: source), identity: identity,
+                background: Background(isHidden: source.hidden, lock: lock))
         } catch {
             await destination.close()
             throw ShareKitError(error)

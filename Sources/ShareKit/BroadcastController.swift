@@ -32,9 +32,17 @@ public final class BroadcastController: Sendable {
             self.likes = likes
             self.comment = comment
         }
+
+        /// Takes what is known of the other.
+        mutating func update(with other: ServiceInfo) {
+            self = ServiceInfo(
+                viewers: other.viewers ?? viewers, likes: other.likes ?? likes, comment: other.comment ?? comment)
+        }
     }
 
     public enum Event: Sendable, Equatable {
+        /// The broadcast begins in so many seconds.
+        case countdown(Int)
         /// The service receives the broadcast.
         case started
         case serviceInfo(ServiceInfo)
@@ -43,6 +51,10 @@ public final class BroadcastController: Sendable {
         /// No packets of the service arrive; the broadcast tries to reconnect for 30 s.
         case interrupted
         case resumed
+        /// The app's window is hidden (``ApplicationSource/setHidden(_:)``) or the session is locked: nothing is captured.
+        case movedToBackground
+        /// The app can be seen again. Ask the user, then call `resumeBroadcast` or `finishBroadcast`.
+        case returnedToForeground
         case warning(String)
         /// Nothing follows. Nil after `finishBroadcast`; `.serviceEnded` has the service's reason, and its next step as
         /// the remedy.
@@ -52,21 +64,41 @@ public final class BroadcastController: Sendable {
     private struct State {
         var isStarted = false
         var isBroadcasting = false
+        /// `finishBroadcast` was called, or the broadcast has ended.
+        var isOver = false
         var url: String?
+        var info = ServiceInfo()
+        /// Pauses in the background.
+        var background: Task<Void, Never>?
     }
+
+    /// The longest countdown, in seconds: a service waits 10 s for a broadcast.
+    public static let longestCountdown = 8
 
     public let service: BroadcastActivity.Service
     /// The events, in their order. One reader; the oldest are dropped beyond 256.
     public let events: AsyncStream<Event>
+    private let feed: AsyncStream<Event>.Continuation
+    private let background: Background?
     private let broadcast: OutgoingBroadcast
     private let state: Monitor<State>
 
     /// - Parameters:
     ///   - emit: called from any thread with each event of the broadcast.
     ///   - report: called from any thread with what the service tells.
-    package init(
+    package convenience init(
         _ destination: BroadcastDestination, _ media: CapturedMedia, _ configuration: HostSession.Configuration,
-        identity: Identity, emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in },
+        identity: Identity, emit: @escaping @Sendable (BroadcastEvent) -> Void,
+        report: @escaping @Sendable (ServiceEvent) -> Void
+    ) throws(EndReason) {
+        try self.init(
+            destination, media, configuration, identity: identity, background: nil, emit: emit, report: report)
+    }
+
+    /// - Parameter background: nil: nothing pauses the broadcast by itself.
+    init(
+        _ destination: BroadcastDestination, _ media: CapturedMedia, _ configuration: HostSession.Configuration,
+        identity: Identity, background: Background?, emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in },
         report: @escaping @Sendable (ServiceEvent) -> Void = { _ in }
     ) throws(EndReason) {
         let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
@@ -75,19 +107,35 @@ public final class BroadcastController: Sendable {
             id: destination.id.text, name: destination.name, address: destination.address)
         self.events = events
         self.state = state
+        self.feed = feed
+        self.background = background
         broadcast = try OutgoingBroadcast(
             destination, media, configuration, identity,
             emit: { event in
                 emit(event)
-                if case .ended = event { state.with { $0.isBroadcasting = false } }
+                if case .ended = event { Self.end(state) }
                 if let event = Event(event) { feed.yield(event) }
                 if case .ended = event { feed.finish() }
             },
             report: { event in
                 report(event)
-                if case .broadcastURL(let url) = event { state.with { $0.url = url } }
+                state.with { state in
+                    switch event {
+                    case .broadcastURL(let url): state.url = url
+                    case .serviceInfo(let info): state.info.update(with: ServiceInfo(info))
+                    case .candidates, .finished: break
+                    }
+                }
                 if let event = Event(event) { feed.yield(event) }
             })
+    }
+
+    private static func end(_ state: Monitor<State>) {
+        state.with { state in
+            (state.isBroadcasting, state.isOver) = (false, true)
+            defer { state.background = nil }
+            return state.background
+        }?.cancel()
     }
 
     /// The broadcast, for its user and other programs of the user.
@@ -99,14 +147,29 @@ public final class BroadcastController: Sendable {
     /// Where people can watch, as the service says; nil if it does not.
     public var broadcastURL: String? { state.with { $0.url } }
 
+    /// What the service has told last of each value.
+    public var serviceInfo: ServiceInfo { state.with { $0.info } }
+
     /// Starts the broadcast: from now on the service, and nobody else, receives the app's frames.
-    /// - Throws: `.alreadyStarted`; why the service does not take it, for example as the pairing is older than 10 s.
-    public func startBroadcast() async throws(ShareKitError) {
+    /// - Parameter countdown: seconds before anything is captured, 0...`longestCountdown`, with an event for each.
+    ///   `finishBroadcast` ends it.
+    /// - Throws: `.alreadyStarted`; why the service does not take it, for example as the pairing is older than 10 s;
+    ///   `.declined` if the countdown was ended.
+    public func startBroadcast(countdown: Int = 0) async throws(ShareKitError) {
+        precondition((0...Self.longestCountdown).contains(countdown), "a countdown of \(countdown) s")
         let isFirst = state.with { state in
             defer { state.isStarted = true }
             return !state.isStarted
         }
         guard isFirst else { throw ShareKitError(.alreadyStarted, "this broadcast has been started before") }
+        for left in (0..<countdown).reversed() {
+            feed.yield(.countdown(left + 1))
+            try? await Task.sleep(for: .seconds(1))
+            if state.with({ $0.isOver }) || Task.isCancelled {
+                await finishBroadcast()
+                throw ShareKitError(.declined, "the countdown was ended")
+            }
+        }
         do throws(EndReason) {
             try await start()
         } catch {
@@ -118,15 +181,36 @@ public final class BroadcastController: Sendable {
     package func start() async throws(EndReason) {
         do throws(EndReason) {
             try await broadcast.start()
-            state.with { $0.isBroadcasting = true }
+            let hasBegun = state.with { state in
+                state.isBroadcasting = !state.isOver
+                return state.isBroadcasting
+            }
+            if hasBegun { pauseInBackground() }
         } catch {
             await broadcast.stop(error)
             throw error
         }
     }
 
+    private func pauseInBackground() {
+        guard let background else { return }
+        let task = Task { [control, feed] in
+            await background.follow(control) { change in
+                feed.yield(change == .paused ? .movedToBackground : .returnedToForeground)
+            }
+        }
+        let isOver = state.with { state in
+            if !state.isOver { state.background = task }
+            return state.isOver
+        }
+        if isOver { task.cancel() }
+    }
+
     /// Ends the broadcast. May be called twice.
-    package func stop(_ reason: EndReason) async { await broadcast.stop(reason) }
+    package func stop(_ reason: EndReason) async {
+        state.with { $0.isOver = true }
+        await broadcast.stop(reason)
+    }
 
     /// Sends nothing until `resumeBroadcast`; the service keeps the last frame.
     /// - Returns: false if it is paused already, or has ended.

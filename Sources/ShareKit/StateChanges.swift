@@ -12,6 +12,8 @@ final class StateChanges<Value: Sendable & Equatable>: Sendable {
 
     init(_ value: Value) { state = Monitor(State(value: value)) }
 
+    var value: Value { state.with { $0.value } }
+
     /// The changes, from the current value on.
     var stream: AsyncStream<Value> {
         let (stream, reader) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: .bufferingNewest(1))

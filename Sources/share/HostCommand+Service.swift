@@ -152,14 +152,7 @@ enum ServiceEventReporter {
     static func report(_ event: ServiceEvent, _ output: DataOutput) {
         switch event {
         case .serviceInfo(let info):
-            output.event(
-                "service-info",
-                [
-                    "viewers": info.viewers.map { .integer($0) } ?? .null,
-                    "likes": info.likes.map { .integer($0) } ?? .null,
-                    "comment": info.comment.map { .object(["name": .string($0.name), "text": .string($0.text)]) }
-                        ?? .null,
-                ])
+            output.event("service-info", fields(info))
             if let comment = info.comment {
                 ErrorOutput.writeLine(
                     "share: \(UntrustedText.quote(comment.name)): \(UntrustedText.quote(comment.text))")
@@ -169,6 +162,14 @@ enum ServiceEventReporter {
             ErrorOutput.writeLine("share: watch at \(url)")
         case .finished, .candidates: break
         }
+    }
+
+    static func fields(_ info: ServiceInfo) -> [(String, JSONValue)] {
+        [
+            ("viewers", info.viewers.map { .integer($0) } ?? .null),
+            ("likes", info.likes.map { .integer($0) } ?? .null),
+            ("comment", info.comment.map { .object(["name": .string($0.name), "text": .string($0.text)]) } ?? .null),
+        ]
     }
 }
 

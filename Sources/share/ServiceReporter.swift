@@ -204,10 +204,11 @@ final class ServiceReporter: Sendable {
 
     private func perform(_ command: Command, _ service: BroadcastService) {
         if command.viewers != nil || command.likes != nil || command.comment != nil {
-            service.send(
-                ServiceInfo(
-                    viewers: command.viewers, likes: command.likes,
-                    comment: command.comment.map { .init(name: $0.name, text: $0.text) }))
+            let info = ServiceInfo(
+                viewers: command.viewers, likes: command.likes,
+                comment: command.comment.map { .init(name: $0.name, text: $0.text) })
+            service.send(info)
+            output.event("service-info", ServiceEventReporter.fields(info))
         }
         if let url = command.url { service.send(url: url) }
         if let finish = command.finish { service.finish(reason: finish.reason, nextStep: finish.nextStep) }

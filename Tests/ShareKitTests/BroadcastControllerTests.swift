@@ -1,4 +1,5 @@
 import Broadcasting
+import BusSupport
 import LinuxRuntime
 import MediaCore
 import Signaling
@@ -87,6 +88,70 @@ struct BroadcastControllerTests {
         #expect(reason?.code == .serviceEnded && reason?.remedy == "open Conference")
         #expect(!controller.isBroadcasting)
         await controller.finishBroadcast()
+        await service.stop()
+    }
+
+    @Test func aBroadcastPausesInTheBackgroundAndTheAppAsksOnReturn() async throws {
+        let bus = try TestBus()
+        let login = try FakeLogin(bus)
+        let lock = SessionLock(["DBUS_SYSTEM_BUS_ADDRESS": bus.address, "DBUS_SESSION_BUS_ADDRESS": ""])
+        let (service, link) = try await service(CountingSink()) { _ in .accepted }
+        let source = try source()
+        let controller = try await BroadcastActivity.load(
+            ExtensionManifest(ofPeer: link), source: source, applicationID: "com.example.budget",
+            identity: .ephemeral(), lock: lock
+        ) { _ in ["title": "Accounts"] }
+        try await controller.startBroadcast(countdown: 1)
+        var events = controller.events.makeAsyncIterator()
+        #expect(await events.next() == .countdown(1))
+        #expect(await events.next() == .started)
+        #expect(login.isObserved())
+        source.setHidden(true)
+        #expect(await events.next() == .movedToBackground)
+        #expect(await controller.isPaused())
+        // Hidden and locked: both have to end.
+        login.send("Lock")
+        for await isLocked in lock.stream where isLocked { break }
+        source.setHidden(false)
+        login.send("Unlock")
+        #expect(await events.next() == .returnedToForeground)
+        #expect(await controller.isPaused())
+        #expect(await controller.resumeBroadcast())
+        login.send("Lock")
+        #expect(await events.next() == .movedToBackground)
+        // Who resumes meanwhile is not asked.
+        #expect(await controller.resumeBroadcast())
+        login.send("Unlock")
+        service.send(ServiceInfo(viewers: 7))
+        service.send(ServiceInfo(likes: 2))
+        #expect(await events.next() == .serviceInfo(.init(viewers: 7)))
+        #expect(await events.next() == .serviceInfo(.init(likes: 2)))
+        #expect(controller.serviceInfo == .init(viewers: 7, likes: 2))
+        await controller.finishBroadcast()
+        #expect(await events.next() == .finished(nil))
+        await service.stop()
+    }
+
+    @Test func aCountdownThatIsEndedCapturesNothing() async throws {
+        let (service, link) = try await service(CountingSink()) { _ in .accepted }
+        let source = try source()
+        let controller = try await BroadcastActivity.load(
+            ExtensionManifest(ofPeer: link), source: source, applicationID: "com.example.budget",
+            identity: .ephemeral()
+        ) { _ in ["title": "Accounts"] }
+        let start = Task { () -> ShareKitError? in
+            do throws(ShareKitError) {
+                try await controller.startBroadcast(countdown: 8)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        var events = controller.events.makeAsyncIterator()
+        #expect(await events.next() == .countdown(8))
+        await controller.finishBroadcast()
+        #expect(await start.value?.code == .declined)
+        #expect(!source.isCaptured && !controller.isBroadcasting)
         await service.stop()
     }
 

@@ -1,6 +1,7 @@
 import ExampleWindow
 import Foundation
 import ShareKit
+import Synchronization
 
 /// A small app that shows an account, and broadcasts itself to one service. The account's number is hidden while
 /// anybody receives the window.
@@ -14,6 +15,8 @@ import ShareKit
 struct Budget {
     private static let account = "4711 0815"
     private static var isShowingNumber = true
+    /// The window has come back while a broadcast of it was paused.
+    private nonisolated static let hasReturned = Mutex(false)
 
     static func main() async {
         do {
@@ -46,6 +49,16 @@ struct Budget {
             case .key("f"): await controller?.finishBroadcast()
             case .woken, .key, .pen: break
             }
+            source.setHidden(window.isHidden)
+            if hasReturned.withLock({ value in
+                defer { value = false }; return value
+            }) {
+                if window.ask("Budget", "Resume the broadcast?") {
+                    await controller?.resumeBroadcast()
+                } else {
+                    await controller?.finishBroadcast()
+                }
+            }
             // From before the first frame that somebody receives to after the last one.
             let isPrivate = !source.isCaptured && controller?.isBroadcasting != true
             if isShowingNumber != isPrivate { try draw(window, source, showingNumber: isPrivate) }
@@ -75,8 +88,8 @@ struct Budget {
                 }
             // Hidden before anything is captured.
             try draw(window, source, showingNumber: false)
-            try await controller.startBroadcast()
             Task.detached { for await event in controller.events { report(event, controller.service.name) } }
+            try await controller.startBroadcast(countdown: Options.has("demo") ? 0 : 3)
             return controller
         } catch {
             report("\(error)")
@@ -94,6 +107,11 @@ struct Budget {
 
     private nonisolated static func report(_ event: BroadcastController.Event, _ service: String) {
         switch event {
+        case .countdown(let seconds): report("the broadcast begins in \(seconds) s")
+        case .movedToBackground: report("paused while the window is hidden")
+        case .returnedToForeground:
+            hasReturned.withLock { $0 = true }
+            Window.wake()
         case .started: report("\(service) receives this window")
         case .serviceInfo(let info):
             if let viewers = info.viewers { report("\(viewers) watch") }

@@ -50,6 +50,11 @@ public final class Window {
         }
     }
 
+    /// Whether the user has minimised the window.
+    public var isHidden: Bool {
+        SDL_GetWindowFlags(window) & (SDL_WINDOW_MINIMIZED.rawValue | SDL_WINDOW_HIDDEN.rawValue) != 0
+    }
+
     public func setTitle(_ title: String) { SDL_SetWindowTitle(window, title) }
 
     public func present() {
