@@ -51,6 +51,24 @@ struct ScreenLockObserverTests {
         observer.close()
     }
 
+    /// Another user's session is in front. Where the user has no graphical session, that says nothing.
+    @Test(arguments: [true, false])
+    func aSessionBehindAnotherOneIsALock(_ hasDisplay: Bool) throws {
+        let bus = try TestBus()
+        let login = try FakeLogin(bus, hasDisplay: hasDisplay)
+        let observer = observer(system: bus)
+        #expect(login.isObserved())
+        login.setActive(false)
+        if !hasDisplay { login.setLockedHint(true) }
+        #expect(told.first(1) == [true])
+        login.setLockedHint(true)
+        login.setActive(true)
+        login.setLockedHint(false)
+        #expect(told.first(2) == [true, false])
+        #expect(told.all.count == 2)
+        observer.close()
+    }
+
     @Test func aSessionThatIsLockedAlreadyIsALock() throws {
         let bus = try TestBus()
         let login = try FakeLogin(bus, isLocked: true)

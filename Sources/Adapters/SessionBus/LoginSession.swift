@@ -7,6 +7,7 @@ final class LoginSession: Sendable {
         case display
         case session
         case lockedHint
+        case active
     }
 
     private struct Shared {
@@ -14,6 +15,11 @@ final class LoginSession: Sendable {
         var login: String?
         var query: (kind: Query, serial: UInt32)?
         var session: String?
+        /// A session without a display is not in front of anything.
+        var isGraphical = false
+        var isLocked = false
+        /// Another session is in front of the user's graphical one.
+        var isBehind = false
     }
 
     private static let login = "org.freedesktop.login1"
@@ -38,7 +44,7 @@ final class LoginSession: Sendable {
     }
 
     func take(_ message: BusMessage) {
-        let isLocked: Bool? = shared.withLock { shared in
+        let isAway: Bool? = shared.withLock { shared in
             if let owner = message.newOwner(of: Self.login) {
                 shared = Shared()
                 if !owner.isEmpty { ask(.user, about: Self.manager, &shared) }
@@ -51,11 +57,11 @@ final class LoginSession: Sendable {
                 return answered(query.kind, message, &shared)
             case .signal:
                 guard message.sender == shared.login, message.path == shared.session else { return nil }
-                return lockSignal(message)
+                return signalled(message, &shared)
             case .call: return nil
             }
         }
-        if let isLocked { lock.set(isLocked) }
+        if let isAway { lock.set(isAway) }
     }
 
     private func ask(_ query: Query, about path: String, _ shared: inout Shared) {
@@ -66,6 +72,7 @@ final class LoginSession: Sendable {
             case .display: bus.call(name, path, properties, "Get", [.text(name + ".User"), .text("Display")])
             case .session: bus.call(name, path, name + ".Manager", "GetSession", [.text("auto")])
             case .lockedHint: bus.call(name, path, properties, "Get", [.text(name + ".Session"), .text("LockedHint")])
+            case .active: bus.call(name, path, properties, "Get", [.text(name + ".Session"), .text("Active")])
             }
         shared.query = (query, serial)
     }
@@ -84,13 +91,20 @@ final class LoginSession: Sendable {
             }
         case .display:
             if let session = value?.list?.last?.text, session != "/" {
+                shared.isGraphical = true
                 observe(session, &shared)
             } else {
                 ask(.session, about: Self.manager, &shared)
             }
         case .session:
             if let session = value?.text { observe(session, &shared) }
-        case .lockedHint: return value?.isTrue == true ? true : nil
+        case .lockedHint:
+            shared.isLocked = shared.isLocked || value?.isTrue == true
+            if shared.isGraphical, let session = shared.session { ask(.active, about: session, &shared) }
+            return shared.isLocked ? true : nil
+        case .active:
+            shared.isBehind = shared.isBehind || value?.isTrue == false
+            return shared.isBehind ? true : nil
         }
         return nil
     }
@@ -101,13 +115,21 @@ final class LoginSession: Sendable {
         ask(.lockedHint, about: session, &shared)
     }
 
-    private func lockSignal(_ message: BusMessage) -> Bool? {
+    /// - Returns: whether the session is locked or behind another one; nil if the signal does not tell.
+    private func signalled(_ message: BusMessage, _ shared: inout Shared) -> Bool? {
         switch (message.interface, message.member) {
-        case (Self.login + ".Session", "Lock"): true
-        case (Self.login + ".Session", "Unlock"): false
+        case (Self.login + ".Session", "Lock"): shared.isLocked = true
+        case (Self.login + ".Session", "Unlock"): shared.isLocked = false
         case (BusConnection.properties, "PropertiesChanged"):
-            message.arguments.count > 1 ? message.arguments[1]["LockedHint"]?.isTrue : nil
-        default: nil
+            guard message.arguments.count > 1 else { return nil }
+            let (isLocked, isActive) = (
+                message.arguments[1]["LockedHint"]?.isTrue, message.arguments[1]["Active"]?.isTrue
+            )
+            guard isLocked != nil || isActive != nil else { return nil }
+            if let isLocked { shared.isLocked = isLocked }
+            if let isActive, shared.isGraphical { shared.isBehind = !isActive }
+        default: return nil
         }
+        return shared.isLocked || shared.isBehind
     }
 }

@@ -2,7 +2,8 @@ import Synchronization
 
 /// Observes whether the user's session is locked: by logind on the system bus, and by screen savers on the session bus.
 ///
-/// logind: `LockedHint`, and the signals `Lock` and `Unlock`, of the user's graphical session (org.freedesktop.login1).
+/// logind: `LockedHint`, and the signals `Lock` and `Unlock`, of the user's graphical session (org.freedesktop.login1);
+/// `Active` is false while another user's session is in front of it, which counts as locked.
 /// Screen savers: `ActiveChanged` of org.freedesktop.ScreenSaver and of those that desktops have of their own. Not every
 /// desktop has both, so the last one to speak is believed.
 public final class ScreenLockObserver: Sendable {

@@ -16,6 +16,7 @@ package final class FakeLogin: Sendable {
             case "GetSession" where !hasDisplay && call.arguments.first?.text == "auto": [.path(Self.session)]
             case "Get" where call.arguments.last?.text == "Display":
                 [.variant(.tuple([.text(hasDisplay ? "2" : ""), .path(hasDisplay ? Self.session : "/")]))]
+            case "Get" where call.arguments.last?.text == "Active": [.variant(.boolean(true))]
             case "Get" where call.path == Self.session: [.variant(.boolean(isLocked))]
             default: nil
             }
@@ -32,11 +33,18 @@ package final class FakeLogin: Sendable {
         Self.setLockedHint(isLocked, from: service)
     }
 
+    /// Whether the session is the one in front.
+    package func setActive(_ isActive: Bool) { Self.set("Active", isActive, from: service) }
+
     package static func setLockedHint(_ isLocked: Bool, from service: BusService) {
+        set("LockedHint", isLocked, from: service)
+    }
+
+    private static func set(_ property: String, _ value: Bool, from service: BusService) {
         service.connection.signal(
             session, "org.freedesktop.DBus.Properties", "PropertiesChanged",
             [
-                .text("org.freedesktop.login1.Session"), .dictionary(["LockedHint": .boolean(isLocked)]),
+                .text("org.freedesktop.login1.Session"), .dictionary([property: .boolean(value)]),
                 .array(of: "s", []),
             ])
     }
