@@ -5,7 +5,10 @@ internal import MediaCore
 extension ApplicationSource {
     /// Takes a frame.
     /// - Parameters:
-    ///   - pixels: rows from the top, `stride` bytes each; a pixel is B, G, R and an ignored byte. Read during the call.
+    ///   - pixels: rows from the top; a pixel is B, G, R and an ignored byte. Read during the call.
+    ///   - stride: bytes from one row to the next, at least `width * 4`.
+    ///   - width: of the frame in pixels, 2...8,192, as `height`.
+    ///   - height: of the frame in pixels.
     ///   - damage: what has changed since the last frame; nil for everything. Equal pixels are not sent again.
     /// - Throws: `.badFrame`; the last frame stays.
     public func submit(
@@ -23,7 +26,12 @@ extension ApplicationSource {
     /// Takes a frame of I420 planes (BT.601, limited range), as a decoder or a camera delivers it. It is not converted.
     /// - Parameters:
     ///   - y: luma: `height` rows of `strideY` bytes, `width` of them used. Read during the call.
-    ///   - u: chroma: `(height + 1) / 2` rows of `strideC` bytes, `(width + 1) / 2` of them used; `v` likewise.
+    ///   - u: chroma: `(height + 1) / 2` rows of `strideC` bytes, `(width + 1) / 2` of them used.
+    ///   - v: as `u`.
+    ///   - strideY: bytes from one row of luma to the next.
+    ///   - strideC: bytes from one row of chroma to the next.
+    ///   - width: of the frame in pixels, 2...8,192, as `height`.
+    ///   - height: of the frame in pixels.
     ///   - damage: what has changed since the last frame; nil for everything. Equal pixels are not sent again.
     /// - Throws: `.badFrame`; the last frame stays.
     public func submit(
@@ -46,6 +54,8 @@ extension ApplicationSource {
     ///   - memory: made once for many frames.
     ///   - offset: of the first pixel, in bytes.
     ///   - stride: bytes from one row to the next; a pixel is B, G, R and an ignored byte.
+    ///   - width: of the frame in pixels, 2...8,192, as `height`.
+    ///   - height: of the frame in pixels.
     ///   - damage: what has changed since the last frame; nil for everything. Equal pixels are not sent again.
     /// - Throws: `.badFrame` if the frame does not lie inside the memory; the last frame stays. If the memory shrinks
     ///   during the call, the damaged rows are unspecified.
@@ -63,8 +73,11 @@ extension ApplicationSource {
 
     /// Draws a frame in the source's own memory, which saves a copy. It holds the last frame, or black after a change of
     /// size or of the way in which frames are handed in.
-    /// - Parameter body: gets the first pixel and the bytes from one row to the next; returns what it has changed, or nil
-    ///   for everything. It may read ``isCaptured``, and must not hand in frames.
+    /// - Parameters:
+    ///   - width: of the frame in pixels, 2...8,192, as `height`.
+    ///   - height: of the frame in pixels.
+    ///   - body: gets the first pixel and the bytes from one row to the next; returns what it has changed, or nil for
+    ///     everything. It may read ``isCaptured``, and must not hand in frames.
     /// - Throws: `.badFrame`; `body` is then not called.
     public func draw(
         width: Int, height: Int, _ body: (UnsafeMutableRawPointer, _ stride: Int) -> [Rectangle]?

@@ -35,7 +35,9 @@ public final class ApplicationSource: Sendable {
     let hidden = StateChanges(false)
 
     /// - Parameters:
-    ///   - width: of the first frame in pixels, 2...8,192; later frames may have another size.
+    ///   - name: the app's name, which viewers and services see.
+    ///   - width: of the first frame in pixels, 2...8,192, as `height`; later frames may have another size.
+    ///   - height: of the first frame in pixels.
     ///   - hasAudio: whether `submitAudio` will be called.
     /// - Throws: `.badFrame`.
     public init(name: String, width: Int, height: Int, hasAudio: Bool = false) throws(ShareKitError) {

@@ -47,10 +47,12 @@ public enum BroadcastActivity {
 
     /// Shows the installed services to the user, who chooses one, and pairs with it; the alert follows all the same.
     /// - Parameters:
+    ///   - source: what is broadcast.
     ///   - choose: shows the services, of which there is at least one, and returns one of them; nil if the user does not
     ///     want to broadcast.
-    ///   - applicationID: as for `load(preferredExtension:source:applicationID:confirm:)`, with `confirm` and what is
-    ///     returned and thrown.
+    ///   - applicationID: as for `load(preferredExtension:source:applicationID:confirm:)`, with what is returned and
+    ///     thrown.
+    ///   - confirm: shows the alert and the setup.
     /// - Throws: also `.unknownService` if no service is installed, `.declined` if none was chosen.
     public static func load(
         source: ApplicationSource, applicationID: String,
@@ -86,6 +88,7 @@ public enum BroadcastActivity {
     /// Pairs with the preferred service: the alert names it, each time.
     /// - Parameters:
     ///   - id: the service's identifier; nil: the user's own preference (`share pair ID`).
+    ///   - source: what is broadcast.
     ///   - applicationID: the app's identifier, in reverse-DNS notation; the service sees it with the source's name.
     ///   - confirm: shows the alert and the setup.
     /// - Returns: the controller of the broadcast. `startBroadcast` has to follow within 10 s.

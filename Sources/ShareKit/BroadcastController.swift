@@ -8,7 +8,7 @@ package import Transport
 /// One broadcast of an app to the service that it is paired with: the counterpart of ReplayKit's
 /// `RPBroadcastController`.
 ///
-/// ``BroadcastActivity`` makes it. Call ``startBroadcast()`` once, within 10 s, and ``finishBroadcast()`` at the end.
+/// ``BroadcastActivity`` makes it. Call ``startBroadcast(countdown:)`` once, within 10 s, and ``finishBroadcast()`` at the end.
 public final class BroadcastController: Sendable {
     /// What the service tells of the broadcast.
     public struct ServiceInfo: Sendable, Equatable {

@@ -78,6 +78,7 @@ public final class BroadcastService: Sendable {
     /// - Parameters:
     ///   - id: in reverse-DNS notation, such as `com.example.conference`.
     ///   - name: at most 64 characters; apps' users see it.
+    ///   - options: what is asked for, how many broadcasts are taken, and where the service listens.
     ///   - accept: answers apps, for example by a dialog; called for several at a time. An app waits 60 s.
     ///   - onFrame: called with each frame, on one thread for each broadcast. Frames that come while it runs are dropped
     ///     but the newest.

@@ -50,7 +50,10 @@ public final class PeerBroadcast: Sendable {
     public let events: AsyncStream<Event>
     private let session: HostSession
 
-    /// - Parameter accept: answers viewers, for example by a dialog; called for several at a time. A viewer waits 60 s.
+    /// - Parameters:
+    ///   - source: what is shared.
+    ///   - options: the limits, and where the broadcast listens.
+    ///   - accept: answers viewers, for example by a dialog; called for several at a time. A viewer waits 60 s.
     /// - Throws: `.failed` without an encoder or an identity.
     public convenience init(
         _ source: ApplicationSource, options: Options = Options(),

@@ -25,7 +25,9 @@ public final class PeerViewer: Sendable {
         public var strideC: Int { frame.strideC }
 
         /// Converts the frame to BGRA.
-        /// - Parameter pixels: `height` rows of `stride` bytes, a stride of at least `width * 4`.
+        /// - Parameters:
+        ///   - pixels: `height` rows of `stride` bytes.
+        ///   - stride: at least `width * 4`.
         public func copyBGRA(to pixels: UnsafeMutableRawPointer, stride: Int) {
             precondition(stride >= width * 4, "a stride of \(stride) bytes is shorter than a row")
             YUVConverter().convert(frame, rect: PixelRect(frame.size), toBGRA: pixels, stride: stride)
@@ -48,6 +50,7 @@ public final class PeerViewer: Sendable {
     private let session: ViewerSession
 
     /// - Parameters:
+    ///   - link: of the broadcast.
     ///   - name: as the host sees it.
     ///   - onFrame: called on a thread of the session with each frame. Frames that come while it runs are dropped but
     ///     the newest.

@@ -34,7 +34,9 @@ public final class ReceivedBroadcast: Sendable, Identifiable, Hashable {
     }
 
     /// Passes a comment on to the app.
-    /// - Parameter text: 256 characters at most arrive.
+    /// - Parameters:
+    ///   - text: 256 characters at most arrive.
+    ///   - name: of who wrote it.
     public func send(comment text: String, from name: String) {
         service.with { $0 }?.send(ServiceInfo(comment: .init(name: name, text: text)), to: session)
     }

@@ -42,6 +42,7 @@ public final class ScreenRecorder: Sendable {
     private let observation: Task<Void, Never>?
 
     /// - Parameters:
+    ///   - source: what is captured.
     ///   - maximumFramesPerSecond: 1...240. Frames are captured when the app draws, at most as often as this.
     ///   - microphone: the name of a source of the sound server; nil for the default one.
     ///   - confirm: asks the app's user. The answer holds for this recorder's later captures.
