@@ -1,62 +1,65 @@
 internal import Glibc
+internal import LinuxRuntime
 internal import MediaCore
 
 /// Shared memory of an app (a memfd, or a file in /dev/shm), which another process may write to and shrink.
 ///
-/// It is mapped only if it can never shrink (`F_SEAL_SHRINK`, memfd_create(2)): reading a mapping behind the end of its
-/// file ends the process (SIGBUS). Everything else is read with `pread`, which reports a missing byte.
-// SAFETY: immutable after `init`; the bytes behind `base` are only read, and may change at any time.
-public final class MappedMemory: @unchecked Sendable {
+/// It is mapped only if it can never shrink (`SharedMemory.sealedSize`). Everything else is read with `pread`, which
+/// reports a missing byte.
+public final class MappedMemory: Sendable {
     private let descriptor: CInt
-    /// Nil: the memory could shrink, and is not mapped.
-    let base: UnsafeRawPointer?
-    /// The mapped bytes; 0 without a mapping.
-    private let mapped: Int
-
-    // Of fcntl(2); glibc declares them for _GNU_SOURCE only.
-    private static let getSeals: Int32 = 1_034
-    private static let sealShrink: Int32 = 2
+    /// Nil: the memory could shrink, and is not mapped. Its bytes are only read, and may change at any time.
+    private let mapping: SharedMemory?
 
     /// - Parameter descriptor: readable; the object duplicates it, so that the app may close its own.
     /// - Throws: `.descriptor`.
     public init(descriptor: CInt) throws(InAppFrameFailure) {
-        let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        guard own >= 0 else { throw .descriptor(errno) }
+        try Self.check(descriptor)
+        let own = try Self.duplicate(descriptor)
+        self.descriptor = own
         do throws(InAppFrameFailure) {
-            (base, mapped) = try Self.map(own)
+            mapping = try SharedMemory.sealedSize(of: own).map { (size) throws(InAppFrameFailure) in
+                try Self.map(try Self.duplicate(own), size)
+            }
         } catch {
             close(own)
             throw error
         }
-        self.descriptor = own
     }
 
-    deinit {
-        if let base { munmap(UnsafeMutableRawPointer(mutating: base), mapped) }
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 
-    private static func map(_ descriptor: CInt) throws(InAppFrameFailure) -> (UnsafeRawPointer?, Int) {
+    private static func check(_ descriptor: CInt) throws(InAppFrameFailure) {
         var information = stat()
         guard fstat(descriptor, &information) == 0 else { throw .descriptor(errno) }
         guard information.st_mode & S_IFMT == S_IFREG, information.st_size > 0 else { throw .descriptor(EINVAL) }
         guard fcntl(descriptor, F_GETFL) & O_ACCMODE != O_WRONLY else { throw .descriptor(EACCES) }
-        let seals = fcntl(descriptor, getSeals)
-        // Huge pages may be missing when they are first read, which is a SIGBUS, too.
-        guard seals >= 0, seals & sealShrink != 0, Int(information.st_blksize) <= Int(getpagesize()) else {
-            return (nil, 0)
-        }
-        let address = mmap(nil, information.st_size, PROT_READ, MAP_SHARED, descriptor, 0)
-        guard let address, address != MAP_FAILED else { throw .descriptor(errno) }
-        return (UnsafeRawPointer(address), information.st_size)
     }
 
+    private static func duplicate(_ descriptor: CInt) throws(InAppFrameFailure) -> CInt {
+        let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard own >= 0 else { throw .descriptor(errno) }
+        return own
+    }
+
+    private static func map(_ descriptor: CInt, _ size: Int) throws(InAppFrameFailure) -> SharedMemory {
+        do throws(SharedMemory.Failure) {
+            return try SharedMemory(reading: descriptor, byteCount: size)
+        } catch {
+            guard case .unavailable(let code) = error else { throw .descriptor(EINVAL) }
+            throw .descriptor(code)
+        }
+    }
+
+    /// The first mapped byte; nil without a mapping.
+    var base: UnsafeRawPointer? { mapping.map { UnsafeRawPointer($0.base) } }
+
     /// Whether frames are read where they are.
-    public var isMapped: Bool { base != nil }
+    public var isMapped: Bool { mapping != nil }
 
     /// In bytes; what is mapped does not grow with its file.
     var byteCount: Int {
-        if isMapped { return mapped }
+        if let mapping { return mapping.byteCount }
         var information = stat()
         return fstat(descriptor, &information) == 0 ? information.st_size : 0
     }

@@ -44,10 +44,7 @@ public final class SharedMemory: Sendable {
     /// Maps memory of another process, to read it.
     /// - Parameter descriptor: owned by the value from now on, also if this throws.
     public init(reading descriptor: Int32, byteCount: Int) throws(Failure) {
-        var status = stat()
-        guard byteCount > 0, fstat(descriptor, &status) == 0, Int(status.st_size) >= byteCount,
-            case let seals = clinux_seals(descriptor), seals >= 0, seals & CLINUX_SEAL_SHRINK != 0
-        else {
+        guard byteCount > 0, let size = Self.sealedSize(of: descriptor), size >= byteCount else {
             close(descriptor)
             throw .unsafe
         }
@@ -59,6 +56,19 @@ public final class SharedMemory: Sendable {
         self.byteCount = byteCount
         self.base = base
         self.descriptor = descriptor
+    }
+
+    /// The size of a file that can be mapped without a risk: reading a mapping behind the end of its file ends the process
+    /// (SIGBUS). It is sealed against that (`F_SEAL_SHRINK`), and has no huge pages, which may be missing when they are
+    /// first read.
+    /// - Returns: nil for every other file.
+    public static func sealedSize(of descriptor: Int32) -> Int? {
+        var status = stat()
+        let seals = clinux_seals(descriptor)
+        guard fstat(descriptor, &status) == 0, seals >= 0, seals & CLINUX_SEAL_SHRINK != 0,
+            Int(status.st_blksize) <= Int(getpagesize())
+        else { return nil }
+        return Int(status.st_size)
     }
 
     deinit {
