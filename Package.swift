@@ -203,7 +203,7 @@ let package = Package(
             name: "probe-extension", dependencies: ["ExtensionChannel"],
             path: "TestSupport/Sources/probe-extension", swiftSettings: settings),
         tests("MediaCoreTests", ["MediaCore"]),
-        tests("LinuxRuntimeTests", ["LinuxRuntime", "MediaCore"]),
+        tests("LinuxRuntimeTests", ["LinuxRuntime", "MediaCore", "TestSupport"]),
         tests("EventLoopTests", ["EventLoop", "LinuxRuntime", "MediaCore", "CGLib", "TestSupport"]),
         tests("RTPWireTests", ["MediaCore", "RTPWire", "TestSupport"]),
         tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),

@@ -148,8 +148,10 @@ struct ExtensionProcessTests {
         #expect(used > budget && budget == 50_000_000)
     }
 
-    @Test func whatItLeavesBehindIsEnded() async throws {
-        let host = try ProbeHost("orphan")
+    /// In its process group, and in a session of its own.
+    @Test(arguments: ["orphan", "orphan-session"])
+    func whatItLeavesBehindIsEnded(_ behaviour: String) async throws {
+        let host = try ProbeHost(behaviour)
         try host.start()
         _ = await host.waitForEnd()
         let child = try #require(host.number("child"))

@@ -12,26 +12,38 @@ struct ExtensionLoop {
     private var nextCheck: MediaInstant
     /// How often memory and progress are looked at.
     private static let checkInterval = MediaDuration.milliseconds(250)
+    /// Finds what an upload program starts. What a setup program starts may stay: a browser to sign in with, say.
+    private let mark: ProcessMark?
+    private static let markName = "SHARE_EXTENSION"
+    private static let marks = Monitor(0)
 
     init(_ process: ExtensionProcess) {
         self.process = process
         let now = MonotonicClock.now
         lifecycle = ExtensionLifecycle(limits: process.limits, isSetup: process.program.isSetup, now: now)
         nextCheck = now + Self.checkInterval
+        let number = Self.marks.with { number in
+            number += 1
+            return number
+        }
+        mark = process.program.isSetup ? nil : ProcessMark(Self.markName, number: number)
     }
 
     /// Returns when the program has ended and everything is released.
     mutating func run(_ start: ExtensionStart, _ theirs: LocalConnection) {
         let program = process.program
+        ProcessMark.endOrphans(Self.markName)
         do throws(ChildProcess.Failure) {
             let child = try ChildProcess(
-                program.path, program.arguments, environment: Self.environment() + program.environment,
+                program.path, program.arguments,
+                environment: Self.environment() + program.environment + (mark.map { [$0.text] } ?? []),
                 socket: theirs.descriptor, takesInput: program.isSetup)
             watch(child, start, theirs)
         } catch {
             end = .notStarted(error.code)
         }
         // The process has ended and its descriptor is closed.
+        mark?.endProcesses()
         process.link.with { $0.close() }
         if let end { process.handler(.ended(end)) }
     }
@@ -134,7 +146,9 @@ struct ExtensionLoop {
         var next = environ
         while let text = next.pointee {
             let text = String(cString: text)
-            if !text.hasPrefix("NOTIFY_SOCKET="), !text.hasPrefix("LISTEN_") { texts.append(text) }
+            if !text.hasPrefix("NOTIFY_SOCKET="), !text.hasPrefix("LISTEN_"), !text.hasPrefix(markName + "=") {
+                texts.append(text)
+            }
             next += 1
         }
         return texts

@@ -58,6 +58,7 @@ static inline int clinux_add_seals(int file, int seals) { return fcntl(file, CLI
 static inline int clinux_seals(int file) { return fcntl(file, CLINUX_GET_SEALS); }
 
 static inline int clinux_pidfd(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
+static inline int clinux_pidfd_kill(int pidfd) { return (int)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, 0, 0); }
 
 // Sends bytes and, with the first of them, a descriptor (-1: none). Returns what `send` returns.
 static inline ssize_t clinux_send(int socket, const void *bytes, size_t count, int descriptor) {

@@ -87,8 +87,8 @@ struct Probe {
             host.send(.serviceInfo(viewers: 7, likes: 3, commentName: "Ada", commentText: "hello"))
             host.send(.broadcastURL("https://example.com/live"))
             host.send(.broadcastURL("javascript:alert(1)"))
-        case "orphan":
-            if let child = Self.startChild() { note("child \(child)") }
+        case "orphan", "orphan-session":
+            if let child = Self.startChild(inSession: behaviour == "orphan-session") { note("child \(child)") }
             exit(0)
         default: break
         }
@@ -145,9 +145,13 @@ struct Probe {
     }
 
     /// Starts a process that the program leaves behind.
-    private static func startChild() -> pid_t? {
+    private static func startChild(inSession: Bool) -> pid_t? {
         var child: pid_t = 0
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        // POSIX_SPAWN_SETSID, which glibc declares for _GNU_SOURCE only.
+        if inSession { posix_spawnattr_setflags(&attributes, 0x80) }
         var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("sleep"), strdup("1000"), nil]
-        return posix_spawnp(&child, "sleep", nil, nil, &arguments, environ) == 0 ? child : nil
+        return posix_spawnp(&child, "sleep", nil, &attributes, &arguments, environ) == 0 ? child : nil
     }
 }
