@@ -46,6 +46,7 @@ let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -64,6 +65,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
         // L0
@@ -146,10 +148,13 @@ let package = Package(
                 "ICETransport", "Admission", "ICEServers", "Signaling", "Transport", "Publishing", "Receiving", logging,
             ]),
         layer(
+            "Peer", "WHIP",
+            ["MediaCore", "LinuxRuntime", "Signaling", "Sessions", asyncHTTPClient, nioSSL, nioCore, nioPosix, nioHTTP1]),
+        layer(
             "Peer", "Uploading",
             [
-                "MediaCore", "LinuxRuntime", "MediaEngine", "ExtensionChannel", "Admission", "Broadcasting",
-                "Signaling", "Transport", "Publishing", "Sessions",
+                "MediaCore", "LinuxRuntime", "EventLoop", "MediaEngine", "ICETransport", "ExtensionChannel", "Admission",
+                "Broadcasting", "Signaling", "Transport", "Publishing", "Sessions",
             ]),
         layer(
             "Peer", "Control",
@@ -171,7 +176,8 @@ let package = Package(
             name: "share",
             dependencies: [
                 "MediaCore", "LinuxRuntime", "ShareKit", "Admission", "ICEServers", "Signaling", "Transport",
-                "Publishing", "Receiving", "Sessions", "Broadcasting", "Control", "ControlSocket", "VPXCodec",
+                "Publishing", "Receiving", "Sessions", "Broadcasting", "Uploading", "WHIP", "ExtensionChannel",
+                "Control", "ControlSocket", "VPXCodec",
                 "OpusCodec",
                 "PixelConversion", "X11Capture", "PulseAudio", "WindowPlayout", "ImageFile", "TestSource",
                 "ProcessMemory", "SessionBus", arguments, logging,

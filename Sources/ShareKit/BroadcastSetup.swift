@@ -15,6 +15,12 @@ open class BroadcastSetup {
     /// - Returns: what the upload program gets; nil if the user does not want to broadcast.
     open func setUp(for application: SampleHandler.Application) -> [String: String]? { [:] }
 
+    /// The same with the values that the user has given for the fields of the manifest, by their names. The default asks
+    /// without them.
+    open func setUp(for application: SampleHandler.Application, values: [String: String]) -> [String: String]? {
+        setUp(for: application)
+    }
+
     /// Runs the program until the user has answered. A program that no host has started says so and exits with 64.
     public static func main() {
         guard let connection = ProgramConnection.inherited() else {
@@ -25,7 +31,7 @@ open class BroadcastSetup {
         let end = connection.run { event in
             guard case .started(let start) = event else { return }
             connection.send(.ready(ExtensionReadiness(media: .none)))
-            if let values = setup.setUp(for: SampleHandler.Application(start.application)) {
+            if let values = setup.setUp(for: SampleHandler.Application(start.application), values: start.setup) {
                 connection.send(.setup(values))
             } else {
                 connection.send(.cancelled)

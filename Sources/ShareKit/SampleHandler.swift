@@ -1,4 +1,4 @@
-internal import ExtensionChannel
+package import ExtensionChannel
 internal import Foundation
 internal import LinuxRuntime
 
@@ -19,10 +19,21 @@ open class SampleHandler: @unchecked Sendable {
         public let name: String
     }
 
+    /// What the samples are.
+    public enum SampleFormat: Sendable {
+        /// Frames in I420, audio as PCM.
+        case raw
+        /// Frames in VP8, audio in Opus, encoded once by the host, as for its other receivers.
+        case encoded
+    }
+
     // SAFETY: set once, before the first call.
-    private var connection: ProgramConnection?
+    package private(set) var connection: ProgramConnection?
 
     public required init() {}
+
+    /// What this program takes; raw samples by default. Read once, before `broadcastStarted`.
+    open var sampleFormat: SampleFormat { .raw }
 
     // MARK: Calls of the host
 
@@ -67,7 +78,21 @@ open class SampleHandler: @unchecked Sendable {
     /// - Parameter url: `http` or `https`.
     public final func updateBroadcast(url: String) { connection?.send(.broadcastURL(url)) }
 
+    /// For encoded samples: asks for a key frame, which follows soon. Frames that were dropped cannot be decoded without.
+    public final func requestKeyframe() { connection?.send(.keyframe) }
+
+    /// For encoded samples: sets the bitrate of the video. A host takes 50 of these requests a second.
+    /// - Parameter bitsPerSecond: 50,000 at least; nil: no frame is to be made for now.
+    public final func setBitrate(_ bitsPerSecond: Int?) {
+        connection?.send(.bitrate(bitsPerSecond.map { max($0, 50_000) } ?? 0))
+    }
+
     // MARK: The program
+
+    /// Called before `broadcastStarted`, with what that does not have.
+    package var onStart: ((ExtensionStart) -> Void)?
+    /// Gets samples as they come, instead of `processSampleBuffer`.
+    package var onSample: ((ReceivedSample) -> Void)?
 
     /// Runs the program until its broadcast is over. A program that no host has started says so and exits with 64.
     public static func main() {
@@ -80,10 +105,15 @@ open class SampleHandler: @unchecked Sendable {
         let end = connection.run { event in
             switch event {
             case .started(let start):
-                connection.send(.ready(ExtensionReadiness(media: .raw)))
+                connection.send(.ready(ExtensionReadiness(media: handler.sampleFormat == .raw ? .raw : .encoded)))
+                handler.onStart?(start)
                 handler.broadcastStarted(withSetupInfo: start.setup, application: Application(start.application))
             case .sample(let sample):
-                if let buffer = SampleBuffer(sample) { handler.processSampleBuffer(buffer) }
+                if let onSample = handler.onSample {
+                    onSample(sample)
+                } else if let buffer = SampleBuffer(sample) {
+                    handler.processSampleBuffer(buffer)
+                }
             case .paused: handler.broadcastPaused()
             case .resumed: handler.broadcastResumed()
             case .annotated(let application):
@@ -121,7 +151,13 @@ extension SampleBuffer.Content {
         case .pcm(let track, _):
             let samples = sample.bytes.bindMemory(to: Int16.self)
             self = track == .microphone ? .microphoneAudio(samples) : .applicationAudio(samples)
-        case .vp8, .opus: return nil
+        case .vp8(_, let isKeyframe, let layer, let width, let height):
+            self = .encodedVideo(
+                SampleBuffer.EncodedFrame(
+                    bytes: sample.bytes, isKeyframe: isKeyframe, temporalLayer: Int(layer), width: width,
+                    height: height))
+        case .opus(let track, _):
+            self = track == .microphone ? .encodedMicrophoneAudio(sample.bytes) : .encodedApplicationAudio(sample.bytes)
         }
     }
 }

@@ -151,9 +151,9 @@ enum MediaKind: Hashable {
 extension SampleBuffer {
     var kind: MediaKind {
         switch content {
-        case .video: .video
-        case .applicationAudio: .applicationAudio
-        case .microphoneAudio: .microphoneAudio
+        case .video, .encodedVideo: .video
+        case .applicationAudio, .encodedApplicationAudio: .applicationAudio
+        case .microphoneAudio, .encodedMicrophoneAudio: .microphoneAudio
         }
     }
 }

@@ -160,7 +160,7 @@ extension ExtensionError {
         case .otherCertificate: .untrusted
         case .directory, .file, .tooMany: .cannotWrite
         case .notAFile, .foreignOwner, .writableByOthers, .tooLarge, .malformed, .otherID, .relativePath,
-            .notExecutable:
+            .notExecutable, .reserved:
             .unknownService
         }
     }

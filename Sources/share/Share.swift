@@ -35,6 +35,6 @@ struct Share: ParsableCommand {
             HostCommand.self, JoinCommand.self, DemoCommand.self, DoctorCommand.self, KnownCommand.self,
             ServiceCommand.self, ExtensionCommand.self, ServicesCommand.self, PairCommand.self, StatusCommand.self,
             StopCommand.self, PauseCommand.self, ResumeCommand.self, MuteCommand.self,
-            UnmuteCommand.self, ViewersCommand.self, RemoveCommand.self, PaintCommand.self,
+            UnmuteCommand.self, ViewersCommand.self, RemoveCommand.self, PaintCommand.self, UploadCommand.self,
         ])
 }

@@ -9,7 +9,7 @@ public enum ExtensionMessage: Equatable, Sendable {
     case broadcastURL(String)
     /// For encoded samples: the next frame has to be a key frame.
     case keyframe
-    /// For encoded samples: what the network carries, in bit/s.
+    /// For encoded samples: what the network carries, in bit/s; 0: no frame is to be made now.
     case bitrate(Int)
     /// The program ends the broadcast. Both texts are for the user.
     case failed(reason: String, nextStep: String?)

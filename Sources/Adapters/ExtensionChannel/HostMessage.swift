@@ -22,6 +22,8 @@ public struct ExtensionStart: Codable, Equatable, Sendable {
     public var setup: [String: String]
     /// The private memory that the program may use, in bytes.
     public var memoryBudget: Int
+    /// The audio tracks of the broadcast, in their order; nil from a host that does not say.
+    public var audio: [SampleDescription.AudioTrack]?
 
     public static let currentVersion = 1
 

@@ -20,6 +20,8 @@ public struct ExtensionError: Error, Equatable, CustomStringConvertible {
         case notExecutable
         /// The service is installed with another certificate.
         case otherCertificate
+        /// An identifier of an extension that comes with `share`.
+        case reserved
         /// There are more manifests than are read.
         case tooMany
         case directory

@@ -22,11 +22,16 @@ public struct ExtensionManifest: Hashable, Sendable {
     public let setup: String?
     /// Gets the samples of the broadcast.
     public let upload: String?
+    /// What the programs are called with. Not in a manifest's file.
+    public internal(set) var setupArguments: [String] = []
+    public internal(set) var uploadArguments: [String] = []
+    /// It comes with `share`, and is no file.
+    public internal(set) var isShipped = false
 
     public var id: ServiceID { description.id }
     public var name: String { description.name }
     /// Where the broadcast goes, for people: the service's `HOST:PORT`, or the upload program.
-    public var destination: String { upload ?? service?.authority ?? "" }
+    public var destination: String { isShipped ? "comes with share" : upload ?? service?.authority ?? "" }
 
     package init(
         _ description: ServiceDescription, service: ServiceLink?, icon: String? = nil, setup: String? = nil,

@@ -20,21 +20,28 @@ public struct ExtensionStore: Sendable {
 
     private let directory: String
     private let owner: Int
+    private let shipped: [ExtensionManifest]
 
-    /// - Parameter directory: where the identity is; the manifests are in its `extensions`.
-    public init(directory: String = Identity.defaultDirectory) {
-        self.init(directory: directory, owner: Int(geteuid()))
+    /// - Parameters:
+    ///   - directory: where the identity is; the manifests are in its `extensions`.
+    ///   - program: `share`, whose own extensions are listed first; nil: they are not there.
+    public init(
+        directory: String = Identity.defaultDirectory,
+        program: String? = ShippedExtension.program()
+    ) {
+        self.init(directory: directory, program: program, owner: Int(geteuid()))
     }
 
     /// - Parameter owner: who has to own the files and the directory.
-    init(directory: String, owner: Int) {
+    init(directory: String, program: String? = nil, owner: Int) {
         self.directory = directory + "/extensions"
         self.owner = owner
+        shipped = ShippedExtension.all(program)
     }
 
     /// - Throws: if the directory cannot be read, or if others may write to it. No directory is no extensions.
     public func list() throws(ExtensionError) -> Listing {
-        guard try isThere() else { return Listing(extensions: [], errors: []) }
+        guard try isThere() else { return Listing(extensions: shipped, errors: []) }
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(Self.ending) }
@@ -59,12 +66,20 @@ public struct ExtensionStore: Sendable {
                 ExtensionError(
                     .tooMany, "\(directory) has more than \(Self.countLimit) extensions; only these many are read"))
         }
-        return Listing(extensions: extensions, errors: errors)
+        return Listing(extensions: shipped + extensions, errors: errors)
     }
 
     public func read(_ id: ServiceID) throws(ExtensionError) -> ExtensionManifest {
+        if let manifest = shipped.first(where: { $0.id == id }) { return manifest }
         guard try isThere() else { throw notInstalled(id) }
         return try manifest(id)
+    }
+
+    /// Another extension of such an identifier would pass for one that comes with `share`.
+    private func checkReserved(_ id: ServiceID) throws(ExtensionError) {
+        guard !id.text.hasPrefix(ShippedExtension.reservedPrefix) else {
+            throw ExtensionError(.reserved, "\(id) is an identifier of share itself; choose another one")
+        }
     }
 
     /// Installs a service, or updates what it says of itself. Icon and programs of an installed one stay.
@@ -73,6 +88,7 @@ public struct ExtensionStore: Sendable {
     public func install(
         _ link: ServiceLink, _ description: ServiceDescription
     ) throws(ExtensionError) -> ExtensionManifest {
+        try checkReserved(link.id)
         guard link.id == description.id else {
             throw ExtensionError(.otherID, "the link is one to \(link.id), but \(description.id) has answered")
         }
@@ -113,6 +129,7 @@ public struct ExtensionStore: Sendable {
         }
         guard let text else { throw ExtensionError(.file, "there is no file \(file)") }
         let new = try Self.parse(text, file).resolved(against: Self.directory(of: file))
+        try checkReserved(new.id)
         guard new.service?.id ?? new.id == new.id else {
             throw ExtensionError(.otherID, "\(file) has a link of another service")
         }
@@ -159,6 +176,9 @@ public struct ExtensionStore: Sendable {
     /// Removes an extension, also one that cannot be used.
     /// - Throws: `.notInstalled`, `.file`
     public func remove(_ id: ServiceID) throws(ExtensionError) {
+        guard !shipped.contains(where: { $0.id == id }) else {
+            throw ExtensionError(.reserved, "\(id) comes with share, and cannot be removed")
+        }
         let path = path(id)
         guard unlink(path) != 0 else { return }
         if errno == ENOENT || errno == ENOTDIR { throw notInstalled(id) }
@@ -193,6 +213,7 @@ public struct ExtensionStore: Sendable {
             throw ExtensionError(error, reading: path)
         }
         guard let text else { throw notInstalled(id) }
+        try checkReserved(id)
         let manifest = try Self.parse(text, path)
         let other = manifest.id == id ? manifest.service?.id ?? id : manifest.id
         guard other == id else {

@@ -12,7 +12,7 @@ package import Transport
 extension Broadcast {
     /// Offers the broadcast. Calls back on the loop when candidates are known.
     /// - Parameters:
-    ///   - receiver: its `fingerprint` is the certificate that the answer must name.
+    ///   - receiver: its `fingerprint` is the certificate that the answer must name; empty: the one that it names.
     ///   - timeout: the longest time to wait for candidates.
     package func offer(
         to receiver: Viewer, timeout: MediaDuration,
@@ -91,13 +91,14 @@ extension Broadcast {
         } catch {
             throw EndReason(.failed, "the answer of \(pending.receiver.name) cannot be used (\(error))")
         }
-        guard answer.fingerprint.bytes == pending.receiver.fingerprint else {
+        let expected = pending.receiver.fingerprint.isEmpty ? answer.fingerprint.bytes : pending.receiver.fingerprint
+        guard answer.fingerprint.bytes == expected else {
             throw EndReason(.untrusted, "the answer of \(pending.receiver.name) names another certificate")
         }
         do {
             let transport = try SecureTransport(
                 loop: loop, isServer: answer.setup == .active, identity: settings.identity,
-                expectedFingerprint: pending.receiver.fingerprint, path: pending.negotiation.path)
+                expectedFingerprint: expected, path: pending.negotiation.path)
             transport.expect(answer.fingerprints.others)
             return (
                 SendingPeer(

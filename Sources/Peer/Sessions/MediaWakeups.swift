@@ -1,11 +1,16 @@
-import EventLoop
+package import EventLoop
 
 /// The signals with which the media threads wake the network loop.
-struct MediaWakeups {
-    var video: LoopWakeup
-    var audio: LoopWakeup
+package struct MediaWakeups {
+    package var video: LoopWakeup
+    package var audio: LoopWakeup
 
-    func close() {
+    package init(video: LoopWakeup, audio: LoopWakeup) {
+        self.video = video
+        self.audio = audio
+    }
+
+    package func close() {
         video.close()
         audio.close()
     }

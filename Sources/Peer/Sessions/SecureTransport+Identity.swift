@@ -1,9 +1,9 @@
-import Admission
-import Transport
+package import Admission
+package import Transport
 
 extension SecureTransport.Identity {
     /// The certificate and key of a peer, for DTLS.
-    init(_ identity: Identity) {
+    package init(_ identity: Identity) {
         self.init(certificateDER: identity.certificateDER, privateKeyDER: identity.privateKeyDER)
     }
 }

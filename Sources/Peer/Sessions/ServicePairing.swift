@@ -29,6 +29,11 @@ public struct PairingQuestion: Sendable {
     public let service: ServiceDescription
     /// The values that were entered before and why they are refused; nil the first time.
     public let refused: (values: [String: String], error: SetupError)?
+
+    public init(service: ServiceDescription, refused: (values: [String: String], error: SetupError)?) {
+        self.service = service
+        self.refused = refused
+    }
 }
 
 /// Pairs this host with one service: the handshake, with the question to the host's user in the middle.

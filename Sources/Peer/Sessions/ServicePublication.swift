@@ -1,18 +1,18 @@
-import Admission
-import EventLoop
+package import Admission
+package import EventLoop
 import LinuxRuntime
 import MediaCore
-import Publishing
+package import Publishing
 import Receiving
 import SessionDescription
-import Signaling
-import Transport
+package import Signaling
+package import Transport
 
-/// Publishes a broadcast to the service that the host is paired with, and to nobody else (WHIP, RFC 9725). Restarts ICE
-/// while packets of the service are missing. Safe from any thread.
-final class ServicePublication: BroadcastDelegate, Sendable {
+/// Publishes a broadcast to one endpoint, and to nobody else (WHIP, RFC 9725). Restarts ICE while packets of it are
+/// missing. Safe from any thread.
+package final class ServicePublication: BroadcastDelegate, Sendable {
     private let core: LoopBound<Broadcast>
-    private let service: PairedService
+    private let service: any PublishingEndpoint
     private let onEvent: @Sendable (BroadcastEvent) -> Void
     private let report: @Sendable (ServiceEvent) -> Void
     /// Settled once, when the publication is over.
@@ -31,10 +31,12 @@ final class ServicePublication: BroadcastDelegate, Sendable {
     private static let reasonTimeout = Duration.seconds(1)
     /// How long the offer waits for candidates.
     private static let gatheringTime = MediaDuration.milliseconds(200)
+    /// The same where no candidate can be sent later.
+    private static let completeGatheringTime = MediaDuration.seconds(3)
 
     /// - Parameter report: called with the service's events.
-    init(
-        core: LoopBound<Broadcast>, service: PairedService, onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
+    package init(
+        core: LoopBound<Broadcast>, service: any PublishingEndpoint, onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
         report: @escaping @Sendable (ServiceEvent) -> Void
     ) {
         self.report = report
@@ -45,11 +47,11 @@ final class ServicePublication: BroadcastDelegate, Sendable {
     }
 
     /// Sends the offer and applies the answer. Media follows when ICE has selected a pair.
-    func open() async throws(EndReason) {
+    package func open() async throws(EndReason) {
         let offer = try await offer()
         let answer: OfferAnswer
         do throws(SignalingError) {
-            answer = try await service.client.publish(offer.sdp)
+            answer = try await service.publish(offer.sdp)
         } catch {
             core.perform { $0.cancelOffer(offer.id) }
             throw EndReason(error, service: service.name)
@@ -68,11 +70,12 @@ final class ServicePublication: BroadcastDelegate, Sendable {
 
     private func offer() async throws(EndReason) -> LocalOffer {
         let receiver = Viewer(
-            knock: nil, name: service.name, kind: "service", address: service.link.host,
-            fingerprint: service.link.fingerprint)
+            knock: nil, name: service.name, kind: "service", address: service.host,
+            fingerprint: service.fingerprint ?? [])
+        let time = service.takesLateCandidates ? Self.gatheringTime : Self.completeGatheringTime
         let result: Result<LocalOffer, OfferRefusal> = await withCheckedContinuation { continuation in
             let isRunning = core.perform {
-                $0.offer(to: receiver, timeout: Self.gatheringTime) { continuation.resume(returning: $0) }
+                $0.offer(to: receiver, timeout: time) { continuation.resume(returning: $0) }
             }
             if !isRunning {
                 continuation.resume(returning: .failure(OfferRefusal(.ended, "The broadcast has ended.")))
@@ -87,7 +90,7 @@ final class ServicePublication: BroadcastDelegate, Sendable {
 
     /// Passes on the service's events until the publication is over.
     /// - Returns: why it is over.
-    func run() async -> EndReason {
+    package func run() async -> EndReason {
         let listening = Task { await listen() }
         let reason = await outcome.wait()
         listening.cancel()
@@ -96,22 +99,20 @@ final class ServicePublication: BroadcastDelegate, Sendable {
     }
 
     /// Ends the publication at the service.
-    func close(_ reason: EndReason) async {
+    package func close(_ reason: EndReason) async {
         outcome.settle(reason)
-        await service.client.leave()
-        await service.client.close()
+        await service.close()
     }
 
     // MARK: The service's events
 
     private func listen() async {
         while !Task.isCancelled {
-            if let events = try? await service.client.events() {
-                do {
-                    for try await event in events { await handle(event) }
-                } catch {
-                    // The connection broke; media may continue without it.
-                }
+            do {
+                guard let events = try await service.events() else { return }
+                for try await event in events { await handle(event) }
+            } catch {
+                // The connection broke; media may continue without it.
             }
             try? await Task.sleep(for: .seconds(1))
         }
@@ -133,7 +134,7 @@ final class ServicePublication: BroadcastDelegate, Sendable {
 
     // MARK: The broadcast's reports
 
-    func broadcast(emitted event: BroadcastEvent) {
+    package func broadcast(emitted event: BroadcastEvent) {
         switch event {
         // The end of the session is reported as the end of the broadcast, and nobody joins but the service.
         case .viewerJoined, .viewerLeft: return
@@ -151,12 +152,13 @@ final class ServicePublication: BroadcastDelegate, Sendable {
         }
     }
 
-    func broadcast(foundCandidates fragment: String, of session: SessionID) {
-        Task { try? await service.client.trickle(fragment) }
+    package func broadcast(foundCandidates fragment: String, of session: SessionID) {
+        guard service.takesLateCandidates else { return }
+        Task { try? await service.trickle(fragment) }
     }
 
     /// The service's reason may follow on another connection.
-    func broadcast(ended session: SessionID, viewers: Int) {
+    package func broadcast(ended session: SessionID, viewers: Int) {
         Task {
             try? await Task.sleep(for: Self.reasonTimeout)
             outcome.settle(EndReason(.serviceEnded, "\(service.name) has ended the broadcast, or has gone"))
@@ -173,7 +175,7 @@ final class ServicePublication: BroadcastDelegate, Sendable {
             }
             if let fragment {
                 do throws(SignalingError) {
-                    let answer = try await service.client.restart(fragment, timeout: Self.restartInterval)
+                    let answer = try await service.restart(fragment, timeout: Self.restartInterval)
                     if let parsed = try? TrickleFragment.parse(answer.fragment) {
                         await core.ifRunning { $0.resume(session, parsed) }
                     }

@@ -15,6 +15,7 @@ final class EncodedUploader: SampleUploader, @unchecked Sendable {
     private let fail: @Sendable (EndReason) -> Void
     private let size: Monitor<PixelSize>
     private var isDropping = false
+    private let target: Monitor<EncodingTarget>
 
     init(
         _ sources: SampleSources, _ process: ExtensionProcess, _ configuration: ExtensionBroadcast.Configuration,
@@ -23,6 +24,7 @@ final class EncodedUploader: SampleUploader, @unchecked Sendable {
         self.process = process
         self.fail = fail
         size = Monitor(sources.screen.size)
+        target = Monitor(EncodingTarget(bitrate: configuration.maximumBitrate))
         let frames = FrameQueues()
         let packets = FrameQueue<AudioPacketInfo>(capacity: 32, bytes: 2_048)
         pipelines = MediaPipelines(
@@ -64,8 +66,13 @@ final class EncodedUploader: SampleUploader, @unchecked Sendable {
 
     func requestKeyframe() { pipelines.requestKeyframe(.main, isFirst: false) }
 
-    func setBitrate(_ bitrate: Bitrate) {
-        pipelines.apply(EncoderPolicy.Decision(main: EncodingTarget(bitrate: bitrate)))
+    func setBitrate(_ bitrate: Bitrate?) {
+        let target = target.with { target in
+            if let bitrate { target.bitrate = bitrate }
+            target.isBlocked = bitrate == nil
+            return target
+        }
+        pipelines.apply(EncoderPolicy.Decision(main: target))
     }
 
     var statistics: VideoPipelineStatistics { pipelines.video.statistics }

@@ -83,7 +83,9 @@ public final class ExtensionBroadcast: Sendable {
                 }
                 return state.reason ?? EndReason(.failed, "this broadcast was started before")
             }
-            if reason == nil { try process.start(configuration.start) }
+            var start = configuration.start
+            start.audio = state.with { $0.sources }?.audio.map { $0.kind == .microphoneAudio ? .microphone : .application }
+            if reason == nil { try process.start(start) }
             if let reason { beginning.settle(reason) }
         } catch {
             state.with { $0.process = nil }
@@ -133,7 +135,8 @@ public final class ExtensionBroadcast: Sendable {
         case .message(.keyframe): state.with { $0.uploader }?.requestKeyframe()
         case .message(.bitrate(let bits)):
             state.with { $0.uploader }?.setBitrate(
-                min(max(Bitrate(bitsPerSecond: bits), .kilobits(50)), configuration.maximumBitrate))
+                bits == 0
+                    ? nil : min(max(Bitrate(bitsPerSecond: bits), .kilobits(50)), configuration.maximumBitrate))
         case .message: break
         case .ended(let end): self.end(end)
         }

@@ -8,7 +8,8 @@ protocol SampleUploader: Sendable {
     func start(_ emit: @escaping @Sendable (BroadcastEvent) -> Void)
     func setPaused(_ isPaused: Bool)
     func requestKeyframe()
-    func setBitrate(_ bitrate: Bitrate)
+    /// - Parameter bitrate: nil: no frame is to be made now.
+    func setBitrate(_ bitrate: Bitrate?)
     var statistics: VideoPipelineStatistics { get }
     /// In their order.
     var audioTracks: [AudioTrackState] { get }
@@ -21,7 +22,7 @@ protocol SampleUploader: Sendable {
 
 extension SampleUploader {
     func requestKeyframe() {}
-    func setBitrate(_ bitrate: Bitrate) {}
+    func setBitrate(_ bitrate: Bitrate?) {}
 }
 
 /// What a broadcast captures.

@@ -8,12 +8,20 @@ public struct OfferAnswer: Sendable {
     /// The path of the session's resource; contains 128 secret bits.
     public let resource: String
     public let etag: String
+
+    public init(sdp: String, resource: String, etag: String) {
+        self.sdp = sdp
+        self.resource = resource
+        self.etag = etag
+    }
 }
 
 /// The server's answer to an ICE restart.
 public struct RestartAnswer: Sendable {
     /// `application/trickle-ice-sdpfrag`.
     public let fragment: String
+
+    public init(fragment: String) { self.fragment = fragment }
 }
 
 /// The client's side of an endpoint of WHEP or WHIP (RFC 9725), and of the one session that it has opened there.

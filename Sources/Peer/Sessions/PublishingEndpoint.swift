@@ -1,0 +1,44 @@
+import Admission
+public import Signaling
+
+/// Where a broadcast is published: a service peer, or another WHIP endpoint (RFC 9725). One session at a time.
+public protocol PublishingEndpoint: Sendable {
+    /// For people; not verified.
+    var name: String { get }
+    /// A name or an address, without port.
+    var host: String { get }
+    /// SHA-256 of the certificate that the answer has to name; nil: the one that it names, as the connection over which
+    /// it came is trusted.
+    var fingerprint: [UInt8]? { get }
+    /// Whether candidates may be sent after the offer. Without it the offer waits for them.
+    var takesLateCandidates: Bool { get }
+
+    /// Sends the offer (RFC 9725 section 4.2).
+    func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer
+    /// Sends candidates that were found after the offer (RFC 8840).
+    func trickle(_ fragment: String) async throws(SignalingError)
+    /// Restarts ICE (RFC 9725 section 4.3.2).
+    /// - Throws: `.gone` if the endpoint does not have the session any more.
+    func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer
+    /// What the endpoint tells of the broadcast; nil if it tells nothing.
+    func events() async throws(SignalingError) -> AsyncThrowingStream<ServiceEvent, any Error>?
+    /// Ends the session, and closes all connections. May be called more than once.
+    func close() async
+}
+
+extension PairedService: PublishingEndpoint {
+    public var host: String { link.host }
+    public var fingerprint: [UInt8]? { link.fingerprint }
+    public var takesLateCandidates: Bool { true }
+
+    public func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer { try await client.publish(sdp) }
+    public func trickle(_ fragment: String) async throws(SignalingError) { try await client.trickle(fragment) }
+
+    public func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer {
+        try await client.restart(fragment, timeout: timeout)
+    }
+
+    public func events() async throws(SignalingError) -> AsyncThrowingStream<ServiceEvent, any Error>? {
+        try await client.events()
+    }
+}
