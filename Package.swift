@@ -149,11 +149,15 @@ let package = Package(
             ]),
         layer(
             "Peer", "WHIP",
-            ["MediaCore", "LinuxRuntime", "Signaling", "Sessions", asyncHTTPClient, nioSSL, nioCore, nioPosix, nioHTTP1]),
+            [
+                "MediaCore", "LinuxRuntime", "Signaling", "Sessions", asyncHTTPClient, nioSSL, nioCore, nioPosix,
+                nioHTTP1,
+            ]),
         layer(
             "Peer", "Uploading",
             [
-                "MediaCore", "LinuxRuntime", "EventLoop", "MediaEngine", "ICETransport", "ExtensionChannel", "Admission",
+                "MediaCore", "LinuxRuntime", "EventLoop", "MediaEngine", "ICETransport", "ExtensionChannel",
+                "Admission",
                 "Broadcasting", "Signaling", "Transport", "Publishing", "Sessions",
             ]),
         layer(

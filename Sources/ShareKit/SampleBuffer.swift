@@ -31,24 +31,20 @@ public final class SampleBuffer: @unchecked Sendable {
         }
     }
 
-    /// A frame in VP8 (RFC 6386), as the host has encoded it. The pointers are valid as long as the buffer.
-    public struct EncodedFrame {
-        public let bytes: UnsafeRawBufferPointer
-        /// Whether the frame can be decoded without another one.
-        public let isKeyframe: Bool
-        /// The temporal layer; 0 is the base.
-        public let temporalLayer: Int
-        /// In pixels.
-        public let width: Int
-        public let height: Int
-
-        init(bytes: UnsafeRawBufferPointer, isKeyframe: Bool, temporalLayer: Int, width: Int, height: Int) {
-            self.bytes = bytes
-            self.isKeyframe = isKeyframe
-            self.temporalLayer = temporalLayer
-            self.width = width
-            self.height = height
+    /// A frame or a packet as the host has encoded it, for a `SampleHandler` that asks for such.
+    public struct EncodedSample {
+        public enum Media: Sendable, Hashable {
+            /// A frame in VP8 (RFC 6386), of a size in pixels. A key frame can be decoded without another one; temporal
+            /// layer 0 is the base.
+            case video(isKeyframe: Bool, temporalLayer: Int, width: Int, height: Int)
+            /// The audio of the app: a packet of Opus (RFC 6716) of 20 ms.
+            case applicationAudio
+            /// The audio of the microphone, in the same form.
+            case microphoneAudio
         }
+        public let media: Media
+        /// Valid as long as the buffer.
+        public let bytes: UnsafeRawBufferPointer
     }
 
     public enum Content {
@@ -57,12 +53,7 @@ public final class SampleBuffer: @unchecked Sendable {
         case applicationAudio(UnsafeBufferPointer<Int16>)
         /// The audio of the microphone, in the same form.
         case microphoneAudio(UnsafeBufferPointer<Int16>)
-        /// The next three are for a `SampleHandler` that asks for encoded samples.
-        case encodedVideo(EncodedFrame)
-        /// The audio of the app: a packet of Opus (RFC 6716) of 20 ms.
-        case encodedApplicationAudio(UnsafeRawBufferPointer)
-        /// The audio of the microphone, in the same form.
-        case encodedMicrophoneAudio(UnsafeRawBufferPointer)
+        case encoded(EncodedSample)
     }
 
     public let content: Content

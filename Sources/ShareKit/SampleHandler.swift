@@ -152,12 +152,14 @@ extension SampleBuffer.Content {
             let samples = sample.bytes.bindMemory(to: Int16.self)
             self = track == .microphone ? .microphoneAudio(samples) : .applicationAudio(samples)
         case .vp8(_, let isKeyframe, let layer, let width, let height):
-            self = .encodedVideo(
-                SampleBuffer.EncodedFrame(
-                    bytes: sample.bytes, isKeyframe: isKeyframe, temporalLayer: Int(layer), width: width,
-                    height: height))
+            self = .encoded(
+                SampleBuffer.EncodedSample(
+                    media: .video(isKeyframe: isKeyframe, temporalLayer: Int(layer), width: width, height: height),
+                    bytes: sample.bytes))
         case .opus(let track, _):
-            self = track == .microphone ? .encodedMicrophoneAudio(sample.bytes) : .encodedApplicationAudio(sample.bytes)
+            self = .encoded(
+                SampleBuffer.EncodedSample(
+                    media: track == .microphone ? .microphoneAudio : .applicationAudio, bytes: sample.bytes))
         }
     }
 }

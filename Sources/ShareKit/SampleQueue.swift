@@ -151,9 +151,15 @@ enum MediaKind: Hashable {
 extension SampleBuffer {
     var kind: MediaKind {
         switch content {
-        case .video, .encodedVideo: .video
-        case .applicationAudio, .encodedApplicationAudio: .applicationAudio
-        case .microphoneAudio, .encodedMicrophoneAudio: .microphoneAudio
+        case .video: .video
+        case .applicationAudio: .applicationAudio
+        case .microphoneAudio: .microphoneAudio
+        case .encoded(let sample):
+            switch sample.media {
+            case .video: .video
+            case .applicationAudio: .applicationAudio
+            case .microphoneAudio: .microphoneAudio
+            }
         }
     }
 }

@@ -120,8 +120,11 @@ final class WHIPUpload: PublishingUpload, @unchecked Sendable {
         _ start: ExtensionStart, _ identity: Identity
     ) async throws(EndReason) -> any PublishingEndpoint {
         do throws(SignalingError) {
-            let token = start.setup["token"] ?? ""
-            return try WHIPEndpoint(start.setup["url"] ?? "", token: token == "-" ? "" : token)
+            let (url, text) = (start.setup["url"] ?? "", start.setup["token"] ?? "")
+            let token = text == "-" ? "" : text
+            // A service's link names its certificate, so that no system has to trust that.
+            if let link = try? ServiceLink(parsing: url) { return try TokenEndpoint(link, token: token) }
+            return try WHIPEndpoint(url, token: token)
         } catch {
             throw EndReason(.failed, error.description, remedy: error.remedy)
         }

@@ -39,13 +39,13 @@ struct ServiceVerbTests {
         let snapshot = folder.file("seen.png")
         let service = try Service(["--field", "title:Title", "--snapshot", snapshot])
         let terminal = try Terminal(Self.host)
-        #expect(terminal.waitUntil { $0.contains("no service is preferred") })
+        #expect(terminal.waitUntil { $0.contains("1  io.sharekit.service") })
 
         let install = try run(["extension", "install", service.link], in: terminal.hostFolder)
         #expect(install.code == 0, "\(install.words)")
         #expect(try run(["pair", "com.example.conference"], in: terminal.hostFolder).code == 0)
         let listed = try run(["services"], in: terminal.hostFolder)
-        #expect(listed.out.count == 1 && listed.out.first?.hasPrefix("* com.example.conference  127.0.0.1:") == true)
+        #expect(listed.out.count == 3 && listed.out.first?.hasPrefix("* com.example.conference  127.0.0.1:") == true)
 
         let host = try Terminal(
             Self.host + ["--for", "30"], environment: ["XDG_DATA_HOME": terminal.hostFolder.path])
@@ -137,9 +137,10 @@ struct ServiceVerbTests {
         #expect(try run(["extension", "install", service.link], in: folder).code == 0)
         let environment = ["DISPLAY": desktop.display.name, "SDL_VIDEODRIVER": "x11"]
         let arguments = ["host", "--preferred-extension", "--source", "test", "--audio", "none", "--json"]
+        // The service that is preferred; the extensions that ship would be asked about, too.
+        #expect(try run(["pair", "com.example.conference"], in: folder).code == 0)
         let host = try ShareProcess(
             arguments + ["--field", "title=Accounts"], in: folder, environment: environment)
-        try desktop.accept("share")
         _ = try #require(host.event("pairing"))
         try desktop.accept("share", higherThan: 150)
         #expect((service.process.event("paired")?["setup"] as? [String: String]) == ["title": "Accounts"])
@@ -147,11 +148,19 @@ struct ServiceVerbTests {
         #expect(host.exitCode() == 0, "\(host.errorText)")
 
         let silent = try ShareProcess(arguments, in: folder, environment: environment)
-        try desktop.accept("share")
         _ = try #require(silent.event("pairing"))
         try desktop.accept("share", higherThan: 150)
         #expect(silent.exitCode() == 64 && silent.errorText.contains("the service asks for Title (title)"))
         #expect(silent.event("pairing-refused")?["code"] as? String == "setup")
+
+        // Without a preferred service the user chooses; the click is on one that comes with share.
+        #expect(try run(["pair", "--forget"], in: folder).code == 0)
+        let choosing = try ShareProcess(
+            arguments + ["--field", "link=nowhere"], in: folder, environment: environment)
+        try desktop.accept("share")
+        #expect(choosing.event("pairing")?["service"] as? String == "io.sharekit.service")
+        try desktop.accept("share", higherThan: 100)
+        #expect(choosing.exitCode() != 0 && choosing.errorText.contains("link"), "\(choosing.errorText)")
     }
 
     @Test func aServiceThatRefusesIsHeardWithItsReason() throws {

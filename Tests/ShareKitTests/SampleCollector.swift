@@ -1,5 +1,6 @@
 import LinuxRuntime
 import MediaCore
+import Testing
 
 @testable import ShareKit
 
@@ -39,6 +40,7 @@ final class SampleCollector: Sendable {
                 content.application.append(Audio(samples: Array(samples), time: sample.time))
             case .microphoneAudio(let samples):
                 content.microphone.append(Audio(samples: Array(samples), time: sample.time))
+            case .encoded: Issue.record("a capture has no encoded samples")
             }
         }
     }

@@ -24,7 +24,7 @@ public struct ExtensionStore: Sendable {
 
     /// - Parameters:
     ///   - directory: where the identity is; the manifests are in its `extensions`.
-    ///   - program: `share`, whose own extensions are listed first; nil: they are not there.
+    ///   - program: `share`, whose own extensions are listed last; nil: they are not there.
     public init(
         directory: String = Identity.defaultDirectory,
         program: String? = ShippedExtension.program()
@@ -66,7 +66,7 @@ public struct ExtensionStore: Sendable {
                 ExtensionError(
                     .tooMany, "\(directory) has more than \(Self.countLimit) extensions; only these many are read"))
         }
-        return Listing(extensions: shipped + extensions, errors: errors)
+        return Listing(extensions: extensions + shipped, errors: errors)
     }
 
     public func read(_ id: ServiceID) throws(ExtensionError) -> ExtensionManifest {

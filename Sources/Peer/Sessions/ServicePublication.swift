@@ -36,7 +36,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
 
     /// - Parameter report: called with the service's events.
     package init(
-        core: LoopBound<Broadcast>, service: any PublishingEndpoint, onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
+        core: LoopBound<Broadcast>, service: any PublishingEndpoint,
+        onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
         report: @escaping @Sendable (ServiceEvent) -> Void
     ) {
         self.report = report

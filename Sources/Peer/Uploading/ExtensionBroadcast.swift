@@ -84,7 +84,9 @@ public final class ExtensionBroadcast: Sendable {
                 return state.reason ?? EndReason(.failed, "this broadcast was started before")
             }
             var start = configuration.start
-            start.audio = state.with { $0.sources }?.audio.map { $0.kind == .microphoneAudio ? .microphone : .application }
+            start.audio = state.with { $0.sources }?.audio.map {
+                $0.kind == .microphoneAudio ? .microphone : .application
+            }
             if reason == nil { try process.start(start) }
             if let reason { beginning.settle(reason) }
         } catch {

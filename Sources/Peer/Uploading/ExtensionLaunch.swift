@@ -24,12 +24,14 @@ public struct ExtensionLaunch: Sendable {
             memoryBudget: limits.memoryBudget)
         if let setup = manifest.setup {
             let answer = try await ExtensionSetup.run(
-                ExtensionProcess.Program(path: setup, arguments: manifest.setupArguments, isSetup: true), name: manifest.name, start: start)
+                ExtensionProcess.Program(path: setup, arguments: manifest.setupArguments, isSetup: true),
+                name: manifest.name, start: start)
             guard let answer else { return nil }
             start.setup.merge(answer) { $1 }
         }
         var configuration = ExtensionBroadcast.Configuration(
-            program: ExtensionProcess.Program(path: upload, arguments: manifest.uploadArguments), name: manifest.name, start: start)
+            program: ExtensionProcess.Program(path: upload, arguments: manifest.uploadArguments), name: manifest.name,
+            start: start)
         configuration.limits = limits
         return ExtensionLaunch(configuration: configuration)
     }

@@ -71,6 +71,8 @@ public final class WHIPEndpoint: PublishingEndpoint {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.timeout.connect = .seconds(8)
         configuration.httpVersion = .http1Only
+        // A port that refuses is an answer; the pool would try it again until the time is over.
+        configuration.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 

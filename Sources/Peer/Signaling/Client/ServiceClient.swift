@@ -35,6 +35,12 @@ public actor ServiceClient {
         }
     }
 
+    /// A client for `publish(_:token:)` alone.
+    public init(publishingTo link: ServiceLink) throws(SignalingError) {
+        self.link = link
+        http = try PinnedHTTPClient(to: PinnedServer(link), configuration: Configuration())
+    }
+
     /// The path of `item` of the service, which begins with a slash or is empty.
     nonisolated func path(_ item: String) -> String { link.path + item }
 
@@ -63,6 +69,14 @@ public actor ServiceClient {
         let (session, _) = try await http.offer(sdp, to: path("/whip"), timeout: timeout)
         await http.keep(session)
         handle(.published, of: pairing.number)
+        return session
+    }
+
+    /// Sends the offer of a session with the service's fixed token, without a pairing.
+    public func publish(_ sdp: String, token: String) async throws(SignalingError) -> OfferAnswer {
+        await http.authorize(with: token)
+        let (session, _) = try await http.offer(sdp, to: path("/whip"), timeout: nil)
+        await http.keep(session)
         return session
     }
 

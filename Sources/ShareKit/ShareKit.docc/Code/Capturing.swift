@@ -12,7 +12,7 @@ func capture(
         case .video(let planes):
             corners.append(planes.y[0])
             if corners.count == limit { await recorder.stopCapture() }
-        case .applicationAudio, .microphoneAudio:
+        case .applicationAudio, .microphoneAudio, .encoded:
             break
         }
     }

@@ -1,0 +1,38 @@
+public import Admission
+public import Signaling
+
+/// The WHIP endpoint of a service peer whose fixed token is known: there is no pairing and no question, and the service
+/// tells nothing. Its certificate is the link's.
+public struct TokenEndpoint: PublishingEndpoint {
+    private let link: ServiceLink
+    private let token: String
+    private let client: ServiceClient
+
+    public init(_ link: ServiceLink, token: String) throws(SignalingError) {
+        self.link = link
+        self.token = token
+        client = try ServiceClient(publishingTo: link)
+    }
+
+    public var name: String { link.id.text }
+    public var host: String { link.host }
+    public var fingerprint: [UInt8]? { link.fingerprint }
+    public var takesLateCandidates: Bool { true }
+
+    public func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer {
+        try await client.publish(sdp, token: token)
+    }
+
+    public func trickle(_ fragment: String) async throws(SignalingError) { try await client.trickle(fragment) }
+
+    public func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer {
+        try await client.restart(fragment, timeout: timeout)
+    }
+
+    public func events() async throws(SignalingError) -> AsyncThrowingStream<ServiceEvent, any Error>? { nil }
+
+    public func close() async {
+        await client.leave()
+        await client.close()
+    }
+}
