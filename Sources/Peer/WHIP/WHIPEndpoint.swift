@@ -192,7 +192,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
         case let error as NIOConnectionError where error.connectionErrors.isEmpty:
             return SignalingError(
                 .unknownHost, "no computer is known as \(place)", remedy: "Check the address and your network.")
-        case is NIOConnectionError:
+        case is NIOConnectionError, is IOError:
             return SignalingError(
                 .unreachable, "\(place) cannot be reached", remedy: "Check the address, its port and your network.")
         case is NIOSSLError, is BoringSSLError:

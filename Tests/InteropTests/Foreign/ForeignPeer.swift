@@ -61,6 +61,15 @@ enum ForeignPeer: String, CaseIterable, Sendable, CustomTestStringConvertible {
         return words
     }
 
+    /// Another program in the player's folder, for the same interpreter.
+    func program(_ name: String) throws -> [String] {
+        guard var words = try Self.players.get()[rawValue], words.count > 1 else {
+            throw Program.Failure("\(rawValue) has no interpreter")
+        }
+        words[1] = URL(fileURLWithPath: words[1]).deletingLastPathComponent().appendingPathComponent(name).path
+        return words
+    }
+
     /// The programs by their names; prepared once.
     private static let players = Result<[String: [String]], any Error> {
         let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

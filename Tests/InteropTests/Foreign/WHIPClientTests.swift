@@ -1,0 +1,102 @@
+import BrowserControl
+import Foundation
+import TestSupport
+import Testing
+
+extension InteropTests {
+    /// Other implementations of WebRTC publish to a real `share service` by WHIP and its fixed token (RFC 9725).
+    @Suite struct WHIPClientTests {
+        private static let token = "a-token-for-foreign-clients"
+
+        /// A service, and the URL of its endpoint.
+        private func withService(
+            in folder: TemporaryFolder, _ body: (Program, String) async throws -> Void
+        ) async throws {
+            let service = try Program(
+                Program.share(),
+                [
+                    "service", "--id", "com.example.conference", "--headless", "--listen", "127.0.0.1:0", "--accept",
+                    "any",
+                    "--json", "--token", Self.token, "--snapshot", folder.file("seen.png"),
+                ], environment: ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path])
+            defer { service.kill() }
+            let first = try JSON(parsing: try await service.line(.standard, within: .seconds(15)) { _ in true })
+            let link = try #require(first["link"].string)
+            try await body(service, (link.split(separator: "#").first.map(String.init) ?? "") + "/whip")
+        }
+
+        private func event(_ name: String, of service: Program) async throws -> JSON {
+            try JSON(
+                parsing: try await service.line(.standard, within: .seconds(20)) {
+                    $0.contains("\"event\":\"\(name)\"")
+                })
+        }
+
+        @Test func aiortcPublishes() async throws {
+            let folder = try TemporaryFolder()
+            try await withService(in: folder) { service, url in
+                let program = try ForeignPeer.aiortc.program("publisher.py")
+                let client = try Program(
+                    program[0], [program[1], "--url", url, "--token", Self.token, "--seconds", "2"])
+                let picture = try await event("first-picture", of: service)
+                #expect(picture["width"].number == 640 && picture["height"].number == 480)
+                let report = try JSON(
+                    parsing: try await client.line(.standard, within: .seconds(20)) { $0.hasPrefix("{") })
+                #expect(report["status"].number == 201 && report["deleted"].number == 200, "\(report.text)")
+                let closed = try await event("broadcast-closed", of: service)
+                #expect(closed["code"] == "hostEnded")
+            }
+        }
+
+        /// A page that publishes a canvas, as any page could.
+        @Test(arguments: Browser.Kind.allCases)
+        func browsersPublish(kind: Browser.Kind) async throws {
+            let folder = try TemporaryFolder()
+            try await withService(in: folder) { service, url in
+                try await Browser.with(kind) { browser in
+                    let status = try await browser.evaluate(
+                        """
+                        (async () => {
+                            const canvas = document.createElement("canvas");
+                            [canvas.width, canvas.height] = [320, 240];
+                            const context = canvas.getContext("2d");
+                            let number = 0;
+                            window.drawing = setInterval(() => {
+                                context.fillStyle = `rgb(${number++ % 256}, 80, 80)`;
+                                context.fillRect(0, 0, 320, 240);
+                            }, 50);
+                            const peer = window.peer = new RTCPeerConnection();
+                            const video = peer.addTransceiver(canvas.captureStream(20).getVideoTracks()[0],
+                                { direction: "sendonly" });
+                            const codecs = RTCRtpSender.getCapabilities("video").codecs;
+                            video.setCodecPreferences?.(codecs.filter(each => /vp8|rtx/i.test(each.mimeType)));
+                            await peer.setLocalDescription();
+                            if (peer.iceGatheringState !== "complete") {
+                                await new Promise(done => peer.addEventListener("icegatheringstatechange", () => {
+                                    if (peer.iceGatheringState === "complete") done();
+                                }));
+                            }
+                            const answer = await fetch("\(url)", {
+                                method: "POST", body: peer.localDescription.sdp,
+                                headers: { "Content-Type": "application/sdp", Authorization: "Bearer \(Self.token)" },
+                            });
+                            window.session = new URL(answer.headers.get("Location"), "\(url)").href;
+                            await peer.setRemoteDescription({ type: "answer", sdp: await answer.text() });
+                            return answer.status;
+                        })()
+                        """)
+                    #expect(status.number == 201)
+                    let picture = try await event("first-picture", of: service)
+                    #expect(picture["width"].number == 320 && picture["height"].number == 240)
+                    let deleted = try await browser.evaluate(
+                        """
+                        fetch(window.session, { method: "DELETE", headers: { Authorization: "Bearer \(Self.token)" } })
+                            .then(answer => answer.status)
+                        """)
+                    #expect(deleted.number == 200)
+                    _ = try await event("broadcast-closed", of: service)
+                }
+            }
+        }
+    }
+}
