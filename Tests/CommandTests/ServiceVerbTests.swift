@@ -163,6 +163,24 @@ struct ServiceVerbTests {
         #expect(choosing.exitCode() != 0 && choosing.errorText.contains("link"), "\(choosing.errorText)")
     }
 
+    /// Nobody says goodbye, and the media's silence lasts 30 s.
+    @Test func aServiceThatIsKilledIsMissedWithinSeconds() throws {
+        let service = try Service()
+        let folder = try TemporaryFolder()
+        #expect(try run(["extension", "install", service.link], in: folder).code == 0)
+        let host = try Terminal(
+            Self.host + ["--for", "30"] + ["--json"], environment: ["XDG_DATA_HOME": folder.path])
+        #expect(host.waitUntil { $0.contains("1  com.example.conference") })
+        try host.type("1", "Enter")
+        #expect(host.waitUntil { $0.hasSuffix("[y]es, [n]o:") })
+        try host.type("y", "Enter")
+        #expect(service.process.event("first-picture") != nil)
+        let begin = ContinuousClock.now
+        service.process.kill()
+        #expect(host.waitUntil { $0.contains("Conference has gone: nothing listens at its port any more") })
+        #expect(ContinuousClock.now - begin < .seconds(5))
+    }
+
     @Test func aServiceThatRefusesIsHeardWithItsReason() throws {
         let service = try Service(["--accept", "known"])
         let folder = try TemporaryFolder()

@@ -140,5 +140,7 @@ extension Broadcast {
         guard let peer = viewers[id], let credentials = fragment.credentials else { return }
         peer.negotiation.begin(
             remote: credentials, candidates: fragment.candidates, ended: fragment.endsCandidates)
+        // Those that were found after the restart was sent.
+        if let own = peer.negotiation.localCredentials { trickleLate(peer, own, mid: "0") }
     }
 }

@@ -29,6 +29,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     private static let restartInterval = Duration.seconds(3)
     /// How long the service's reason is waited for after the end of the media.
     private static let reasonTimeout = Duration.seconds(1)
+    /// How many refused connections in a row, a second apart, mean that the service has stopped.
+    private static let refusalLimit = 2
     /// How long the offer waits for candidates.
     private static let gatheringTime = MediaDuration.milliseconds(200)
     /// The same where no candidate can be sent later.
@@ -108,10 +110,19 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     // MARK: The service's events
 
     private func listen() async {
+        var refusals = 0
         while !Task.isCancelled {
             do {
                 guard let events = try await service.events() else { return }
+                refusals = 0
                 for try await event in events { await handle(event) }
+            } catch let error as SignalingError where error.code == .connectionRefused {
+                // An outage of the network answers nothing; this is the service's machine without the service.
+                refusals += 1
+                if refusals == Self.refusalLimit {
+                    return outcome.settle(
+                        EndReason(.serviceEnded, "\(service.name) has gone: nothing listens at its port any more"))
+                }
             } catch {
                 // The connection broke; media may continue without it.
             }

@@ -248,9 +248,14 @@ extension ServiceSession: ServiceDelegate {
             broadcast.end(EndReason(.failed, error.detail))
             throw error
         }
+        trickle(broadcast, id)
+        return opened
+    }
+
+    /// Sends the candidates that are found after an answer.
+    private func trickle(_ broadcast: IncomingBroadcast, _ id: SessionID) {
         let handle = state.with { $0.handle }
         Task { await broadcast.trickle { handle?.send(.candidates(fragment: $0), to: id) } }
-        return opened
     }
 
     public func applyFragment(
@@ -259,7 +264,9 @@ extension ServiceSession: ServiceDelegate {
         guard let broadcast = state.with({ $0.broadcasts[session] }) else {
             throw OfferRefusal(.unknownSession, "There is no such session.")
         }
-        return try await broadcast.applyFragment(fragment)
+        let restarted = try await broadcast.applyFragment(fragment)
+        if restarted != nil { trickle(broadcast, session) }
+        return restarted
     }
 
     public func closeSession(_ session: SessionID) async {
