@@ -5,7 +5,7 @@ import Foundation
 struct Benchmark {
     static let usage = """
         usage: benchmark SHARE [--seconds N] [--scene still|stamp|typing|scrolling|video] [--joins N] [--soak SECONDS]
-                         [--only scenes|viewers|packets|allocations|memory|leaks|owners|networks|pages|links|losses|endurance]
+                         [--only scenes|service|viewers|packets|allocations|memory|leaks|owners|networks|pages|links|losses|endurance]
                          [--against SHARE] [--still SECONDS (60)] [--minutes N (10)] [--without-chromium] [--without-gstreamer]
 
         """
@@ -53,6 +53,12 @@ struct Benchmark {
                 if only == "networks" || only == "links" { try networks.measureScenes() }
                 if only == "networks" || only == "losses" { try networks.measureLosses() }
                 if only == "networks" || only == "endurance" { try networks.measureEndurance(minutes: minutes) }
+            }
+            if only == nil || only == "service" {
+                Table.header(Measurement.header)
+                for scene in scenes where scene.hasStamp {
+                    Table.row(try measureService(scene, binary: binary, seconds: seconds).cells)
+                }
             }
             if only == nil || only == "viewers" { try measureSecondViewer(binary: binary, seconds: seconds) }
             if only == "packets" { try measurePacketCosts(binary: binary, against: other, seconds: seconds) }
