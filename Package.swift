@@ -168,7 +168,7 @@ let package = Package(
             name: "ShareKit",
             dependencies: [
                 "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "ICEServers", "Signaling", "Transport",
-                "Publishing", "Receiving", "Sessions", "Uploading", "ExtensionChannel", "VPXCodec", "OpusCodec",
+                "Publishing", "Receiving", "Sessions", "Uploading", "WHIP", "ExtensionChannel", "VPXCodec", "OpusCodec",
                 "PixelConversion",
                 "InAppCapture", "PulseAudio", "SessionBus",
             ], path: "Sources/ShareKit", swiftSettings: settings),
@@ -180,7 +180,7 @@ let package = Package(
             name: "share",
             dependencies: [
                 "MediaCore", "LinuxRuntime", "ShareKit", "Admission", "ICEServers", "Signaling", "Transport",
-                "Publishing", "Receiving", "Sessions", "Broadcasting", "Uploading", "WHIP", "ExtensionChannel",
+                "Publishing", "Receiving", "Sessions", "Broadcasting",
                 "Control", "ControlSocket", "VPXCodec",
                 "OpusCodec",
                 "PixelConversion", "X11Capture", "PulseAudio", "WindowPlayout", "ImageFile", "TestSource",
@@ -197,6 +197,10 @@ let package = Package(
             name: "Budget", dependencies: ["ShareKit", "ExampleWindow"], path: "Examples/Sources/Budget"),
         .executableTarget(
             name: "Conference", dependencies: ["ShareKit", "ExampleWindow"], path: "Examples/Sources/Conference"),
+        .executableTarget(
+            name: "ConferenceSetup", dependencies: ["ShareKit"], path: "Examples/Sources/ConferenceSetup"),
+        .executableTarget(
+            name: "ConferenceUpload", dependencies: ["ShareKit"], path: "Examples/Sources/ConferenceUpload"),
         // What `share extension new` writes.
         .executableTarget(
             name: "SnapshotSetup", dependencies: ["ShareKit"], path: "Examples/Sources/SnapshotSetup"),
@@ -275,7 +279,8 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "share", "ShareKit", "probe-extension", "SnapshotSetup", "SnapshotUpload", "MediaCore", "ImageFile",
+                "share", "ShareKit", "probe-extension", "ConferenceSetup", "ConferenceUpload", "SnapshotSetup",
+                "SnapshotUpload", "MediaCore", "ImageFile",
                 "SessionDescription", "SessionBus", "Admission", "Signaling", "Transport", "BusSupport", "TestSupport",
             ]),
         tests(

@@ -15,6 +15,8 @@ let package = Package(
             name: "Budget", dependencies: ["ExampleWindow", .product(name: "ShareKit", package: "share")]),
         .executableTarget(
             name: "Conference", dependencies: ["ExampleWindow", .product(name: "ShareKit", package: "share")]),
+        .executableTarget(name: "ConferenceSetup", dependencies: [.product(name: "ShareKit", package: "share")]),
+        .executableTarget(name: "ConferenceUpload", dependencies: [.product(name: "ShareKit", package: "share")]),
         // What `share extension new` writes.
         .executableTarget(name: "SnapshotSetup", dependencies: [.product(name: "ShareKit", package: "share")]),
         .executableTarget(name: "SnapshotUpload", dependencies: [.product(name: "ShareKit", package: "share")]),

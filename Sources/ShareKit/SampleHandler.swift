@@ -32,6 +32,9 @@ open class SampleHandler: @unchecked Sendable {
 
     public required init() {}
 
+    /// The link of the service that the manifest names; nil if it names none.
+    public internal(set) final var serviceLink: String?
+
     /// What this program takes; raw samples by default. Read once, before `broadcastStarted`.
     open var sampleFormat: SampleFormat { .raw }
 
@@ -106,6 +109,7 @@ open class SampleHandler: @unchecked Sendable {
             switch event {
             case .started(let start):
                 connection.send(.ready(ExtensionReadiness(media: handler.sampleFormat == .raw ? .raw : .encoded)))
+                handler.serviceLink = start.service
                 handler.onStart?(start)
                 handler.broadcastStarted(withSetupInfo: start.setup, application: Application(start.application))
             case .sample(let sample):

@@ -154,6 +154,35 @@ struct ExtensionVerbTests {
         #expect(try Program(share, ["extension", "new", "../../etc"]).exitCode(seconds: 20) == 64)
     }
 
+    /// The example with both of its extensions: the host's frames go through them to the conference.
+    @Test func conferenceTakesBroadcastsThroughItsOwnExtensions() async throws {
+        let folder = try TemporaryFolder()
+        let manifest = folder.file("conference.json")
+        let conference = try Program(
+            Program.built("Conference"),
+            [
+                "--headless", "--accept", "any", "--listen", "127.0.0.1", "--manifest", manifest, "--snapshot",
+                folder.file("seen.png"),
+            ], environment: ["XDG_DATA_HOME": folder.path])
+        _ = try await conference.line(.standard, within: .seconds(20)) { $0.hasPrefix("https://") }
+        _ = try (Program.built("ConferenceSetup"), Program.built("ConferenceUpload"))
+        let install = try TemporaryFolder()
+        let installation = try run(["extension", "install", manifest], in: install)
+        #expect(installation.code == 0, "\(installation.words)")
+        let host = try Terminal(
+            ["host", "--preferred-extension", "com.example.conference", "--source", "test", "--name", "Budget"],
+            environment: ["XDG_DATA_HOME": install.path])
+        #expect(host.waitUntil { $0.contains("wants to broadcast to \"Conference\"") && $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        #expect(host.waitUntil { $0.contains("Title (empty: do not broadcast):") })
+        try host.type("Monday", "Enter")
+        let seen = try await conference.line(.standard, within: .seconds(20)) { $0.hasPrefix("shows ") }
+        #expect(seen == "shows Budget: Monday")
+        // What the service says goes back through the program.
+        #expect(host.waitUntil { $0.contains("Welcome!") }, "\(host.screen())")
+        conference.interrupt()
+    }
+
     @Test func theExampleAsksForATitleAndSavesAnImage() async throws {
         let folder = try TemporaryFolder()
         let manifest = folder.file("manifest.json")

@@ -4,9 +4,10 @@ import ShareKit
 
 /// A service that shows every broadcast that it takes: one fills the window, up to four share it.
 ///
-///     Conference [--id ID] [--listen ADDRESS] [--accept any] [--headless] [--snapshot FILE.png]
+///     Conference [--id ID] [--listen ADDRESS] [--accept any] [--headless] [--snapshot FILE.png] [--manifest FILE]
 ///
-/// Prints its link, for `share extension install LINK`. Asks about each app, unless --accept any says yes to all.
+/// Prints its link, for `share extension install LINK`. With --manifest it also writes the manifest of its extensions, the
+/// programs ConferenceSetup and ConferenceUpload beside it, for `share extension install FILE`. Asks about each app, unless --accept any says yes to all.
 /// --headless opens no window. --snapshot saves what is shown whenever a broadcast begins to be seen or ends. F finishes
 /// all broadcasts, Q quits.
 @main @MainActor
@@ -49,7 +50,9 @@ struct Conference {
     }
 
     func run() async throws(ShareKitError) {
-        say(try await service.start())
+        let link = try await service.start()
+        if let file = Options.value("manifest") { Self.writeManifest(link, to: file) }
+        say(link)
         let (service, stage) = (service, stage)
         Task.detached { for await event in service.events { stage.handle(event) } }
         draw()
@@ -99,6 +102,22 @@ struct Conference {
             try window.save(to: path)
         } catch {
             Self.fail("\(path) cannot be written: \(error)")
+        }
+    }
+
+    private static func writeManifest(_ link: String, to file: String) {
+        let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        let manifest = [
+            "id": Options.value("id") ?? "com.example.conference", "name": "Conference", "service": link,
+            "setup": folder.appendingPathComponent("ConferenceSetup").path,
+            "upload": folder.appendingPathComponent("ConferenceUpload").path,
+        ]
+        do {
+            try JSONEncoder().encode(manifest).write(to: URL(fileURLWithPath: file))
+            // Others must not be able to name another program.
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        } catch {
+            fail("\(file) cannot be written: \(error)")
         }
     }
 

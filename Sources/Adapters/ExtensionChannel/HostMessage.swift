@@ -24,6 +24,8 @@ public struct ExtensionStart: Codable, Equatable, Sendable {
     public var memoryBudget: Int
     /// The audio tracks of the broadcast, in their order; nil from a host that does not say.
     public var audio: [SampleDescription.AudioTrack]?
+    /// The link of the service in the manifest, if there is one.
+    public var service: String?
 
     public static let currentVersion = 1
 

@@ -22,6 +22,7 @@ public struct ExtensionLaunch: Sendable {
         var start = ExtensionStart(
             application: ExtensionApplication(id: application.id, name: application.name), setup: values,
             memoryBudget: limits.memoryBudget)
+        start.service = manifest.service?.text
         if let setup = manifest.setup {
             let answer = try await ExtensionSetup.run(
                 ExtensionProcess.Program(path: setup, arguments: manifest.setupArguments, isSetup: true),
