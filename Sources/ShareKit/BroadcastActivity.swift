@@ -17,6 +17,9 @@ public enum BroadcastActivity {
         public let name: String
         /// Where the broadcast goes: the service's `HOST:PORT`, or the path of the upload program.
         public let address: String
+        /// A PNG file, at most 256 x 256 pixels and 16 KiB; nil if the service has none. Not verified, and not decoded
+        /// yet.
+        public let icon: [UInt8]?
     }
 
     /// What the alert shows. It names the one service, and the setup asks for what the service needs.
@@ -147,7 +150,9 @@ public enum BroadcastActivity {
 
 extension BroadcastActivity.Service {
     init(_ manifest: ExtensionManifest) {
-        self.init(id: manifest.id.text, name: manifest.name, address: manifest.destination)
+        self.init(
+            id: manifest.id.text, name: manifest.name, address: manifest.destination,
+            icon: manifest.description.icon?.bytes)
     }
 }
 
@@ -156,7 +161,9 @@ extension BroadcastActivity.Alert {
         let description = question.service
         self.init(
             application: application.name,
-            service: .init(id: description.id.text, name: description.name, address: address),
+            service: .init(
+                id: description.id.text, name: description.name, address: address,
+                icon: description.icon?.bytes),
             fields: description.fields.map { ($0.name, $0.label) }, terms: description.terms,
             problem: question.refused?.error.description)
     }

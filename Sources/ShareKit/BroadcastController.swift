@@ -104,7 +104,8 @@ public final class BroadcastController: Sendable {
         let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
         let state = Monitor(State(url: destination.broadcastURL))
         service = BroadcastActivity.Service(
-            id: destination.id.text, name: destination.name, address: destination.address)
+            id: destination.id.text, name: destination.name, address: destination.address,
+            icon: destination.description.icon?.bytes)
         self.events = events
         self.state = state
         self.feed = feed

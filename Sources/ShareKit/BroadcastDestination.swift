@@ -12,20 +12,16 @@ package enum BroadcastDestination: Sendable {
     /// The upload program of an extension.
     case program(ExtensionLaunch, ExtensionManifest)
 
-    package var id: ServiceID {
+    /// As the service or the manifest says; not verified.
+    var description: ServiceDescription {
         switch self {
-        case .service(let paired): paired.link.id
-        case .program(_, let manifest): manifest.id
+        case .service(let paired): paired.description
+        case .program(_, let manifest): manifest.description
         }
     }
 
-    /// As the service or the manifest says; not verified.
-    package var name: String {
-        switch self {
-        case .service(let paired): paired.name
-        case .program(_, let manifest): manifest.name
-        }
-    }
+    package var id: ServiceID { description.id }
+    package var name: String { description.name }
 
     /// `HOST:PORT`, or the path of the program.
     package var address: String {

@@ -28,6 +28,8 @@ public final class BroadcastService: Sendable {
         public var fields: [Field] = []
         /// What the user of an app has to agree to, at most 16 KiB.
         public var terms: String?
+        /// A PNG file that apps may show, at most 256 x 256 pixels and 16 KiB.
+        public var icon: [UInt8]?
         /// Where people can watch; told to each app that is accepted.
         public var broadcastURL: String?
         /// Broadcasts at a time; further apps are told that the service is busy.
@@ -190,7 +192,8 @@ extension ServiceSession.Configuration {
         do throws(ServiceDescriptionError) {
             var fields: [SetupField] = []
             for field in options.fields { fields.append(try SetupField(name: field.name, label: field.label)) }
-            description = try ServiceDescription(id: service, name: name, fields: fields, terms: options.terms)
+            description = try ServiceDescription(
+                id: service, name: name, fields: fields, terms: options.terms, icon: options.icon.map(ServiceIcon.init))
         } catch {
             throw ShareKitError(.badSetup, error.description)
         }

@@ -37,6 +37,11 @@ struct ServiceCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Text file with the terms that the host's user has to agree to.", valueName: "file"))
     var terms: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Image that hosts keep for the service: PNG, at most 256 x 256 pixels and 16 KiB.", valueName: "file.png"))
+    var icon: String?
+
     @Option(help: "Whose broadcasts to take: those that you accept (ask), of known hosts (known), or any.")
     var accept: AcceptChoice = .ask
 
@@ -74,13 +79,13 @@ struct ServiceCommand: ParsableCommand {
 
     func validate() throws {
         _ = try ListenAddress(listen)
-        _ = try description(terms: nil)
+        _ = try description(terms: nil, icon: nil)
         if let token, let flaw = FixedToken.flaw(of: token) {
             throw ValidationError("the token from --token \(flaw). Make a long one: openssl rand -hex 16")
         }
     }
 
-    private func description(terms: String?) throws -> ServiceDescription {
+    private func description(terms: String?, icon: ServiceIcon?) throws -> ServiceDescription {
         guard let id = ServiceID(id) else {
             throw ValidationError("--id is in reverse-DNS notation, such as com.example.conference, not '\(id)'.")
         }
@@ -90,7 +95,7 @@ struct ServiceCommand: ParsableCommand {
                 let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
                 fields.append(try SetupField(name: parts.first ?? "", label: parts.dropFirst().first ?? ""))
             }
-            return try ServiceDescription(id: id, name: name ?? id.text, fields: fields, terms: terms)
+            return try ServiceDescription(id: id, name: name ?? id.text, fields: fields, terms: terms, icon: icon)
         } catch {
             throw ValidationError("\(error).")
         }
@@ -114,7 +119,8 @@ struct ServiceCommand: ParsableCommand {
         FileDescriptors.raiseLimit()
         if let snapshot { try OutputFile.check(snapshot) }
         let place = try ListenAddress(listen)
-        var service = ServiceConfiguration(try description(terms: try readTerms()), fixedToken: fixedToken)
+        var service = ServiceConfiguration(
+            try description(terms: try readTerms(), icon: try readIcon()), fixedToken: fixedToken)
         service.iceServers = try serverOptions.servers()
         service.sessionCapacity = headless ? Self.headlessCapacity : 1
         let identity = try makeIdentity()
@@ -158,6 +164,18 @@ struct ServiceCommand: ParsableCommand {
             throw Complaint(sentence: "\(terms) cannot be read as text", status: .usage)
         }
         return text
+    }
+
+    private func readIcon() throws -> ServiceIcon? {
+        guard let icon else { return nil }
+        guard let file = FileHandle(forReadingAtPath: icon),
+            let data = try? file.read(upToCount: ServiceIcon.sizeLimit + 1)
+        else { throw Complaint(sentence: "\(icon) cannot be read", status: .usage) }
+        do throws(ServiceDescriptionError) {
+            return try ServiceIcon(Array(data))
+        } catch {
+            throw Complaint(sentence: "\(icon): \(error)", status: .usage)
+        }
     }
 
     private func makeWindow(_ service: ServiceDescription) throws -> VideoWindow {

@@ -163,6 +163,30 @@ struct ServiceVerbTests {
         #expect(choosing.exitCode() != 0 && choosing.errorText.contains("link"), "\(choosing.errorText)")
     }
 
+    @Test func anIconIsKeptWithTheService() throws {
+        let folder = try TemporaryFolder()
+        // A PNG of one grey pixel.
+        let image = try #require(
+            Data(
+                base64Encoded:
+                    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="))
+        try image.write(to: URL(fileURLWithPath: folder.file("icon.png")))
+        let service = try Service(["--icon", folder.file("icon.png")])
+        #expect(try run(["extension", "install", service.link], in: folder).code == 0)
+        let manifest = try Data(
+            contentsOf: URL(fileURLWithPath: folder.file("share/extensions/com.example.conference.json")))
+        let values = try #require(JSONSerialization.jsonObject(with: manifest) as? [String: Any])
+        #expect(values["iconData"] as? String == image.base64EncodedString())
+
+        for (name, bytes) in [("text.png", Data("no image".utf8)), ("large.png", image + Data(count: 20_000))] {
+            try bytes.write(to: URL(fileURLWithPath: folder.file(name)))
+            let refused = try run(
+                ["service", "--id", "com.example.a", "--accept", "any", "--headless", "--icon", folder.file(name)],
+                in: folder)
+            #expect(refused.code == 64 && refused.words.contains("the icon"), "\(refused.words)")
+        }
+    }
+
     /// Nobody says goodbye, and the media's silence lasts 30 s.
     @Test func aServiceThatIsKilledIsMissedWithinSeconds() throws {
         let service = try Service()

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import MediaCore
 
 /// What a service says of itself before anything is sent to it.
@@ -6,8 +7,9 @@ public struct ServiceDescription: Hashable, Sendable {
     static let fieldLimit = 16
     /// In bytes of UTF-8.
     static let termsLimit = 16_384
-    /// The largest JSON document of a description, in bytes: each byte of the terms may be escaped with six.
-    package static let documentLimit = 131_072
+    /// The largest JSON document of a description, in bytes: each byte of the terms may be escaped with six, and the icon
+    /// is base64.
+    package static let documentLimit = 163_840
 
     public let id: ServiceID
     /// 1...64 scalars, cleaned by ``UntrustedText``. Not verified.
@@ -16,11 +18,12 @@ public struct ServiceDescription: Hashable, Sendable {
     public let fields: [SetupField]
     /// What the host's user has to agree to: lines of cleaned text, at most 16 KiB.
     public let terms: String?
+    public let icon: ServiceIcon?
 
     /// Cleans the name and the terms.
     /// - Throws: if something is over its limit, or if two fields have the same name.
     public init(
-        id: ServiceID, name: String, fields: [SetupField] = [], terms: String? = nil
+        id: ServiceID, name: String, fields: [SetupField] = [], terms: String? = nil, icon: ServiceIcon? = nil
     ) throws(ServiceDescriptionError) {
         guard name.unicodeScalars.count <= Self.nameLimit else {
             throw ServiceDescriptionError("the name of \(id) has more than \(Self.nameLimit) characters")
@@ -41,6 +44,7 @@ public struct ServiceDescription: Hashable, Sendable {
         self.name = UntrustedText.clean(name, limit: Self.nameLimit, fallback: String(id.text.prefix(Self.nameLimit)))
         self.fields = fields
         self.terms = cleaned.isEmpty ? nil : cleaned
+        self.icon = icon
     }
 
     /// Returns the values of all fields, cleaned.
@@ -116,14 +120,24 @@ public enum SetupError: Error, Hashable, CustomStringConvertible {
 }
 
 extension ServiceDescription: Codable {
-    private enum CodingKeys: CodingKey { case id, name, fields, terms }
+    private enum CodingKeys: CodingKey { case id, name, fields, terms, iconData }
 
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         try self.init(
             id: values.decode(ServiceID.self, forKey: .id), name: values.decode(String.self, forKey: .name),
             fields: values.decodeIfPresent([SetupField].self, forKey: .fields) ?? [],
-            terms: values.decodeIfPresent(String.self, forKey: .terms))
+            terms: values.decodeIfPresent(String.self, forKey: .terms),
+            icon: values.decodeIfPresent(Data.self, forKey: .iconData).map { try ServiceIcon(Array($0)) })
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(id, forKey: .id)
+        try values.encode(name, forKey: .name)
+        try values.encode(fields, forKey: .fields)
+        try values.encodeIfPresent(terms, forKey: .terms)
+        try values.encodeIfPresent(icon.map { Data($0.bytes) }, forKey: .iconData)
     }
 }
 
