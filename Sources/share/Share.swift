@@ -32,7 +32,8 @@ struct Share: ParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            HostCommand.self, JoinCommand.self, DemoCommand.self, DoctorCommand.self, KnownCommand.self,
+            HostCommand.self, JoinCommand.self, RecordCommand.self, DemoCommand.self, DoctorCommand.self,
+            KnownCommand.self,
             ServiceCommand.self, ExtensionCommand.self, ServicesCommand.self, PairCommand.self, StatusCommand.self,
             StopCommand.self, PauseCommand.self, ResumeCommand.self, MuteCommand.self,
             UnmuteCommand.self, ViewersCommand.self, RemoveCommand.self, PaintCommand.self,

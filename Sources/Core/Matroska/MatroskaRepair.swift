@@ -1,0 +1,108 @@
+/// What makes a file complete whose recording was cut off: found without changing the file.
+public struct MatroskaRepair: Equatable, Sendable {
+    /// Bytes to be written at a place.
+    public struct Patch: Equatable, Sendable {
+        public var offset: Int
+        public var bytes: [UInt8]
+    }
+
+    /// To be written first: damage becomes Void elements.
+    public var damage: [Patch]
+    /// The length of the file up to the last whole element; what follows is cut off.
+    public var end: Int
+    /// To be appended there; empty if there are cues.
+    public var cues: [UInt8]
+    /// To be written last, when all else is on the disk.
+    public var header: [Patch]
+    /// In milliseconds.
+    public var duration: Int64
+    /// Bytes that are lost: damage and the end that is cut off.
+    public var lostBytes: Int
+}
+
+extension MatroskaFile {
+    /// The file is complete: nothing is damaged, and its cues are where the header says.
+    public var isComplete: Bool {
+        guard segmentEnd == source.length, let place = header.cues, let cues = element(at: segmentStart &+ place) else {
+            return false
+        }
+        return cues.id == .cues && cues.end == source.length
+    }
+
+    /// - Returns: nil if the header has no place for what is missing: another program wrote the file.
+    public func repair() -> MatroskaRepair? {
+        guard let durationOffset = header.durationOffset, let seekHead = header.seekHead,
+            seekHead.count == MatroskaHeader.seekHeadBytes, segmentStart >= 8,
+            source.bytes(at: segmentStart - 8, count: 1) == [0x01]
+        else { return nil }
+        var found = Findings(videoTrack: header.videoTrack)
+        forEachPiece { piece in
+            found.take(piece, self)
+            return true
+        }
+        let duration = max(found.lastTime, found.hasCues ? 0 : Int64(header.duration ?? 0))
+        let cues = Cue.element(found.cues)
+        let completion = MatroskaHeader.completion(
+            segmentStart: segmentStart, info: header.info, tracks: header.tracksPosition,
+            cues: found.cues.isEmpty ? nil : found.end - segmentStart,
+            end: found.end + (found.cues.isEmpty ? 0 : cues.count))
+        return MatroskaRepair(
+            damage: found.damage, end: found.end, cues: found.cues.isEmpty ? [] : cues,
+            header: [
+                .init(offset: durationOffset, bytes: MatroskaHeader.duration(milliseconds: duration)),
+                .init(offset: completion.offset, bytes: completion.bytes),
+            ], duration: duration, lostBytes: found.lostBytes + source.length - found.end)
+    }
+
+    /// What a scan finds.
+    private struct Findings {
+        let videoTrack: UInt8?
+        var damage: [MatroskaRepair.Patch] = []
+        /// Damage that a cluster follows is covered; other damage is cut off.
+        var pending: Range<Int>?
+        var end = 0
+        var cues: [Cue] = []
+        var lastTime: Int64 = 0
+        var lostBytes = 0
+        var hasCues = false
+
+        init(videoTrack: UInt8?) { self.videoTrack = videoTrack }
+
+        mutating func take(_ piece: Piece, _ file: MatroskaFile) {
+            if end == 0 { end = file.bodyStart }
+            switch piece {
+            case .damage(let range): pending = range
+            case .other(let element):
+                // Cues of before are written anew, behind everything.
+                pending = (pending?.lowerBound ?? element.start)..<element.end
+            case .cluster(let element):
+                if let pending {
+                    cover(pending, file)
+                    self.pending = nil
+                }
+                end = element.end
+                if let cluster = file.cluster(element) { note(cluster, at: element.start - file.segmentStart) }
+            }
+        }
+
+        private mutating func cover(_ range: Range<Int>, _ file: MatroskaFile) {
+            lostBytes += range.count
+            var writer = ElementWriter()
+            guard range.count >= 9 else {
+                // Too short for a Void element with a size of 8 bytes.
+                if range.count >= 2 { writer.void(total: range.count) }
+                damage.append(.init(offset: range.lowerBound, bytes: writer.bytes))
+                return
+            }
+            let header = [0xEC] + ElementWriter.sizeField(UInt64(range.count - 9))
+            damage.append(.init(offset: range.lowerBound, bytes: header))
+        }
+
+        private mutating func note(_ cluster: RecordedCluster, at position: Int) {
+            lastTime = max(lastTime, cluster.blocks.map(\.time).max() ?? 0)
+            let entry = cluster.blocks.first { videoTrack == nil || $0.track == videoTrack && $0.isKeyframe }
+            guard let entry, videoTrack != nil || entry.time - (cues.last?.time ?? -5_000) >= 5_000 else { return }
+            cues.append(Cue(time: max(entry.time, 0), track: entry.track, cluster: position, relative: entry.position))
+        }
+    }
+}
