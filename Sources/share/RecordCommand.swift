@@ -73,7 +73,7 @@ struct RecordCommand: ParsableCommand {
         Signals.handle { reporter.end(EndReason(.stopped, "ended by \($0)")) }
         let session = ViewerSession(
             link: link, identity: identity, name: name ?? NSUserName(), servers: servers,
-            usesOnlyRelays: serverOptions.relayOnly, sink: recorder,
+            usesOnlyRelays: serverOptions.relayOnly, records: true, sink: recorder,
             emit: { reporter.report($0) })
         let reason = reporter.run(session, recorder)
         reporter.output.ended(reason)

@@ -133,6 +133,7 @@ final class RecordReporter: Sendable {
             output.event("resumed")
             ErrorOutput.writeLine("share: the host has resumed the broadcast")
         case .viewerCount(let count): output.event("viewers", ["viewers": .integer(count)])
+        case .recorderCount(let count): output.event("recorders", ["recorders": .integer(count)])
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         }
     }

@@ -34,6 +34,21 @@ struct RecordVerbTests {
         #expect(try media.decodingErrors() == "")
     }
 
+    @Test func theHostAndTheOtherViewersAreTold() throws {
+        let viewer = try host.join()
+        #expect(viewer.event("first-picture") != nil)
+        let recorder = try record(["-o", host.folder.file("a.webm")], hasOwnIdentity: true)
+        #expect(host.process.event("accepted") { $0["records"] as? Bool == true } != nil)
+        #expect(host.process.event("viewer-joined") { $0["records"] as? Bool == true } != nil)
+        #expect(host.process.waitForError("watches and records"))
+        #expect(viewer.event("recorders")?["recorders"] as? Int == 1)
+        #expect(viewer.waitForError("a viewer records this session"))
+        #expect(recorder.event("recording") != nil)
+        recorder.interrupt()
+        #expect(recorder.exitCode() == 0)
+        #expect(viewer.event("recorders") { $0["recorders"] as? Int == 0 } != nil)
+    }
+
     @Test func aFolderGetsANamedFile() throws {
         let recorder = try record(["-o", host.folder.path, "--for", "1"])
         let file = try #require(recorder.event("recording")?["file"] as? String)

@@ -19,6 +19,7 @@ struct SampleFile {
             title: "Anna's screen", created: 0, application: "test")
         bytes = header.bytes
         var assembler = ClusterAssembler(videoTrack: 1)
+        var index = CueIndex()
         for second in 0..<seconds {
             for index in 0..<10 {
                 let time = Int64(second * 1_000 + index * 100)
@@ -37,10 +38,11 @@ struct SampleFile {
             let start = bytes.count
             bytes += writer.bytes
             clusters.append(start..<bytes.count)
-            cues.append(
-                Cue(
-                    time: written.timestamp, track: 1, cluster: start - header.segmentStart,
-                    relative: written.firstBlock))
+            let cue = Cue(
+                time: written.timestamp, track: 1, cluster: start - header.segmentStart, relative: written.firstBlock)
+            cues.append(cue)
+            let patch = index.add(cue)
+            apply(.init(offset: header.cuesContent.lowerBound + patch.offset, bytes: patch.bytes))
             payloads += cluster.blocks.map { Array(cluster.payloads[$0.payload]) }
         }
     }
@@ -54,11 +56,8 @@ struct SampleFile {
     /// As it is after a clean end.
     var finished: Self {
         var file = self
-        let start = file.bytes.count
-        file.bytes += Cue.element(cues)
         file.apply(.init(offset: header.durationOffset, bytes: MatroskaHeader.duration(milliseconds: 2_901)))
-        let completion = header.completion(cues: start, end: file.bytes.count)
-        file.apply(.init(offset: completion.offset, bytes: completion.bytes))
+        for patch in header.completion(cues: nil, end: file.bytes.count) { file.apply(patch) }
         return file
     }
 
@@ -69,7 +68,7 @@ struct SampleFile {
         for patch in repair.header { apply(patch) }
     }
 
-    mutating func apply(_ patch: MatroskaRepair.Patch) {
+    mutating func apply(_ patch: MatroskaPatch) {
         bytes.replaceSubrange(patch.offset..<patch.offset + patch.bytes.count, with: patch.bytes)
     }
 }

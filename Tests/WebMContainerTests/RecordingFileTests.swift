@@ -42,10 +42,11 @@ import WebMContainer
         let path = folder.file("a.webm")
         let file = try RecordingFile(creating: path)
         try file.start(header)
-        let position = file.position
+        var index = CueIndex()
+        try file.setCues(index.add(Cue(time: 0, track: 1, cluster: file.position, relative: 3)))
         try file.append(cluster(0))
         try file.setDuration(milliseconds: 40)
-        try file.finish([Cue(time: 0, track: 1, cluster: position, relative: 3)])
+        try file.finish(nil)
         file.close()
         file.close()
         let read = try MatroskaFile(RecordedFileSource(path))

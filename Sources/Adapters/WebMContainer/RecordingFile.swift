@@ -66,6 +66,12 @@ public final class RecordingFile: @unchecked Sendable {
         try write(MatroskaHeader.duration(milliseconds: milliseconds), at: header.durationOffset)
     }
 
+    /// Writes a part of the cues before the clusters.
+    public func setCues(_ patch: MatroskaPatch) throws(RecordingFileFailure) {
+        guard let header else { return }
+        try write(patch.bytes, at: header.cuesContent.lowerBound + patch.offset)
+    }
+
     /// Sleeps until what was written is on the disk.
     public func sync() throws(RecordingFileFailure) {
         guard !isSynced else { return }
@@ -73,16 +79,15 @@ public final class RecordingFile: @unchecked Sendable {
         isSynced = true
     }
 
-    /// Completes the file: adds cues, and says where they are and where the file ends. The file can be played as before
-    /// if that fails.
-    public func finish(_ cues: [Cue]) throws(RecordingFileFailure) {
+    /// Completes the file: says where it ends. The file can be played as before if that fails.
+    /// - Parameter cues: to be appended, in place of those before the clusters; nil if those are complete.
+    public func finish(_ cues: [Cue]?) throws(RecordingFileFailure) {
         guard let header else { return }
         ftruncate(descriptor, off_t(length))
-        let cuesOffset = cues.isEmpty ? nil : length
-        if !cues.isEmpty { try append(Cue.element(cues)) }
+        let cuesOffset = cues.map { _ in length }
+        if let cues { try append(Cue.element(cues)) }
         try sync()
-        let completion = header.completion(cues: cuesOffset, end: length)
-        try write(completion.bytes, at: completion.offset)
+        for patch in header.completion(cues: cuesOffset, end: length) { try write(patch.bytes, at: patch.offset) }
         try sync()
     }
 

@@ -21,18 +21,26 @@ public struct Cue: Equatable, Sendable {
         let step = (cues.count + limit - 1) / max(limit, 1)
         var writer = ElementWriter()
         writer.master(.cues) { list in
-            for index in stride(from: 0, to: cues.count, by: max(step, 1)) {
-                let cue = cues[index]
-                list.master(.cuePoint) { point in
-                    point.unsigned(.cueTime, UInt64(clamping: cue.time))
-                    point.master(.cueTrackPositions) { positions in
-                        positions.unsigned(.cueTrack, UInt64(cue.track))
-                        positions.unsigned(.cueClusterPosition, UInt64(clamping: cue.cluster))
-                        positions.unsigned(.cueRelativePosition, UInt64(clamping: cue.relative))
-                    }
-                }
-            }
+            for index in stride(from: 0, to: cues.count, by: max(step, 1)) { cues[index].write(to: &list) }
         }
         return writer.bytes
+    }
+
+    /// The content of a Cues element.
+    static func points(_ cues: [Cue]) -> [UInt8] {
+        var writer = ElementWriter()
+        for cue in cues { cue.write(to: &writer) }
+        return writer.bytes
+    }
+
+    private func write(to list: inout ElementWriter) {
+        list.master(.cuePoint) { point in
+            point.unsigned(.cueTime, UInt64(clamping: time))
+            point.master(.cueTrackPositions) { positions in
+                positions.unsigned(.cueTrack, UInt64(track))
+                positions.unsigned(.cueClusterPosition, UInt64(clamping: cluster))
+                positions.unsigned(.cueRelativePosition, UInt64(clamping: relative))
+            }
+        }
     }
 }

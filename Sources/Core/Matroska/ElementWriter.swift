@@ -63,6 +63,12 @@ public struct ElementWriter {
         bytes.append(contentsOf: Self.unknownSize)
     }
 
+    /// The start of an element, with a size field of 8 bytes.
+    mutating func startSized(_ id: ElementID, size value: UInt64) {
+        idBytes(id)
+        size(value, length: 8)
+    }
+
     static let unknownSize: [UInt8] = [0x01, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]
 
     /// A size field of 8 bytes.

@@ -12,6 +12,7 @@ struct HeaderReader {
     private var created: Int64?
     private var seekHead: Range<Int>?
     private var cues: Int?
+    private var cueIndex: Int?
     private var scale: UInt64 = 1_000_000
 
     private static let trackLimit = 126
@@ -23,7 +24,7 @@ struct HeaderReader {
         guard let tracks, !tracks.isEmpty, let infoPosition, scale == 1_000_000 else { return nil }
         return RecordedHeader(
             tracks: tracks, title: title, duration: duration, durationOffset: durationOffset, created: created,
-            seekHead: seekHead, info: infoPosition, tracksPosition: tracksPosition, cues: cues)
+            seekHead: seekHead, places: .init(info: infoPosition, tracks: tracksPosition, cues: cueIndex), cues: cues)
     }
 
     mutating func take(_ element: Element, _ content: [UInt8]) {
@@ -39,6 +40,7 @@ struct HeaderReader {
             tracksPosition = element.start - segmentStart
             tracks = ElementSequence(content[...]).lazy.filter { $0.id == .trackEntry }.prefix(Self.trackLimit)
                 .compactMap { Self.track($0.content) }
+        case .cues where element.end - element.start == CueIndex.byteCount: cueIndex = element.start - segmentStart
         default: break
         }
     }

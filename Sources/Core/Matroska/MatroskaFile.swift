@@ -34,7 +34,7 @@ public struct MatroskaFile<Source: ByteSource> {
         segmentEnd = size.size.map { start + $0 }
         var reader = HeaderReader(segmentStart: segmentStart)
         var position = segmentStart
-        while let element = Self.element(source, at: position), element.id != .cluster, element.id != .cues {
+        while let element = Self.element(source, at: position), element.id != .cluster {
             guard element.content.count <= Self.largestHeaderElement, position < Self.largestHeaderElement else {
                 break
             }
@@ -87,8 +87,7 @@ public struct RecordedHeader: Equatable, Sendable {
     public var created: Int64?
     /// Where the SeekHead begins, and how long it is with the Void element behind it; nil if it is not at the start.
     var seekHead: Range<Int>?
-    var info: Int
-    var tracksPosition: Int
+    var places: MatroskaHeader.Places
     /// Where cues are, by the SeekHead, relative to the segment's start.
     public var cues: Int?
 

@@ -1,7 +1,7 @@
-/// What stands before the clusters of a file: EBML header, SeekHead, Info and Tracks.
+/// What stands before the clusters of a file: EBML header, SeekHead, Info, Tracks and Cues.
 ///
-/// While the file is written, the segment's size is unknown, and only the duration changes. Afterwards the segment's
-/// size and the place of the cues are filled in, without moving anything.
+/// While the file is written, the segment's size is unknown, and only the duration and the cues change (`CueIndex`).
+/// Afterwards the segment's size is filled in. Nothing is ever moved.
 public struct MatroskaHeader: Equatable, Sendable {
     /// The whole header, as a file begins.
     public let bytes: [UInt8]
@@ -9,8 +9,17 @@ public struct MatroskaHeader: Equatable, Sendable {
     public let segmentStart: Int
     /// Where the 8 bytes of the duration are: milliseconds as a big-endian Double.
     public let durationOffset: Int
-    let infoPosition: Int
-    let tracksPosition: Int
+    /// Where the content of the Cues element is.
+    public let cuesContent: Range<Int>
+    private let places: Places
+
+    /// Where the elements are, relative to the segment's start.
+    struct Places: Equatable, Sendable {
+        var info: Int
+        var tracks: Int
+        /// Nil without a Cues element in front of the clusters.
+        var cues: Int?
+    }
 
     /// The SeekHead and the Void element behind it take as many bytes.
     static let seekHeadBytes = 96
@@ -33,10 +42,7 @@ public struct MatroskaHeader: Equatable, Sendable {
         segmentStart = writer.bytes.count
         let info = Self.seekHeadBytes
         let (infoBytes, durationPosition) = Self.info(title: title, created: created, application: application)
-        infoPosition = info
-        tracksPosition = info + infoBytes.count
         durationOffset = segmentStart + info + durationPosition
-        let head = Self.seekHead([(.info, infoPosition), (.tracks, tracksPosition)])
         var trackWriter = ElementWriter()
         trackWriter.master(.tracks) { list in
             var kinds = Set<Bool>()
@@ -45,7 +51,10 @@ public struct MatroskaHeader: Equatable, Sendable {
                 track.write(to: &list, number: UInt64(index + 1), isDefault: isFirst)
             }
         }
-        bytes = writer.bytes + head + infoBytes + trackWriter.bytes
+        let cues = info + infoBytes.count + trackWriter.bytes.count
+        places = Places(info: info, tracks: info + infoBytes.count, cues: cues)
+        bytes = writer.bytes + Self.seekHead(places, cues: cues) + infoBytes + trackWriter.bytes + CueIndex.empty
+        cuesContent = segmentStart + cues + CueIndex.headerBytes..<bytes.count
     }
 
     /// The 8 bytes at `durationOffset`.
@@ -54,29 +63,32 @@ public struct MatroskaHeader: Equatable, Sendable {
         return withUnsafeBytes(of: bits) { Array($0) }
     }
 
-    /// The bytes to write over the start of a complete file.
+    /// What to write over the start of a complete file.
     /// - Parameters:
-    ///   - cues: where the Cues element begins in the file; nil without one.
+    ///   - cues: where another Cues element begins in the file, which replaces the one before the clusters; nil if that
+    ///     one is complete.
     ///   - end: the length of the file.
-    public func completion(cues: Int?, end: Int) -> (offset: Int, bytes: [UInt8]) {
-        Self.completion(
-            segmentStart: segmentStart, info: infoPosition, tracks: tracksPosition,
-            cues: cues.map { $0 - segmentStart }, end: end)
+    public func completion(cues: Int?, end: Int) -> [MatroskaPatch] {
+        Self.completion(segmentStart: segmentStart, places, cues: cues, end: end)
     }
 
-    /// The size field of the segment, and the SeekHead with the Void element behind it.
-    static func completion(
-        segmentStart: Int, info: Int, tracks: Int, cues: Int?, end: Int
-    ) -> (offset: Int, bytes: [UInt8]) {
-        let head = seekHead(
-            [(.info, info), (.tracks, tracks)] + (cues.map { [(ElementID.cues, $0)] } ?? []))
-        return (segmentStart - 8, ElementWriter.sizeField(UInt64(max(end - segmentStart, 0))) + head)
+    static func completion(segmentStart: Int, _ places: Places, cues: Int?, end: Int) -> [MatroskaPatch] {
+        let size = MatroskaPatch(
+            offset: segmentStart - 8, bytes: ElementWriter.sizeField(UInt64(max(end - segmentStart, 0))))
+        guard let cues else { return [size] }
+        var patches = [
+            MatroskaPatch(offset: segmentStart, bytes: seekHead(places, cues: cues - segmentStart)), size,
+        ]
+        if let former = places.cues {
+            patches.append(MatroskaPatch(offset: segmentStart + former, bytes: CueIndex.void(CueIndex.byteCount)))
+        }
+        return patches
     }
 
-    private static func seekHead(_ places: [(ElementID, Int)]) -> [UInt8] {
+    private static func seekHead(_ places: Places, cues: Int) -> [UInt8] {
         var writer = ElementWriter()
         writer.master(.seekHead) { head in
-            for (id, position) in places {
+            for (id, position) in [(ElementID.info, places.info), (.tracks, places.tracks), (.cues, cues)] {
                 head.master(.seek) { seek in
                     seek.binary(.seekID, (0..<id.length).reversed().map { UInt8(id.rawValue >> (8 * $0) & 0xFF) })
                     seek.unsigned(.seekPosition, UInt64(position))

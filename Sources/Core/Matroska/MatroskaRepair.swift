@@ -1,19 +1,13 @@
 /// What makes a file complete whose recording was cut off: found without changing the file.
 public struct MatroskaRepair: Equatable, Sendable {
-    /// Bytes to be written at a place.
-    public struct Patch: Equatable, Sendable {
-        public var offset: Int
-        public var bytes: [UInt8]
-    }
-
     /// To be written first: damage becomes Void elements.
-    public var damage: [Patch]
+    public var damage: [MatroskaPatch]
     /// The length of the file up to the last whole element; what follows is cut off.
     public var end: Int
-    /// To be appended there; empty if there are cues.
+    /// To be appended there; empty if the cues have room before the clusters.
     public var cues: [UInt8]
     /// To be written last, when all else is on the disk.
-    public var header: [Patch]
+    public var header: [MatroskaPatch]
     /// In milliseconds.
     public var duration: Int64
     /// Bytes that are lost: damage and the end that is cut off.
@@ -21,12 +15,12 @@ public struct MatroskaRepair: Equatable, Sendable {
 }
 
 extension MatroskaFile {
-    /// The file is complete: nothing is damaged, and its cues are where the header says.
+    /// The file ended as it should, and its cues are where the header says.
     public var isComplete: Bool {
         guard segmentEnd == source.length, let place = header.cues, let cues = element(at: segmentStart &+ place) else {
             return false
         }
-        return cues.id == .cues && cues.end == source.length
+        return cues.id == .cues
     }
 
     /// - Returns: nil if the header has no place for what is missing: another program wrote the file.
@@ -40,31 +34,33 @@ extension MatroskaFile {
             found.take(piece, self)
             return true
         }
-        let duration = max(found.lastTime, found.hasCues ? 0 : Int64(header.duration ?? 0))
-        let cues = Cue.element(found.cues)
-        let completion = MatroskaHeader.completion(
-            segmentStart: segmentStart, info: header.info, tracks: header.tracksPosition,
-            cues: found.cues.isEmpty ? nil : found.end - segmentStart,
-            end: found.end + (found.cues.isEmpty ? 0 : cues.count))
+        let duration = max(found.lastTime, Int64(header.duration ?? 0))
+        let index = header.places.cues.flatMap { place in
+            CueIndex.content(found.cues).map {
+                MatroskaPatch(offset: segmentStart + place + CueIndex.headerBytes, bytes: $0)
+            }
+        }
+        let appended = index == nil ? Cue.element(found.cues) : []
         return MatroskaRepair(
-            damage: found.damage, end: found.end, cues: found.cues.isEmpty ? [] : cues,
-            header: [
-                .init(offset: durationOffset, bytes: MatroskaHeader.duration(milliseconds: duration)),
-                .init(offset: completion.offset, bytes: completion.bytes),
-            ], duration: duration, lostBytes: found.lostBytes + source.length - found.end)
+            damage: found.damage, end: found.end, cues: appended,
+            header: (index.map { [$0] } ?? [])
+                + [.init(offset: durationOffset, bytes: MatroskaHeader.duration(milliseconds: duration))]
+                + MatroskaHeader.completion(
+                    segmentStart: segmentStart, header.places, cues: index == nil ? found.end : nil,
+                    end: found.end + appended.count),
+            duration: duration, lostBytes: found.lostBytes + source.length - found.end)
     }
 
     /// What a scan finds.
     private struct Findings {
         let videoTrack: UInt8?
-        var damage: [MatroskaRepair.Patch] = []
+        var damage: [MatroskaPatch] = []
         /// Damage that a cluster follows is covered; other damage is cut off.
         var pending: Range<Int>?
         var end = 0
         var cues: [Cue] = []
         var lastTime: Int64 = 0
         var lostBytes = 0
-        var hasCues = false
 
         init(videoTrack: UInt8?) { self.videoTrack = videoTrack }
 

@@ -9,7 +9,9 @@ struct RecordingPart {
     let file: RecordingFile
     /// The recording's time that is zero in the file, in milliseconds.
     let origin: Int64
+    /// All cues, while they are not too many.
     private var cues: [Cue] = []
+    private var index = CueIndex()
     private var lastTimestamp: Int64 = 0
     private var lastCue: Int64?
     private var end: Int64 = 0
@@ -47,7 +49,9 @@ struct RecordingPart {
         else { return }
         lastCue = time
         if cues.count >= Self.cueLimit { cues = cues.enumerated().filter { $0.offset % 2 == 0 }.map(\.element) }
-        cues.append(Cue(time: time, track: cluster.track, cluster: position, relative: written.firstBlock))
+        let cue = Cue(time: time, track: cluster.track, cluster: position, relative: written.firstBlock)
+        cues.append(cue)
+        try file.setCues(index.add(cue))
     }
 
     /// Notes that the recording goes on, and puts what was written on the disk.
@@ -64,7 +68,7 @@ struct RecordingPart {
         defer { file.close() }
         var failure: RecordingFileFailure?
         do throws(RecordingFileFailure) { try file.setDuration(milliseconds: end) } catch { failure = error }
-        try file.finish(cues)
+        try file.finish(index.isThinned ? cues : nil)
         if let failure { throw failure }
     }
 }
