@@ -74,7 +74,10 @@ struct RecordCommand: ParsableCommand {
         let session = ViewerSession(
             link: link, identity: identity, name: name ?? NSUserName(), servers: servers,
             usesOnlyRelays: serverOptions.relayOnly, records: true, sink: recorder,
-            emit: { reporter.report($0) })
+            emit: { event in
+                if case .named(let name) = event { recorder.setTitle(name) }
+                reporter.report(event)
+            })
         let reason = reporter.run(session, recorder)
         reporter.output.ended(reason)
         // The reason of the session's end explains more than a missing file.

@@ -108,7 +108,39 @@ struct RecordVerbTests {
             #expect(media.duration > lived - 1.5, "of \(lived) s")
             #expect(media.lastVideo > lived - 1.5, "of \(lived) s")
             #expect(try media.decodingErrors() == "")
+            try expectRepair(of: file)
         }
+    }
+
+    private func expectRepair(of file: String) throws {
+        let before = try MediaProbe(file)
+        #expect(try show(file)["complete"] as? Bool == false)
+        let repair = try ShareProcess(["recordings", "repair", file])
+        #expect(repair.exitCode() == 0)
+        #expect(repair.errorText.contains("is repaired"))
+        #expect(try show(file)["complete"] as? Bool == true)
+        let after = try MediaProbe(file)
+        #expect(after.packets == before.packets && after.duration >= before.duration)
+        #expect(try after.decodingErrors() == "")
+    }
+
+    private func show(_ file: String) throws -> [String: Any] {
+        let program = try ShareProcess(["recordings", "show", "--json", file])
+        #expect(program.exitCode() == 0)
+        let line = try #require(program.lines.first)
+        return try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    }
+
+    @Test func filesThatAreNoRecordingsAreLeftAlone() throws {
+        let file = host.folder.file("notes.webm")
+        try Data("notes".utf8).write(to: URL(fileURLWithPath: file))
+        for verb in ["show", "repair"] {
+            let program = try ShareProcess(["recordings", verb, file, host.folder.file("none"), host.folder.path])
+            #expect(program.exitCode() == 73)
+            #expect(program.errorText.contains("is no recording that can be read"))
+            #expect(program.errorText.contains("No such file"))
+        }
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "notes")
     }
 
     @Test func aRecordingIsSplit() throws {

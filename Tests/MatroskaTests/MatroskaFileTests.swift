@@ -66,6 +66,17 @@ import Testing
         #expect(sample.bytes == once)
     }
 
+    @Test func aHeaderAloneIsRepaired() throws {
+        var sample = SampleFile(seconds: 1)
+        // Also where the cues were cut off.
+        for length in [sample.header.bytes.count, sample.header.cuesContent.lowerBound - CueIndex.headerBytes] {
+            sample.bytes = Array(sample.header.bytes[..<length])
+            sample.apply(try #require(try MatroskaFile(sample.source).repair()))
+            #expect(try MatroskaFile(sample.source).isComplete)
+            #expect(try MatroskaFile(sample.source).blocks.isEmpty)
+        }
+    }
+
     @Test func aFileOfAnotherProgramIsNotRepaired() throws {
         var sample = SampleFile(seconds: 1)
         // The Void element behind the SeekHead becomes an unknown one.

@@ -36,7 +36,7 @@ extension MatroskaFile {
     }
 
     /// The elements of a segment (RFC 9559 section 5.1), apart from clusters: Chapters, Tags and Attachments too.
-    private static var topLevel: Set<ElementID> {
+    static var topLevel: Set<ElementID> {
         [
             .void, .seekHead, .info, .tracks, .cues, ElementID(0x1043_A770), ElementID(0x1254_C367),
             ElementID(0x1941_A469),

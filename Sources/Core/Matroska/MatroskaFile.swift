@@ -34,7 +34,9 @@ public struct MatroskaFile<Source: ByteSource> {
         segmentEnd = size.size.map { start + $0 }
         var reader = HeaderReader(segmentStart: segmentStart)
         var position = segmentStart
-        while let element = Self.element(source, at: position), element.id != .cluster {
+        while let element = Self.element(source, at: position), element.id != .cluster,
+            reader.header == nil || Self.topLevel.contains(element.id)
+        {
             guard element.content.count <= Self.largestHeaderElement, position < Self.largestHeaderElement else {
                 break
             }

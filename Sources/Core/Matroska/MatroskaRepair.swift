@@ -12,6 +12,8 @@ public struct MatroskaRepair: Equatable, Sendable {
     public var duration: Int64
     /// Bytes that are lost: damage and the end that is cut off.
     public var lostBytes: Int
+    /// Whole blocks that could not be kept.
+    public var lostBlocks: Int
 }
 
 extension MatroskaFile {
@@ -29,7 +31,7 @@ extension MatroskaFile {
             seekHead.count == MatroskaHeader.seekHeadBytes, segmentStart >= 8,
             source.bytes(at: segmentStart - 8, count: 1) == [0x01]
         else { return nil }
-        var found = Findings(videoTrack: header.videoTrack)
+        var found = Findings(videoTrack: header.videoTrack, end: bodyStart)
         forEachPiece { piece in
             found.take(piece, self)
             return true
@@ -48,7 +50,8 @@ extension MatroskaFile {
                 + MatroskaHeader.completion(
                     segmentStart: segmentStart, header.places, cues: index == nil ? found.end : nil,
                     end: found.end + appended.count),
-            duration: duration, lostBytes: found.lostBytes + source.length - found.end)
+            duration: duration, lostBytes: found.lostBytes + source.length - found.end,
+            lostBlocks: found.lostBlocks)
     }
 
     /// What a scan finds.
@@ -57,15 +60,18 @@ extension MatroskaFile {
         var damage: [MatroskaPatch] = []
         /// Damage that a cluster follows is covered; other damage is cut off.
         var pending: Range<Int>?
-        var end = 0
+        var end: Int
         var cues: [Cue] = []
         var lastTime: Int64 = 0
         var lostBytes = 0
+        var lostBlocks = 0
 
-        init(videoTrack: UInt8?) { self.videoTrack = videoTrack }
+        init(videoTrack: UInt8?, end: Int) {
+            self.videoTrack = videoTrack
+            self.end = end
+        }
 
         mutating func take(_ piece: Piece, _ file: MatroskaFile) {
-            if end == 0 { end = file.bodyStart }
             switch piece {
             case .damage(let range): pending = range
             case .other(let element):
@@ -73,7 +79,12 @@ extension MatroskaFile {
                 pending = (pending?.lowerBound ?? element.start)..<element.end
             case .cluster(let element):
                 if let pending {
-                    cover(pending, file)
+                    // No element has one byte: the cluster is lost with it.
+                    guard pending.count > 1 else {
+                        lostBlocks += file.cluster(element)?.blocks.count ?? 0
+                        return self.pending = pending.lowerBound..<element.end
+                    }
+                    cover(pending)
                     self.pending = nil
                 }
                 end = element.end
@@ -81,12 +92,12 @@ extension MatroskaFile {
             }
         }
 
-        private mutating func cover(_ range: Range<Int>, _ file: MatroskaFile) {
+        private mutating func cover(_ range: Range<Int>) {
             lostBytes += range.count
             var writer = ElementWriter()
             guard range.count >= 9 else {
                 // Too short for a Void element with a size of 8 bytes.
-                if range.count >= 2 { writer.void(total: range.count) }
+                writer.void(total: range.count)
                 damage.append(.init(offset: range.lowerBound, bytes: writer.bytes))
                 return
             }

@@ -99,8 +99,9 @@ public final class Recorder: EncodedMediaSink {
 
     public func close(_ done: @escaping @Sendable () -> Void) {
         let (thread, unused) = state.with { state in
-            defer { state.reserved = nil }
             state.isClosed = true
+            // The thread takes the file when it starts.
+            defer { if state.thread == nil { state.reserved = nil } }
             return (state.thread, state.thread == nil ? state.reserved : nil)
         }
         unused?.close()
@@ -154,6 +155,8 @@ public final class Recorder: EncodedMediaSink {
                 state.statistics = writer.statistics
                 state.began = writer.hasFailed ? nil : writer.began
             }
+            // What comes after a failure is dropped.
+            if writer.hasFailed { queue.close() }
         }
         writer.finish(now: MonotonicClock.now)
         state.with { state in
