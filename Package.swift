@@ -89,6 +89,7 @@ let package = Package(
         layer("Core", "MediaCore"),
         layer("Core", "RTPWire", ["MediaCore"]),
         layer("Core", "SessionDescription", ["MediaCore", "RTPWire"]),
+        layer("Core", "Matroska", ["MediaCore"]),
         layer("Core", "MediaEngine", ["MediaCore", "RTPWire"]),
         layer("Core", "PeerEngine", ["MediaCore", "SessionDescription"]),
         // L2
@@ -107,6 +108,7 @@ let package = Package(
         layer("Adapters", "WindowPlayout", ["MediaCore", "LinuxRuntime", "CSDL", "CFontconfig"]),
         layer("Adapters", "SessionBus", ["LinuxRuntime", "CGIO"]),
         layer("Adapters", "ImageFile", ["MediaCore", "CPNG"]),
+        layer("Adapters", "WebMContainer", ["Matroska"]),
         layer("Adapters", "TestSource", ["MediaCore", "LinuxRuntime"]),
         layer("Adapters", "ProcessMemory", ["CMalloc"]),
         layer("Adapters", "ControlSocket", ["MediaCore", "LinuxRuntime"]),
@@ -141,6 +143,7 @@ let package = Package(
                 "MediaCore", "LinuxRuntime", "EventLoop", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine",
                 "ICETransport", "Transport",
             ]),
+        layer("Peer", "Recording", ["MediaCore", "LinuxRuntime", "Matroska", "WebMContainer"]),
         layer(
             "Peer", "Sessions",
             [
@@ -180,7 +183,7 @@ let package = Package(
             name: "share",
             dependencies: [
                 "MediaCore", "LinuxRuntime", "ShareKit", "Admission", "ICEServers", "Signaling", "Transport",
-                "Publishing", "Receiving", "Sessions", "Broadcasting",
+                "Publishing", "Receiving", "Recording", "Sessions", "Broadcasting",
                 "Control", "ControlSocket", "VPXCodec",
                 "OpusCodec",
                 "PixelConversion", "X11Capture", "PulseAudio", "WindowPlayout", "ImageFile", "TestSource",
@@ -220,6 +223,14 @@ let package = Package(
         tests("LinuxRuntimeTests", ["LinuxRuntime", "MediaCore", "TestSupport"]),
         tests("EventLoopTests", ["EventLoop", "LinuxRuntime", "MediaCore", "CGLib", "TestSupport"]),
         tests("RTPWireTests", ["MediaCore", "RTPWire", "TestSupport"]),
+        tests("MatroskaTests", ["MediaCore", "Matroska", "TestSupport"]),
+        tests("WebMContainerTests", ["MediaCore", "Matroska", "WebMContainer", "TestSupport"]),
+        tests(
+            "RecordingTests",
+            [
+                "LinuxRuntime", "Matroska", "MediaCore", "Recording", "WebMContainer", "VPXCodec", "OpusCodec",
+                "TestSupport",
+            ]),
         tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
         tests("PeerEngineTests", ["MediaCore", "SessionDescription", "PeerEngine"]),
         tests("SimulationTests", ["MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),

@@ -21,6 +21,7 @@ let package = Package(
         .target(name: "RTPWire", dependencies: ["MediaCore"], swiftSettings: settings),
         .target(name: "SessionDescription", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
         .target(name: "MediaEngine", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
+        .target(name: "Matroska", dependencies: ["MediaCore"], swiftSettings: settings),
         // The files of these that read a link, a document of a pairing, a manifest or an event.
         .target(name: "Admission", dependencies: ["MediaCore", "SessionDescription"], swiftSettings: settings),
         .target(name: "Broadcasting", dependencies: ["Admission"], swiftSettings: settings),
@@ -29,7 +30,7 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "Admission", "Broadcasting", "ICEServers",
+                "MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "Matroska", "Admission", "Broadcasting", "ICEServers",
                 "Signaling",
             ], swiftSettings: settings),
         // In C, as SwiftPM gives an executable in Swift a main of its own: libFuzzer has one.

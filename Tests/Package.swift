@@ -16,6 +16,7 @@ let wire = Target.Dependency.product(name: "RTPWire", package: "Core")
 let descriptions = Target.Dependency.product(name: "SessionDescription", package: "Core")
 let engine = Target.Dependency.product(name: "MediaEngine", package: "Core")
 let peers = Target.Dependency.product(name: "PeerEngine", package: "Core")
+let matroska = Target.Dependency.product(name: "Matroska", package: "Core")
 let support = Target.Dependency.product(name: "TestSupport", package: "TestSupport")
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -32,5 +33,6 @@ let package = Package(
         tests("SimulationTests", [mediaCore, wire, engine, support]),
         tests("SessionDescriptionTests", [mediaCore, wire, descriptions, support]),
         tests("PeerEngineTests", [mediaCore, descriptions, peers]),
+        tests("MatroskaTests", [mediaCore, matroska, support]),
     ]
 )

@@ -17,7 +17,7 @@ func layer(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
 
 let package = Package(
     name: "share-core",
-    products: ["MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine"].map {
+    products: ["MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine", "Matroska"].map {
         .library(name: $0, targets: [$0])
     },
     targets: [
@@ -26,5 +26,6 @@ let package = Package(
         layer("SessionDescription", ["MediaCore", "RTPWire"]),
         layer("MediaEngine", ["MediaCore", "RTPWire"]),
         layer("PeerEngine", ["MediaCore", "SessionDescription"]),
+        layer("Matroska", ["MediaCore"]),
     ]
 )

@@ -86,11 +86,12 @@ public final class PeerViewer: Sendable {
     ///   - name: as the host sees it.
     ///   - servers: STUN and TURN servers to use beside those that the host names.
     ///   - usesOnlyRelays: hides this machine's addresses from the host in the media path.
+    ///   - records: whether the host and its viewers are told that the session is recorded.
     ///   - makeSink: makes the sink of the session; gets where events go.
     ///   - emit: called from any thread with each event of the session.
     package init(
         _ link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
-        emit: @escaping @Sendable (ViewerEvent) -> Void = { _ in },
+        records: Bool = false, emit: @escaping @Sendable (ViewerEvent) -> Void = { _ in },
         makeSink: (AsyncStream<Event>.Continuation) -> any EncodedMediaSink
     ) {
         let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
@@ -98,7 +99,7 @@ public final class PeerViewer: Sendable {
         self.feed = feed
         session = ViewerSession(
             link: link, identity: identity, name: name, servers: servers, usesOnlyRelays: usesOnlyRelays,
-            sink: makeSink(feed),
+            records: records, sink: makeSink(feed),
             emit: { event in
                 emit(event)
                 if let event = Event(event) { feed.yield(event) }

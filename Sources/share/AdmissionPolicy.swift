@@ -26,7 +26,8 @@ actor AdmissionPolicy {
     func decide(_ knock: Knock) async -> KnockDecision {
         if knock.wasRemoved { return await askAgain(knock) }
         if choice == .any { return .accepted }
-        if isKnown(knock) { return .remembered }
+        // "Always" was said to somebody who watched.
+        if isKnown(knock), !knock.records || choice == .known || !canAsk { return .remembered }
         guard canAsk else { return .refused("the host lets in only people it knows") }
         return await ask(knock)
     }
@@ -63,18 +64,25 @@ actor AdmissionPolicy {
 extension Prompt.Question {
     /// A question about a viewer.
     /// - Parameter always: the sentence that explains the answer "always".
-    init(id: KnockID, who: String, words: String, always: String, deadline: ContinuousClock.Instant) {
+    init(
+        id: KnockID, who: String, records: Bool = false, words: String, always: String,
+        deadline: ContinuousClock.Instant
+    ) {
         self.init(
-            id: id, who: who, request: "wants to watch",
+            id: id, who: who, request: records ? "wants to watch and record" : "wants to watch",
             details: ["The words on their side should be: \(words)", always], invitation: "Let them in?",
             deadline: deadline)
     }
 
+    private static let alwaysOfRecorder =
+        "Always: lets this person's share watch without a question; about recordings you are asked each time."
+
     init(_ knock: Knock) {
         self.init(
             id: knock.id, who: "\(UntrustedText.quote(knock.name)) (\(knock.kind), \(knock.address))",
-            words: "\(knock.words)",
-            always: knock.identity.meaningOfAlways, deadline: .now + Knock.answerTime)
+            records: knock.records, words: "\(knock.words)",
+            always: knock.records ? Self.alwaysOfRecorder : knock.identity.meaningOfAlways,
+            deadline: .now + Knock.answerTime)
     }
 }
 

@@ -97,8 +97,11 @@ extension ViewerStatus {
         let time = connectedSeconds.map { ClockText.text($0) } ?? "connecting"
         let who = "\(UntrustedText.quote(UntrustedText.clean(name, fallback: "somebody"))) (\(kind), \(address))"
         let state = interrupted ? "no packets" : StatusLine.rate(Double(kilobits) * 1_000)
-        return ["\(number)", time, who, state, path, String(fingerprint.prefix(16)), words].filter { !$0.isEmpty }
-            .joined(separator: "  ")
+        let recording = records == true ? "records" : ""
+        return ["\(number)", time, who, state, recording, path, String(fingerprint.prefix(16)), words].filter {
+            !$0.isEmpty
+        }
+        .joined(separator: "  ")
     }
 }
 

@@ -29,11 +29,15 @@ enum HostReporter {
             refusals.with { $0.add("\(title(who)) was not let in: \(reason)", at: .now) }.report()
         case .viewerJoined(let who, let viewers):
             output.event(
-                "viewer-joined", ["name": .string(who.name), "kind": .string(who.kind), "viewers": .integer(viewers)])
+                "viewer-joined",
+                [
+                    "name": .string(who.name), "kind": .string(who.kind), "viewers": .integer(viewers),
+                    "records": .boolean(who.records),
+                ])
         case .connected(let who, let path):
             output.event("connected", ["name": .string(who.name), "path": .string(path)])
             ErrorOutput.writeLine(
-                "share: \(title(who)) \(["service", "extension"].contains(who.kind) ? "receives the broadcast" : "watches")"
+                "share: \(title(who)) \(["service", "extension"].contains(who.kind) ? "receives the broadcast" : who.records ? "watches and records" : "watches")"
             )
         case .interrupted(let who):
             output.event("interrupted", ["name": .string(who.name)])
@@ -113,7 +117,7 @@ enum HostReporter {
     private static func fields(_ who: ViewerDescription) -> [(String, JSONValue)] {
         [
             ("name", .string(who.name)), ("kind", .string(who.kind)), ("address", .string(who.address)),
-            ("words", .string(who.words)),
+            ("words", .string(who.words)), ("records", .boolean(who.records)),
         ]
     }
 

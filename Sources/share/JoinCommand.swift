@@ -72,7 +72,7 @@ struct JoinCommand: ParsableCommand {
     private func join() throws {
         FileDescriptors.raiseLimit()
         let output = DataOutput(isJSON: json)
-        let link = try readLink()
+        let link = try LinkArgument.read(link, command: "join")
         let servers = try serverOptions.servers()
         if let snapshot { try OutputFile.check(snapshot) }
         let reporter = ViewerReporter(output: output, snapshot: snapshot != nil, reportsStatistics: stats)
@@ -147,27 +147,6 @@ struct JoinCommand: ParsableCommand {
         let lines = [sentence] + (reason.remedy.isEmpty ? [] : [reason.remedy, ""]) + ["Press a key to close."]
         ErrorOutput.writeLine("share: \(reason.sentence); press a key in the window to close it")
         _ = try? window.runUntilDismissed(lines.joined(separator: "\n"))
-    }
-
-    private func readLink() throws -> Link {
-        let text: String
-        if let link, link != "-" {
-            text = link
-        } else if link == "-" {
-            text = readLine() ?? ""
-        } else if let fromEnvironment = ProcessInfo.processInfo.environment["SHARE_LINK"] {
-            text = fromEnvironment
-        } else {
-            throw Complaint(
-                sentence: "which link?",
-                remedy: "share join LINK, or set SHARE_LINK, or share join - and the link on stdin.",
-                status: .usage)
-        }
-        do throws(LinkError) {
-            return try Link(parsing: text)
-        } catch {
-            throw Complaint(sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
-        }
     }
 
     /// - Returns: false if no frame was received; no file is written then.

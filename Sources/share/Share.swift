@@ -15,6 +15,7 @@ struct Share: ParsableCommand {
         discussion: """
             share host     publishes this screen and prints a link
             share join     watches one; the same link opens in any browser
+            share record   saves one to a file (share recordings shows and repairs files)
             share service  takes broadcasts in; hosts pair with it (share extension, pair)
             share status   and stop, pause, resume, mute, unmute, viewers, remove control a host
                            that runs on this machine, from any terminal
@@ -32,7 +33,9 @@ struct Share: ParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            HostCommand.self, JoinCommand.self, DemoCommand.self, DoctorCommand.self, KnownCommand.self,
+            HostCommand.self, JoinCommand.self, RecordCommand.self, RecordingsCommand.self, DemoCommand.self,
+            DoctorCommand.self,
+            KnownCommand.self,
             ServiceCommand.self, ExtensionCommand.self, ServicesCommand.self, PairCommand.self, StatusCommand.self,
             StopCommand.self, PauseCommand.self, ResumeCommand.self, MuteCommand.self,
             UnmuteCommand.self, ViewersCommand.self, RemoveCommand.self, PaintCommand.self, UploadCommand.self,

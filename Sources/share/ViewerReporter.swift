@@ -173,6 +173,10 @@ final class ViewerReporter: Sendable {
             ErrorOutput.writeLine("share: the host has resumed the broadcast")
             window?.setStatus(hasFrame.with { $0 } ? standingStatus(isMirror) : "connecting ...")
         case .viewerCount(let count): output.event("viewers", ["viewers": .integer(count)])
+        case .recorderCount(let count):
+            output.event("recorders", ["recorders": .integer(count)])
+            ErrorOutput.writeLine(
+                count > 0 ? "share: a viewer records this session" : "share: no viewer records any more")
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         }
     }

@@ -31,6 +31,7 @@ extension ViewerStatus {
             "words": .string(words), "fingerprint": .string(fingerprint),
             "connectedSeconds": connectedSeconds.map { .integer($0) } ?? .null,
             "interrupted": .boolean(interrupted), "path": .string(path), "kbit": .integer(kilobits),
+            "records": .boolean(records ?? false),
         ])
     }
 }

@@ -63,6 +63,20 @@ struct PromptTests {
         #expect(stranger.exitCode(seconds: 10) == 77)
     }
 
+    @Test func aKnownViewerThatRecordsIsAskedAboutAgain() throws {
+        let (terminal, link) = try host()
+        let viewer = try terminal.join(link, name: "Dora")
+        _ = try #require(terminal.waitFor { $0.takesAnswer(about: "Dora") })
+        try terminal.type("a")
+        _ = try #require(viewer.event("first-picture", seconds: 10))
+        viewer.interrupt()
+        let recorder = try terminal.record(link, name: "Dora")
+        _ = try #require(terminal.waitFor { $0.takesAnswer(about: "Dora") })
+        #expect(terminal.screen().contains("\"Dora\" (share, 127.0.0.1) wants to watch and record."))
+        try terminal.type("y")
+        #expect(recorder.event("recording", seconds: 10) != nil, "\(recorder.errorText)")
+    }
+
     @Test func inputBeforeTheQuestionIsIgnored() throws {
         let (terminal, link) = try host()
         try terminal.type("y", "Enter", "y")

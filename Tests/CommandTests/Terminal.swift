@@ -83,6 +83,13 @@ final class Terminal {
             ["join", "--headless", "--json", "--name", name], in: folder ?? viewerFolder,
             environment: ["SHARE_LINK": link])
     }
+
+    /// Records with the identity of `join`.
+    func record(_ link: String, name: String) throws -> ShareProcess {
+        try ShareProcess(
+            ["record", "--json", "--name", name, "-o", viewerFolder.file("recording.webm")], in: viewerFolder,
+            environment: ["SHARE_LINK": link])
+    }
 }
 
 extension String {

@@ -56,7 +56,7 @@ struct EncodedMediaSinkTests {
         }
 
         let keyframes = sink.state.with { $0.frames.count { $0.isKeyframe } }
-        sink.state.with { $0.requestKeyframe }?()
+        sink.state.with { $0.requestKeyframe }?(.cannotContinue)
         let hasKeyframe = await waiting(sink.state) { state in
             state.frames.count { $0.isKeyframe } > keyframes ? true : nil
         }

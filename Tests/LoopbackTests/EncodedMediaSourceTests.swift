@@ -21,7 +21,7 @@ struct EncodedMediaSourceTests {
     private final class PassingSink: EncodedMediaSink, EncodedMediaSource {
         let frames = FrameQueues()
         let packets = FrameQueue<AudioPacketInfo>(capacity: 4, bytes: 1_500)
-        private let request = Monitor<(@Sendable () -> Void)?>(nil)
+        private let request = Monitor<(@Sendable (KeyframeRequest) -> Void)?>(nil)
         private let framesReady = Monitor<(@Sendable () -> Void)?>(nil)
         let keyframesRequested = Monitor(0)
 
@@ -29,7 +29,7 @@ struct EncodedMediaSourceTests {
 
         // MARK: The sink
 
-        func start(_ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable () -> Void) {
+        func start(_ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void) {
             request.with { $0 = requestKeyframe }
         }
 
@@ -51,7 +51,7 @@ struct EncodedMediaSourceTests {
 
         func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {
             keyframesRequested.change { $0 += 1 }
-            request.with { $0 }?()
+            request.with { $0 }?(.cannotContinue)
         }
     }
 

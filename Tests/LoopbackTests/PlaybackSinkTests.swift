@@ -57,7 +57,7 @@ import Testing
                     if let failure { throw failure }
                     return output
                 }, emit: { event in events.change { $0.append(event) } })
-            try sink.start(EncodedMediaFormat(video: .vp8, audio: [nil]), requestKeyframe: {})
+            try sink.start(EncodedMediaFormat(video: .vp8, audio: [nil]), requestKeyframe: { _ in })
         }
 
         deinit { sink.close {} }

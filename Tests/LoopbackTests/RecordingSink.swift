@@ -19,12 +19,12 @@ final class RecordingSink: EncodedMediaSink {
         /// For each packet that arrived: track, length in bytes, samples of one channel and RTP timestamp.
         var packets: [(track: Int, length: Int, samplesPerChannel: Int, rtpTimestamp: UInt32)] = []
         var closings = 0
-        var requestKeyframe: (@Sendable () -> Void)?
+        var requestKeyframe: (@Sendable (KeyframeRequest) -> Void)?
     }
 
     let state = Monitor(State())
 
-    func start(_ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable () -> Void) {
+    func start(_ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void) {
         state.change { state in
             state.formats.append(format)
             state.requestKeyframe = requestKeyframe
@@ -52,7 +52,7 @@ final class RecordingSink: EncodedMediaSink {
 /// Refuses every format.
 final class RefusingSink: EncodedMediaSink {
     func start(
-        _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable () -> Void
+        _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure) {
         throw MediaSinkFailure("the disk is full", remedy: "Make room.")
     }

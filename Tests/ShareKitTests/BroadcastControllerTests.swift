@@ -16,7 +16,7 @@ struct BroadcastControllerTests {
     private final class CountingSink: EncodedMediaSink {
         let frames = Monitor(0)
 
-        func start(_ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable () -> Void) {}
+        func start(_ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void) {}
         func receive(_ frame: EncodedVideoFrame) { frames.change { $0 += 1 } }
         func receive(_ packet: EncodedAudioPacket) {}
         func close(_ done: @escaping @Sendable () -> Void) { done() }

@@ -3,7 +3,7 @@ import Glibc
 /// The fuzz targets. Each has a folder of seeds under `Corpus`.
 enum FuzzTarget: String, CaseIterable {
     case rtp, payload, rtcp, offer, answer, fragment, candidate, link, sender, receiver
-    case service, pairing, pairingOffer, acceptance, grant, manifest, serviceLink, serviceEvent
+    case service, pairing, pairingOffer, acceptance, grant, manifest, serviceLink, serviceEvent, recording
 
     /// The target named by the environment's `SHARE_FUZZ_TARGET`.
     static let chosen: FuzzTarget = {
@@ -33,6 +33,7 @@ enum FuzzTarget: String, CaseIterable {
         case .manifest: fuzzManifest(bytes)
         case .serviceLink: fuzzServiceLink(bytes)
         case .serviceEvent: fuzzServiceEvent(bytes)
+        case .recording: fuzzRecording(bytes)
         }
     }
 }

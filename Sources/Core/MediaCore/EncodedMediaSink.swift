@@ -22,6 +22,14 @@ public struct MediaSinkFailure: Error, Equatable, Sendable {
     }
 }
 
+/// Why a sink asks for a key frame.
+public enum KeyframeRequest: Equatable, Sendable {
+    /// Video cannot go on without one: no frame comes before it.
+    case cannotContinue
+    /// A key frame is wanted, and frames go on until it comes.
+    case wanted
+}
+
 /// Takes the media that a session receives, still encoded: a viewer plays it, a recorder writes it, a service forwards
 /// it.
 ///
@@ -29,11 +37,10 @@ public struct MediaSinkFailure: Error, Equatable, Sendable {
 public protocol EncodedMediaSink: AnyObject, Sendable {
     /// Called before any media. Called again when another session replaces a lost one: RTP timestamps start anew then,
     /// and video goes on with a key frame.
-    /// - Parameter requestKeyframe: to be called, from any thread, when video cannot go on without a key frame. No
-    ///   frame comes before that key frame.
+    /// - Parameter requestKeyframe: to be called, from any thread, when a key frame is needed.
     /// - Throws: when the sink cannot take the format; the session then ends with that reason.
     func start(
-        _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable () -> Void
+        _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure)
 
     /// Takes a frame; frames come in decoding order.

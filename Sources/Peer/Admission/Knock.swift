@@ -13,6 +13,8 @@ public struct Knock: Sendable {
     public let address: String
     /// The viewer's identity. Its signature has been checked before anybody is asked.
     public let identity: ViewerIdentity
+    /// The viewer says that it records the broadcast. Not verified: one that does not say so may record as well.
+    public var records = false
     /// The host's user has removed this viewer from the broadcast before, so it must not be accepted without a question.
     public var wasRemoved = false
     /// The words of this knock; the viewer shows them, too.

@@ -101,13 +101,18 @@ extension KnockTable {
         package var name: String
         package var kind: String
         package var address: PeerAddress
+        /// The viewer says that it records.
+        package var records: Bool
         package var challenge: KnockChallenge
         package var identity: ViewerIdentity { challenge.identity }
 
-        package init(name: String, kind: String, address: PeerAddress, challenge: KnockChallenge) {
+        package init(
+            name: String, kind: String, address: PeerAddress, records: Bool = false, challenge: KnockChallenge
+        ) {
             self.name = name
             self.kind = kind
             self.address = address
+            self.records = records
             self.challenge = challenge
         }
     }

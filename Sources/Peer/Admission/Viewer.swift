@@ -5,6 +5,8 @@ public struct Viewer: Sendable {
     public let name: String
     public let kind: String
     public let address: String
+    /// The viewer says that it records.
+    public var records = false
     /// SHA-256 of the only DTLS certificate that may receive media, 32 bytes.
     public let fingerprint: [UInt8]
     /// The identity of the accepted knock; nil for a player with the host's fixed token. Sessions replace each other by

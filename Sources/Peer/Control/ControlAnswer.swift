@@ -75,6 +75,8 @@ public struct ViewerStatus: Codable, Sendable, Equatable {
     public var interrupted: Bool
     public var path: String
     public var kilobits: Int
+    /// The viewer says that it records; nil from a host of before.
+    public var records: Bool?
 
     init(_ viewer: WatchingViewer) {
         number = viewer.number
@@ -87,6 +89,7 @@ public struct ViewerStatus: Codable, Sendable, Equatable {
         interrupted = viewer.isInterrupted
         path = viewer.path
         kilobits = viewer.bitrate.kilobitsPerSecond
+        records = viewer.description.records
     }
 
     static func hexadecimal(_ bytes: [UInt8]) -> String {

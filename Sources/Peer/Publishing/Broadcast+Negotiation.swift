@@ -28,7 +28,7 @@ extension Broadcast {
             return done(.failure(OfferRefusal(.busy, "The host has as many viewers as it can serve.")))
         }
         let description = ViewerDescription(
-            name: viewer.name, kind: viewer.kind, address: viewer.address, words: words)
+            name: viewer.name, kind: viewer.kind, address: viewer.address, words: words, records: viewer.records)
         let ssrcs = randomSSRCs(4)
         let peer: SendingPeer
         do throws(OfferRefusal) {

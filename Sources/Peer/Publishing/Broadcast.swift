@@ -15,7 +15,7 @@ package protocol BroadcastDelegate: AnyObject {
     /// - Parameter fragment: all candidates found after the answer so far, as a trickle fragment (RFC 8840).
     func broadcast(foundCandidates fragment: String, of session: SessionID)
     /// A session is over; `viewers` remain.
-    func broadcast(ended session: SessionID, viewers: Int)
+    func broadcast(ended session: SessionID, audience: Audience)
 }
 
 /// Sends one broadcast to its viewers: answers their offers, passes encoded frames and audio packets to each, and
@@ -100,7 +100,9 @@ package final class Broadcast {
 
     package func emit(_ event: BroadcastEvent) { delegate?.broadcast(emitted: event) }
 
-    package var viewerCount: Int { viewers.count }
+    package var audience: Audience {
+        Audience(viewers: viewers.count, recorders: viewers.all.count { $0.viewer.records })
+    }
 
     // MARK: Sessions
 
@@ -256,7 +258,7 @@ extension Broadcast: SendingPeerDelegate {
         // A viewer that is told of its removal may leave before its session is closed.
         let reason = peer.isRemoved ? EndReason(.removed, "you removed them") : reason
         updateEncoders()
-        delegate?.broadcast(ended: peer.id, viewers: viewers.count)
+        delegate?.broadcast(ended: peer.id, audience: audience)
         emit(.viewerLeft(peer.description, reason: reason, viewers: viewers.count))
     }
 }

@@ -6,11 +6,14 @@ public struct ViewerDescription: Sendable, Equatable {
     public var address: String
     /// The four words of the viewer's knock, which it shows too; empty for a player with the fixed token.
     public var words: String
+    /// The viewer says that it records.
+    public var records: Bool
 
-    public init(name: String, kind: String, address: String, words: String) {
+    public init(name: String, kind: String, address: String, words: String, records: Bool = false) {
         self.name = name
         self.kind = kind
         self.address = address
         self.words = words
+        self.records = records
     }
 }

@@ -62,7 +62,7 @@ public final class PlaybackSink: EncodedMediaSink {
     }
 
     public func start(
-        _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable () -> Void
+        _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure) {
         state.with { $0.lipSync = LipSync() }
         guard format.video != nil, state.with({ $0.video == nil }) else { return }
@@ -70,7 +70,8 @@ public final class PlaybackSink: EncodedMediaSink {
         do throws(CodecFailure) {
             video = DecodePipeline(
                 decoder: try decoder(), sink: videoSink, clock: { MonotonicClock.now },
-                requestKeyframe: requestKeyframe, onFirstFrame: { [emit] in emit(.firstFrame($0)) })
+                requestKeyframe: { requestKeyframe(.cannotContinue) }, onFirstFrame: { [emit] in emit(.firstFrame($0)) }
+            )
         } catch {
             throw MediaSinkFailure("there is no video decoder: \(error.message) (\(error.code))")
         }

@@ -101,8 +101,8 @@ final class ReceivingPeer: SecureTransportDelegate {
         add(candidates, ended: ended)
     }
 
-    func requestKeyframe() {
-        receiver?.requestKeyframe(now: MonotonicClock.now)
+    func requestKeyframe(_ request: KeyframeRequest) {
+        receiver?.requestKeyframe(request, now: MonotonicClock.now)
         pump()
     }
 

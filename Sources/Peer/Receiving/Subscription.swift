@@ -95,8 +95,8 @@ package final class Subscription {
         do throws(MediaSinkFailure) {
             try sink.start(
                 EncodedMediaFormat(video: remote.video.first?.codec, audio: remote.audio.map(\.kind)),
-                requestKeyframe: { [core = LoopBound(loop, WeakBox(self))] in
-                    core.perform { $0.value?.connection?.requestKeyframe() }
+                requestKeyframe: { [core = LoopBound(loop, WeakBox(self))] request in
+                    core.perform { $0.value?.connection?.requestKeyframe(request) }
                 })
         } catch {
             let reason = EndReason(.failed, "cannot prepare to receive: \(error.message)", remedy: error.remedy)

@@ -13,6 +13,8 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
     private let onEvent: @Sendable (BroadcastEvent) -> Void
     /// The server's handle of this broadcast.
     private let served = Monitor<BroadcastHandle?>(nil)
+    /// How many recorders the viewers know of.
+    private let recorders = Monitor(0)
 
     init(core: LoopBound<Broadcast>, knocks: KnockHandler, onEvent: @escaping @Sendable (BroadcastEvent) -> Void) {
         self.core = core
@@ -52,7 +54,7 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
             broadcast.open(offer: offer, viewer: viewer, words: words, answer: done)
         }
         if let served = served.with({ $0 }) {
-            served.send(.viewerCount(await core.ifRunning { $0.viewerCount } ?? 0))
+            tell(served, await core.ifRunning { $0.audience } ?? Audience())
         }
         return opened
     }
@@ -95,9 +97,18 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
         served.with { $0 }?.send(candidates: fragment, of: session)
     }
 
-    func broadcast(ended session: SessionID, viewers: Int) {
-        let served = served.with { $0 }
-        served?.forget(session)
-        served?.send(.viewerCount(viewers))
+    func broadcast(ended session: SessionID, audience: Audience) {
+        guard let served = served.with({ $0 }) else { return }
+        served.forget(session)
+        tell(served, audience)
+    }
+
+    private func tell(_ served: BroadcastHandle, _ audience: Audience) {
+        served.send(.viewerCount(audience.viewers))
+        let isNew = recorders.with { recorders in
+            defer { recorders = audience.recorders }
+            return recorders != audience.recorders
+        }
+        if isNew { served.send(.recorderCount(audience.recorders)) }
     }
 }

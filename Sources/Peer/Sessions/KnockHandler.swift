@@ -67,6 +67,8 @@ final class KnockHandler: Sendable {
 
 extension ViewerDescription {
     init(_ knock: Knock) {
-        self.init(name: knock.name, kind: knock.kind, address: knock.address, words: knock.words.description)
+        self.init(
+            name: knock.name, kind: knock.kind, address: knock.address, words: knock.words.description,
+            records: knock.records)
     }
 }

@@ -170,7 +170,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     }
 
     /// The service's reason may follow on another connection.
-    package func broadcast(ended session: SessionID, viewers: Int) {
+    package func broadcast(ended session: SessionID, audience: Audience) {
         Task {
             try? await Task.sleep(for: Self.reasonTimeout)
             outcome.settle(EndReason(.serviceEnded, "\(service.name) has ended the broadcast, or has gone"))

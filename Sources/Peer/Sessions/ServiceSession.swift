@@ -191,7 +191,8 @@ public final class ServiceSession: Sendable {
         case .interrupted: emit(.interrupted(session))
         case .resumed: emit(.resumed(session))
         case .warning(let sentence): emit(.warning(sentence))
-        case .knocking, .accepted, .named, .waiting, .viewerCount, .broadcastPaused, .broadcastResumed: break
+        case .knocking, .accepted, .named, .waiting, .viewerCount, .recorderCount, .broadcastPaused, .broadcastResumed:
+            break
         }
     }
 }

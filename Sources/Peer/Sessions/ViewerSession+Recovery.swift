@@ -25,6 +25,7 @@ extension ViewerSession {
                     case .paused: setPaused(true)
                     case .resumed: setPaused(false)
                     case .viewerCount(let count): emit(.viewerCount(count))
+                    case .recorderCount(let count): emit(.recorderCount(count))
                     case .candidates(let text):
                         guard let fragment = try? TrickleFragment.parse(text) else { break }
                         await core.ifRunning { $0.add(fragment) }

@@ -21,6 +21,7 @@ public final class ViewerSession: Sendable {
     private let name: String
     private let ownServers: [ICEServer]
     private let usesOnlyRelays: Bool
+    private let records: Bool
     let emit: @Sendable (ViewerEvent) -> Void
     private let loop: EventLoop
     let core: LoopBound<Subscription>
@@ -43,16 +44,18 @@ public final class ViewerSession: Sendable {
     /// - Parameters:
     ///   - servers: STUN and TURN servers to use beside those that the host names.
     ///   - usesOnlyRelays: hides this machine's addresses from the host in the media path.
+    ///   - records: tells the host, and so its user and the other viewers, that this viewer records.
     ///   - sink: used by this session only, which closes it at its end.
     public init(
         link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
-        sink: any EncodedMediaSink, emit: @escaping @Sendable (ViewerEvent) -> Void
+        records: Bool = false, sink: any EncodedMediaSink, emit: @escaping @Sendable (ViewerEvent) -> Void
     ) {
         self.link = link
         self.identity = identity
         self.name = name
         ownServers = servers
         self.usesOnlyRelays = usesOnlyRelays
+        self.records = records
         self.emit = emit
         let loop = EventLoop(name: "net-0")
         self.loop = loop
@@ -208,7 +211,7 @@ public final class ViewerSession: Sendable {
         var hasWaited = false
         while true {
             do throws(SignalingError) {
-                return try await client.knock(name: name, identity: identity)
+                return try await client.knock(name: name, identity: identity, records: records)
             } catch {
                 guard error.code == .queueFull, ContinuousClock.now < deadline else { throw error }
                 if !hasWaited {

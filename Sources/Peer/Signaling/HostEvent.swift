@@ -7,6 +7,8 @@ public enum HostEvent: StreamEvent, Equatable {
     /// The broadcast has ended; no event follows.
     case ended(reason: String)
     case viewerCount(Int)
+    /// How many of the viewers say that they record.
+    case recorderCount(Int)
     /// The host has paused the broadcast; the viewers keep the last frame.
     case paused
     /// The host has resumed the broadcast.
@@ -22,6 +24,7 @@ public enum HostEvent: StreamEvent, Equatable {
         switch self {
         case .ended: "ended"
         case .viewerCount: "viewercount"
+        case .recorderCount: "recordercount"
         case .paused: "paused"
         case .resumed: "resumed"
         case .removed: "removed"
@@ -43,6 +46,11 @@ public enum HostEvent: StreamEvent, Equatable {
         var viewercount: Int
     }
 
+    private struct Recorders: Codable {
+        var type = "recordercount"
+        var recordercount: Int
+    }
+
     private struct Candidates: Codable {
         var type = "candidates"
         var fragment: String
@@ -53,6 +61,7 @@ public enum HostEvent: StreamEvent, Equatable {
         case .ended(let reason): Self.json(Ended(reason: reason))
         case .candidates(let fragment): Self.json(Candidates(fragment: fragment))
         case .viewerCount(let count): "{\"type\":\"viewercount\",\"viewercount\":\(count)}"
+        case .recorderCount(let count): Self.json(Recorders(recordercount: count))
         case .paused, .resumed: "{\"type\":\"\(name)\"}"
         case .removed(let reason): Self.json(Removed(reason: reason))
         case .other(_, let text): text
@@ -62,7 +71,7 @@ public enum HostEvent: StreamEvent, Equatable {
     var isFinal: Bool {
         switch self {
         case .ended, .removed: true
-        case .viewerCount, .paused, .resumed, .candidates, .other: false
+        case .viewerCount, .recorderCount, .paused, .resumed, .candidates, .other: false
         }
     }
 
@@ -75,7 +84,7 @@ public enum HostEvent: StreamEvent, Equatable {
 
     var lasting: HostEvent? {
         switch self {
-        case .ended, .viewerCount, .candidates, .paused, .resumed: self
+        case .ended, .viewerCount, .recorderCount, .candidates, .paused, .resumed: self
         case .removed, .other: nil
         }
     }
@@ -91,6 +100,9 @@ public enum HostEvent: StreamEvent, Equatable {
         case "viewercount":
             guard let count = try? decoder.decode(Count.self, from: Data(data.utf8)) else { return nil }
             self = .viewerCount(count.viewercount)
+        case "recordercount":
+            guard let count = try? decoder.decode(Recorders.self, from: Data(data.utf8)) else { return nil }
+            self = .recorderCount(count.recordercount)
         case "paused": self = .paused
         case "resumed": self = .resumed
         case "removed":

@@ -23,9 +23,11 @@ public final class MediaReceiver {
     /// Takes in one RTCP datagram, compound or reduced-size (RFC 5506), after SRTCP unprotection.
     public func handleRTCP(_ bytes: UnsafeRawBufferPointer, now: MediaInstant) { state.handleRTCP(bytes, now: now) }
 
-    /// To be called when the decoder could not use a frame: no frame is returned until the next key frame, which is
-    /// requested.
-    public func requestKeyframe(now: MediaInstant) { state.requestKeyframe(now: now) }
+    /// Requests a key frame: because the decoder could not use a frame, and no frame is returned before that key frame,
+    /// or because one is wanted.
+    public func requestKeyframe(_ request: KeyframeRequest = .cannotContinue, now: MediaInstant) {
+        state.requestKeyframe(request, now: now)
+    }
 
     // MARK: Output
 

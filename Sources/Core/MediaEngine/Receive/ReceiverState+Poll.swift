@@ -28,6 +28,11 @@ extension ReceiverState {
             writePictureLoss(now, &writer)
             return .rtcp(writer.position)
         }
+        if isKeyframeWanted, videoStream.ssrc != 0 {
+            isKeyframeWanted = false
+            // Without an RPSI, as a recovery frame would not do.
+            if writePictureLoss(&writer) { return .rtcp(writer.position) }
+        }
         if keyframeRequester.takeRepeat(now: now), writeRequest(&writer) { return .rtcp(writer.position) }
         if reports.isDue(now: now) {
             writeReport(now, &writer)
@@ -95,6 +100,10 @@ extension ReceiverState {
 
     private func writeRequest(_ writer: inout ByteWriter) -> Bool {
         _ = writeAcknowledgement(&writer)
+        return writePictureLoss(&writer)
+    }
+
+    private func writePictureLoss(_ writer: inout ByteWriter) -> Bool {
         let request = PictureLossIndication(senderSSRC: parameters.localSSRC, mediaSSRC: videoStream.ssrc)
         return (try? request.write(into: &writer)) != nil
     }

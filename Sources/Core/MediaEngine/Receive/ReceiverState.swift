@@ -12,6 +12,8 @@ struct ReceiverState: ~Copyable {
     var tracks: [Track]
     var nacks = NackGenerator()
     var keyframeRequester = KeyframeRequester()
+    /// A sink wants a key frame, and can do without: one PLI is sent.
+    var isKeyframeWanted = false
     var feedback: TransportFeedbackGenerator
     var reports: ReceiverReportSchedule
     /// By XR reports (RFC 3611).
@@ -115,10 +117,14 @@ struct ReceiverState: ~Copyable {
         return nil
     }
 
-    mutating func requestKeyframe(now: MediaInstant) {
+    mutating func requestKeyframe(_ request: KeyframeRequest, now: MediaInstant) {
         guard !hasEnded, video != nil else { return }
-        video?.waitForKeyframe()
-        keyframeRequester.need(now: now)
+        switch request {
+        case .cannotContinue:
+            video?.waitForKeyframe()
+            keyframeRequester.need(now: now)
+        case .wanted: isKeyframeWanted = true
+        }
     }
 
     // MARK: State

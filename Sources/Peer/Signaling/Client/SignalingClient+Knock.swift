@@ -23,25 +23,31 @@ public enum KnockAnswer: Sendable, Equatable {
 extension SignalingClient {
     /// Knocks and signs the host's challenge with `identity`. The host then asks its user. The token will be valid for
     /// the identity's certificate only.
+    /// - Parameter records: tells the host that this viewer records.
     /// - Throws: `.refused` if the host refused this identity a short while ago.
-    public func knock(name: String, identity: Identity) async throws(SignalingError) -> KnockTicket {
+    public func knock(
+        name: String, identity: Identity, records: Bool = false
+    ) async throws(SignalingError) -> KnockTicket {
         guard let viewer = ViewerIdentity(fingerprint: identity.fingerprint) else {
             throw SignalingError(.offerRefused, "the certificate has no usable fingerprint")
         }
-        return try await knock(name: name, identity: viewer, certificate: identity.certificateDER) { challenge in
+        return try await knock(
+            name: name, identity: viewer, certificate: identity.certificateDER, records: records
+        ) { challenge in
             try? identity.signature(over: challenge.signedBytes)
         }
     }
 
     /// - Parameter sign: returns 64 bytes r | s, or nil.
     func knock(
-        name: String, identity: ViewerIdentity, certificate: [UInt8]?, sign: @Sendable (KnockChallenge) -> [UInt8]?
+        name: String, identity: ViewerIdentity, certificate: [UInt8]?, records: Bool = false,
+        sign: @Sendable (KnockChallenge) -> [UInt8]?
     ) async throws(SignalingError) -> KnockTicket {
         fingerprint = identity.fingerprint
         let request = KnockRequest(
             name: name, fingerprint: Fingerprint.colons(identity.fingerprint),
             proof: Base64URL.encode(proof.viewer(fingerprint: identity.fingerprint)),
-            key: identity.key.map { Base64URL.encode($0) })
+            key: identity.key.map { Base64URL.encode($0) }, records: records ? true : nil)
         guard let body = try? JSONEncoder().encode(request) else {
             throw SignalingError(.offerRefused, "the name cannot be sent")
         }

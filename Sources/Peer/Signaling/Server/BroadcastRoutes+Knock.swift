@@ -14,6 +14,8 @@ struct KnockRequest: Codable {
     var proof: String
     /// Browsers only: base64url of the raw uncompressed P-256 point (65 bytes) of the key that will sign.
     var key: String?
+    /// The viewer records the broadcast.
+    var records: Bool?
 
     /// The fingerprint's 32 bytes; nil if it cannot be read.
     var certificate: [UInt8]? {
@@ -71,7 +73,7 @@ extension BroadcastRoutes {
             KnockTable.Request(
                 name: UntrustedText.clean(request.name ?? "", fallback: "somebody"),
                 kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address,
-                challenge: challenge))
+                records: request.records ?? false, challenge: challenge))
         switch opening {
         case .opened:
             return RouteResponse(.accepted, json: ChallengeDocument(nonce: Base64URL.encode(challenge.nonce)))

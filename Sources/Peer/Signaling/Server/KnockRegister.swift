@@ -81,9 +81,10 @@ actor KnockRegister {
         let outcome: KnockTable.Outcome
         switch decision {
         case .accepted, .remembered:
-            let viewer = Viewer(
+            var viewer = Viewer(
                 knock: question, name: request.name, kind: request.kind, address: request.address.text,
                 fingerprint: request.identity.fingerprint, identity: request.identity, words: request.challenge.words)
+            viewer.records = request.records
             outcome = admissions.admit(viewer, from: request.address.key).map { .accepted(token: $0) } ?? .crowded
         case .refused(let reason): outcome = .refused(reason)
         case .unanswered: outcome = .unanswered

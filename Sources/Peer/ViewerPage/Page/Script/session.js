@@ -16,7 +16,7 @@ import { Reconnection } from './reconnection.js';
 import { sessionName, sha256Fingerprint, withSHA256FingerprintsOnly } from './sdp.js';
 import { SessionEnd, asSentence, askForNewLink, tryLater, wrongHost } from './session-end.js';
 import { SignalingClient, problemOf } from './signaling-client.js';
-import { markOutage, offerForm, show, showViewerCount } from './view.js';
+import { markOutage, offerForm, show, showRecorderCount, showViewerCount } from './view.js';
 
 export class ViewerSession {
     // `admissions`: the store of the host's admission. `mustAsk`: shows the question; null if a click has answered it, so that the host
@@ -215,6 +215,8 @@ export class ViewerSession {
             this.setPaused(event.type === 'paused');
         } else if (event.type === 'viewercount') {
             showViewerCount(Number(event.count ?? event.viewercount ?? event.viewerCount) || 0);
+        } else if (event.type === 'recordercount') {
+            showRecorderCount(Number(event.recordercount) || 0);
         } else if (event.type === 'candidates' && typeof event.fragment === 'string') {
             if (!this.isOver) this.peer.addCandidates(event.fragment);
         }
@@ -268,6 +270,7 @@ export class ViewerSession {
         if (this.peer) this.peer.close();
         closePlayer();
         showViewerCount(null);
+        showRecorderCount(0);
         markOutage(false);
         if (this.isPaused) showPause(false);
     }

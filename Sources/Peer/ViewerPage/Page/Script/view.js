@@ -57,6 +57,11 @@ export function showViewerCount(count) {
     }
 }
 
+export function showRecorderCount(count) {
+    if (count > 0) root.dataset.recorders = count; else delete root.dataset.recorders;
+    element('recorded').textContent = count > 0 ? 'A viewer records' : '';
+}
+
 export function markOutage(isOutage) {
     if (isOutage) root.dataset.outage = ''; else delete root.dataset.outage;
 }

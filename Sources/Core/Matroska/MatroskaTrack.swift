@@ -1,0 +1,62 @@
+public import MediaCore
+
+/// A track of a file. Its number in the file is its index plus one.
+public enum MatroskaTrack: Equatable, Sendable {
+    /// - Parameter size: of the first frame, in pixels; later frames may have another one.
+    case video(VideoCodec, size: PixelSize)
+    /// Opus, 48 kHz, stereo.
+    /// - Parameter name: as players show it; nil for none.
+    case opus(name: String?)
+
+    /// The codec ID (RFC 9559 section 5.1.4.1.21; the Matroska codec specifications). Nil if a file needs
+    /// initialisation data of the codec, which RTP does not carry in this form.
+    public static func codecID(_ codec: VideoCodec) -> String? {
+        switch codec {
+        case .vp8: "V_VP8"
+        case .vp9: "V_VP9"
+        case .h264, .h265, .av1: nil
+        }
+    }
+
+    var isVideo: Bool {
+        if case .video = self { true } else { false }
+    }
+
+    /// The delay that an Opus encoder adds, at 48 kHz: libopus's lookahead (RFC 7845 section 4.2).
+    static let opusPreSkip: UInt16 = 312
+
+    func write(to writer: inout ElementWriter, number: UInt64, isDefault: Bool) {
+        writer.master(.trackEntry) { entry in
+            entry.unsigned(.trackNumber, number)
+            entry.unsigned(.trackUID, number)
+            entry.unsigned(.flagLacing, 0)
+            entry.unsigned(.flagDefault, isDefault ? 1 : 0)
+            switch self {
+            case .video(let codec, let size):
+                entry.unsigned(.trackType, 1)
+                entry.text(.codecID, Self.codecID(codec) ?? "V_UNCOMPRESSED")
+                entry.master(.video) { video in
+                    video.unsigned(.pixelWidth, UInt64(clamping: max(size.width, 1)))
+                    video.unsigned(.pixelHeight, UInt64(clamping: max(size.height, 1)))
+                }
+            case .opus(let name):
+                entry.unsigned(.trackType, 2)
+                if let name { entry.text(.name, name) }
+                entry.text(.codecID, "A_OPUS")
+                entry.binary(.codecPrivate, Self.opusHead)
+                entry.unsigned(.codecDelay, UInt64(Self.opusPreSkip) * 1_000_000_000 / 48_000)
+                entry.unsigned(.seekPreRoll, 80_000_000)
+                entry.master(.audio) { audio in
+                    audio.float(.samplingFrequency, 48_000)
+                    audio.unsigned(.channels, 2)
+                }
+            }
+        }
+    }
+
+    /// OpusHead (RFC 7845 section 5.1), little-endian: version 1, two channels, pre-skip, 48 kHz, no gain, mapping
+    /// family 0.
+    private static var opusHead: [UInt8] {
+        Array("OpusHead".utf8) + [1, 2, UInt8(opusPreSkip & 0xFF), UInt8(opusPreSkip >> 8), 0x80, 0xBB, 0, 0, 0, 0, 0]
+    }
+}

@@ -1,0 +1,13 @@
+/// How many viewers a broadcast has.
+package struct Audience: Equatable, Sendable {
+    package var viewers = 0
+    /// Those of them that say that they record.
+    package var recorders = 0
+
+    package init() {}
+
+    init(viewers: Int, recorders: Int) {
+        self.viewers = viewers
+        self.recorders = recorders
+    }
+}

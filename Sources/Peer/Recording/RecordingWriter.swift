@@ -1,0 +1,246 @@
+import Matroska
+import MediaCore
+import WebMContainer
+
+/// Writes a recording: takes what the queue has, and makes files of it.
+///
+/// - Isolation: disk thread.
+struct RecordingWriter {
+    private let destination: RecordingDestination
+    private let split: RecordingSplit?
+    private let title: @Sendable () -> String?
+    private let emit: @Sendable (RecordingEvent) -> Void
+    /// The first file, which was created before the session.
+    private var reserved: RecordingFile?
+    private var timeline = RecordingTimeline()
+    private var assembler: ClusterAssembler?
+    private var tracks = RecordedTracks()
+    private var part: RecordingPart?
+    private var partCount = 0
+    private(set) var statistics = RecordingStatistics()
+    private(set) var hasFailed = false
+    /// The bytes of the files that are complete.
+    private var finishedBytes = 0
+    /// Size and codec of the video from the last key frame on.
+    private var video: (codec: VideoCodec, size: PixelSize)?
+
+    /// Blocks wait so long for others that belong before them.
+    static let reordering: Int64 = 400
+    /// With more bytes than this they wait no longer.
+    private static let longestWait = 1 << 20
+    /// Silence is filled so long after its time, in case that packets still come.
+    private static let silence: Int64 = 2_000
+
+    init(
+        destination: RecordingDestination, reserved: RecordingFile?, split: RecordingSplit?,
+        title: @escaping @Sendable () -> String?, emit: @escaping @Sendable (RecordingEvent) -> Void
+    ) {
+        self.destination = destination
+        self.reserved = reserved
+        self.split = split
+        self.title = title
+        self.emit = emit
+    }
+
+    /// The next key frame begins a file, so one is wanted.
+    var wantsKeyframe: Bool { video != nil && isPartFull }
+
+    /// When the first frame or packet of the recording arrived; nil before.
+    var began: MediaInstant? { timeline.start }
+
+    // MARK: Input
+
+    mutating func take(_ batch: RecordingQueue.Batch) {
+        guard !hasFailed else { return }
+        batch.payloads.withUnsafeBytes { payloads in
+            for item in batch.items {
+                take(item, UnsafeRawBufferPointer(rebasing: payloads[item.payload]))
+                if hasFailed { return }
+            }
+        }
+    }
+
+    private mutating func take(_ item: RecordedItem, _ payload: UnsafeRawBufferPointer) {
+        switch item.kind {
+        case .start(let format): start(format)
+        case .video(let codec, let isKeyframe, let size, let isDiscardable):
+            if isKeyframe { startVideo(codec, size) }
+            guard assembler != nil, video?.codec == codec else { return }
+            let time = timeline.videoTime(item.rtpTimestamp, arrival: item.arrival, captured: item.captured)
+            assembler?.append(
+                track: 1, time: time, isKeyframe: isKeyframe, isDiscardable: isDiscardable, payload)
+            statistics.frames += 1
+        case .audio(let track, let samples): audio(item, track: track, samples: samples, payload)
+        }
+    }
+
+    private mutating func start(_ format: EncodedMediaFormat) {
+        timeline.restart()
+        guard tracks.format != format else { return }
+        // Other tracks need another file.
+        endPart()
+        tracks = RecordedTracks(format)
+        assembler = format.video == nil ? ClusterAssembler(videoTrack: nil) : nil
+        video = nil
+    }
+
+    private mutating func startVideo(_ codec: VideoCodec, _ size: PixelSize?) {
+        if let video, video.codec != codec { endPart() }
+        video = (codec, size ?? video?.size ?? PixelSize(width: 640, height: 360))
+        if assembler == nil { assembler = ClusterAssembler(videoTrack: 1) }
+    }
+
+    private mutating func audio(
+        _ item: RecordedItem, track: Int, samples: Int, _ payload: UnsafeRawBufferPointer
+    ) {
+        // A file begins with the first key frame.
+        guard assembler != nil, track >= 0, track < tracks.audio.count, let toc = payload.first else { return }
+        guard
+            let time = timeline.audioTime(
+                track: track, item.rtpTimestamp, arrival: item.arrival, captured: item.captured)
+        else { return statistics.latePackets += 1 }
+        fill(track, until: time)
+        guard time >= tracks.audio[track].end ?? .min else { return statistics.latePackets += 1 }
+        assembler?.append(track: tracks.number(ofAudio: track), time: time, isKeyframe: true, payload)
+        tracks.audio[track].note(toc: toc, time: time, samples: samples)
+        statistics.packets += 1
+    }
+
+    /// Fills the time without packets.
+    /// - Parameter time: of the recording, in milliseconds.
+    private mutating func fill(_ track: Int, until time: Int64) {
+        for packet in tracks.audio[track].gap(until: time) {
+            packet.bytes.withUnsafeBytes {
+                assembler?.append(
+                    track: tracks.number(ofAudio: track), time: packet.time, isKeyframe: true, $0)
+            }
+        }
+    }
+
+    // MARK: Output
+
+    /// Writes what is due.
+    mutating func flush(now: MediaInstant) {
+        guard !hasFailed, assembler != nil else { return }
+        let elapsed = timeline.elapsed(at: now)
+        for track in tracks.audio.indices { fill(track, until: elapsed - Self.silence) }
+        let isFull = (assembler?.byteCount ?? 0) > Self.longestWait
+        write(upTo: isFull ? .max : elapsed - Self.reordering)
+        statistics.duration = .milliseconds(Int(elapsed))
+        statistics.bytes = finishedBytes + (part?.byteCount ?? 0)
+    }
+
+    /// Puts what was written on the disk.
+    mutating func sync(now: MediaInstant) {
+        guard !hasFailed else { return }
+        let elapsed = timeline.elapsed(at: now)
+        attempt { writer throws(RecordingFileFailure) in try writer.part?.sync(now: elapsed) }
+    }
+
+    /// Completes the last file.
+    mutating func finish(now: MediaInstant) {
+        guard !hasFailed else { return }
+        flush(now: now)
+        sync(now: now)
+        endPart()
+        reserved?.close()
+        reserved = nil
+    }
+
+    private mutating func endPart() {
+        write(upTo: .max)
+        attempt { writer throws(RecordingFileFailure) in try writer.closePart() }
+    }
+
+    private mutating func write(upTo limit: Int64) {
+        guard var waiting = assembler else { return }
+        attempt { writer throws(RecordingFileFailure) in
+            try waiting.takeClusters(upTo: limit) { cluster throws(RecordingFileFailure) in
+                try writer.write(cluster)
+            }
+        }
+        assembler = waiting
+    }
+
+    private mutating func write(_ cluster: Cluster) throws(RecordingFileFailure) {
+        if part == nil || cluster.isEntry && isPartFull {
+            // Nothing can be shown before the first key frame.
+            guard cluster.isEntry || tracks.hasOnlyAudio else { return }
+            try closePart()
+            try openPart(at: cluster.time)
+        }
+        try part?.append(cluster)
+    }
+
+    private var isPartFull: Bool {
+        guard let part, let split else { return false }
+        return switch split {
+        case .duration(let limit): part.duration >= limit.nanoseconds / 1_000_000
+        case .size(let limit): part.byteCount >= limit
+        }
+    }
+
+    private mutating func openPart(at time: Int64) throws(RecordingFileFailure) {
+        partCount += 1
+        let file: RecordingFile
+        if let reserved {
+            file = reserved
+            self.reserved = nil
+        } else {
+            file = try destination.create(partCount)
+        }
+        part = try RecordingPart(
+            file, tracks: tracks.matroska(video), title: title(), origin: time)
+        emit(.started(path: file.path))
+    }
+
+    private mutating func closePart() throws(RecordingFileFailure) {
+        guard var open = part else { return }
+        part = nil
+        defer {
+            finishedBytes += open.byteCount
+            emit(
+                .finished(
+                    RecordedFile(
+                        path: open.path, duration: .milliseconds(Int(open.duration)), bytes: open.byteCount)))
+        }
+        try open.finish()
+    }
+
+    // MARK: Failure
+
+    private mutating func attempt(_ body: (inout Self) throws(RecordingFileFailure) -> Void) {
+        guard !hasFailed else { return }
+        do throws(RecordingFileFailure) {
+            try body(&self)
+        } catch {
+            fail(error)
+        }
+    }
+
+    private mutating func fail(_ failure: RecordingFileFailure) {
+        hasFailed = true
+        assembler = nil
+        // Completes what was written, as far as the disk allows.
+        try? closePart()
+        reserved?.close()
+        reserved = nil
+        emit(.failed(RecordingFailure(failure)))
+    }
+}
+
+extension RecordingFailure {
+    /// The reason for people.
+    init(_ failure: RecordingFileFailure) {
+        let remedy =
+            switch failure.code {
+            case .exists: "Choose another name: files are never overwritten."
+            case .inUse: "Another program writes it."
+            case .noSpace: "Make room on the disk, or record to another one."
+            case .noFolder: "Name a folder that exists."
+            case .permission: "Name a folder that is yours."
+            case .notReadable, .system: ""
+            }
+        self.init(failure.message, remedy: remedy)
+    }
+}

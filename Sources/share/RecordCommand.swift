@@ -1,0 +1,119 @@
+import ArgumentParser
+import Foundation
+import MediaCore
+import Receiving
+import Recording
+import ShareKit
+import Transport
+
+struct RecordCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "record", abstract: "Watch a shared screen and save it to a file.",
+        discussion: """
+            Joins as a viewer that records: the host sees that when it lets you in. Nothing is \
+            decoded: the file has the frames and the sound as they were sent, in WebM, which \
+            browsers and most players show. It can be played at every moment, also while it is \
+            written and after a crash. No file is ever overwritten.
+
+            Ctrl-C ends the recording. The link is also read from SHARE_LINK, or from stdin if '-' \
+            is given.
+            """)
+
+    @Argument(help: "The link that 'share host' printed, or - for stdin.")
+    var link: String?
+
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp(
+            "The file to write, or the folder for it; the current folder if omitted.",
+            discussion: "In a folder, the file is named after the broadcast, the date and the time.",
+            valueName: "file|folder"))
+    var output: String?
+
+    @Option(
+        name: .customLong("for"), help: ArgumentHelp("End after this long: 90, 90s, 10m.", valueName: "time"))
+    var duration: Timespan?
+
+    @Option(
+        help: ArgumentHelp(
+            "Go on in another file after so much: 10m, 2h, 500MB, 2GB.", valueName: "time|size"))
+    var split: SplitLimit?
+
+    @Option(help: ArgumentHelp("Your name, as the host sees it; your login name if omitted.", valueName: "text"))
+    var name: String?
+
+    @OptionGroup(title: "Network options") var serverOptions: ServerOptions
+
+    @Flag(help: "Print one JSON event a line on stdout.")
+    var json = false
+
+    func run() throws {
+        do {
+            try record()
+        } catch let complaint as Complaint {
+            throw complaint.report()
+        }
+    }
+
+    private func record() throws {
+        FileDescriptors.raiseLimit()
+        let link = try LinkArgument.read(link, command: "record")
+        let servers = try serverOptions.servers()
+        let identity = try makeIdentity()
+        let reporter = RecordReporter(output: DataOutput(isJSON: json), duration: duration?.seconds)
+        let target = try RecordTarget(output ?? ".", broadcast: { reporter.broadcastName })
+        let recorder: Recorder
+        do throws(RecordingFailure) {
+            recorder = try Recorder(
+                to: target.destination, reservesFile: target.isFile, split: split?.split,
+                emit: { reporter.report($0) })
+        } catch {
+            throw Complaint(error)
+        }
+        Signals.handle { reporter.end(EndReason(.stopped, "ended by \($0)")) }
+        let viewer = PeerViewer(
+            link, identity: identity, name: name ?? NSUserName(), servers: servers,
+            usesOnlyRelays: serverOptions.relayOnly, records: true,
+            emit: { event in
+                if case .named(let name) = event { recorder.setTitle(name) }
+                reporter.report(event)
+            }, makeSink: { _ in recorder })
+        let reason = reporter.run(viewer, recorder)
+        reporter.output.ended(reason)
+        // The reason of the session's end explains more than a missing file.
+        guard reason.status == .fine else { throw Complaint(reason) }
+        if let failure = reporter.failure { throw Complaint(failure) }
+        guard reporter.hasRecorded else {
+            throw Complaint(sentence: "nothing was received, so no file was written", status: .lost)
+        }
+        ErrorOutput.writeLine("share: \(reason.sentence)")
+    }
+}
+
+extension Complaint {
+    init(_ failure: RecordingFailure) {
+        self.init(sentence: failure.message, remedy: failure.remedy, status: .cannotWrite)
+    }
+}
+
+/// When a recording goes on in another file: "10m", "2h", "500MB", "2GB".
+struct SplitLimit: ExpressibleByArgument, Equatable, Sendable {
+    let split: RecordingSplit
+
+    /// Returns nil unless it is a duration of at least a second, or a size of at least a megabyte.
+    init?(argument: String) {
+        for (unit, bytes) in [("MB", 1_000_000.0), ("GB", 1_000_000_000.0)] where argument.uppercased().hasSuffix(unit)
+        {
+            let number = argument.dropLast(2)
+            guard number.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), let value = Double(number),
+                value * bytes >= 1_000_000, let size = Int(exactly: (value * bytes).rounded())
+            else { return nil }
+            split = .size(size)
+            return
+        }
+        guard let last = argument.last, "smh".contains(last), let time = Timespan(argument: argument),
+            time.seconds >= 1
+        else { return nil }
+        split = .duration(MediaDuration(nanoseconds: Int64(time.seconds * 1e9)))
+    }
+}

@@ -1,0 +1,95 @@
+import ArgumentParser
+import MediaCore
+import Recording
+
+struct RecordingsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "recordings", abstract: "Show and repair files that 'share record' wrote.",
+        subcommands: [ShowRecordingsCommand.self, RepairRecordingsCommand.self])
+}
+
+struct ShowRecordingsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Print a line for each file: length, size, tracks, title.")
+
+    @Argument(help: "The files.")
+    var files: [String]
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    func run() throws {
+        try forEachRecording(files) { file throws(RecordingFailure) in
+            let recording = try StoredRecording(reading: file)
+            DataOutput(isJSON: false).line(json ? recording.json.text : recording.line)
+        }
+    }
+}
+
+struct RepairRecordingsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "repair", abstract: "Complete files whose recording was cut off.",
+        discussion: """
+            Cuts off what is no whole cluster, covers damage, and fills in length and cues. The frames \
+            stay as they are. A file that is being recorded, and one of another program, is left alone.
+            """)
+
+    @Argument(help: "The files.")
+    var files: [String]
+
+    func run() throws {
+        try forEachRecording(files) { file throws(RecordingFailure) in
+            let repair = try StoredRecording.repair(file)
+            let length = ClockText.text(Int(repair.duration.inSeconds))
+            let state =
+                repair.wasComplete
+                ? "is complete"
+                : "is repaired: \(length)" + (repair.lostBytes > 0 ? ", \(repair.lostBytes) bytes lost" : "")
+            ErrorOutput.writeLine("share: \(UntrustedText.clean(file, limit: 4_096, fallback: "the file")) \(state)")
+        }
+    }
+}
+
+/// Runs `body` for each file, and reports the files for which it failed.
+/// - Throws: the exit code, after the last file.
+private func forEachRecording(_ files: [String], _ body: (String) throws(RecordingFailure) -> Void) throws {
+    var failed: ExitCode?
+    for file in files {
+        do throws(RecordingFailure) {
+            try body(file)
+        } catch {
+            failed = Complaint(error).report()
+        }
+    }
+    if let failed { throw failed }
+}
+
+extension StoredRecording {
+    /// "00:12:31  34.2 MB  complete  V_VP8 1920 x 1080, A_OPUS  "Ann's screen"  meeting.webm"
+    fileprivate var line: String {
+        let megabytes = (Double(bytes) / 1e5).rounded() / 10
+        let kinds = tracks.map { track in
+            track.codec + (track.size.map { " \($0.width) x \($0.height)" } ?? "")
+        }
+        return [
+            ClockText.text(Int(duration.inSeconds)), "\(megabytes) MB", isComplete ? "complete" : "not completed",
+            kinds.joined(separator: ", "), title.map { UntrustedText.quote($0) } ?? "",
+            UntrustedText.clean(path, limit: 4_096, fallback: "a file"),
+        ].filter { !$0.isEmpty }.joined(separator: "  ")
+    }
+
+    fileprivate var json: JSONValue {
+        .object([
+            "file": .string(path), "title": title.map { .string($0) } ?? .null,
+            "seconds": .number(duration.inSeconds), "bytes": .integer(bytes), "complete": .boolean(isComplete),
+            "tracks": .list(
+                tracks.map { track in
+                    .object([
+                        "kind": .string(track.isVideo ? "video" : "audio"), "codec": .string(track.codec),
+                        "width": track.size.map { .integer($0.width) } ?? .null,
+                        "height": track.size.map { .integer($0.height) } ?? .null,
+                    ])
+                }),
+        ])
+    }
+}

@@ -1,0 +1,102 @@
+import BrowserControl
+import Foundation
+import TestSupport
+import Testing
+
+extension InteropTests {
+    /// Browsers that play what `share record` wrote.
+    @Suite struct RecordingPlaybackTests {
+        @Test(arguments: Browser.Kind.allCases)
+        func aRecordingPlaysAndSeeks(kind: Browser.Kind) async throws {
+            let folder = try TemporaryFolder()
+            try await ShareHost.with { host in
+                let recorder = try record(host, folder, "finished.webm", ["--for", "5"])
+                #expect(await recorder.exitCode() == 0)
+                try await expectPlayback(of: folder.file("finished.webm"), kind, longerThan: 4.9)
+            }
+        }
+
+        @Test(arguments: Browser.Kind.allCases)
+        func theRecordingOfAKilledRecorderPlaysAndSeeks(kind: Browser.Kind) async throws {
+            let folder = try TemporaryFolder()
+            try await ShareHost.with { host in
+                let recorder = try record(host, folder, "killed.webm", [])
+                _ = try await recorder.line(.standard, within: .seconds(20)) { line in
+                    guard let event = try? JSON(parsing: line), event["event"] == "statistics" else { return false }
+                    return event["seconds"].number ?? 0 > 5
+                }
+                recorder.kill()
+                try await expectPlayback(of: folder.file("killed.webm"), kind, longerThan: 3.5)
+            }
+        }
+
+        private func record(
+            _ host: ShareHost, _ folder: TemporaryFolder, _ name: String, _ more: [String]
+        ) throws -> Program {
+            try Program(
+                Program.share(), ["record", "--json", "-o", folder.file(name)] + more,
+                environment: [
+                    "SHARE_LINK": host.link, "XDG_DATA_HOME": folder.path, "TMPDIR": folder.path,
+                    "XDG_RUNTIME_DIR": nil,
+                ])
+        }
+
+        private func expectPlayback(of file: String, _ kind: Browser.Kind, longerThan seconds: Double) async throws {
+            let page = file + ".html"
+            let video = "<video muted preload=auto src='\(URL(fileURLWithPath: file).lastPathComponent)'></video>"
+            try "<!doctype html><title>recording</title>\(video)".write(
+                toFile: page, atomically: true, encoding: .utf8)
+            try await Browser.with(kind) { browser in
+                try await browser.open(URL(fileURLWithPath: page).absoluteString)
+                let seen = try await browser.evaluate("(\(Self.playing))()")
+                #expect(seen["error"] == .null, "\(seen.text)")
+                #expect(seen["duration"].number ?? 0 > seconds, "\(seen.text)")
+                #expect(seen["width"] == 1_280 && seen["height"] == 720, "\(seen.text)")
+                #expect(seen["played"].number ?? 0 > 0.5, "\(seen.text)")
+                // Forwards and back; the test video moves, so that each place looks different.
+                var pictures: [Data] = []
+                for place in [3, 1, 2] {
+                    #expect(try await browser.evaluate("(\(Self.seeking))(\(place))") == .number(Double(place)))
+                    pictures.append(try await browser.screenshot())
+                }
+                #expect(Set(pictures).count == 3)
+            }
+        }
+
+        /// Plays for half a second.
+        private static let playing = """
+            async () => {
+                const video = document.querySelector("video");
+                const until = (name, isDone) => new Promise((done, fail) => {
+                    const check = () => { if (isDone()) { video.removeEventListener(name, check); done(); } };
+                    video.addEventListener(name, check);
+                    check();
+                    setTimeout(() => fail(new Error(`no ${name}`)), 10000);
+                });
+                try {
+                    await until("loadedmetadata", () => video.readyState > 0);
+                    await video.play();
+                    await until("timeupdate", () => video.currentTime > 0.5);
+                    video.pause();
+                    return {
+                        duration: video.duration, width: video.videoWidth, height: video.videoHeight,
+                        played: video.currentTime,
+                    };
+                } catch (error) { return { error: `${error} ${video.error && video.error.message}` }; }
+            }
+            """
+
+        /// Seeks, waits until the frame is shown, and returns the time.
+        private static let seeking = """
+            async place => {
+                const video = document.querySelector("video");
+                const shown = new Promise(done => video.requestVideoFrameCallback(done));
+                const seeked = new Promise(done => video.addEventListener("seeked", done, { once: true }));
+                video.currentTime = place;
+                await seeked;
+                await shown;
+                return Math.round(video.currentTime * 10) / 10;
+            }
+            """
+    }
+}

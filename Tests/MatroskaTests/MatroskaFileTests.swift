@@ -1,0 +1,118 @@
+import MediaCore
+import TestSupport
+import Testing
+
+@testable import Matroska
+
+@Suite struct MatroskaFileTests {
+    @Test func whatWasWrittenIsRead() throws {
+        let sample = SampleFile(seconds: 3)
+        let file = try MatroskaFile(sample.source)
+        #expect(file.header.title == "Anna's screen")
+        #expect(
+            file.header.tracks == [
+                .init(number: 1, isVideo: true, codec: "V_VP8", size: PixelSize(width: 320, height: 200)),
+                .init(number: 2, isVideo: false, codec: "A_OPUS", size: nil),
+            ])
+        #expect(file.header.durationOffset == sample.header.durationOffset)
+        #expect(file.blocks.map { Array($0.payload) } == sample.payloads)
+        #expect(file.blocks.map(\.time) == file.blocks.map(\.time).sorted())
+        #expect(file.blocks.filter { $0.track == 1 && $0.isKeyframe }.map(\.time) == [0, 1_000, 2_000])
+        #expect(!file.isComplete)
+    }
+
+    @Test func aFinishedFileIsComplete() throws {
+        let file = try MatroskaFile(SampleFile(seconds: 3).finished.source)
+        #expect(file.isComplete)
+        #expect(file.header.duration == 2_901)
+        #expect(file.segmentEnd == file.source.length)
+    }
+
+    @Test func aFileCutOffAnywhereKeepsItsWholeClusters() throws {
+        let sample = SampleFile(seconds: 4)
+        for length in sample.clusters[2].lowerBound...sample.bytes.count {
+            var cut = sample
+            cut.bytes = Array(sample.bytes[..<length])
+            let whole = sample.clusters.filter { $0.upperBound <= length }.count
+            let file = try MatroskaFile(cut.source)
+            #expect(file.blocks.count == whole * 20)
+            let repair = try #require(file.repair())
+            cut.apply(repair)
+            let repaired = try MatroskaFile(cut.source)
+            #expect(repaired.isComplete)
+            #expect(repaired.blocks.map { Array($0.payload) } == Array(sample.payloads[..<(whole * 20)]))
+            #expect(repair.lostBytes == length - sample.clusters[whole - 1].upperBound)
+            #expect(repaired.header.duration == Double(whole * 1_000 - 99))
+        }
+    }
+
+    @Test func damageInTheMiddleCostsItsClusterAlone() throws {
+        let sample = SampleFile(seconds: 4)
+        var damaged = sample
+        // The size of the second cluster, so that it seems to reach beyond the file.
+        damaged.bytes[sample.clusters[1].lowerBound + 4] = 0x1F
+        damaged.apply(try #require(try MatroskaFile(damaged.source).repair()))
+        let repaired = try MatroskaFile(damaged.source)
+        #expect(repaired.isComplete)
+        #expect(repaired.blocks.count == 60)
+        #expect(damaged.bytes.count == sample.bytes.count)
+    }
+
+    @Test func aRepairedFileIsTheSameWhenRepairedAgain() throws {
+        var sample = SampleFile(seconds: 3)
+        sample.apply(try #require(try MatroskaFile(sample.source).repair()))
+        let once = sample.bytes
+        sample.apply(try #require(try MatroskaFile(sample.source).repair()))
+        #expect(sample.bytes == once)
+    }
+
+    @Test func aHeaderAloneIsRepaired() throws {
+        var sample = SampleFile(seconds: 1)
+        // Also where the cues were cut off.
+        for length in [sample.header.bytes.count, sample.header.cuesContent.lowerBound - CueIndex.headerBytes] {
+            sample.bytes = Array(sample.header.bytes[..<length])
+            sample.apply(try #require(try MatroskaFile(sample.source).repair()))
+            #expect(try MatroskaFile(sample.source).isComplete)
+            #expect(try MatroskaFile(sample.source).blocks.isEmpty)
+        }
+    }
+
+    @Test func aFileOfAnotherProgramIsNotRepaired() throws {
+        var sample = SampleFile(seconds: 1)
+        // The Void element behind the SeekHead becomes an unknown one.
+        let void = try #require(sample.bytes.firstIndex(of: 0xEC))
+        sample.bytes[void] = 0xED
+        #expect(try MatroskaFile(sample.source).repair() == nil)
+    }
+
+    @Test func aHeaderCutOffAnywhereIsRefused() throws {
+        let sample = SampleFile(seconds: 1)
+        for length in 0..<sample.header.cuesContent.lowerBound - CueIndex.headerBytes {
+            #expect(throws: MatroskaFile<ByteArraySource>.Malformed.self) {
+                try MatroskaFile(ByteArraySource(Array(sample.bytes[..<length])))
+            }
+        }
+    }
+
+    @Test(arguments: 0..<400) func changedBytesAreReadWithoutATrap(_ seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        var sample = seed.isMultiple(of: 2) ? SampleFile(seconds: 2) : SampleFile(seconds: 2).finished
+        for _ in 0..<Int.random(in: 1...20, using: &generator) {
+            let place = Int.random(in: sample.bytes.indices, using: &generator)
+            sample.bytes[place] = UInt8.random(in: 0...255, using: &generator)
+        }
+        guard let file = try? MatroskaFile(sample.source) else { return }
+        #expect(file.blocks.count <= 40)
+        guard let repair = file.repair() else { return }
+        sample.apply(repair)
+        if let repaired = try? MatroskaFile(sample.source) { #expect(repaired.blocks.count <= 40) }
+    }
+
+    @Test func falseStartsAreBounded() throws {
+        // Each cluster ID begins a cluster that is damaged at its end.
+        var bytes = SampleFile(seconds: 1).header.bytes + [0xFF]
+        for _ in 0..<20_000 { bytes += [0x1F, 0x43, 0xB6, 0x75, 0x10, 0x02, 0x00, 0x00, 0xE7, 0x81, 0x00] }
+        bytes += [UInt8](repeating: 0, count: 1 << 18)
+        #expect(try MatroskaFile(ByteArraySource(bytes)).blocks.isEmpty)
+    }
+}
