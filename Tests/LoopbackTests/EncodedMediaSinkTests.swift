@@ -61,6 +61,21 @@ struct EncodedMediaSinkTests {
             state.frames.count { $0.isKeyframe } > keyframes ? true : nil
         }
         #expect(hasKeyframe == true)
+
+        // A key frame that is only wanted holds nothing back: the frames before it come as ever.
+        // The host ignores a request so soon after a key frame.
+        let before = try #require(
+            await waiting(sink.state) { state in
+                let sinceKeyframe = state.frames.reversed().prefix { !$0.isKeyframe }.count
+                return sinceKeyframe >= 40 ? state.frames.count : nil
+            })
+        sink.state.with { $0.requestKeyframe }?(.wanted)
+        let later = try #require(
+            await waiting(sink.state) { state in
+                state.frames[before...].contains { $0.isKeyframe } ? Array(state.frames[(before - 1)...]) : nil
+            })
+        let gaps = zip(later, later.dropFirst()).map { $1.rtpTimestamp &- $0.rtpTimestamp }
+        #expect(gaps.allSatisfy { $0 < 18_000 }, "\(gaps)")
         #expect(try #require(await session.statistics()).packetsReceived > 0)
         session.leave()
         #expect(await watching.value.code == .stopped)

@@ -26,7 +26,7 @@ public struct MediaSinkFailure: Error, Equatable, Sendable {
 public enum KeyframeRequest: Equatable, Sendable {
     /// Video cannot go on without one: no frame comes before it.
     case cannotContinue
-    /// A key frame is wanted, and frames go on until it comes.
+    /// A key frame is wanted, and frames go on until it comes. The request is made once, and may be lost or ignored.
     case wanted
 }
 
