@@ -30,7 +30,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "Matroska", "Admission", "Broadcasting", "ICEServers",
+                "MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "Matroska", "Admission", "Broadcasting",
+                "ICEServers",
                 "Signaling",
             ], swiftSettings: settings),
         // In C, as SwiftPM gives an executable in Swift a main of its own: libFuzzer has one.
