@@ -5,7 +5,7 @@ import Sessions
 import WindowPlayout
 
 /// Asks the host's user whether to broadcast to a service, each time, and for what the service's setup needs. In the
-/// terminal; without one, in a small window.
+/// terminal; without one, in a small window, and for values in the desktop's own dialogs (``EntryDialog``).
 struct ServicePrompt {
     let application: ApplicationInfo
     /// Where the broadcast goes: `HOST:PORT`, or a program.
@@ -17,8 +17,9 @@ struct ServicePrompt {
     func ask(_ question: PairingQuestion) -> [String: String]? {
         let isTerminal = isatty(STDIN_FILENO) == 1
         if let refused = question.refused {
-            // A window has no place for a value: the same ones again end the pairing with the reason.
-            return isTerminal ? askAgain(refused.values, refused.error) : refused.values
+            // Where there is no place for a value, the same ones again end the pairing with the reason.
+            guard isTerminal || EntryDialog() != nil else { return refused.values }
+            return askAgain(refused.values, refused.error)
         }
         let service = question.service
         let sentence =
@@ -56,17 +57,25 @@ struct ServicePrompt {
 
     /// Asks for the value that was refused; the others stay.
     private func askAgain(_ values: [String: String], _ error: SetupError) -> [String: String]? {
-        ErrorOutput.writeLine("  \(error).")
         switch error {
         case .missing(let field), .tooLong(let field):
-            guard let value = value(of: field) else { return nil }
+            guard let value = value(of: field, "\(error).") else { return nil }
             return values.merging([field.name: value]) { $1 }
         case .unknownField: return values
         }
     }
 
-    /// Asks until there is a value; nil at the end of stdin.
-    private func value(of field: SetupField) -> String? {
+    /// Asks until there is a value; nil at the end of stdin, or when the user closes the dialog.
+    /// - Parameter problem: of the last value, as a sentence.
+    private func value(of field: SetupField, _ problem: String? = nil) -> String? {
+        guard isatty(STDIN_FILENO) == 1 else {
+            let question = [problem, field.label + ":"].compactMap(\.self).joined(separator: "\n")
+            while let value = EntryDialog()?.ask(question) {
+                if !value.isEmpty { return value }
+            }
+            return nil
+        }
+        if let problem { ErrorOutput.writeLine("  \(problem)") }
         while let value = line("  \(field.label): ") {
             if !value.isEmpty { return value }
         }
@@ -83,7 +92,14 @@ struct ServicePrompt {
     ) -> [String: String]? {
         let text = ([question] + details + (service.terms.map { ["", "Terms:", $0] } ?? [])).joined(separator: "\n")
         guard QuestionWindow.ask(title: "share", text, accept: "Accept", refuse: "Refuse") == true else { return nil }
-        return values.filter { value in service.fields.contains { $0.name == value.key } }
+        var setup = values.filter { value in service.fields.contains { $0.name == value.key } }
+        // Without a dialog, the service's answer to a missing value ends the pairing, and says which.
+        guard EntryDialog() != nil else { return setup }
+        for field in service.fields where setup[field.name] == nil {
+            guard let value = value(of: field) else { return nil }
+            setup[field.name] = value
+        }
+        return setup
     }
 
     /// Why nobody can be asked; nil if somebody can.

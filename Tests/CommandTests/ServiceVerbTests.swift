@@ -129,13 +129,13 @@ struct ServiceVerbTests {
         #expect(service.process.event("pairing", seconds: 0.1) == nil)
     }
 
-    /// Without a terminal, in small windows; these have no place for what the service asks.
+    /// Without a terminal, in small windows; without dialogs of the desktop there is no place for what the service asks.
     @Test func withoutATerminalTheUserChoosesAndIsAskedInSmallWindows() throws {
         let desktop = try Desktop()
         let service = try Service(["--field", "title:Title", "--terms", "/etc/hostname"])
         let folder = try TemporaryFolder()
         #expect(try run(["extension", "install", service.link], in: folder).code == 0)
-        let environment = ["DISPLAY": desktop.display.name, "SDL_VIDEODRIVER": "x11"]
+        let environment = ["DISPLAY": desktop.display.name, "SDL_VIDEODRIVER": "x11", "PATH": folder.path]
         let arguments = ["host", "--preferred-extension", "--source", "test", "--audio", "none", "--json"]
         // The service that is preferred; the extensions that ship would be asked about, too.
         #expect(try run(["pair", "com.example.conference"], in: folder).code == 0)
@@ -161,6 +161,36 @@ struct ServiceVerbTests {
         #expect(choosing.event("pairing")?["service"] as? String == "io.sharekit.service")
         try desktop.accept("share", higherThan: 100)
         #expect(choosing.exitCode() != 0 && choosing.errorText.contains("link"), "\(choosing.errorText)")
+    }
+
+    /// Without a terminal, values are asked for in the desktop's dialogs. This one says what it was asked, and answers
+    /// nothing the first time.
+    @Test func withoutATerminalValuesAreAskedForInDialogs() throws {
+        let desktop = try Desktop()
+        let service = try Service(["--field", "title:<b>Title</b>"])
+        let folder = try TemporaryFolder()
+        let dialog = folder.file("zenity")
+        let script = """
+            #!/bin/sh
+            printf '%s|' "$@" >>'\(folder.file("asked"))'
+            if [ -e '\(folder.file("again"))' ]; then echo Accounts; else touch '\(folder.file("again"))'; fi
+
+            """
+        try script.write(toFile: dialog, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: dialog)
+        #expect(try run(["extension", "install", service.link], in: folder).code == 0)
+        #expect(try run(["pair", "com.example.conference"], in: folder).code == 0)
+        let path = "\(folder.path):\(ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")"
+        let host = try ShareProcess(
+            ["host", "--preferred-extension", "--source", "test", "--audio", "none", "--json"], in: folder,
+            environment: ["DISPLAY": desktop.display.name, "SDL_VIDEODRIVER": "x11", "PATH": path])
+        _ = try #require(host.event("pairing"))
+        try desktop.accept("share")
+        #expect((service.process.event("paired")?["setup"] as? [String: String]) == ["title": "Accounts"])
+        let question = "--entry|--title=share|--text=&lt;b&gt;Title&lt;/b&gt;:|"
+        #expect(folder.lines("asked") == [question + question])
+        host.interrupt()
+        #expect(host.exitCode() == 0, "\(host.errorText)")
     }
 
     @Test func anIconIsKeptWithTheService() throws {
