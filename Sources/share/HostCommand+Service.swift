@@ -16,8 +16,7 @@ extension HostCommand {
         _ run: HostRun
     ) throws {
         let destination = try pair(with: manifest, identity, run)
-        var isStarted = false
-        defer { if !isStarted { blocking { await destination.close() } } }
+        defer { blocking { await destination.close() } }
         let media = try makeMedia()
         let output = run.output
         let controller: BroadcastController
@@ -32,7 +31,6 @@ extension HostCommand {
             output.ended(error)
             throw Complaint(error)
         }
-        isStarted = true
         ErrorOutput.writeLine("share: broadcasting to \(UntrustedText.quote(destination.name)) alone; Ctrl-C ends it")
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
