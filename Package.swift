@@ -263,6 +263,7 @@ let package = Package(
         tests("SessionBusTests", ["SessionBus", "CGIO", "LinuxRuntime", "BusSupport", "TestSupport"]),
         tests("PulseAudioTests", ["PulseAudio", "LinuxRuntime", "MediaCore", "TestSupport"]),
         tests("ICEServersTests", ["ICEServers", nioCore, nioPosix]),
+        tests("WHIPTests", ["LinuxRuntime", "Sessions", "Signaling", "WHIP", nioCore, nioPosix, nioHTTP1]),
         tests("BroadcastingTests", ["MediaCore", "Admission", "Broadcasting"]),
         tests("AdmissionTests", ["MediaCore", "SessionDescription", "Admission", crypto]),
         tests(

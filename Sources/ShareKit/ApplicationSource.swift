@@ -1,3 +1,4 @@
+internal import Admission
 internal import InAppCapture
 internal import LinuxRuntime
 internal import MediaCore
@@ -27,6 +28,7 @@ public final class ApplicationSource: Sendable {
 
     /// The app's name, which viewers see.
     public let name: String
+    let icon: PNGIcon?
     let surface: InAppSurface
     let audio: InAppAudio?
     /// Whether a recorder captures. One does at a time.
@@ -39,9 +41,17 @@ public final class ApplicationSource: Sendable {
     ///   - width: of the first frame in pixels, 2...8,192, as `height`; later frames may have another size.
     ///   - height: of the first frame in pixels.
     ///   - hasAudio: whether `submitAudio` will be called.
-    /// - Throws: `.badFrame`.
-    public init(name: String, width: Int, height: Int, hasAudio: Bool = false) throws(ShareKitError) {
+    ///   - icon: the app's icon for services: a PNG file, at most 256 x 256 pixels and 16 KiB.
+    /// - Throws: `.badFrame` for the size, `.badSetup` for an icon that is no such file.
+    public init(
+        name: String, width: Int, height: Int, hasAudio: Bool = false, icon: [UInt8]? = nil
+    ) throws(ShareKitError) {
         self.name = name
+        do throws(ServiceDescriptionError) {
+            self.icon = if let icon { try PNGIcon(icon) } else { nil }
+        } catch {
+            throw ShareKitError(.badSetup, error.description)
+        }
         do throws(InAppFrameFailure) {
             surface = try InAppSurface(
                 name: name, size: PixelSize(width: width, height: height), converter: YUVConverter())

@@ -116,7 +116,7 @@ public enum BroadcastActivity {
         _ manifest: ExtensionManifest, source: ApplicationSource, applicationID: String, identity: Identity,
         lock: SessionLock = .shared, confirm: @escaping Confirmation
     ) async throws(ShareKitError) -> BroadcastController {
-        let application = ApplicationInfo(id: applicationID, name: source.name)
+        let application = ApplicationInfo(id: applicationID, name: source.name, icon: source.icon)
         let destination: BroadcastDestination
         do throws(BroadcastRefusal) {
             destination = try await pair(with: manifest, application: application, identity: identity) { question in

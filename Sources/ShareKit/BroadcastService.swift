@@ -49,6 +49,8 @@ public final class BroadcastService: Sendable {
         /// The app's name and identifier, as it says; not verified.
         public let application: String
         public let applicationID: String
+        /// The app's icon, a PNG file that is not decoded here: at most 256 x 256 pixels and 16 KiB; nil if it has none.
+        public let applicationIcon: [UInt8]?
         public let address: String
         /// What the app's user has entered, by the names of the fields.
         public let setup: [String: String]
@@ -193,7 +195,7 @@ extension ServiceSession.Configuration {
             var fields: [SetupField] = []
             for field in options.fields { fields.append(try SetupField(name: field.name, label: field.label)) }
             description = try ServiceDescription(
-                id: service, name: name, fields: fields, terms: options.terms, icon: options.icon.map(ServiceIcon.init))
+                id: service, name: name, fields: fields, terms: options.terms, icon: options.icon.map(PNGIcon.init))
         } catch {
             throw ShareKitError(.badSetup, error.description)
         }
@@ -228,8 +230,8 @@ extension PlaybackSink {
 extension BroadcastService.Request {
     init(_ request: PairingRequest) {
         self.init(
-            application: request.application.name, applicationID: request.application.id, address: request.address,
-            setup: request.setup)
+            application: request.application.name, applicationID: request.application.id,
+            applicationIcon: request.application.icon?.bytes, address: request.address, setup: request.setup)
     }
 }
 

@@ -121,7 +121,8 @@ open class PublishingHandler: SampleHandler, @unchecked Sendable {
         } catch {
             throw EndReason(.badLink, error.description)
         }
-        let application = ApplicationInfo(id: application.id, name: application.name)
+        let application = ApplicationInfo(
+            id: application.id, name: application.name, icon: application.icon.flatMap { try? PNGIcon(Array($0)) })
         do throws(PairingFailure) {
             let paired = try await ServicePairing(link: link, application: application, identity: identity).run { _ in
                 setup

@@ -10,6 +10,8 @@ public final class ReceivedBroadcast: Sendable, Identifiable, Hashable {
     /// The app's name and identifier, as it says; not verified. Empty for a WHIP tool.
     public let application: String
     public let applicationID: String
+    /// The app's icon, a PNG file that is not decoded here: at most 256 x 256 pixels and 16 KiB; nil if it has none.
+    public let applicationIcon: [UInt8]?
     /// The address of the sender, without port.
     public let address: String
     /// What the sender's user has entered, by the names of the service's fields.
@@ -24,6 +26,7 @@ public final class ReceivedBroadcast: Sendable, Identifiable, Hashable {
         id = session.text
         application = publisher.application?.name ?? ""
         applicationID = publisher.application?.id ?? ""
+        applicationIcon = publisher.application?.icon?.bytes
         address = publisher.address
         setup = publisher.setup
     }

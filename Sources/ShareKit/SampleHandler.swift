@@ -17,6 +17,8 @@ open class SampleHandler: @unchecked Sendable {
         /// In reverse-DNS notation.
         public let id: String
         public let name: String
+        /// A PNG file, at most 256 x 256 pixels and 16 KiB; nil if the application has given none.
+        public let icon: [UInt8]?
     }
 
     /// What the samples are.
@@ -130,7 +132,9 @@ open class SampleHandler: @unchecked Sendable {
 }
 
 extension SampleHandler.Application {
-    init(_ application: ExtensionApplication) { self.init(id: application.id, name: application.name) }
+    init(_ application: ExtensionApplication) {
+        self.init(id: application.id, name: application.name, icon: application.icon.map { Array($0) })
+    }
 }
 
 extension SampleBuffer {

@@ -85,7 +85,7 @@ struct ServiceCommand: ParsableCommand {
         }
     }
 
-    private func description(terms: String?, icon: ServiceIcon?) throws -> ServiceDescription {
+    private func description(terms: String?, icon: PNGIcon?) throws -> ServiceDescription {
         guard let id = ServiceID(id) else {
             throw ValidationError("--id is in reverse-DNS notation, such as com.example.conference, not '\(id)'.")
         }
@@ -166,13 +166,13 @@ struct ServiceCommand: ParsableCommand {
         return text
     }
 
-    private func readIcon() throws -> ServiceIcon? {
+    private func readIcon() throws -> PNGIcon? {
         guard let icon else { return nil }
         guard let file = FileHandle(forReadingAtPath: icon),
-            let data = try? file.read(upToCount: ServiceIcon.sizeLimit + 1)
+            let data = try? file.read(upToCount: PNGIcon.sizeLimit + 1)
         else { throw Complaint(sentence: "\(icon) cannot be read", status: .usage) }
         do throws(ServiceDescriptionError) {
-            return try ServiceIcon(Array(data))
+            return try PNGIcon(Array(data))
         } catch {
             throw Complaint(sentence: "\(icon): \(error)", status: .usage)
         }

@@ -74,7 +74,9 @@ final class ServicePeerSetup: BroadcastSetup {
             }
         })
         let prompt = ServicePrompt(
-            application: ApplicationInfo(id: application.id, name: application.name), address: link.authority,
+            application: ApplicationInfo(
+                id: application.id, name: application.name, icon: application.icon.flatMap { try? PNGIcon($0) }),
+            address: link.authority,
             values: [:])
         var question = PairingQuestion(service: description, refused: nil)
         while let given = prompt.ask(question) {

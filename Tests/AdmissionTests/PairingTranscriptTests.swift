@@ -14,6 +14,11 @@ import Testing
             hostFingerprint: fingerprint(hostPrint), hostNonce: nonce(hostNonce), serviceNonce: nonce(serviceNonce))
     }
 
+    private func icon(width: UInt8) throws -> PNGIcon {
+        let head: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
+        return try PNGIcon(head + [0, 0, 0, width, 0, 0, 0, 16, 8, 6, 0, 0, 0, 0, 0, 0, 0])
+    }
+
     @Test func bytesAreAsSpecified() throws {
         let text = [
             "0010", "73686172652076312070616972696e67", "0004", "686f7374", "0016",
@@ -31,6 +36,8 @@ import Testing
             try transcript(), try transcript(service: ServiceID("com.example.conferenc")),
             try transcript(ApplicationInfo(id: "com.example.budge", name: "tBudget")),
             try transcript(ApplicationInfo(id: "com.example.budget", name: "Budget2")), try transcript(servicePrint: 9),
+            try transcript(ApplicationInfo(id: budget.id, name: budget.name, icon: icon(width: 16))),
+            try transcript(ApplicationInfo(id: budget.id, name: budget.name, icon: icon(width: 17))),
             try transcript(hostPrint: 9), try transcript(hostNonce: 9), try transcript(serviceNonce: 9),
             try transcript(servicePrint: 2, hostPrint: 1), try transcript(hostNonce: 4, serviceNonce: 3),
         ]

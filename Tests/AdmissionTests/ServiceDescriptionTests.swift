@@ -79,6 +79,19 @@ import Testing
         try? JSONDecoder().decode(ApplicationInfo.self, from: JSONEncoder().encode(["id": id, "name": name]))
     }
 
+    @Test func anIconIsPassedOnAndANonsenseOneIsRefused() throws {
+        let head: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
+        let size: [UInt8] = [0, 0, 0, 32, 0, 0, 0, 16, 8, 6, 0, 0, 0, 0, 0, 0, 0]
+        let info = ApplicationInfo(id: "a", name: "A", icon: try PNGIcon(head + size))
+        #expect(try JSONDecoder().decode(ApplicationInfo.self, from: JSONEncoder().encode(info)) == info)
+        for bytes in [[], head, head + [0, 0, 16, 0] + size.dropFirst(4)] {
+            let fields = ["id": "a", "name": "A", "iconData": Data(bytes).base64EncodedString()]
+            #expect(throws: (any Error).self) {
+                try JSONDecoder().decode(ApplicationInfo.self, from: JSONEncoder().encode(fields))
+            }
+        }
+    }
+
     @Test func ownNamesAreCleaned() {
         let info = ApplicationInfo(id: "a\u{202E}b" + String(repeating: "c", count: 200), name: "\u{1B}")
         #expect(info.id.unicodeScalars.count == 128 && info.name == String(info.id.prefix(64)))

@@ -18,7 +18,7 @@ import Testing
                 memory: 1, slot: 2, format: .vp8(bytes: 3, isKeyframe: true, layer: 1, width: 4, height: 6), time: -1)),
         .sample(.init(memory: 1, slot: 2, format: .pcm(track: .microphone, bytes: 4), time: 0)),
         .sample(.init(memory: 1, slot: 2, format: .opus(track: .application, bytes: 4), time: 0)),
-        .paused, .resumed, .annotated(.init(id: "b", name: "B")), .finish,
+        .paused, .resumed, .annotated(.init(id: "b", name: "B", icon: [0x89, 0x50])), .finish,
     ])
     func messagesOfAHostSurviveTheirWay(_ message: HostMessage) throws {
         let data = try JSONEncoder().encode(message)
@@ -84,7 +84,7 @@ import Testing
         #expect(throws: ChannelFailure.malformed) { _ = try host.fill() }
     }
 
-    @Test(arguments: [[0, 1, 0, 1], [0xFF, 0xFF, 0xFF, 0xFF]] as [[UInt8]])
+    @Test(arguments: [[0, 1, 0x80, 1], [0xFF, 0xFF, 0xFF, 0xFF]] as [[UInt8]])
     func aLengthOverTheLimitIsRefusedBeforeItsBytesAreThere(_ length: [UInt8]) throws {
         let (a, b) = try #require(LocalConnection.pair())
         let host = HostEnd(a, takesAttachments: false)

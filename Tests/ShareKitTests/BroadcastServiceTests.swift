@@ -39,8 +39,13 @@ struct BroadcastServiceTests {
             })
     }
 
+    /// The head of a PNG of 32 x 16 pixels.
+    private static let icon: [UInt8] =
+        [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
+        + [0, 0, 0, 32, 0, 0, 0, 16, 8, 6, 0, 0, 0] + [0, 0, 0, 0]
+
     private func source(level: UInt8) throws -> ApplicationSource {
-        let source = try ApplicationSource(name: "Budget", width: 320, height: 240, hasAudio: true)
+        let source = try ApplicationSource(name: "Budget", width: 320, height: 240, hasAudio: true, icon: Self.icon)
         try source.draw(width: 320, height: 240) { pixels, stride in
             pixels.initializeMemory(as: UInt8.self, repeating: level, count: stride * 240)
             return nil
@@ -69,6 +74,16 @@ struct BroadcastServiceTests {
         }
     }
 
+    @Test func anIconThatIsNoneIsRefused() {
+        for icon in [[], Array("GIF89a".utf8), Self.icon + [UInt8](repeating: 0, count: 16_384)] {
+            #expect {
+                try ApplicationSource(name: "Budget", width: 320, height: 240, icon: icon)
+            } throws: {
+                ($0 as? ShareKitError)?.code == .badSetup
+            }
+        }
+    }
+
     @Test func aServiceReceivesFramesAndAudioAndAnswersToTheApp() async throws {
         let received = Monitor(Received())
         let service = try service(received)
@@ -84,6 +99,8 @@ struct BroadcastServiceTests {
         #expect(broadcast.application == "Budget" && broadcast.applicationID == "com.example.budget")
         #expect(broadcast.setup == ["title": "Accounts"] && broadcast.address == "127.0.0.1")
         #expect(received.with { $0.requests.map(\.setup) } == [["title": "Accounts"]])
+        #expect(broadcast.applicationIcon == Self.icon)
+        #expect(received.with { $0.requests.map(\.applicationIcon) } == [Self.icon])
         #expect(await wait(received) { $0.luma.map { $0 > 228 } ?? false })
         let isOver = Monitor(false)
         let player = NamedThread("player") {

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// A message of a host to the program of an extension (Docs/protocol.md, "Extensions").
 public enum HostMessage: Equatable, Sendable {
     /// The first one.
@@ -41,10 +43,13 @@ public struct ExtensionStart: Codable, Equatable, Sendable {
 public struct ExtensionApplication: Codable, Equatable, Sendable {
     public var id: String
     public var name: String
+    /// A PNG file.
+    public var icon: Data?
 
-    public init(id: String, name: String) {
+    public init(id: String, name: String, icon: [UInt8]? = nil) {
         self.id = id
         self.name = name
+        self.icon = icon.map { Data($0) }
     }
 }
 

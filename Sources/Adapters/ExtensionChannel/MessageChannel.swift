@@ -15,7 +15,7 @@ enum ChannelFailure: Error, Equatable {
 // SAFETY: whoever uses it holds the lock of its owner.
 final class MessageChannel<Incoming: Decodable, Outgoing: Encodable>: @unchecked Sendable {
     /// The longest JSON of one message, in bytes.
-    static var messageLimit: Int { 65_536 }
+    static var messageLimit: Int { 98_304 }
 
     private let connection: LocalConnection
     private var input: [UInt8] = []

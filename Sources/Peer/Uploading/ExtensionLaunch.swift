@@ -20,7 +20,8 @@ public struct ExtensionLaunch: Sendable {
         }
         let limits = ExtensionLifecycle.Limits()
         var start = ExtensionStart(
-            application: ExtensionApplication(id: application.id, name: application.name), setup: values,
+            application: ExtensionApplication(
+                id: application.id, name: application.name, icon: application.icon?.bytes), setup: values,
             memoryBudget: limits.memoryBudget)
         start.service = manifest.service?.text
         if let setup = manifest.setup {

@@ -23,7 +23,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
         var takesNoPatch = false
     }
 
-    private struct Answer {
+    private struct Answer: Sendable {
         let url: URL
         let status: Int
         let headers: HTTPHeaders
@@ -46,13 +46,18 @@ public final class WHIPEndpoint: PublishingEndpoint {
 
     private static let bodyLimit = 262_144
     private static let redirectLimit = 5
-    private static let timeout = TimeAmount.seconds(15)
+    private let timeout: TimeAmount
 
     /// - Parameters:
     ///   - text: the endpoint's URL.
     ///   - token: the bearer token; empty: none.
     /// - Throws: `.notAShareHost` if the text is no such URL.
-    public init(_ text: String, token: String) throws(SignalingError) {
+    public convenience init(_ text: String, token: String) throws(SignalingError) {
+        try self.init(text, token: token, timeout: .seconds(15))
+    }
+
+    /// - Parameter timeout: for each request, with its answer.
+    init(_ text: String, token: String, timeout: TimeAmount) throws(SignalingError) {
         guard let url = URL(string: text), let host = url.host, !host.isEmpty, Self.isHTTP(url), url.user == nil,
             url.fragment == nil
         else {
@@ -64,6 +69,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
         guard token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw SignalingError(.refused, "the token has characters that no bearer token has")
         }
+        self.timeout = timeout
         self.url = url
         self.host = host
         name = host + (url.port.map { ":\($0)" } ?? "")
@@ -139,7 +145,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
 
     private func send(
         _ method: HTTPMethod, _ target: URL, _ type: String? = nil, _ body: String? = nil,
-        extra: [(String, String)] = [], timeout: TimeAmount = WHIPEndpoint.timeout
+        extra: [(String, String)] = [], timeout: TimeAmount? = nil
     ) async throws(SignalingError) -> Answer {
         guard !isClosed.with({ $0 }) else { throw SignalingError(.connectionLost, "the broadcast has ended") }
         var url = target
@@ -152,7 +158,7 @@ public final class WHIPEndpoint: PublishingEndpoint {
                 request.headers.add(name: "Authorization", value: "Bearer \(token)")
             }
             if let body { request.body = .bytes(ByteBuffer(string: body)) }
-            let answer = try await exchange(request, url, timeout)
+            let answer = try await exchange(request, url, timeout ?? self.timeout)
             guard [307, 308].contains(answer.status) else { return answer }
             guard let next = answer.header("Location").flatMap({ URL(string: $0, relativeTo: url)?.absoluteURL }),
                 Self.isHTTP(next), next.scheme == "https" || url.scheme == "http"
@@ -165,14 +171,33 @@ public final class WHIPEndpoint: PublishingEndpoint {
     private func exchange(
         _ request: HTTPClientRequest, _ url: URL, _ timeout: TimeAmount
     ) async throws(SignalingError) -> Answer {
+        let client = client
         do {
-            // The deadline holds for the body, too.
-            let response = try await client.execute(request, timeout: timeout)
-            let body = try await response.body.collect(upTo: Self.bodyLimit)
-            return Answer(
-                url: url, status: Int(response.status.code), headers: response.headers, text: String(buffer: body))
+            // The client's own deadline ends with the head of the response.
+            return try await Self.within(timeout) {
+                let response = try await client.execute(request, timeout: timeout)
+                let body = try await response.body.collect(upTo: Self.bodyLimit)
+                return Answer(
+                    url: url, status: Int(response.status.code), headers: response.headers, text: String(buffer: body))
+            }
         } catch {
             throw Self.explain(error, url)
+        }
+    }
+
+    /// - Throws: what `body` throws; `HTTPClientError.deadlineExceeded` after `timeout`, when `body` has been cancelled.
+    private static func within(
+        _ timeout: TimeAmount, _ body: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
+        try await withThrowingTaskGroup(of: Answer?.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await body() }
+            group.addTask {
+                try await Task.sleep(for: .nanoseconds(timeout.nanoseconds))
+                return nil
+            }
+            guard let answer = try await group.next() ?? nil else { throw HTTPClientError.deadlineExceeded }
+            return answer
         }
     }
 

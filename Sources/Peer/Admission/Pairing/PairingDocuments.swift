@@ -2,8 +2,8 @@ import SessionDescription
 
 /// The body of POST /services/ID/pair.
 package struct PairingRequestDocument: Codable, Sendable {
-    /// The largest document, in bytes.
-    package static let sizeLimit = 8_192
+    /// The largest document, in bytes; the icon is a third longer in base64.
+    package static let sizeLimit = 8_192 + PNGIcon.sizeLimit * 3 / 2
 
     package var application: ApplicationInfo
     /// SHA-256 of the host's certificate, in a form that ``Fingerprint/init(sha256Text:)`` reads.

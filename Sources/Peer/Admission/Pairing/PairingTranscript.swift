@@ -1,3 +1,5 @@
+import Crypto
+
 /// Who signs a transcript. The label keeps one side's signature from passing as the other's.
 package enum PairingRole: String, Hashable, Sendable, CaseIterable {
     case host
@@ -32,13 +34,16 @@ package struct PairingTranscript: Hashable, Sendable {
         self.serviceNonce = serviceNonce
     }
 
-    /// The fields in the order of the wire format, each after its length (two bytes, big-endian).
+    /// The fields in the order of the wire format, each after its length (two bytes, big-endian). An application without
+    /// an icon has no last field.
     package func signedBytes(role: PairingRole) -> [UInt8] {
-        let fields: [[UInt8]] = [
-            Array("share v1 pairing".utf8), Array(role.rawValue.utf8), Array(service.text.utf8),
-            Array(application.id.utf8), Array(application.name.utf8), serviceFingerprint, hostFingerprint, hostNonce,
-            serviceNonce,
-        ]
+        let fields: [[UInt8]] =
+            [
+                Array("share v1 pairing".utf8), Array(role.rawValue.utf8), Array(service.text.utf8),
+                Array(application.id.utf8), Array(application.name.utf8), serviceFingerprint, hostFingerprint,
+                hostNonce,
+                serviceNonce,
+            ] + (application.icon.map { [Array(SHA256.hash(data: $0.bytes))] } ?? [])
         // The types of the fields limit each to less than 600 bytes.
         return fields.flatMap { field in
             let count = UInt16(clamping: field.count)

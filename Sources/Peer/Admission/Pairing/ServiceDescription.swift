@@ -18,12 +18,12 @@ public struct ServiceDescription: Hashable, Sendable {
     public let fields: [SetupField]
     /// What the host's user has to agree to: lines of cleaned text, at most 16 KiB.
     public let terms: String?
-    public let icon: ServiceIcon?
+    public let icon: PNGIcon?
 
     /// Cleans the name and the terms.
     /// - Throws: if something is over its limit, or if two fields have the same name.
     public init(
-        id: ServiceID, name: String, fields: [SetupField] = [], terms: String? = nil, icon: ServiceIcon? = nil
+        id: ServiceID, name: String, fields: [SetupField] = [], terms: String? = nil, icon: PNGIcon? = nil
     ) throws(ServiceDescriptionError) {
         guard name.unicodeScalars.count <= Self.nameLimit else {
             throw ServiceDescriptionError("the name of \(id) has more than \(Self.nameLimit) characters")
@@ -128,7 +128,7 @@ extension ServiceDescription: Codable {
             id: values.decode(ServiceID.self, forKey: .id), name: values.decode(String.self, forKey: .name),
             fields: values.decodeIfPresent([SetupField].self, forKey: .fields) ?? [],
             terms: values.decodeIfPresent(String.self, forKey: .terms),
-            icon: values.decodeIfPresent(Data.self, forKey: .iconData).map { try ServiceIcon(Array($0)) })
+            icon: values.decodeIfPresent(Data.self, forKey: .iconData).map { try PNGIcon(Array($0)) })
     }
 
     public func encode(to encoder: any Encoder) throws {

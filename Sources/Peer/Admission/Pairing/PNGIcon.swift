@@ -1,5 +1,5 @@
-/// The image that stands for a service: a PNG file (ISO/IEC 15948), which is not decoded here.
-public struct ServiceIcon: Hashable, Sendable {
+/// The image that stands for a service or an application: a PNG file (ISO/IEC 15948), which is not decoded here.
+public struct PNGIcon: Hashable, Sendable {
     /// In bytes.
     public static let sizeLimit = 16_384
     /// In pixels, each way: who shows the image can decode it into 256 KiB at most.
