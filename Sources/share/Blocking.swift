@@ -24,6 +24,11 @@ func blocking<Value: Sendable, Failure: Error>(
     return try result.get()
 }
 
+/// Runs a call that blocks on a thread of its own, so that it does not hold a thread of the concurrency pool.
+func onThread<Value: Sendable>(_ name: String, _ body: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in _ = NamedThread(name) { continuation.resume(returning: body()) } }
+}
+
 /// Blocks until there is an end, for `seconds` at most.
 func waitForEnd(_ ending: Monitor<EndReason?>, seconds: Double) -> EndReason? {
     guard seconds.isFinite else { return ending.wait { $0 } }

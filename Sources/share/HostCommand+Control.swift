@@ -19,7 +19,7 @@ extension HostCommand {
     /// Opens the control socket. Without one the broadcast goes on, and a sentence says so.
     func makeControl(
         _ broadcast: any ControllableBroadcast, id: BroadcastID, source: String, service: String?,
-        stop: @escaping @Sendable (EndReason) -> Void
+        clips: ClipControl?, stop: @escaping @Sendable (EndReason) -> Void
     ) -> ControlSocketServer? {
         let asks = accept != .any && isatty(STDIN_FILENO) == 1
         let control = BroadcastControl(
@@ -28,8 +28,8 @@ extension HostCommand {
                 id: id, name: name, source: source, service: service,
                 readmission: asks
                     ? "If it was a mistake: they may knock again, and you are asked about them again."
-                    : "They are refused until this broadcast ends; a broadcast that asks (--accept ask) could admit them again."
-            ),
+                    : "They are refused until this broadcast ends; a broadcast that asks (--accept ask) could admit them again.",
+                clips: clips),
             stop: stop)
         do throws(ControlSocketFailure) {
             return try ControlSocketServer(

@@ -99,6 +99,8 @@ struct HostCommand: ParsableCommand {
         help: ArgumentHelp("Value for a field that the service asks for; may be repeated.", valueName: "name=value"))
     var field: [String] = []
 
+    @OptionGroup(title: "Recording options") var keep: KeepOptions
+
     @OptionGroup(title: "Network options") var serverOptions: ServerOptions
 
     @Flag(help: "Ask the router to forward the UDP ports of the media (UPnP).")
@@ -159,9 +161,10 @@ struct HostCommand: ParsableCommand {
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
         }
         // Before anything is asked or captured.
+        let kept = try KeptMedia(keep, name: name ?? NSUserName(), output)
         let system = try makeSystemBroadcast { reason in ending.change { $0 = $0 ?? reason } }
         defer { system?.close() }
-        let run = HostRun(output: output, ending: ending, system: system)
+        let run = HostRun(output: output, ending: ending, system: system, kept: kept)
         let configuration = makeConfiguration(try ListenAddress(listen), try serverOptions.servers())
         let identity = try makeIdentity()
         // Nothing is captured before the user has agreed.
@@ -212,12 +215,15 @@ struct HostCommand: ParsableCommand {
         _ broadcast: any ControllableBroadcast, id: BroadcastID, _ summary: String, service: BroadcastDestination?,
         _ prompt: Prompt, _ run: HostRun, announce: () -> Void
     ) throws {
-        let control = makeControl(broadcast, id: id, source: summary, service: service?.name, stop: { run.stop($0) })
+        let control = makeControl(broadcast, id: id, source: summary, service: service?.name, clips: run.kept.control,
+            stop: { run.stop($0) })
         defer { if let control { blocking { await control.close() } } }
+        blocking { await run.kept.record(broadcast) }
         announce()
         run.system?.begin(broadcast, service: service, prompt: prompt, run.output)
         report(broadcast, run)
         try run.end(broadcast)
+        try run.kept.finish()
     }
 
     private func makeConfiguration(_ place: ListenAddress, _ servers: [ICEServer]) -> HostSession.Configuration {

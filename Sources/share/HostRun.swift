@@ -10,6 +10,8 @@ struct HostRun: Sendable {
     let ending: Monitor<EndReason?>
     /// Nil if the broadcast is none of the session's screen.
     let system: SystemBroadcast?
+    /// What this host records.
+    let kept: KeptMedia
 
     /// Reports an event of the broadcast.
     func handle(_ event: BroadcastEvent) {

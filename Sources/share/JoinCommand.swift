@@ -1,5 +1,6 @@
 import Admission
 import ArgumentParser
+import ControlSocket
 import Foundation
 import ImageFile
 import MediaCore
@@ -56,6 +57,8 @@ struct JoinCommand: ParsableCommand {
                 """))
     var stats = false
 
+    @OptionGroup(title: "Recording options") var keep: KeepOptions
+
     @OptionGroup(title: "Network options") var serverOptions: ServerOptions
 
     @Flag(help: "Print one JSON event a line on stdout.")
@@ -75,6 +78,7 @@ struct JoinCommand: ParsableCommand {
         let link = try LinkArgument.read(link, command: "join")
         let servers = try serverOptions.servers()
         if let snapshot { try OutputFile.check(snapshot) }
+        let kept = try KeptMedia(keep, name: nil, output)
         let reporter = ViewerReporter(output: output, snapshot: snapshot != nil, reportsStatistics: stats)
         Signals.handle { reporter.interrupt(EndReason(.stopped, "ended by \($0)")) }
         let identity = try makeIdentity()
@@ -87,9 +91,14 @@ struct JoinCommand: ParsableCommand {
         if mute || isMirror { playback.setMuted(true) }
         let viewer = PeerViewer(
             link, identity: identity, name: name ?? NSUserName(), servers: servers,
-            usesOnlyRelays: serverOptions.relayOnly,
-            emit: { [window, isMirror] in reporter.report($0, window: window, isMirror: isMirror) },
-            makeSink: { _ in playback })
+            usesOnlyRelays: serverOptions.relayOnly, records: !keep.isEmpty,
+            emit: { [window, isMirror] event in
+                if case .named(let name) = event { kept.setName(name) }
+                reporter.report(event, window: window, isMirror: isMirror)
+            },
+            makeSink: { _ in kept.fork(playback) })
+        let control = kept.makeControl()
+        defer { if let control { blocking { await control.close() } } }
         reporter.start(viewer, playback, window: window, duration: duration?.seconds)
 
         if let window {
@@ -108,6 +117,7 @@ struct JoinCommand: ParsableCommand {
             throw Complaint(
                 sentence: "no frame was received, so \(snapshot ?? "the file") was not written", status: .lost)
         }
+        try kept.finish()
         ErrorOutput.writeLine("share: \(reason.sentence)")
     }
 

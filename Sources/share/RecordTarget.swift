@@ -17,13 +17,21 @@ struct RecordTarget {
             isFile = true
             return
         }
-        guard access(path, W_OK | X_OK) == 0 else {
+        try Self.checkFolder(path)
+        destination = .folder(path) { Self.fileName(broadcast: broadcast(), at: Date()) }
+        isFile = false
+    }
+
+    /// - Throws: unless files can be created in the folder.
+    static func checkFolder(_ path: String) throws(Complaint) {
+        var isFolder: ObjCBool = false
+        let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+        errno = exists && !isFolder.boolValue ? ENOTDIR : ENOENT
+        guard exists, isFolder.boolValue, access(path, W_OK | X_OK) == 0 else {
             throw Complaint(
                 sentence: "no file can be created in \(path): \(String(cString: strerror(errno)))",
                 remedy: "Name a folder that exists and is yours.", status: .cannotWrite)
         }
-        destination = .folder(path) { Self.fileName(broadcast: broadcast(), at: Date()) }
-        isFile = false
     }
 
     /// For example "Anna's screen 2026-11-23 14.03.59.webm", in local time.

@@ -56,6 +56,11 @@ struct ServiceCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Record each broadcast to a file in this folder, as it comes, in WebM.", valueName: "folder"))
+    var record: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Shell command to run for each broadcast; SHARE_APPLICATION, SHARE_APPLICATION_ID, SHARE_ADDRESS and "
                 + "SHARE_SETUP (JSON) say which.", valueName: "command"))
     var onBroadcast: String?
@@ -118,6 +123,7 @@ struct ServiceCommand: ParsableCommand {
         }
         FileDescriptors.raiseLimit()
         if let snapshot { try OutputFile.check(snapshot) }
+        if let record { try RecordTarget.checkFolder(record) }
         let place = try ListenAddress(listen)
         var service = ServiceConfiguration(
             try description(terms: try readTerms(), icon: try readIcon()), fixedToken: fixedToken)
@@ -130,7 +136,8 @@ struct ServiceCommand: ParsableCommand {
         let ending = Monitor<EndReason?>(nil)
         let window = try headless ? nil : makeWindow(service.description)
         let reporter = ServiceReporter(
-            output: DataOutput(isJSON: json), snapshot: snapshot, command: onBroadcast, window: window)
+            output: DataOutput(isJSON: json), snapshot: snapshot, recordings: record, command: onBroadcast,
+            window: window)
         Signals.handle { name in
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
             window?.stop()
@@ -150,6 +157,7 @@ struct ServiceCommand: ParsableCommand {
         guard reason.code == .stopped else {
             throw Complaint(reason)
         }
+        if let failure = reporter.recordingFailure { throw failure }
         ErrorOutput.writeLine("share: \(reason.sentence)")
     }
 

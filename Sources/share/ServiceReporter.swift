@@ -4,6 +4,7 @@ import ImageFile
 import LinuxRuntime
 import MediaCore
 import Receiving
+import Recording
 import Sessions
 import ShareKit
 import Signaling
@@ -16,17 +17,21 @@ final class ServiceReporter: Sendable {
         /// The last frames of the running broadcasts.
         var frames: [SessionID: LatestFrameStore] = [:]
         var publishers: [SessionID: Publisher] = [:]
+        var recordingFailure: Complaint?
     }
 
     private let output: DataOutput
     private let snapshot: String?
+    /// The folder for recordings.
+    private let recordings: String?
     private let command: String?
     private let window: VideoWindow?
     private let state = Monitor(State())
 
-    init(output: DataOutput, snapshot: String?, command: String?, window: VideoWindow?) {
+    init(output: DataOutput, snapshot: String?, recordings: String?, command: String?, window: VideoWindow?) {
         self.output = output
         self.snapshot = snapshot
+        self.recordings = recordings
         self.command = command
         self.window = window
     }
@@ -45,10 +50,57 @@ final class ServiceReporter: Sendable {
             $0.publishers[id] = publisher
         }
         let isHeadless = window == nil
-        return PlaybackSink(
+        let playback = PlaybackSink(
             videoSink: VideoSinkFork(window: window, frameStore: frames),
             makeSpeaker: { () throws(SourceFailure) in isHeadless ? SilentSink() : try makeAudioSink() },
             emit: { [self] in report($0, of: publisher) })
+        guard let recorder = makeRecorder(publisher) else { return playback }
+        return EncodedMediaFork(playback, [recorder]) { [self] in
+            noteFailure(RecordingFailure($0.message, remedy: $0.remedy), publisher)
+        }
+    }
+
+    // MARK: Recordings
+
+    /// What could not be recorded first; nil if everything was.
+    var recordingFailure: Complaint? { state.with { $0.recordingFailure } }
+
+    private func makeRecorder(_ publisher: Publisher) -> Recorder? {
+        guard let recordings else { return nil }
+        let name = publisher.application?.name ?? publisher.kind
+        do throws(RecordingFailure) {
+            let recorder = try Recorder(
+                to: .folder(recordings) { RecordTarget.fileName(broadcast: name, at: Date()) }, reservesFile: false,
+                emit: { [self] in report($0, of: publisher) })
+            recorder.setTitle(name)
+            return recorder
+        } catch {
+            noteFailure(error, publisher)
+            return nil
+        }
+    }
+
+    private func report(_ event: RecordingEvent, of publisher: Publisher) {
+        switch event {
+        case .started(let path): output.event("recording", [("file", .string(path))] + fields(publisher))
+        case .finished(let file):
+            output.event(
+                "recorded",
+                [
+                    ("file", .string(file.path)), ("seconds", .number(file.duration.inSeconds)),
+                    ("bytes", .integer(file.bytes)),
+                ] + fields(publisher))
+            ErrorOutput.writeLine(
+                "share: recorded \(title(publisher)): \(UntrustedText.clean(file.path, limit: 4_096, fallback: "a file"))")
+        case .failed(let failure): noteFailure(failure, publisher)
+        case .dropped(let count): output.event("dropped", [("count", .integer(count))] + fields(publisher))
+        }
+    }
+
+    private func noteFailure(_ failure: RecordingFailure, _ publisher: Publisher) {
+        state.with { $0.recordingFailure = $0.recordingFailure ?? Complaint(failure) }
+        output.event("recording-failed", [("reason", .string(failure.message))] + fields(publisher))
+        ErrorOutput.writeLine("share: \(title(publisher)) is not recorded any more: \(failure.message)")
     }
 
     private func report(_ event: PlaybackEvent, of publisher: Publisher) {

@@ -99,6 +99,12 @@ public final class RecordingFile: @unchecked Sendable {
         Glibc.close(descriptor)
     }
 
+    /// Closes the file and removes it.
+    public func discard() {
+        header = nil
+        close()
+    }
+
     /// The file was not renamed, and no other one took its name.
     private var isAtItsPath: Bool {
         var own = stat()

@@ -19,8 +19,14 @@ public final class BroadcastControl: Sendable {
         public var service: String?
         /// Says whether a removed viewer can come back, and how.
         public var readmission: String
+        /// Saves clips; nil if none are kept.
+        public var clips: ClipControl?
 
-        public init(id: BroadcastID, name: String?, source: String, service: String?, readmission: String) {
+        public init(
+            id: BroadcastID, name: String?, source: String, service: String?, readmission: String,
+            clips: ClipControl? = nil
+        ) {
+            self.clips = clips
             self.id = id
             self.name = name
             self.source = source
@@ -65,7 +71,13 @@ public final class BroadcastControl: Sendable {
         case .setMuted(let tracks, let isMuted): answer.changed = try setMuted(tracks, isMuted)
         case .viewers: answer.viewers = await broadcast.viewers().map { ViewerStatus($0) }
         case .remove(let viewer): answer = try await remove(viewer)
+        case .clip(let request):
+            guard let clips = description.clips else {
+                throw ControlError(.failed, "this host keeps no clips: start it with --clips")
+            }
+            answer.clip = try await clips.save(request)
         }
+        answer.clips = description.clips?.state
         answer.broadcast = try await status()
         return answer
     }

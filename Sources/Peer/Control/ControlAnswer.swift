@@ -16,6 +16,10 @@ public struct ControlAnswer: Codable, Sendable, Equatable {
     /// The viewers that were asked for, or those that `remove` may have meant.
     public var viewers: [ViewerStatus]?
     public var removed: RemovedViewer?
+    /// The buffer for clips; nil without one.
+    public var clips: ClipStatus?
+    /// The clip that was saved.
+    public var clip: SavedClip?
 
     public init() {}
 

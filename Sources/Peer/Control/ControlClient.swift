@@ -38,12 +38,44 @@ public struct RunningBroadcast: Sendable {
         return client.waitForEnd(timeout: .seconds(10))
     }
 
-    private static func ask(
+    static func ask(
         _ request: ControlRequest, at client: ControlSocketClient, _ path: String
     ) throws(ControlSocketFailure) -> ControlAnswer {
         guard let answer = ControlAnswer(parsing: try client.ask(request.text)) else {
             throw ControlSocketFailure(.noAnswer, "the host at \(path) answers with something else")
         }
         return answer
+    }
+}
+
+/// A session that runs on this machine and keeps clips: a broadcast or a viewer, reached at its control socket. Its calls
+/// block.
+public struct RunningClips: Sendable {
+    public let path: String
+    /// The broadcast's identifier; nil for a viewer.
+    public let id: String?
+    public let status: ClipStatus
+
+    /// Asks every control socket of this user.
+    /// - Returns: the sessions that keep clips, and why others could not be asked.
+    public static func all(in folder: ControlSocketFolder) -> (running: [RunningClips], failures: [ControlSocketFailure]) {
+        folder.removeStale()
+        var running: [RunningClips] = []
+        var failures: [ControlSocketFailure] = []
+        for path in folder.sockets {
+            do throws(ControlSocketFailure) {
+                let answer = try RunningBroadcast.ask(
+                    ControlRequest(.status), at: ControlSocketClient(path: path), path)
+                guard let status = answer.clips else { continue }
+                running.append(RunningClips(path: path, id: answer.broadcast?.id, status: status))
+            } catch {
+                if error.code != .notListening { failures.append(error) }
+            }
+        }
+        return (running, failures)
+    }
+
+    public func ask(_ request: ControlRequest) throws(ControlSocketFailure) -> ControlAnswer {
+        try RunningBroadcast.ask(request, at: ControlSocketClient(path: path), path)
     }
 }

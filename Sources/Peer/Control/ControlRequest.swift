@@ -14,6 +14,8 @@ public struct ControlRequest: Sendable, Equatable {
         case viewers
         /// Removes the viewer with this name, number, or beginning of the fingerprint.
         case remove(String)
+        /// Saves the last seconds to a file.
+        case clip(ClipRequest)
     }
 
     /// The version of the protocol.
@@ -30,6 +32,7 @@ public struct ControlRequest: Sendable, Equatable {
         var command: String
         var tracks: [AudioTrackName]?
         var viewer: String?
+        var clip: ClipRequest?
     }
 
     /// One line, without its end.
@@ -47,6 +50,9 @@ public struct ControlRequest: Sendable, Equatable {
         case .remove(let viewer):
             document.command = "remove"
             document.viewer = viewer
+        case .clip(let clip):
+            document.command = "clip"
+            document.clip = clip
         }
         return ControlJSON.text(document)
     }
@@ -72,6 +78,11 @@ public struct ControlRequest: Sendable, Equatable {
                 throw ControlError(.malformed, "the request names no viewer")
             }
             command = .remove(viewer)
+        case "clip":
+            guard let clip = document.clip, clip.isValid else {
+                throw ControlError(.malformed, "the request names no absolute path, or no length of a clip")
+            }
+            command = .clip(clip)
         default: throw ControlError(.unknownCommand, "this host knows no such command")
         }
     }
@@ -95,6 +106,8 @@ public struct ControlError: Error, Sendable, Equatable {
         case ambiguous
         /// The broadcast is ending.
         case ended
+        /// What was asked for did not succeed; the message says why.
+        case failed
     }
     public var code: Code
     /// A sentence for people, without a full stop.

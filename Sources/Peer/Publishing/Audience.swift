@@ -1,7 +1,7 @@
 /// How many viewers a broadcast has.
 package struct Audience: Equatable, Sendable {
     package var viewers = 0
-    /// Those of them that say that they record.
+    /// Those of them that say that they record, and the recorders of the host.
     package var recorders = 0
 
     package init() {}

@@ -26,6 +26,7 @@ extension Broadcast {
             if end.needsKeyframe { viewer.frames.layerFilter.reset() }
         }
         if end.needsKeyframe {
+            for receiver in receivers { receiver.waitForKeyframe() }
             for encoding in EncodingID.allCases where policy.decision?[encoding] != nil {
                 source.requestKeyframe(encoding, isFirst: true)
             }

@@ -14,6 +14,8 @@ package protocol BroadcastDelegate: AnyObject {
     /// Candidates were found after the answer.
     /// - Parameter fragment: all candidates found after the answer so far, as a trickle fragment (RFC 8840).
     func broadcast(foundCandidates fragment: String, of session: SessionID)
+    /// This process has begun to record, or has stopped.
+    func broadcast(changed audience: Audience)
     /// A session is over; `viewers` remain.
     func broadcast(ended session: SessionID, audience: Audience)
 }
@@ -76,6 +78,7 @@ package final class Broadcast {
     let allowances = ViewerAllowances(now: MonotonicClock.now)
     let source: any EncodedMediaSource
     var viewers = ViewerRoster()
+    var receivers: [LocalReceiver] = []
     /// Sessions that this host has offered and that wait for their answer.
     var offers: [SessionID: PendingOffer] = [:]
     var pausing = BroadcastPause()
@@ -101,7 +104,9 @@ package final class Broadcast {
     package func emit(_ event: BroadcastEvent) { delegate?.broadcast(emitted: event) }
 
     package var audience: Audience {
-        Audience(viewers: viewers.count, recorders: viewers.all.count { $0.viewer.records })
+        Audience(
+            viewers: viewers.count,
+            recorders: viewers.all.count { $0.viewer.records } + receivers.count { $0.records })
     }
 
     // MARK: Sessions
@@ -123,6 +128,7 @@ package final class Broadcast {
         congestionTimer?.close()
         let pending = offers.values
         offers = [:]
+        receivers = []
         closeAll(Array(pending), with: { $0.close($1) }) {
             closeAll(self.viewers.removeAll(), with: { $0.close($1) }, then: done)
         }
@@ -145,6 +151,7 @@ package final class Broadcast {
             policy.note(frameOf: encoding, bytes: bytes.count, now: now)
             let base = policy.decision?[encoding]?.layering?.baseBitrate
             for viewer in viewers.all { viewer.send(bytes, info, base: base, now: now) }
+            if encoding == .main { for receiver in receivers { receiver.receive(bytes, info) } }
         }) {}
     }
 
@@ -156,13 +163,14 @@ package final class Broadcast {
             for viewer in viewers.all {
                 viewer.sendAudio(bytes, track: info.track, captured: info.captured, now: now)
             }
+            for receiver in receivers { receiver.receive(bytes, info) }
         }) {}
     }
 
     // MARK: The encoders
 
     /// Runs after each frame, and while viewers have a backlog.
-    private func updateEncoders() {
+    func updateEncoders() {
         let now = MonotonicClock.now
         var load = EncoderPolicy.Load()
         for viewer in viewers.all where viewer.isReceiving {
@@ -172,6 +180,8 @@ package final class Broadcast {
             }
             viewer.contribute(to: &load, now: now)
         }
+        // The bitrate follows the viewers, if there are any.
+        if load.main.isEmpty, hasDemandingReceiver { load.main.add(rate: nil, isWaiting: false, congestedSince: nil) }
         if let recheck = load.recheck(now: now) { congestionTimer?.set(recheck) }
         if let decision = policy.decide(load, now: now) { source.apply(decision) }
         let hasCutOff = cutOffStuck(load, now)

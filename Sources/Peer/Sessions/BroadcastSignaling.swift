@@ -103,6 +103,11 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
         tell(served, audience)
     }
 
+    func broadcast(changed audience: Audience) {
+        guard let served = served.with({ $0 }) else { return }
+        tell(served, audience)
+    }
+
     private func tell(_ served: BroadcastHandle, _ audience: Audience) {
         served.send(.viewerCount(audience.viewers))
         let isNew = recorders.with { recorders in

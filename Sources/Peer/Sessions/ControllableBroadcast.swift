@@ -22,6 +22,15 @@ public protocol ControllableBroadcast: AnyObject, Sendable {
     /// - Returns: how many sessions ended; nil if there is no such viewer.
     @discardableResult func remove(viewer id: SessionID) async -> Int?
 
+    /// Passes what is encoded to a sink of this process too, from the next key frame on. The end closes it.
+    /// - Parameters:
+    ///   - demandsMedia: the screen is captured and encoded for it also while nobody watches.
+    ///   - records: the viewers are told of a recorder.
+    /// - Throws: if there is nothing encoded that the sink can take.
+    func add(_ sink: any EncodedMediaSink, demandsMedia: Bool, records: Bool) async throws(MediaSinkFailure)
+    /// Ends what a sink gets, and closes it.
+    func remove(_ sink: any EncodedMediaSink) async
+
     /// Nil after the end.
     func statistics() async -> HostStatistics?
 

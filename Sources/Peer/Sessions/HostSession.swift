@@ -31,6 +31,8 @@ public final class HostSession: Sendable {
     private let wakeups: LoopBound<MediaWakeups>
     let servers: ICEServerMonitor
     private let descriptors: DescriptorPlan
+    /// The recorders and clip buffers, which are closed at the end.
+    let sinks = Monitor<[any EncodedMediaSink]>([])
 
     /// - Parameters:
     ///   - source: used by the session's video thread from now on.
@@ -180,6 +182,7 @@ public final class HostSession: Sendable {
         if let thread = try? NamedThread.start("ending", stopAudio) { await thread.ended() } else { stopAudio() }
         await pipelines.video.stop()
         await core.performAndWait { $0.end($1) }
+        await closeSinks()
         await server?.stop()
         await servers.close()
         await wakeups.ifRunning { $0.close() }

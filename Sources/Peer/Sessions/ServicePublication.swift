@@ -170,6 +170,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     }
 
     /// The service's reason may follow on another connection.
+    package func broadcast(changed audience: Audience) {}
+
     package func broadcast(ended session: SessionID, audience: Audience) {
         Task {
             try? await Task.sleep(for: Self.reasonTimeout)

@@ -53,6 +53,13 @@ extension ExtensionBroadcast: ControllableBroadcast {
 
     // MARK: Receivers
 
+    public func add(_ sink: any EncodedMediaSink, demandsMedia: Bool, records: Bool) async throws(MediaSinkFailure) {
+        throw MediaSinkFailure(
+            "a broadcast to an extension's program is not recorded", remedy: "Record in the program itself.")
+    }
+
+    public func remove(_ sink: any EncodedMediaSink) async {}
+
     /// None: the program is no viewer.
     public func viewers() async -> [WatchingViewer] { [] }
 

@@ -158,9 +158,9 @@ struct AudioTrack {
 }
 
 /// The duration of an Opus packet from its TOC byte (RFC 6716 section 3.1).
-enum OpusPacket {
+package enum OpusPacket {
     /// Samples of one channel at 48 kHz, 120...5760; 960 if the packet is malformed.
-    static func samplesPerChannel(_ packet: UnsafeRawBufferPointer) -> Int {
+    package static func samplesPerChannel(_ packet: UnsafeRawBufferPointer) -> Int {
         guard let first = packet.first else { return 960 }
         let configuration = Int(first >> 3)
         let size: Int

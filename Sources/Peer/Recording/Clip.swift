@@ -1,0 +1,146 @@
+import Matroska
+import MediaCore
+import WebMContainer
+
+/// The media of a clip: what a ``ClipRing`` has, with its times.
+struct Clip {
+    private struct Block {
+        /// Nil for video.
+        var audioTrack: Int?
+        var isKeyframe = false
+        var isDiscardable = false
+        /// In milliseconds from the start of the ring.
+        var time: Int64
+        var samples = 0
+        /// Where its payload is.
+        var piece: Int
+        var payload: Range<Int>
+    }
+
+    private let pieces: [RecordingQueue.Batch]
+    private var blocks: [Block] = []
+    private var tracks: RecordedTracks
+    private var video: (codec: VideoCodec, size: PixelSize)?
+    /// In milliseconds from the start of the ring.
+    private let start: Int64
+    private let end: Int64
+
+    /// - Parameter length: nil: all of it.
+    init(_ ring: ClipRing, last length: MediaDuration?, at now: MediaInstant) throws(RecordingFailure) {
+        pieces = ring.groups.flatMap(\.pieces)
+        tracks = ring.format.map { RecordedTracks($0) } ?? RecordedTracks()
+        var timeline = RecordingTimeline()
+        for (number, piece) in pieces.enumerated() {
+            for item in piece.items {
+                switch item.kind {
+                case .start: timeline.restart()
+                case .video(let codec, let isKeyframe, let size, let isDiscardable):
+                    if video == nil { video = (codec, size ?? PixelSize(width: 640, height: 360)) }
+                    let time = timeline.videoTime(item.rtpTimestamp, arrival: item.arrival, captured: item.captured)
+                    blocks.append(
+                        Block(
+                            isKeyframe: isKeyframe, isDiscardable: isDiscardable, time: time, piece: number,
+                            payload: item.payload))
+                case .audio(let track, let samples):
+                    guard track >= 0, track < tracks.audio.count,
+                        let time = timeline.audioTime(
+                            track: track, item.rtpTimestamp, arrival: item.arrival, captured: item.captured)
+                    else { continue }
+                    blocks.append(
+                        Block(
+                            audioTrack: track, isKeyframe: true, time: time, samples: samples, piece: number,
+                            payload: item.payload))
+                }
+            }
+        }
+        guard !blocks.isEmpty else { throw RecordingFailure("nothing has been received yet") }
+        let wanted = min(length ?? ring.length, ring.length)
+        end = max(timeline.elapsed(at: now), blocks.map(\.time).max() ?? 0)
+        start = Self.start(blocks, video?.codec, wanted: max(end - wanted.nanoseconds / 1_000_000, 0))
+    }
+
+    /// The clip begins with the wanted instant if the picture of that instant can be shown, and with the first one that can
+    /// be shown otherwise.
+    private static func start(_ blocks: [Block], _ codec: VideoCodec?, wanted: Int64) -> Int64 {
+        guard let codec else { return wanted }
+        let keyframes = blocks.filter { $0.audioTrack == nil && $0.isKeyframe }
+        guard let entry = keyframes.last(where: { $0.time <= wanted }) else {
+            return keyframes.first?.time ?? wanted
+        }
+        // The frames before the start have to be hidden, which is known of VP8 alone.
+        return codec == .vp8 ? wanted : entry.time
+    }
+
+    /// Writes the clip to a new, complete file. Blocks on the disk.
+    func write(to destination: RecordingDestination, title: String?) throws(RecordingFailure) -> RecordedFile {
+        do throws(RecordingFileFailure) {
+            let file = try destination.create(1)
+            do throws(RecordingFileFailure) {
+                var part = try RecordingPart(file, tracks: tracks.matroska(video), title: title, origin: 0)
+                var assembler = assembled()
+                try assembler.takeClusters(upTo: .max) { cluster throws(RecordingFileFailure) in
+                    try part.append(cluster)
+                }
+                try part.sync(now: end - start)
+                try part.finish()
+                return RecordedFile(path: part.path, duration: .milliseconds(Int(part.duration)), bytes: part.byteCount)
+            } catch {
+                // An incomplete clip is of no use; what it was made of is still in memory.
+                file.discard()
+                throw error
+            }
+        } catch {
+            throw RecordingFailure(error)
+        }
+    }
+
+    private func assembled() -> ClusterAssembler {
+        var assembler = ClusterAssembler(videoTrack: video == nil ? nil : 1)
+        var tracks = tracks
+        let frames = blocks.filter { $0.audioTrack == nil }
+        let entry = frames.lastIndex { $0.isKeyframe && $0.time <= start } ?? 0
+        let first = frames.lastIndex { $0.time <= start } ?? entry
+        for (index, frame) in frames.enumerated().dropFirst(entry) {
+            with(frame) { bytes in
+                append(frame, bytes, isHidden: index < first, to: &assembler)
+            }
+        }
+        for packet in blocks where packet.time >= start {
+            guard let track = packet.audioTrack else { continue }
+            let number = tracks.number(ofAudio: track)
+            let time = packet.time - start
+            for gap in tracks.audio[track].gap(until: time) {
+                gap.bytes.withUnsafeBytes {
+                    assembler.append(track: number, time: gap.time, isKeyframe: true, $0)
+                }
+            }
+            guard time >= tracks.audio[track].end ?? .min else { continue }
+            with(packet) { bytes in
+                guard let toc = bytes.first else { return }
+                assembler.append(track: number, time: time, isKeyframe: true, bytes)
+                tracks.audio[track].note(toc: toc, time: time, samples: packet.samples)
+            }
+        }
+        return assembler
+    }
+
+    private func append(
+        _ frame: Block, _ bytes: UnsafeRawBufferPointer, isHidden: Bool, to assembler: inout ClusterAssembler
+    ) {
+        let time = max(frame.time - start, 0)
+        guard isHidden, let first = bytes.first else {
+            return assembler.append(
+                track: 1, time: time, isKeyframe: frame.isKeyframe, isDiscardable: frame.isDiscardable, bytes)
+        }
+        var hidden = [UInt8](bytes)
+        // show_frame (RFC 6386 section 9.1)
+        hidden[0] = first & ~0x10
+        hidden.withUnsafeBytes {
+            assembler.append(track: 1, time: time, isKeyframe: frame.isKeyframe, isDiscardable: false, $0)
+        }
+    }
+
+    private func with(_ block: Block, _ body: (UnsafeRawBufferPointer) -> Void) {
+        pieces[block.piece].payloads.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[block.payload])) }
+    }
+}
