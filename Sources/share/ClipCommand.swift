@@ -67,7 +67,7 @@ struct ClipCommand: ParsableCommand {
         for failure in failures { ErrorOutput.writeLine("share: \(failure.message)") }
         let wanted = broadcast?.lowercased() ?? ""
         let found = running.filter {
-            $0.status.name.lowercased().hasPrefix(wanted) || ($0.id ?? "").lowercased().hasPrefix(wanted)
+            $0.status.name.lowercased().hasPrefix(wanted) || $0.id.lowercased().hasPrefix(wanted)
         }
         guard let first = found.first else {
             throw Complaint(
@@ -86,10 +86,10 @@ struct ClipCommand: ParsableCommand {
 }
 
 extension RunningClips {
-    /// "Ann's screen"  viewer  00:00:12 of 00:00:15
+    /// 9X2M4QF1K7D3A  "Ann's screen"  00:00:12 of 00:00:15
     fileprivate var line: String {
         let kept = ClockText.text(Int(status.availableSeconds)) + " of " + ClockText.text(Int(status.lengthSeconds))
         let name = UntrustedText.quote(UntrustedText.clean(status.name, fallback: "share"))
-        return [id ?? "viewer", name, kept].joined(separator: "  ")
+        return [id, name, kept].joined(separator: "  ")
     }
 }

@@ -161,7 +161,7 @@ struct HostCommand: ParsableCommand {
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
         }
         // Before anything is asked or captured.
-        let kept = try KeptMedia(keep, name: name ?? NSUserName(), output)
+        let kept = try KeptMedia(keep, name: name, output)
         let system = try makeSystemBroadcast { reason in ending.change { $0 = $0 ?? reason } }
         defer { system?.close() }
         let run = HostRun(output: output, ending: ending, system: system, kept: kept)
@@ -215,7 +215,8 @@ struct HostCommand: ParsableCommand {
         _ broadcast: any ControllableBroadcast, id: BroadcastID, _ summary: String, service: BroadcastDestination?,
         _ prompt: Prompt, _ run: HostRun, announce: () -> Void
     ) throws {
-        let control = makeControl(broadcast, id: id, source: summary, service: service?.name, clips: run.kept.control,
+        let control = makeControl(
+            broadcast, id: id, source: summary, service: service?.name, clips: run.kept.control,
             stop: { run.stop($0) })
         defer { if let control { blocking { await control.close() } } }
         blocking { await run.kept.record(broadcast) }

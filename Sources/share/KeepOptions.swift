@@ -153,7 +153,8 @@ final class KeptMedia: Sendable {
         let viewer = ViewerControl(control)
         do throws(ControlSocketFailure) {
             return try ControlSocketServer(
-                name: BroadcastID.random().text, in: ControlSocketFolder(environment: ProcessInfo.processInfo.environment)
+                name: BroadcastID.random().text,
+                in: ControlSocketFolder(environment: ProcessInfo.processInfo.environment)
             ) { await viewer.answer($0) }
         } catch {
             ErrorOutput.writeLine("share: share clip will not find this viewer: \(error.message)")

@@ -91,7 +91,8 @@ final class ServiceReporter: Sendable {
                     ("bytes", .integer(file.bytes)),
                 ] + fields(publisher))
             ErrorOutput.writeLine(
-                "share: recorded \(title(publisher)): \(UntrustedText.clean(file.path, limit: 4_096, fallback: "a file"))")
+                "share: recorded \(title(publisher)): \(UntrustedText.clean(file.path, limit: 4_096, fallback: "a file"))"
+            )
         case .failed(let failure): noteFailure(failure, publisher)
         case .dropped(let count): output.event("dropped", [("count", .integer(count))] + fields(publisher))
         }

@@ -218,6 +218,35 @@ struct ServiceVerbTests {
     }
 
     /// Nobody says goodbye, and the media's silence lasts 30 s.
+    @Test func aServiceAndItsHostRecordTheBroadcast() throws {
+        let recordings = try TemporaryFolder()
+        let service = try Service(["--record", recordings.path])
+        let folder = try TemporaryFolder()
+        #expect(try run(["extension", "install", service.link], in: folder).code == 0)
+        let own = recordings.file("own.webm")
+        let host = try Terminal(
+            [
+                "host", "--preferred-extension", "com.example.conference", "--source", "test", "--name", "Bud/get",
+                "--for", "3", "--record", own,
+            ], environment: ["XDG_DATA_HOME": folder.path])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        let file = try #require(service.process.event("recorded")?["file"] as? String)
+        #expect(file.hasPrefix(recordings.path + "/Bud-get "))
+        #expect(host.waitUntil { $0.contains("the time is over") })
+        for file in [file, own] {
+            let media = try MediaProbe(file)
+            #expect(media.streams == ["vp8", "opus"] && media.duration > 2, "\(file)")
+            #expect(try media.decodingErrors() == "")
+        }
+        service.process.interrupt()
+        #expect(service.process.exitCode() == 0)
+        let nowhere = try run(
+            ["service", "--id", "com.example.a", "--accept", "any", "--headless", "--record", folder.file("none")],
+            in: folder)
+        #expect(nowhere.code == 73 && nowhere.words.contains("no file can be created"), "\(nowhere.words)")
+    }
+
     @Test func aServiceThatIsKilledIsMissedWithinSeconds() throws {
         let service = try Service()
         let folder = try TemporaryFolder()

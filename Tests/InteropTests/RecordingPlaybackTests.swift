@@ -1,5 +1,6 @@
 import BrowserControl
 import Foundation
+import LinuxRuntime
 import TestSupport
 import Testing
 
@@ -27,6 +28,35 @@ extension InteropTests {
                 }
                 recorder.kill()
                 try await expectPlayback(of: folder.file("killed.webm"), kind, longerThan: 3.5)
+            }
+        }
+
+        /// Its first frames are there, but are not shown.
+        @Test(arguments: Browser.Kind.allCases)
+        func aClipPlaysAndSeeks(kind: Browser.Kind) async throws {
+            let folder = try TemporaryFolder()
+            try await ShareHost.with { host in
+                let viewer = try Program(
+                    Program.share(), ["join", "--headless", "--json", "--clips", "6"],
+                    environment: [
+                        "SHARE_LINK": host.link, "XDG_DATA_HOME": folder.path, "TMPDIR": folder.path,
+                        "XDG_RUNTIME_DIR": nil,
+                    ])
+                let reports = Monitor(0)
+                _ = try await viewer.line(.standard, within: .seconds(30)) { line in
+                    guard let event = try? JSON(parsing: line), event["event"] == "statistics" else { return false }
+                    return reports.with { reports in
+                        reports += 1
+                        return reports > 7
+                    }
+                }
+                let file = folder.file("clip.webm")
+                let clip = try Program(
+                    Program.share(), ["clip", "--last", "4", "-o", file],
+                    environment: ["TMPDIR": folder.path, "XDG_RUNTIME_DIR": nil])
+                #expect(await clip.exitCode() == 0)
+                try await expectPlayback(of: file, kind, longerThan: 3.9)
+                viewer.kill()
             }
         }
 

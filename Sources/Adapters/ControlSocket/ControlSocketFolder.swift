@@ -48,6 +48,12 @@ public struct ControlSocketFolder: Sendable, Equatable {
         }.filter(Self.isOwnSocket)
     }
 
+    /// The name that a socket was opened with.
+    public static func name(ofSocket path: String) -> String {
+        let file = path[(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)...]
+        return file.hasSuffix(suffix) ? String(file.dropLast(suffix.count)) : String(file)
+    }
+
     /// Removes the sockets of processes that have ended without removing them: nobody listens there any more.
     /// - Returns: how many there were.
     @discardableResult

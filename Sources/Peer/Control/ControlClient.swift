@@ -52,8 +52,8 @@ public struct RunningBroadcast: Sendable {
 /// block.
 public struct RunningClips: Sendable {
     public let path: String
-    /// The broadcast's identifier; nil for a viewer.
-    public let id: String?
+    /// The broadcast's identifier, or one of the viewer's own.
+    public let id: String
     public let status: ClipStatus
 
     /// Asks every control socket of this user.
@@ -67,7 +67,7 @@ public struct RunningClips: Sendable {
                 let answer = try RunningBroadcast.ask(
                     ControlRequest(.status), at: ControlSocketClient(path: path), path)
                 guard let status = answer.clips else { continue }
-                running.append(RunningClips(path: path, id: answer.broadcast?.id, status: status))
+                running.append(RunningClips(path: path, id: ControlSocketFolder.name(ofSocket: path), status: status))
             } catch {
                 if error.code != .notListening { failures.append(error) }
             }

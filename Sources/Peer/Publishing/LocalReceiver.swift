@@ -71,7 +71,8 @@ extension Broadcast {
         try sink.start(EncodedMediaFormat(video: .vp8, audio: settings.audio.map(\.kind))) { _ in
             loop.perform { source.requestKeyframe(.main, isFirst: false) }
         }
-        receivers.append(LocalReceiver(
+        receivers.append(
+            LocalReceiver(
                 sink, demandsMedia: demandsMedia, records: records, audioTracks: settings.audio.count))
         if records { delegate?.broadcast(changed: audience) }
         updateEncoders()
