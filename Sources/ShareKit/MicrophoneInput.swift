@@ -74,7 +74,7 @@ final class MicrophoneInput: Sendable {
 }
 
 extension ShareKitError {
-    fileprivate init(_ failure: SourceFailure) {
+    init(_ failure: SourceFailure) {
         self.init(.noMicrophone, failure.message, remedy: failure.remedy)
     }
 }

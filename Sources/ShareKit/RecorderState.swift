@@ -6,9 +6,9 @@ final class RecorderState: Sendable {
         case idle
         /// The user is asked, or threads start.
         case starting
-        case running(SampleCapture)
+        case running(any RunningCapture)
         /// It takes no further samples, and its threads end.
-        case ending(SampleCapture)
+        case ending(any RunningCapture)
     }
 
     private struct State {
@@ -25,7 +25,7 @@ final class RecorderState: Sendable {
     var current: ScreenRecorder.State { state.with { $0.visible } }
 
     /// The capture that runs.
-    var capture: SampleCapture? {
+    var capture: (any RunningCapture)? {
         state.with { state in
             if case .running(let capture) = state.phase { capture } else { nil }
         }
@@ -58,15 +58,15 @@ final class RecorderState: Sendable {
 
     /// Takes a capture whose threads run.
     /// - Returns: why it has to end at once.
-    func adopt(_ capture: SampleCapture) -> ShareKitError? {
+    func adopt(_ capture: any RunningCapture) -> ShareKitError? {
         defer { report() }
         return state.with { state in
             if !state.visible.isAvailable { return .systemBroadcast }
             if state.isStopRequested {
                 return ShareKitError(.interrupted, "the capture was stopped before it began")
             }
-            if capture.queue.isEnded {
-                return capture.queue.failure ?? ShareKitError(.failed, "the capture ended at once")
+            if capture.isEnded {
+                return capture.failure ?? ShareKitError(.failed, "the capture ended at once")
             }
             state.phase = .running(capture)
             state.visible.isRecording = true
@@ -75,7 +75,7 @@ final class RecorderState: Sendable {
     }
 
     /// - Returns: the capture to end, which may be ending already.
-    func requestEnd() -> SampleCapture? {
+    func requestEnd() -> (any RunningCapture)? {
         state.with { state in
             switch state.phase {
             case .idle: return nil

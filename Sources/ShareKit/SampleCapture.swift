@@ -5,8 +5,8 @@ internal import MediaCore
 /// One capture of an app: its threads, from the first sample to the end.
 ///
 /// The thread `capture` reads frames, and ends the others; `audio` has the app's audio, the source of the microphone
-/// another thread; `samples` calls the handler, if there is one. A recorder of files would be a handler, too.
-final class SampleCapture: Sendable {
+/// another thread; `samples` calls the handler, if there is one.
+final class SampleCapture: RunningCapture {
     typealias Handler = @Sendable (SampleBuffer) -> Void
 
     /// What a capture tells its recorder, on any of its threads.
@@ -71,8 +71,11 @@ final class SampleCapture: Sendable {
         }
     }
 
+    var isEnded: Bool { queue.isEnded }
+    var failure: ShareKitError? { queue.failure }
+
     /// Takes no further samples. Those that wait are still handed over, unless they are discarded.
-    func end(_ failure: ShareKitError? = nil, isDiscarding: Bool) { queue.end(failure, isDiscarding: isDiscarding) }
+    func end(_ failure: ShareKitError?, isDiscarding: Bool) { queue.end(failure, isDiscarding: isDiscarding) }
 
     /// Returns when all threads have ended, the handler's call with them.
     func ended() async { await thread.ended() }

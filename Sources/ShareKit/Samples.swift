@@ -44,5 +44,5 @@ private final class CaptureReference: Sendable {
         self.recorder = recorder
     }
 
-    deinit { capture.end(isDiscarding: true) }
+    deinit { capture.end(nil, isDiscarding: true) }
 }

@@ -33,10 +33,11 @@ public final class ScreenRecorder: Sendable {
         public var failure: ShareKitError?
     }
 
-    private let source: ApplicationSource
+    let source: ApplicationSource
     private let confirm: Confirmation
-    private let framesPerSecond: Int
-    private let makeMicrophone: @Sendable () -> any AudioSource
+    let framesPerSecond: Int
+    let makeMicrophone: @Sendable () -> any AudioSource
+    let recordings = Monitor(StartedRecordings())
     private let state: RecorderState
     /// Follows the system broadcast; nil: nothing tells about one.
     private let observation: Task<Void, Never>?
@@ -76,7 +77,7 @@ public final class ScreenRecorder: Sendable {
 
     deinit {
         observation?.cancel()
-        state.capture?.end(isDiscarding: true)
+        state.capture?.end(nil, isDiscarding: true)
     }
 
     /// Whether a capture may start; false while a system broadcast is live.
@@ -105,14 +106,14 @@ public final class ScreenRecorder: Sendable {
     /// - Throws: `.alreadyStarted` if the source is being captured; `.declined`; `.interrupted` during a system
     ///   broadcast, or if it was stopped before it began; `.failed`.
     public func startCapture(handler: @escaping @Sendable (SampleBuffer) -> Void) async throws(ShareKitError) {
-        _ = try await begin(handler)
+        _ = try await beginSamples(handler)
     }
 
     /// Starts a capture, and returns its samples as a sequence, which ends with the capture. A reader that is slow gets
     /// fewer frames, as with `startCapture(handler:)`.
     /// - Throws: as `startCapture(handler:)`.
     public func samples() async throws(ShareKitError) -> Samples {
-        Samples(try await begin(nil), recorder: self)
+        Samples(try await beginSamples(nil), recorder: self)
     }
 
     /// Stops the capture. What was captured before is handed over first; then nothing is. Does nothing if none runs.
@@ -131,7 +132,7 @@ public final class ScreenRecorder: Sendable {
         try await setMicrophone(isEnabled, of: capture)
     }
 
-    private func setMicrophone(_ isEnabled: Bool, of capture: SampleCapture) async throws(ShareKitError) {
+    private func setMicrophone(_ isEnabled: Bool, of capture: any RunningCapture) async throws(ShareKitError) {
         do throws(ShareKitError) {
             if isEnabled { try await askForConsent(withMicrophone: true) }
             try await capture.microphone.setEnabled(isEnabled)
@@ -142,20 +143,30 @@ public final class ScreenRecorder: Sendable {
         state.update { $0.isMicrophoneEnabled = isEnabled }
     }
 
-    private func begin(_ handler: SampleCapture.Handler?) async throws(ShareKitError) -> SampleCapture {
+    private func beginSamples(_ handler: SampleCapture.Handler?) async throws(ShareKitError) -> SampleCapture {
+        let (source, framesPerSecond, makeMicrophone) = (source, framesPerSecond, makeMicrophone)
+        return try await begin { events throws(ShareKitError) in
+            try SampleCapture(
+                source, framesPerSecond: framesPerSecond, handler: handler, makeMicrophone: makeMicrophone,
+                events: events)
+        }
+    }
+
+    /// Starts a capture, after the user has allowed it.
+    func begin<Capture: RunningCapture>(
+        _ make: (SampleCapture.Events) throws(ShareKitError) -> Capture
+    ) async throws(ShareKitError) -> Capture {
         if let refusal = state.begin(source) { throw refusal }
-        let capture: SampleCapture
+        let capture: Capture
         do throws(ShareKitError) {
             try await askForConsent(withMicrophone: isMicrophoneEnabled)
-            capture = try SampleCapture(
-                source, framesPerSecond: framesPerSecond, handler: handler, makeMicrophone: makeMicrophone,
-                events: state.events(source))
+            capture = try make(state.events(source))
         } catch {
             state.over(source)
             throw error
         }
         if let refusal = state.adopt(capture) {
-            capture.end(isDiscarding: true)
+            capture.end(nil, isDiscarding: true)
             await capture.ended()
             throw refusal
         }
@@ -179,7 +190,7 @@ public final class ScreenRecorder: Sendable {
 
     private func end(isDiscarding: Bool) async {
         guard let capture = state.requestEnd() else { return }
-        capture.end(isDiscarding: isDiscarding)
+        capture.end(nil, isDiscarding: isDiscarding)
         await capture.ended()
     }
 }

@@ -4,8 +4,11 @@ import Recording
 
 struct RecordingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "recordings", abstract: "Show and repair files that 'share record' wrote.",
-        subcommands: [ShowRecordingsCommand.self, RepairRecordingsCommand.self])
+        commandName: "recordings", abstract: "Show, cut, join, export and repair recordings and clips.",
+        subcommands: [
+            ShowRecordingsCommand.self, PlayRecordingCommand.self, TrimRecordingCommand.self, ReelCommand.self,
+            ExportRecordingCommand.self, RepairRecordingsCommand.self,
+        ])
 }
 
 struct ShowRecordingsCommand: ParsableCommand {
@@ -52,7 +55,7 @@ struct RepairRecordingsCommand: ParsableCommand {
 
 /// Runs `body` for each file, and reports the files for which it failed.
 /// - Throws: the exit code, after the last file.
-private func forEachRecording(_ files: [String], _ body: (String) throws(RecordingFailure) -> Void) throws {
+func forEachRecording(_ files: [String], _ body: (String) throws(RecordingFailure) -> Void) throws {
     var failed: ExitCode?
     for file in files {
         do throws(RecordingFailure) {

@@ -81,18 +81,21 @@ struct HeaderReader {
         var number: UInt64?
         var type: UInt64?
         var codec = ""
+        var name: String?
         var size: PixelSize?
         for element in ElementSequence(entry) {
             switch element.id {
             case .trackNumber: number = element.content.unsigned
             case .trackType: type = element.content.unsigned
             case .codecID: codec = String(decoding: element.content.prefix(64), as: UTF8.self)
+            case .name:
+                name = UntrustedText.clean(String(decoding: element.content.prefix(256), as: UTF8.self), fallback: "")
             case .video: size = pixels(element.content)
             default: break
             }
         }
         guard let number, (1...126).contains(number), let type, type == 1 || type == 2 else { return nil }
-        return RecordedHeader.Track(number: UInt8(number), isVideo: type == 1, codec: codec, size: size)
+        return RecordedHeader.Track(number: UInt8(number), isVideo: type == 1, codec: codec, name: name, size: size)
     }
 
     private static func pixels(_ video: ArraySlice<UInt8>) -> PixelSize? {

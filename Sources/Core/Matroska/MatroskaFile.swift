@@ -75,6 +75,8 @@ public struct RecordedHeader: Equatable, Sendable {
         public var number: UInt8
         public var isVideo: Bool
         public var codec: String
+        /// Cleaned; nil if the track has none.
+        public var name: String?
         /// Of the first frame, in pixels; nil for audio.
         public var size: PixelSize?
     }

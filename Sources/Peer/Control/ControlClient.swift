@@ -58,7 +58,9 @@ public struct RunningClips: Sendable {
 
     /// Asks every control socket of this user.
     /// - Returns: the sessions that keep clips, and why others could not be asked.
-    public static func all(in folder: ControlSocketFolder) -> (running: [RunningClips], failures: [ControlSocketFailure]) {
+    public static func all(in folder: ControlSocketFolder) -> (
+        running: [RunningClips], failures: [ControlSocketFailure]
+    ) {
         folder.removeStale()
         var running: [RunningClips] = []
         var failures: [ControlSocketFailure] = []

@@ -5,7 +5,7 @@ import RTPWire
 
 /// A sink of this process that gets what the viewers of the main encoding get: a recorder, or a buffer for clips.
 /// Confined to the network loop.
-final class LocalReceiver {
+package final class LocalReceiver {
     let sink: any EncodedMediaSink
     /// Media is captured and encoded for it also while nobody watches.
     let demandsMedia: Bool
@@ -15,7 +15,7 @@ final class LocalReceiver {
     /// For each audio track: the RTP timestamp that follows its last packet.
     private var nextTimestamps: [UInt32?]
 
-    init(_ sink: any EncodedMediaSink, demandsMedia: Bool, records: Bool, audioTracks: Int) {
+    package init(_ sink: any EncodedMediaSink, demandsMedia: Bool, records: Bool, audioTracks: Int) {
         self.sink = sink
         self.demandsMedia = demandsMedia
         self.records = records
@@ -26,7 +26,7 @@ final class LocalReceiver {
     func waitForKeyframe() { isFollowing = false }
 
     /// Takes the next frame of the main encoding.
-    func receive(_ bytes: UnsafeRawBufferPointer, _ info: FrameInfo) {
+    package func receive(_ bytes: UnsafeRawBufferPointer, _ info: FrameInfo) {
         if info.isKeyframe { isFollowing = true }
         guard isFollowing, !bytes.isEmpty else { return }
         sink.receive(
@@ -38,7 +38,7 @@ final class LocalReceiver {
 
     /// Takes the next packet of a track. Within a talk spurt the RTP timestamp advances by the packet's samples, as in
     /// what viewers get; after a gap it follows the capture clock.
-    func receive(_ packet: UnsafeRawBufferPointer, _ info: AudioPacketInfo) {
+    package func receive(_ packet: UnsafeRawBufferPointer, _ info: AudioPacketInfo) {
         guard nextTimestamps.indices.contains(info.track) else { return }
         let samples = OpusPacket.samplesPerChannel(packet)
         var timestamp = Self.timestamp(info.captured, rate: 48_000)

@@ -11,7 +11,6 @@ struct Clip {
         var isDiscardable = false
         /// In milliseconds from the start of the ring.
         var time: Int64
-        var samples = 0
         /// Where its payload is.
         var piece: Int
         var payload: Range<Int>
@@ -41,14 +40,14 @@ struct Clip {
                         Block(
                             isKeyframe: isKeyframe, isDiscardable: isDiscardable, time: time, piece: number,
                             payload: item.payload))
-                case .audio(let track, let samples):
+                case .audio(let track, _):
                     guard track >= 0, track < tracks.audio.count,
                         let time = timeline.audioTime(
                             track: track, item.rtpTimestamp, arrival: item.arrival, captured: item.captured)
                     else { continue }
                     blocks.append(
                         Block(
-                            audioTrack: track, isKeyframe: true, time: time, samples: samples, piece: number,
+                            audioTrack: track, isKeyframe: true, time: time, piece: number,
                             payload: item.payload))
                 }
             }
@@ -74,19 +73,12 @@ struct Clip {
     /// Writes the clip to a new, complete file. Blocks on the disk.
     func write(to destination: RecordingDestination, title: String?) throws(RecordingFailure) -> RecordedFile {
         do throws(RecordingFileFailure) {
-            let file = try destination.create(1)
+            var writer = try ExcerptWriter(to: destination, video: video, audio: tracks.names, title: title)
             do throws(RecordingFileFailure) {
-                var part = try RecordingPart(file, tracks: tracks.matroska(video), title: title, origin: 0)
-                var assembler = assembled()
-                try assembler.takeClusters(upTo: .max) { cluster throws(RecordingFileFailure) in
-                    try part.append(cluster)
-                }
-                try part.sync(now: end - start)
-                try part.finish()
-                return RecordedFile(path: part.path, duration: .milliseconds(Int(part.duration)), bytes: part.byteCount)
+                copy(to: &writer)
+                return try writer.finish(duration: end - start)
             } catch {
-                // An incomplete clip is of no use; what it was made of is still in memory.
-                file.discard()
+                writer.discard()
                 throw error
             }
         } catch {
@@ -94,49 +86,20 @@ struct Clip {
         }
     }
 
-    private func assembled() -> ClusterAssembler {
-        var assembler = ClusterAssembler(videoTrack: video == nil ? nil : 1)
-        var tracks = tracks
+    private func copy(to writer: inout ExcerptWriter) {
         let frames = blocks.filter { $0.audioTrack == nil }
         let entry = frames.lastIndex { $0.isKeyframe && $0.time <= start } ?? 0
         let first = frames.lastIndex { $0.time <= start } ?? entry
         for (index, frame) in frames.enumerated().dropFirst(entry) {
             with(frame) { bytes in
-                append(frame, bytes, isHidden: index < first, to: &assembler)
+                writer.addFrame(
+                    bytes, time: max(frame.time - start, 0), isKeyframe: frame.isKeyframe,
+                    isDiscardable: frame.isDiscardable, isHidden: index < first)
             }
         }
         for packet in blocks where packet.time >= start {
             guard let track = packet.audioTrack else { continue }
-            let number = tracks.number(ofAudio: track)
-            let time = packet.time - start
-            for gap in tracks.audio[track].gap(until: time) {
-                gap.bytes.withUnsafeBytes {
-                    assembler.append(track: number, time: gap.time, isKeyframe: true, $0)
-                }
-            }
-            guard time >= tracks.audio[track].end ?? .min else { continue }
-            with(packet) { bytes in
-                guard let toc = bytes.first else { return }
-                assembler.append(track: number, time: time, isKeyframe: true, bytes)
-                tracks.audio[track].note(toc: toc, time: time, samples: packet.samples)
-            }
-        }
-        return assembler
-    }
-
-    private func append(
-        _ frame: Block, _ bytes: UnsafeRawBufferPointer, isHidden: Bool, to assembler: inout ClusterAssembler
-    ) {
-        let time = max(frame.time - start, 0)
-        guard isHidden, let first = bytes.first else {
-            return assembler.append(
-                track: 1, time: time, isKeyframe: frame.isKeyframe, isDiscardable: frame.isDiscardable, bytes)
-        }
-        var hidden = [UInt8](bytes)
-        // show_frame (RFC 6386 section 9.1)
-        hidden[0] = first & ~0x10
-        hidden.withUnsafeBytes {
-            assembler.append(track: 1, time: time, isKeyframe: frame.isKeyframe, isDiscardable: false, $0)
+            with(packet) { bytes in writer.addPacket(bytes, track: track, time: packet.time - start) }
         }
     }
 

@@ -21,6 +21,18 @@ enum OpusGap {
         return packets
     }
 
+    /// The length of a packet, in samples at 48 kHz (RFC 6716 section 3.2).
+    static func samples(of packet: UnsafeRawBufferPointer) -> Int {
+        guard let toc = packet.first else { return 0 }
+        let frames =
+            switch toc & 3 {
+            case 0: 1
+            case 1, 2: 2
+            default: packet.count > 1 ? Int(packet[1] & 0x3F) : 0
+            }
+        return min(frames * frameSamples(toc), longest)
+    }
+
     /// The length of a frame by the configuration in a TOC byte (RFC 6716 section 3.1).
     private static func frameSamples(_ toc: UInt8) -> Int {
         switch toc >> 3 {

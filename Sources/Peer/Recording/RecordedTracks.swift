@@ -21,15 +21,19 @@ struct RecordedTracks {
 
     func number(ofAudio track: Int) -> UInt8 { UInt8(track + (hasOnlyAudio ? 1 : 2)) }
 
-    func matroska(_ video: (codec: VideoCodec, size: PixelSize)?) -> [MatroskaTrack] {
-        let names: [String?] = (format?.audio ?? []).prefix(audio.count).map { kind in
+    /// Of the audio tracks, as players show them.
+    var names: [String?] {
+        (format?.audio ?? []).prefix(audio.count).map { kind in
             switch kind {
             case .applicationAudio: "Application"
             case .microphoneAudio: "Microphone"
             case .video, nil: nil
             }
         }
-        return (video.map { [.video($0.codec, size: $0.size)] } ?? []) + names.map { .opus(name: $0) }
+    }
+
+    func matroska(_ video: (codec: VideoCodec, size: PixelSize)?) -> [MatroskaTrack] {
+        (video.map { [.video($0.codec, size: $0.size)] } ?? []) + names.map { .opus(name: $0) }
     }
 
     /// How far an audio track is written.

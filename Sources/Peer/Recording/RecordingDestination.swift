@@ -16,6 +16,11 @@ public struct RecordingDestination: Sendable {
         }
     }
 
+    /// The given path or, if there is such a file, the same with a number before the extension.
+    public static func freeName(_ path: String) -> Self {
+        Self { _, attempt in attempt == 0 ? path : path.withSuffix("-\(attempt + 1)") }
+    }
+
     /// Files of a folder.
     /// - Parameter name: gives the name of a file that is begun now, without a number. Called on the disk thread.
     public static func folder(_ path: String, name: @escaping @Sendable () -> String) -> Self {

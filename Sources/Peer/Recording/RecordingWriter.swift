@@ -21,6 +21,9 @@ struct RecordingWriter {
     private(set) var hasFailed = false
     /// The bytes of the files that are complete.
     private var finishedBytes = 0
+    private var framesSinceKeyframe = 0
+    /// Half a minute at 60 frames a second.
+    private static let longestGroup = 1_800
     /// Size and codec of the video from the last key frame on.
     private var video: (codec: VideoCodec, size: PixelSize)?
 
@@ -43,7 +46,8 @@ struct RecordingWriter {
     }
 
     /// The next key frame begins a file, so one is wanted.
-    var wantsKeyframe: Bool { video != nil && isPartFull }
+    /// So does a file whose last key frame is long ago: a player that seeks decodes all frames after it.
+    var wantsKeyframe: Bool { video != nil && (isPartFull || framesSinceKeyframe >= Self.longestGroup) }
 
     /// When the first frame or packet of the recording arrived; nil before.
     var began: MediaInstant? { timeline.start }
@@ -65,6 +69,7 @@ struct RecordingWriter {
         case .start(let format): start(format)
         case .video(let codec, let isKeyframe, let size, let isDiscardable):
             if isKeyframe { startVideo(codec, size) }
+            framesSinceKeyframe = isKeyframe ? 0 : framesSinceKeyframe + 1
             guard assembler != nil, video?.codec == codec else { return }
             let time = timeline.videoTime(item.rtpTimestamp, arrival: item.arrival, captured: item.captured)
             assembler?.append(

@@ -42,7 +42,7 @@ public struct StoredRecording: Equatable, Sendable {
         }
     }
 
-    private static func open(
+    static func open(
         _ source: RecordedFileSource
     ) throws(RecordingFileFailure) -> MatroskaFile<RecordedFileSource> {
         do throws(MatroskaFile<RecordedFileSource>.Malformed) {

@@ -1,0 +1,218 @@
+import Matroska
+public import MediaCore
+import WebMContainer
+
+/// Makes new recordings of others without encoding anything again. Files with VP8 or VP9 video, or without video, and
+/// with Opus audio can be edited. Blocks on the disk.
+public enum RecordingEditor {
+    /// Copies a part of a recording to a new file.
+    ///
+    /// A part begins with a key frame. An exact one begins with the wanted instant: the frames from the key frame before it
+    /// are copied, too, but are not shown. This needs VP8.
+    /// - Parameters:
+    ///   - start: from the beginning of the recording.
+    ///   - end: nil: its end.
+    ///   - isExact: whether the part begins with `start`, and not with the last key frame before it.
+    public static func trim(
+        _ path: String, from start: MediaDuration, to end: MediaDuration?, isExact: Bool,
+        destination: RecordingDestination
+    ) throws(RecordingFailure) -> RecordedFile {
+        let source = try EditableRecording(path)
+        if isExact, let codec = source.video?.codec, codec != .vp8 {
+            throw RecordingFailure(
+                "a part of \(codec.rawValue) video cannot begin between key frames",
+                remedy: "Trim it without --exact, or export it.")
+        }
+        let places = source.places(at: start.wholeMilliseconds)
+        guard start.wholeMilliseconds < places.end else {
+            throw RecordingFailure("\(source.name) lasts \(places.end / 1_000) s only")
+        }
+        let first = isExact ? max(start.wholeMilliseconds, places.firstKeyframe) : places.keyframe
+        let last = min(end?.wholeMilliseconds ?? places.end, places.end)
+        guard first < last else {
+            throw RecordingFailure("there is nothing of \(source.name) in that part: it lasts \(places.end) ms")
+        }
+        return try write(destination, source.video, source.audio, source.title) { writer throws(RecordingFileFailure) in
+            let cut = RecordingCut(
+                from: first, to: last, keyframe: places.keyframe, shown: isExact ? places.shown : first, offset: -first)
+            try source.copy(cut, to: &writer)
+            return last - first
+        }
+    }
+
+    /// Joins recordings, one behind the other, in a new file.
+    /// - Throws: unless all have the same codec, the same size, and as many audio tracks.
+    public static func join(
+        _ paths: [String], title: String?, destination: RecordingDestination
+    ) throws(RecordingFailure) -> RecordedFile {
+        var sources: [EditableRecording] = []
+        for path in paths { sources.append(try EditableRecording(path)) }
+        guard let first = sources.first else { throw RecordingFailure("there is nothing to join") }
+        for other in sources.dropFirst()
+        where other.video?.codec != first.video?.codec || other.video?.size != first.video?.size
+            || other.audio.count != first.audio.count
+        {
+            throw RecordingFailure(
+                "\(other.name) has another codec, size or number of audio tracks than \(first.name)",
+                remedy: "Only recordings of the same kind can be joined without encoding them again.")
+        }
+        return try write(destination, first.video, first.audio, title ?? first.title) {
+            writer throws(RecordingFileFailure) in
+            var offset: Int64 = 0
+            for source in sources {
+                let places = source.places(at: 0)
+                let cut = RecordingCut(
+                    from: places.keyframe, to: places.end + 1, keyframe: places.keyframe, shown: places.keyframe,
+                    offset: offset - places.keyframe)
+                try source.copy(cut, to: &writer)
+                offset += max(places.end - places.keyframe, 1)
+            }
+            return offset
+        }
+    }
+
+    private static func write(
+        _ destination: RecordingDestination, _ video: (codec: VideoCodec, size: PixelSize)?, _ audio: [String?],
+        _ title: String?, _ body: (inout ExcerptWriter) throws(RecordingFileFailure) -> Int64
+    ) throws(RecordingFailure) -> RecordedFile {
+        do throws(RecordingFileFailure) {
+            var writer = try ExcerptWriter(to: destination, video: video, audio: audio, title: title)
+            do throws(RecordingFileFailure) {
+                let duration = try body(&writer)
+                return try writer.finish(duration: duration)
+            } catch {
+                writer.discard()
+                throw error
+            }
+        } catch {
+            throw RecordingFailure(error)
+        }
+    }
+}
+
+/// Which part of a recording is copied, in milliseconds of it.
+struct RecordingCut {
+    var from: Int64
+    /// Exclusive.
+    var to: Int64
+    /// The key frame that is copied first.
+    var keyframe: Int64
+    /// Frames before it are hidden.
+    var shown: Int64
+    /// Of the new file's time.
+    var offset: Int64
+}
+
+/// A recording whose frames and packets can be copied.
+struct EditableRecording {
+    let name: String
+    let title: String?
+    let video: (codec: VideoCodec, size: PixelSize)?
+    /// The names of the audio tracks.
+    let audio: [String?]
+    private let file: MatroskaFile<RecordedFileSource>
+    private let videoNumber: UInt8?
+    private let audioNumbers: [UInt8]
+
+    init(_ path: String) throws(RecordingFailure) {
+        do throws(RecordingFileFailure) {
+            file = try StoredRecording.open(RecordedFileSource(path))
+        } catch {
+            throw RecordingFailure(error)
+        }
+        name = UntrustedText.clean(path, limit: 4_096, fallback: "the file")
+        title = file.header.title
+        var video: (VideoCodec, PixelSize)?
+        var videoNumber: UInt8?
+        for track in file.header.tracks {
+            let codec = [VideoCodec.vp8, .vp9].first { MatroskaTrack.codecID($0) == track.codec }
+            guard track.isVideo ? codec != nil && video == nil : track.codec == "A_OPUS" else {
+                throw RecordingFailure(
+                    "\(name) has a track that cannot be copied", remedy: "Export it to another format.")
+            }
+            guard let codec else { continue }
+            video = (codec, track.size ?? PixelSize(width: 640, height: 360))
+            videoNumber = track.number
+        }
+        self.video = video
+        self.videoNumber = videoNumber
+        let audio = file.header.tracks.filter { !$0.isVideo }
+        self.audio = audio.map(\.name)
+        audioNumbers = audio.map(\.number)
+    }
+
+    /// Places in the recording for a cut at an instant, in milliseconds.
+    struct Places {
+        /// The last key frame up to the instant, or the first one of all.
+        var keyframe: Int64 = 0
+        var firstKeyframe: Int64 = 0
+        /// The frame that is shown at the instant.
+        var shown: Int64 = 0
+        var end: Int64 = 0
+    }
+
+    func places(at instant: Int64) -> Places {
+        var places = Places()
+        var keyframe: Int64?
+        forEachBlock { block in
+            places.end = max(places.end, block.time)
+            guard block.track == videoNumber else { return }
+            if block.isKeyframe {
+                if keyframe == nil { places.firstKeyframe = block.time }
+                if keyframe == nil || block.time <= instant { keyframe = block.time }
+            }
+            if block.time <= instant { places.shown = block.time }
+        }
+        // A still picture lasts longer than its frame.
+        places.end = max(places.end, Int64(file.header.duration ?? 0))
+        places.keyframe = videoNumber == nil ? min(instant, places.end) : keyframe ?? 0
+        places.shown = max(places.shown, places.keyframe)
+        return places
+    }
+
+    func copy(_ cut: RecordingCut, to writer: inout ExcerptWriter) throws(RecordingFileFailure) {
+        var latest = Int64.min
+        var failure: RecordingFileFailure?
+        file.forEachPiece { piece in
+            guard case .cluster(let element) = piece, let cluster = file.cluster(element) else { return true }
+            for block in cluster.blocks where block.time < cut.to {
+                block.payload.withUnsafeBytes { copy(block, $0, cut, &writer) }
+                latest = max(latest, block.time)
+            }
+            // Blocks of other tracks may be a second behind.
+            do throws(RecordingFileFailure) {
+                try writer.write(upTo: max(latest, 0) + cut.offset - Self.lag)
+            } catch {
+                failure = error
+            }
+            return failure == nil && (cluster.blocks.isEmpty || cluster.timestamp < cut.to + Self.lag)
+        }
+        if let failure { throw failure }
+    }
+
+    private static let lag: Int64 = 3_000
+
+    private func copy(
+        _ block: RecordedBlock, _ bytes: UnsafeRawBufferPointer, _ cut: RecordingCut, _ writer: inout ExcerptWriter
+    ) {
+        if block.track == videoNumber {
+            guard block.time >= cut.keyframe else { return }
+            writer.addFrame(
+                bytes, time: max(block.time, cut.from) + cut.offset, isKeyframe: block.isKeyframe,
+                isHidden: block.time < cut.shown)
+        } else if let track = audioNumbers.firstIndex(of: block.track), block.time >= cut.from {
+            writer.addPacket(bytes, track: track, time: block.time + cut.offset)
+        }
+    }
+
+    private func forEachBlock(_ body: (RecordedBlock) -> Void) {
+        file.forEachPiece { piece in
+            if case .cluster(let element) = piece, let cluster = file.cluster(element) { cluster.blocks.forEach(body) }
+            return true
+        }
+    }
+}
+
+extension MediaDuration {
+    var wholeMilliseconds: Int64 { nanoseconds / 1_000_000 }
+}

@@ -1,0 +1,137 @@
+internal import Foundation
+internal import LinuxRuntime
+internal import MediaCore
+internal import Recording
+
+/// A file that a ``ScreenRecorder`` has written, in WebM.
+///
+/// A recording that was started without a path is removed when the next one starts, unless it was saved.
+public final class Recording: Sendable {
+    /// How long it plays.
+    public let duration: Duration
+    /// The size of the file.
+    public let byteCount: Int
+    private let place: Monitor<String>
+
+    init(_ file: RecordedFile) {
+        place = Monitor(file.path)
+        duration = Duration(file.duration)
+        byteCount = file.bytes
+    }
+
+    /// Where the file is.
+    public var path: String { place.with { $0 } }
+
+    /// Moves the file, to keep it. Nothing is overwritten.
+    /// - Throws: `.failed` if there is a file already, or if the folder cannot be written.
+    public func save(to path: String) throws(ShareKitError) {
+        let moved = place.with { place -> ShareKitError? in
+            do throws(ShareKitError) {
+                try RecordingStorage.move(place, to: path)
+                place = path
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let moved { throw moved }
+    }
+
+    /// Removes the file.
+    public func discard() { RecordingStorage.remove(path) }
+
+    /// Copies a part to a new file, without encoding it again. It begins with the picture of that instant.
+    /// - Parameters:
+    ///   - start: from the beginning of the recording.
+    ///   - end: nil: its end.
+    ///   - path: of the new file; nil: a free name beside this one.
+    /// - Throws: `.failed` if there is nothing in that part, or if the file cannot be written.
+    public func trim(
+        from start: Duration, to end: Duration? = nil, path: String? = nil
+    ) async throws(ShareKitError) -> Recording {
+        let source = self.path
+        let destination = path.map { RecordingDestination.file($0) } ?? .freeName(RecordingStorage.beside(source))
+        return try await Self.onDisk { () throws(RecordingFailure) in
+            try RecordingEditor.trim(
+                source, from: MediaDuration(start), to: end.map { MediaDuration($0) }, isExact: true,
+                destination: destination)
+        }
+    }
+
+    /// Joins recordings or clips of the same app in a new file, without encoding them again.
+    /// - Throws: `.failed` if they have different sizes, or if the file cannot be written.
+    public static func join(_ recordings: [Recording], path: String) async throws(ShareKitError) -> Recording {
+        let paths = recordings.map(\.path)
+        return try await onDisk { () throws(RecordingFailure) in
+            try RecordingEditor.join(paths, title: nil, destination: .file(path))
+        }
+    }
+
+    /// Runs what blocks on the disk on a thread of its own.
+    static func onDisk(
+        _ body: @escaping @Sendable () throws(RecordingFailure) -> RecordedFile
+    ) async throws(ShareKitError) -> Recording {
+        let result = await withCheckedContinuation {
+            (continuation: CheckedContinuation<Result<RecordedFile, RecordingFailure>, Never>) in
+            _ = NamedThread("disk") { continuation.resume(returning: Result(catching: body)) }
+        }
+        do throws(RecordingFailure) {
+            return Recording(try result.get())
+        } catch {
+            throw ShareKitError(error)
+        }
+    }
+}
+
+/// Where recordings without a path are kept until they are saved.
+enum RecordingStorage {
+    /// A name for a new recording: `$XDG_CACHE_HOME/share/recordings/UUID.webm`.
+    static func newPath() throws(ShareKitError) -> String {
+        let environment = ProcessInfo.processInfo.environment
+        let cache =
+            environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory() + "/.cache"
+        let folder = cache + "/share/recordings"
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw ShareKitError(.failed, "\(folder) cannot be created", remedy: "Name a file for the recording.")
+        }
+        return folder + "/" + UUID().uuidString + ".webm"
+    }
+
+    /// A name in the same folder, for a part.
+    static func beside(_ path: String) -> String {
+        let url = URL(fileURLWithPath: path)
+        let name = url.deletingPathExtension().lastPathComponent + "-part.webm"
+        return url.deletingLastPathComponent().appendingPathComponent(name).path
+    }
+
+    static func move(_ path: String, to target: String) throws(ShareKitError) {
+        guard !FileManager.default.fileExists(atPath: target) else {
+            throw ShareKitError(.failed, "\(target) exists already", remedy: "Files are never overwritten.")
+        }
+        do {
+            try FileManager.default.moveItem(atPath: path, toPath: target)
+        } catch {
+            throw ShareKitError(
+                .failed, "\(target) cannot be written", remedy: "Name a folder that exists and is yours.")
+        }
+    }
+
+    static func remove(_ path: String) { unlink(path) }
+}
+
+extension Duration {
+    init(_ duration: MediaDuration) { self = .nanoseconds(duration.nanoseconds) }
+}
+
+extension MediaDuration {
+    /// Limited to a hundred years, each way.
+    init(_ duration: Duration) {
+        let limit: Int64 = 3_153_600_000
+        let (seconds, attoseconds) = duration.components
+        let whole = min(max(seconds, -limit), limit)
+        self.init(nanoseconds: whole * 1_000_000_000 + attoseconds / 1_000_000_000)
+    }
+}
