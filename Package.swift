@@ -47,6 +47,7 @@ let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
+let grdb = Target.Dependency.product(name: "GRDB", package: "GRDB.swift")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -64,6 +65,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
@@ -143,6 +145,7 @@ let package = Package(
                 "MediaCore", "LinuxRuntime", "EventLoop", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine",
                 "ICETransport", "Transport",
             ]),
+        layer("Peer", "RecordingLibrary", [grdb]),
         layer("Peer", "Recording", ["MediaCore", "LinuxRuntime", "Matroska", "WebMContainer"]),
         layer(
             "Peer", "Sessions",
@@ -183,7 +186,7 @@ let package = Package(
             name: "share",
             dependencies: [
                 "MediaCore", "LinuxRuntime", "ShareKit", "Admission", "ICEServers", "Signaling", "Transport",
-                "Publishing", "Receiving", "Recording", "Sessions", "Broadcasting",
+                "Publishing", "Receiving", "Recording", "RecordingLibrary", "Sessions", "Broadcasting",
                 "Control", "ControlSocket", "VPXCodec",
                 "OpusCodec",
                 "PixelConversion", "X11Capture", "PulseAudio", "WindowPlayout", "ImageFile", "TestSource",
@@ -264,6 +267,7 @@ let package = Package(
         tests("PulseAudioTests", ["PulseAudio", "LinuxRuntime", "MediaCore", "TestSupport"]),
         tests("ICEServersTests", ["ICEServers", nioCore, nioPosix]),
         tests("WHIPTests", ["LinuxRuntime", "Sessions", "Signaling", "WHIP", nioCore, nioPosix, nioHTTP1]),
+        tests("RecordingLibraryTests", ["RecordingLibrary", "TestSupport"]),
         tests("BroadcastingTests", ["MediaCore", "Admission", "Broadcasting"]),
         tests("AdmissionTests", ["MediaCore", "SessionDescription", "Admission", crypto]),
         tests(

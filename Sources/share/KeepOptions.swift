@@ -46,6 +46,8 @@ final class KeptMedia: Sendable {
         var files = 0
     }
 
+    private let log = RecordingLog()
+
     private let output: DataOutput
     private let recorder: Recorder?
     private let clips: ClipBuffer?
@@ -55,18 +57,22 @@ final class KeptMedia: Sendable {
     /// - Throws: if the file cannot be created.
     init(_ options: KeepOptions, name: String?, _ output: DataOutput) throws(Complaint) {
         self.output = output
-        let state = Monitor(State(name: name ?? "share"))
+        let state = Monitor(State(name: UntrustedText.clean(name ?? "", fallback: "share")))
         self.state = state
         clips = options.clips.map { ClipBuffer(length: .seconds($0)) }
         guard let path = options.record else {
             recorder = nil
+            if let name { clips?.setTitle(UntrustedText.clean(name, fallback: "share")) }
             return
         }
         let target = try RecordTarget(path, broadcast: { state.with { $0.name } })
         do throws(RecordingFailure) {
             recorder = try Recorder(
                 to: target.destination, reservesFile: target.isFile,
-                emit: { [state, output] in Self.report($0, state, output) })
+                emit: { [state, output, log] event in
+                    log.note(event, title: state.with { $0.name })
+                    Self.report(event, state, output)
+                })
         } catch {
             throw Complaint(error)
         }
@@ -97,8 +103,9 @@ final class KeptMedia: Sendable {
         }
     }
 
-    /// The name of the broadcast, cleaned.
+    /// Sets the name of the broadcast.
     func setName(_ name: String) {
+        let name = UntrustedText.clean(name, fallback: "share")
         state.with { $0.name = name }
         recorder?.setTitle(name)
         clips?.setTitle(name)
@@ -139,6 +146,7 @@ final class KeptMedia: Sendable {
             Result { () throws(RecordingFailure) in try clips.export(last: length, to: target.destination) }
         }
         let file = try result.get()
+        log.add(file, title: state.with { $0.name })
         output.event(
             "clip",
             ["file": .string(file.path), "seconds": .number(file.duration.inSeconds), "bytes": .integer(file.bytes)])

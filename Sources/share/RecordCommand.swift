@@ -1,3 +1,4 @@
+import Admission
 import ArgumentParser
 import Foundation
 import MediaCore
@@ -19,8 +20,14 @@ struct RecordCommand: ParsableCommand {
             is given.
             """)
 
-    @Argument(help: "The link that 'share host' printed, or - for stdin.")
-    var link: String?
+    @Argument(help: "The link that 'share host' printed, or - for stdin. Several with --watch.")
+    var links: [String] = []
+
+    @Flag(
+        help: ArgumentHelp(
+            "Record whenever the broadcast runs: join again after an outage, and when the host comes back.",
+            discussion: "Each session gets a file in the folder. A host that refuses is not asked again."))
+    var watch = false
 
     @Option(
         name: .shortAndLong,
@@ -55,11 +62,17 @@ struct RecordCommand: ParsableCommand {
         }
     }
 
+    func validate() throws {
+        if links.count > 1, !watch { throw ValidationError("Several links need --watch.") }
+    }
+
     private func record() throws {
         FileDescriptors.raiseLimit()
-        let link = try LinkArgument.read(link, command: "record")
+        if watch { return try recordEachSession() }
+        let link = try LinkArgument.read(links.first, command: "record")
         let servers = try serverOptions.servers()
         let identity = try makeIdentity()
+        CutOffRecordings.report()
         let reporter = RecordReporter(output: DataOutput(isJSON: json), duration: duration?.seconds)
         let target = try RecordTarget(output ?? ".", broadcast: { reporter.broadcastName })
         let recorder: Recorder
@@ -86,6 +99,25 @@ struct RecordCommand: ParsableCommand {
         guard reporter.hasRecorded else {
             throw Complaint(sentence: "nothing was received, so no file was written", status: .lost)
         }
+        ErrorOutput.writeLine("share: \(reason.sentence)")
+    }
+
+    private func recordEachSession() throws {
+        let folder = output ?? "."
+        try RecordTarget.checkFolder(folder)
+        var all: [Link] = []
+        for text in links.isEmpty ? [nil] : links.map(Optional.some) {
+            all.append(try LinkArgument.read(text, command: "record"))
+        }
+        CutOffRecordings.report()
+        let settings = RecordWatch.Settings(
+            folder: folder, identity: try makeIdentity(), name: name ?? NSUserName(),
+            servers: try serverOptions.servers(), usesOnlyRelays: serverOptions.relayOnly, split: split?.split)
+        let output = DataOutput(isJSON: json)
+        let watches = RecordWatches(all.map { RecordWatch($0, settings, output) })
+        Signals.handle { watches.end(EndReason(.stopped, "ended by \($0)")) }
+        let reason = try watches.run(seconds: duration?.seconds)
+        output.ended(reason)
         ErrorOutput.writeLine("share: \(reason.sentence)")
     }
 }

@@ -21,6 +21,7 @@ final class RecordReporter: Sendable {
     /// In seconds of the recording; nil without a limit.
     private let duration: Double?
     private let state = Monitor(State())
+    private let log = RecordingLog()
 
     init(output: DataOutput, duration: Double?) {
         self.output = output
@@ -84,6 +85,7 @@ final class RecordReporter: Sendable {
     // MARK: Events
 
     func report(_ event: RecordingEvent) {
+        log.note(event, title: broadcastName)
         switch event {
         case .started(let path):
             state.with { $0.hasStarted = true }

@@ -33,7 +33,8 @@ struct TrimRecordingCommand: ParsableCommand {
 
     func run() throws {
         try editing { () throws(RecordingFailure) in
-            try RecordingEditor.trim(
+            let file = try RecordingArgument.path(file)
+            return try RecordingEditor.trim(
                 file, from: from.duration, to: to?.duration, isExact: exact,
                 destination: .output(output, of: file, suffix: "-part"))
         }
@@ -56,8 +57,10 @@ struct ReelCommand: ParsableCommand {
 
     func run() throws {
         try editing { () throws(RecordingFailure) in
-            try RecordingEditor.join(
-                files, title: title.map { UntrustedText.clean($0, fallback: "") }, destination: .file(output))
+            var paths: [String] = []
+            for file in files { paths.append(try RecordingArgument.path(file)) }
+            return try RecordingEditor.join(
+                paths, title: title.map { UntrustedText.clean($0, fallback: "") }, destination: .file(output))
         }
     }
 }
@@ -72,7 +75,9 @@ struct PlayRecordingCommand: ParsableCommand {
 
     func run() throws {
         try complaining { () throws(Complaint) in
+            let file: String
             do throws(RecordingFailure) {
+                file = try RecordingArgument.path(self.file)
                 _ = try StoredRecording(reading: file)
             } catch {
                 throw Complaint(error)
@@ -107,6 +112,7 @@ private func editing(_ body: () throws(RecordingFailure) -> RecordedFile) throws
         } catch {
             throw Complaint(error)
         }
+        RecordingLog().add(file, title: (try? StoredRecording(reading: file.path))?.title ?? "")
         let megabytes = (Double(file.bytes) / 1e5).rounded() / 10
         let name = UntrustedText.clean(file.path, limit: 4_096, fallback: "a file")
         ErrorOutput.writeLine(

@@ -30,7 +30,7 @@ struct ExportRecordingCommand: ParsableCommand {
         try complaining { () throws(Complaint) in
             let recording: StoredRecording
             do throws(RecordingFailure) {
-                recording = try StoredRecording(reading: file)
+                recording = try StoredRecording(reading: RecordingArgument.path(file))
             } catch {
                 throw Complaint(error)
             }
@@ -39,7 +39,7 @@ struct ExportRecordingCommand: ParsableCommand {
                     sentence: "ffmpeg is not installed", remedy: "Install it: apt install ffmpeg.", status: .failed)
             }
             let format = format ?? output.flatMap { ExportFormat(rawValue: ($0 as NSString).pathExtension) } ?? .mp4
-            let target = output ?? (file as NSString).deletingPathExtension + "." + format.rawValue
+            let target = output ?? (recording.path as NSString).deletingPathExtension + "." + format.rawValue
             try convert(recording, ffmpeg, format, target)
             ErrorOutput.writeLine("share: written: \(UntrustedText.clean(target, limit: 4_096, fallback: "the file"))")
         }
@@ -54,7 +54,7 @@ struct ExportRecordingCommand: ParsableCommand {
         guard !FileManager.default.fileExists(atPath: target) else { throw Self.exists(target) }
         defer { unlink(part) }
         let audio = recording.tracks.count { !$0.isVideo }
-        let source = URL(fileURLWithPath: file).path
+        let source = URL(fileURLWithPath: recording.path).path
         let status = try ForegroundProgram.run(
             ffmpeg,
             ["-nostdin", "-v", "error", "-n", "-i", "file:" + source]

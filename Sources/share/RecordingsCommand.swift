@@ -4,10 +4,13 @@ import Recording
 
 struct RecordingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "recordings", abstract: "Show, cut, join, export and repair recordings and clips.",
+        commandName: "recordings", abstract: "List, show, cut, join, export and repair recordings and clips.",
+        discussion: "A recording is named by its file, or by its number in 'share recordings list'.",
         subcommands: [
-            ShowRecordingsCommand.self, PlayRecordingCommand.self, TrimRecordingCommand.self, ReelCommand.self,
+            ListRecordingsCommand.self, ShowRecordingsCommand.self, PlayRecordingCommand.self,
+            TrimRecordingCommand.self, ReelCommand.self,
             ExportRecordingCommand.self, RepairRecordingsCommand.self,
+            RemoveRecordingsCommand.self,
         ])
 }
 
@@ -41,8 +44,12 @@ struct RepairRecordingsCommand: ParsableCommand {
     var files: [String]
 
     func run() throws {
+        let log = RecordingLog()
         try forEachRecording(files) { file throws(RecordingFailure) in
             let repair = try StoredRecording.repair(file)
+            if let size = try? StoredRecording(reading: file).bytes {
+                log.noteRepair(RecordedFile(path: file, duration: repair.duration, bytes: size))
+            }
             let length = ClockText.text(Int(repair.duration.inSeconds))
             let state =
                 repair.wasComplete
@@ -59,7 +66,7 @@ func forEachRecording(_ files: [String], _ body: (String) throws(RecordingFailur
     var failed: ExitCode?
     for file in files {
         do throws(RecordingFailure) {
-            try body(file)
+            try body(RecordingArgument.path(file))
         } catch {
             failed = Complaint(error).report()
         }

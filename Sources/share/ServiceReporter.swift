@@ -27,6 +27,7 @@ final class ServiceReporter: Sendable {
     private let command: String?
     private let window: VideoWindow?
     private let state = Monitor(State())
+    private let log = RecordingLog()
 
     init(output: DataOutput, snapshot: String?, recordings: String?, command: String?, window: VideoWindow?) {
         self.output = output
@@ -71,7 +72,10 @@ final class ServiceReporter: Sendable {
         do throws(RecordingFailure) {
             let recorder = try Recorder(
                 to: .folder(recordings) { RecordTarget.fileName(broadcast: name, at: Date()) }, reservesFile: false,
-                emit: { [self] in report($0, of: publisher) })
+                emit: { [self] event in
+                    log.note(event, title: name)
+                    report(event, of: publisher)
+                })
             recorder.setTitle(name)
             return recorder
         } catch {

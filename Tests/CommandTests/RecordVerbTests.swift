@@ -143,6 +143,73 @@ struct RecordVerbTests {
         #expect(try String(contentsOfFile: file, encoding: .utf8) == "notes")
     }
 
+    /// Passes TCP connections on to a port, once a line comes on stdin.
+    private static let forwarder = """
+        import socket, sys, threading
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        print(listener.getsockname()[1], flush=True)
+        sys.stdin.readline()
+        listener.listen()
+        def pipe(a, b):
+            try:
+                while data := a.recv(65536): b.sendall(data)
+            except OSError: pass
+            b.close()
+        while True:
+            near = listener.accept()[0]
+            far = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+            for pair in ((near, far), (far, near)): threading.Thread(target=pipe, args=pair, daemon=True).start()
+        """
+
+    @Test func aWatchJoinsWhenTheHostCanBeReached() throws {
+        let other = try HostedScreen(["--source", "test"])
+        let parts = try #require(host.link.wholeMatch(of: /(https:\/\/127\.0\.0\.1:)(\d+)(\/.*)/)?.output)
+        let start = host.folder.file("start")
+        #expect(mkfifo(start, 0o600) == 0)
+        let forwarder = try Program(
+            "/bin/sh", ["-c", "exec python3 -c \"$0\" \(parts.2) < '\(start)'", Self.forwarder])
+        // Opening waits for the other side.
+        let starter = try #require(FileHandle(forUpdatingAtPath: start))
+        let port = try #require(forwarder.line(seconds: 20) { $0 })
+        let watch = try ShareProcess(
+            ["record", "--json", "--watch", "-o", host.folder.path, "\(parts.1)\(port)\(parts.3)", other.link])
+        #expect(watch.event("waiting") != nil)
+        // The other broadcast is recorded meanwhile.
+        #expect(watch.event("recording") != nil)
+        try starter.write(contentsOf: Data("go\n".utf8))
+        let first = try #require(watch.event("waiting")?["broadcast"] as? String)
+        #expect(watch.event("recording") { $0["broadcast"] as? String == first } != nil)
+        // The secret of a link is not told.
+        #expect(!watch.lines.joined().contains("#") && !watch.errorText.contains("#"))
+        host.process.interrupt()
+        #expect(watch.event("recorded") { $0["broadcast"] as? String == first } != nil)
+        #expect(watch.isRunning)
+        watch.interrupt()
+        #expect(watch.exitCode() == 0)
+        for event in watch.lines where event.contains("\"recorded\"") {
+            let line = try JSONSerialization.jsonObject(with: Data(event.utf8)) as? [String: Any]
+            let media = try MediaProbe(try #require(line?["file"] as? String))
+            #expect(try media.duration > 0 && media.decodingErrors() == "")
+        }
+        #expect(watch.lines.count { $0.contains("\"recorded\"") } == 2)
+        forwarder.kill()
+    }
+
+    @Test func aHostThatRefusesIsNotAskedAgain() throws {
+        let folder = try TemporaryFolder()
+        let refusing = try ShareProcess(
+            [
+                "host", "--accept", "known", "--listen", "127.0.0.1:0", "--json", "--source", "test",
+            ], in: folder)
+        let link = try #require(refusing.event("link")?["link"] as? String)
+        let watch = try ShareProcess(["record", "--json", "--watch", "-o", folder.path, link])
+        #expect(watch.event("watch-ended")?["code"] as? String == "refused")
+        #expect(watch.exitCode() == 77)
+        let several = try ShareProcess(["record", link, link])
+        #expect(several.exitCode() == 64 && several.errorText.contains("--watch"))
+    }
+
     @Test func aRecordingIsSplit() throws {
         let recorder = try record(["-o", host.folder.file("a.webm"), "--split", "2s", "--for", "5"])
         #expect(recorder.exitCode() == 0)

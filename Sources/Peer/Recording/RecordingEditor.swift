@@ -65,11 +65,15 @@ public enum RecordingEditor {
                     from: places.keyframe, to: places.end + 1, keyframe: places.keyframe, shown: places.keyframe,
                     offset: offset - places.keyframe)
                 try source.copy(cut, to: &writer)
-                offset += max(places.end - places.keyframe, 1)
+                // The last frame is shown, too.
+                offset += max(places.end, places.lastBlock + Self.shortestFrame) - places.keyframe
             }
             return offset
         }
     }
+
+    /// How long the last frame of a joined recording is shown, in milliseconds.
+    private static let shortestFrame: Int64 = 33
 
     private static func write(
         _ destination: RecordingDestination, _ video: (codec: VideoCodec, size: PixelSize)?, _ audio: [String?],
@@ -148,6 +152,7 @@ struct EditableRecording {
         var firstKeyframe: Int64 = 0
         /// The frame that is shown at the instant.
         var shown: Int64 = 0
+        var lastBlock: Int64 = 0
         var end: Int64 = 0
     }
 
@@ -163,6 +168,7 @@ struct EditableRecording {
             }
             if block.time <= instant { places.shown = block.time }
         }
+        places.lastBlock = places.end
         // A still picture lasts longer than its frame.
         places.end = max(places.end, Int64(file.header.duration ?? 0))
         places.keyframe = videoNumber == nil ? min(instant, places.end) : keyframe ?? 0

@@ -6,6 +6,12 @@ public struct RecordedFile: Equatable, Sendable {
     /// How long it plays.
     public var duration: MediaDuration
     public var bytes: Int
+
+    public init(path: String, duration: MediaDuration, bytes: Int) {
+        self.path = path
+        self.duration = duration
+        self.bytes = bytes
+    }
 }
 
 /// An event of a `Recorder`, emitted on the disk thread.

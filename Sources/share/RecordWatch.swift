@@ -1,0 +1,202 @@
+import Admission
+import Foundation
+import ICEServers
+import LinuxRuntime
+import MediaCore
+import Receiving
+import Recording
+import ShareKit
+import Transport
+
+/// Records one broadcast whenever it runs, for `share record --watch`: each session to a file of its own.
+///
+/// A session that was lost, and a host that cannot be reached, are tried again, after 2 s at first and after a minute at
+/// most. A refusal ends it: people are not asked again and again.
+final class RecordWatch: Sendable {
+    struct Settings: Sendable {
+        var folder: String
+        var identity: Identity
+        var name: String
+        var servers: [ICEServer]
+        var usesOnlyRelays: Bool
+        var split: RecordingSplit?
+    }
+
+    private struct State {
+        var name = "share"
+        var viewer: PeerViewer?
+        var isEnding = false
+        var failure: RecordingFailure?
+        /// When the present session has brought something.
+        var hasMedia = false
+    }
+
+    private let link: Link
+    private let settings: Settings
+    private let output: DataOutput
+    private let log = RecordingLog()
+    private let state = Monitor(State())
+    private static let shortestPause = 2.0
+    private static let longestPause = 60.0
+
+    init(_ link: Link, _ settings: Settings, _ output: DataOutput) {
+        self.link = link
+        self.settings = settings
+        self.output = output
+    }
+
+    /// What could not be recorded first.
+    var failure: RecordingFailure? { state.with { $0.failure } }
+
+    /// Ends the session and the watch.
+    func end() {
+        let viewer = state.with { $0.viewer }
+        state.change { $0.isEnding = true }
+        viewer?.leave(EndReason(.stopped, "ended"))
+    }
+
+    /// Runs until `end`, or until the host refuses.
+    /// - Returns: why it has ended.
+    func run() async -> EndReason {
+        var pause = Self.shortestPause
+        while true {
+            let reason = await record()
+            if state.with({ $0.isEnding }) { return EndReason(.stopped, "ended") }
+            guard Self.mayTryAgain(reason) else {
+                report("watch-ended", reason.sentence, ["code": .string(reason.code.rawValue)])
+                return reason
+            }
+            if state.with({ $0.hasMedia }) { pause = Self.shortestPause }
+            report("waiting", reason.sentence, ["seconds": .number(pause.rounded())])
+            let wait = pause * Double.random(in: 0.8...1.2)
+            pause = min(pause * 2, Self.longestPause)
+            if await isEnded(within: wait) { return EndReason(.stopped, "ended") }
+        }
+    }
+
+    private static func mayTryAgain(_ reason: EndReason) -> Bool {
+        switch reason.code {
+        case .hostEnded, .unreachable, .connectionLost, .noRoute, .failed: true
+        case .stopped, .viewerLeft, .removed, .refused, .unanswered, .wrongSecret, .untrusted, .badLink, .sourceGone,
+            .portUnavailable, .serviceEnded, .serviceBusy, .unknownService:
+            false
+        }
+    }
+
+    private func isEnded(within seconds: Double) async -> Bool {
+        let state = state
+        return await onThread("waiting") {
+            let limit = MonotonicClock.now + MediaDuration(nanoseconds: Int64(seconds * 1e9))
+            return state.wait(until: limit) { $0.isEnding ? () : nil } != nil
+        }
+    }
+
+    /// One session.
+    private func record() async -> EndReason {
+        let recorder: Recorder
+        do throws(RecordingFailure) {
+            recorder = try Recorder(
+                to: .folder(settings.folder) { [state] in
+                    RecordTarget.fileName(broadcast: state.with { $0.name }, at: Date())
+                }, reservesFile: false, split: settings.split, emit: { [self] in report($0) })
+        } catch {
+            note(error)
+            return EndReason(.failed, error.message, remedy: error.remedy)
+        }
+        let viewer = PeerViewer(
+            link, identity: settings.identity, name: settings.name, servers: settings.servers,
+            usesOnlyRelays: settings.usesOnlyRelays, records: true,
+            emit: { [self] event in
+                if case .named(let name) = event {
+                    state.with { $0.name = name }
+                    recorder.setTitle(name)
+                }
+                report(event)
+            }, makeSink: { _ in recorder })
+        let isEnding = state.with { state in
+            state.viewer = viewer
+            state.hasMedia = false
+            return state.isEnding
+        }
+        if isEnding { viewer.leave(EndReason(.stopped, "ended")) }
+        let reason = await viewer.watch()
+        state.with { $0.viewer = nil }
+        return reason
+    }
+
+    // MARK: Events
+
+    private func report(_ event: String, _ sentence: String, _ fields: KeyValuePairs<String, JSONValue> = [:]) {
+        output.event(event, [("broadcast", .string(link.id.text)), ("reason", .string(sentence))] + Array(fields))
+        ErrorOutput.writeLine("share: \(link.id): \(sentence)")
+    }
+
+    private func note(_ failure: RecordingFailure) {
+        state.with { $0.failure = $0.failure ?? failure }
+        report("recording-failed", failure.message)
+    }
+
+    private func report(_ event: RecordingEvent) {
+        log.note(event, title: state.with { $0.name })
+        switch event {
+        case .started(let path):
+            state.with { $0.hasMedia = true }
+            let file = UntrustedText.clean(path, limit: 4_096, fallback: "a file")
+            report("recording", "recording to \(file)", ["file": .string(path)])
+        case .finished(let file):
+            let name = UntrustedText.clean(file.path, limit: 4_096, fallback: "a file")
+            report(
+                "recorded", "recorded \(name): \(ClockText.text(Int(file.duration.inSeconds)))",
+                [
+                    "file": .string(file.path), "seconds": .number(file.duration.inSeconds),
+                    "bytes": .integer(file.bytes),
+                ])
+        case .failed(let failure): note(failure)
+        case .dropped(let count):
+            report("dropped", "the disk is too slow; \(count) frames and packets were left out so far")
+        }
+    }
+
+    private func report(_ event: ViewerEvent) {
+        switch event {
+        case .knocking(let words): report("knock", "waiting for the host to let you in; your words are: \(words)")
+        case .connected(let path): report("connected", "connected (\(path))")
+        case .warning(let sentence): ErrorOutput.writeLine("share: \(link.id): \(sentence)")
+        default: break
+        }
+    }
+}
+
+/// All broadcasts of one `share record --watch`.
+final class RecordWatches: Sendable {
+    private let watches: [RecordWatch]
+    private let reasons = Monitor<[EndReason]>([])
+    private let ending = Monitor<EndReason?>(nil)
+
+    init(_ watches: [RecordWatch]) { self.watches = watches }
+
+    func end(_ reason: EndReason) {
+        ending.change { $0 = $0 ?? reason }
+        for watch in watches { watch.end() }
+    }
+
+    /// Blocks until all have ended, or for so many seconds.
+    /// - Throws: if something could not be recorded, or if no broadcast may be recorded any more.
+    func run(seconds: Double?) throws(Complaint) -> EndReason {
+        for watch in watches {
+            Task.detached { [self] in
+                let reason = await watch.run()
+                reasons.change { $0.append(reason) }
+            }
+        }
+        let count = watches.count
+        let limit = seconds.map { MonotonicClock.now + MediaDuration(nanoseconds: Int64($0 * 1e9)) }
+        if let limit, reasons.wait(until: limit, { $0.count == count ? () : nil }) == nil {
+            end(EndReason(.stopped, "the time is over"))
+        }
+        let all = reasons.wait { $0.count == count ? $0 : nil }
+        for watch in watches { if let failure = watch.failure { throw Complaint(failure) } }
+        if let reason = ending.with({ $0 }) { return reason }
+        throw Complaint(all.first ?? EndReason(.stopped, "ended"))
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `share recordings`: the catalogue, and what can be done with its files.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct RecordingsVerbTests {
+    private let folder: TemporaryFolder
+    /// Six seconds of the test video with a tone.
+    private let file: String
+
+    init() throws {
+        folder = try TemporaryFolder()
+        file = folder.file("Lab.webm")
+        let host = try ShareProcess(
+            [
+                "host", "--source", "test", "--accept", "any", "--listen", "127.0.0.1:0", "--name", "Lab\u{1B}[2J",
+                "--record", file, "--for", "6",
+            ], in: folder)
+        #expect(host.exitCode() == 0, "\(host.errorText)")
+    }
+
+    private func run(_ arguments: [String]) throws -> (code: Int32?, out: [String], words: String) {
+        let process = try ShareProcess(["recordings"] + arguments, in: folder)
+        let code = process.exitCode(seconds: 60)
+        return (code, process.lines, process.errorText)
+    }
+
+    private func list() throws -> [[String: Any]] {
+        let result = try run(["list", "--json"])
+        #expect(result.code == 0, "\(result.words)")
+        return try result.out.map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+    }
+
+    @Test func whatWasRecordedIsListedAndRemoved() throws {
+        let entry = try #require(try list().first)
+        #expect(entry["number"] as? Int == 1 && entry["file"] as? String == file)
+        #expect(entry["state"] as? String == "complete" && entry["bytes"] as? Int ?? 0 > 10_000)
+        #expect((5.5...6.5).contains(entry["seconds"] as? Double ?? 0))
+        let line = try #require(try run(["list"]).out.first)
+        #expect(line.hasPrefix("1  20") && line.hasSuffix(file) && line.contains("\"Lab"), "\(line)")
+        #expect(!line.contains("\u{1B}"))
+        #expect(try run(["show", "1"]).out.first?.hasSuffix(file) == true)
+        #expect(try run(["show", "7"]).words.contains("there is no recording 7"))
+
+        #expect(try run(["remove", "1"]).code == 64)
+        #expect(try run(["remove", "nothing", "--yes"]).words.contains("there is no recording nothing"))
+        #expect(FileManager.default.fileExists(atPath: file))
+        #expect(try run(["remove", file, "--yes"]).code == 0)
+        #expect(!FileManager.default.fileExists(atPath: file))
+        #expect(try list().isEmpty)
+    }
+
+    @Test func aRecordingThatWasCutOffIsOfferedForRepair() throws {
+        let host = try HostedScreen(["--source", "test"])
+        let cut = folder.file("cut.webm")
+        let recorder = try ShareProcess(
+            ["record", "--json", "-o", cut], in: folder, environment: ["SHARE_LINK": host.link])
+        #expect(recorder.event("statistics") { $0["seconds"] as? Double ?? 0 > 1.5 } != nil)
+        #expect(try list().first?["state"] as? String == "recording")
+        #expect(try run(["remove", "2", "--yes"]).words.contains("is being recorded"))
+        recorder.kill()
+        #expect(recorder.exitCode() != 0)
+        #expect(try list().first?["state"] as? String == "cut-off")
+        let next = try ShareProcess(
+            ["record", "--for", "1", "-o", folder.file("next.webm")], in: folder,
+            environment: ["SHARE_LINK": host.link])
+        #expect(next.waitForError("was cut off; complete it with: share recordings repair 2"))
+        #expect(next.exitCode() == 0)
+        #expect(try run(["repair", "2"]).code == 0)
+        #expect(try list().map { $0["state"] as? String } == ["complete", "complete", "complete"])
+    }
+
+    @Test func aPartBeginsWithAKeyFrameOrExactly() throws {
+        let exact = folder.file("exact.webm")
+        let result = try run(["trim", "1", "--from", "2.5", "--to", "0:04.5", "--exact", "-o", exact])
+        #expect(result.code == 0, "\(result.words)")
+        let media = try MediaProbe(exact)
+        #expect(media.duration == 2 && media.streams == ["vp8", "opus"])
+        #expect((95...101).contains(media.packets["audio"] ?? 0))
+        #expect(try media.decodingErrors() == "")
+        #expect(try pictures(of: exact) == pictures(of: file, from: 2.5, to: 4.5))
+
+        // The only key frame is the first one.
+        #expect(try run(["trim", file, "--from", "2.5"]).code == 0)
+        let part = try MediaProbe(folder.file("Lab-part.webm"))
+        #expect(part.duration > 5.5)
+        #expect(try run(["trim", file, "--to", "1", "--exact"]).code == 0)
+        #expect(try MediaProbe(folder.file("Lab-part-2.webm")).duration == 1)
+        for arguments in [["--from", "99"], ["--from", "3", "--to", "2"], ["--from", "x"]] {
+            let bad = try run(["trim", file, "-o", folder.file("bad.webm")] + arguments)
+            #expect(bad.code != 0 && !bad.words.isEmpty, "\(arguments)")
+        }
+        #expect(try run(["trim", file, "-o", exact]).words.contains("never overwritten"))
+        #expect(!FileManager.default.fileExists(atPath: folder.file("bad.webm")))
+    }
+
+    /// The MD5 sums of the frames that are shown.
+    private func pictures(of file: String, from start: Double = 0, to end: Double = 1_000) throws -> [String] {
+        let program = try Program(
+            "ffmpeg",
+            [
+                "-v", "error", "-nostdin", "-i", file, "-map", "0:v", "-fps_mode", "passthrough", "-f", "framehash",
+                "-hash", "md5", "-enc_time_base", "1:1000", "-",
+            ])
+        #expect(program.exitCode(seconds: 60) == 0)
+        var shown: [(time: Double, hash: String)] = []
+        for line in program.text.output.split(separator: "\n") where !line.hasPrefix("#") {
+            let fields = line.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            shown.append(((Double(fields[2]) ?? 0) / 1_000, fields.last ?? ""))
+        }
+        let first = shown.lastIndex { $0.time <= start } ?? 0
+        return shown[first...].filter { $0.time < end }.map(\.hash)
+    }
+
+    @Test func clipsAreJoinedAndExported() throws {
+        let one = folder.file("one.webm")
+        #expect(try run(["trim", file, "--from", "1", "--to", "2", "--exact", "-o", one]).code == 0)
+        let reel = folder.file("reel.webm")
+        let joined = try run(["reel", one, "1", "2", "-o", reel, "--title", "Best of"])
+        #expect(joined.code == 0, "\(joined.words)")
+        let media = try MediaProbe(reel)
+        #expect(abs(media.duration - 2 - (try MediaProbe(file).duration)) < 0.2)
+        #expect(try media.decodingErrors() == "")
+        #expect(try run(["show", reel]).out.first?.contains("\"Best of\"") == true)
+
+        for (arguments, codecs) in [
+            (["export", one], ["h264", "aac"]), (["export", one, "-o", folder.file("one.gif")], ["gif"]),
+        ] {
+            let exported = try run(arguments)
+            #expect(exported.code == 0, "\(exported.words)")
+            let name = arguments.last == one ? folder.file("one.mp4") : folder.file("one.gif")
+            let result = try MediaProbe(name)
+            #expect(result.streams == codecs && abs(result.duration - 1) < 0.2)
+        }
+        #expect(try run(["export", one, "--format", "webp"]).code == 0)
+        let animation = try Data(contentsOf: URL(fileURLWithPath: folder.file("one.webp")))
+        #expect(animation.prefix(4) == Data("RIFF".utf8) && animation.range(of: Data("ANMF".utf8)) != nil)
+        let again = try run(["export", one])
+        #expect(again.code == 73 && again.words.contains("never overwritten"))
+        #expect(
+            !(try FileManager.default.contentsOfDirectory(atPath: folder.path)).contains { $0.hasPrefix(".share-") })
+    }
+
+    @Test func ffmpegAndPlayersThatAreMissingAreSaid() throws {
+        for (verb, words) in [("export", "ffmpeg is not installed"), ("play", "there is no player")] {
+            let process = try ShareProcess(["recordings", verb, "1"], in: folder, environment: ["PATH": folder.path])
+            #expect(process.exitCode() != 0)
+            #expect(process.errorText.contains(words), "\(process.errorText)")
+        }
+    }
+
+    @Test func aBrokenFileIsAnErrorOfEveryVerb() throws {
+        let whole = try Data(contentsOf: URL(fileURLWithPath: file))
+        var generator = SeededGenerator(seed: 3)
+        let noise = Data((0..<20_000).map { _ in UInt8(generator.below(256)) })
+        var files = [("noise.webm", noise), ("empty.webm", Data()), ("header.webm", whole.prefix(300))]
+        // The header is whole, and the rest is cut or noise.
+        files.append(("short.webm", whole.prefix(20_000)))
+        files.append(("spoilt.webm", whole.prefix(18_000) + noise + whole.suffix(20_000)))
+        for (name, content) in files {
+            let broken = folder.file(name)
+            try content.write(to: URL(fileURLWithPath: broken))
+            for arguments in [
+                ["show", broken], ["trim", broken, "--from", "1", "-o", folder.file("out.webm")],
+                ["reel", broken, file, "-o", folder.file("out.webm")], ["repair", broken],
+            ] {
+                let result = try run(arguments)
+                #expect([0, 73].contains(result.code), "\(arguments): \(result.code ?? -1) \(result.words)")
+                unlink(folder.file("out.webm"))
+            }
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == whole)
+    }
+
+    /// A catalogue that cannot be used does not keep anything from being recorded.
+    @Test func aBrokenCatalogueIsSaidOnce() throws {
+        let catalogue = folder.file("share/recordings.sqlite")
+        try Data((0..<9_000).map { UInt8(truncatingIfNeeded: $0) }).write(to: URL(fileURLWithPath: catalogue))
+        for name in ["-wal", "-shm"] { unlink(catalogue + name) }
+        let listed = try run(["list"])
+        #expect(listed.code == 73 && listed.words.contains("cannot be used"), "\(listed.words)")
+        let host = try ShareProcess(
+            [
+                "host", "--source", "test", "--accept", "any", "--listen", "127.0.0.1:0", "--record",
+                folder.file("other.webm"), "--for", "2",
+            ], in: folder)
+        #expect(host.exitCode() == 0)
+        #expect(host.errorText.components(separatedBy: "will not list this").count == 2, "\(host.errorText)")
+        #expect(try MediaProbe(folder.file("other.webm")).duration > 1)
+    }
+}
