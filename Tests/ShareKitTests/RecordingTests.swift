@@ -6,6 +6,7 @@ import Testing
 
 @testable import Admission
 @testable import ShareKit
+@testable import ShareKitTutorial
 
 /// Files and clips that an app records of itself.
 @Suite(.serialized, .timeLimit(.minutes(1)))
@@ -112,6 +113,22 @@ struct RecordingTests {
         await perform(source, seconds: 0.3)
         _ = try await recorder.stopRecording()
         #expect(try probe(path).streams == ["vp8", "opus", "opus"])
+    }
+
+    @Test func theTutorialKeepsTheLastSecond() async throws {
+        let sheet = try Sheet()
+        try sheet.fill(.init(x: 0, y: 0, width: 100, height: 100), grey: 255)
+        let path = folder.file("end.webm")
+        let end = try await record(sheet, to: path, confirm: { _ in true }) {
+            for await isCaptured in sheet.source.captureChanges where isCaptured { break }
+            for step in 0..<20 {
+                try? sheet.fill(.init(x: 0, y: 0, width: 100, height: 100), grey: UInt8(step * 10))
+                // The app's own pace.
+                try? await Task.sleep(for: .milliseconds(80))
+            }
+        }
+        #expect(end.path == path && end.duration >= .milliseconds(900) && end.duration <= .milliseconds(1_050))
+        #expect(try probe(path).errors == "")
     }
 
     @Test func aRecordingWithoutAPathIsRemovedByTheNextOneUnlessItWasSaved() async throws {

@@ -9,8 +9,8 @@ import Synchronization
 ///     Budget [SERVICE] [--FIELD VALUE]... [--demo]
 ///
 /// B broadcasts to SERVICE, the identifier of an installed service, or to the preferred one (share pair ID); C lets you
-/// choose a service; P pauses and resumes, F finishes, Q quits. With --demo, where nobody is there to answer, it
-/// broadcasts at once.
+/// choose a service; P pauses and resumes, F finishes, Q quits. R begins and ends a recording, K keeps the last 15 s, and
+/// S saves them. With --demo, where nobody is there to answer, it broadcasts at once.
 @main @MainActor
 struct Budget {
     private static let account = "4711 0815"
@@ -35,6 +35,9 @@ struct Budget {
         let source = try ApplicationSource(name: "Budget", width: Window.width, height: Window.height)
         let changes = source.captureChanges
         Task.detached { for await _ in changes { Window.wake() } }
+        let recorder = ScreenRecorder(source) { request in
+            await MainActor.run { window.ask("Budget", "Record \(request.application)?") }
+        }
         try draw(window, source, showingNumber: true)
         var controller = Options.has("demo") ? await broadcast(source, window, choosing: false) : nil
         while true {
@@ -47,6 +50,7 @@ struct Budget {
             case .key("p"):
                 if await controller?.pauseBroadcast() == false { await controller?.resumeBroadcast() }
             case .key("f"): await controller?.finishBroadcast()
+            case .key(let key) where ["r", "k", "s"].contains(key): await record(key, recorder)
             case .woken, .key, .pen: break
             }
             source.setHidden(window.isHidden)
@@ -63,6 +67,26 @@ struct Budget {
             let isPrivate = !source.isCaptured && controller?.isBroadcasting != true
             if isShowingNumber != isPrivate { try draw(window, source, showingNumber: isPrivate) }
             window.present()
+        }
+    }
+
+    /// Recordings and clips go to files in the current folder.
+    private static func record(_ key: Character, _ recorder: ScreenRecorder) async {
+        let name = "Budget-\(Int(Date().timeIntervalSince1970)).webm"
+        do throws(ShareKitError) {
+            switch key {
+            case "r" where recorder.isRecording:
+                let recording = try await recorder.stopRecording()
+                try recording.save(to: name)
+                report("\(recording.duration) are in \(name)")
+            case "r": try await recorder.startRecording()
+            case "k": try await recorder.startClipBuffering()
+            default:
+                let clip = try await recorder.exportClip(to: name)
+                report("the last \(clip.duration) are in \(name)")
+            }
+        } catch {
+            report("\(error)")
         }
     }
 
