@@ -252,7 +252,7 @@ let package = Package(
             ["ICETransport", "EventLoop", "LinuxRuntime", "MediaCore", "SessionDescription", "TestSupport"]),
         tests("DTLSTransportTests", ["DTLSTransport", "LinuxRuntime", "MediaCore", "TestSupport", crypto]),
         tests("SRTPTransportTests", ["SRTPTransport", "MediaCore", "RTPWire", "MediaEngine", "TestSupport"]),
-        tests("WindowPlayoutTests", ["MediaCore", "LinuxRuntime", "WindowPlayout", "TestSupport"]),
+        tests("WindowPlayoutTests", ["MediaCore", "LinuxRuntime", "WindowPlayout", "CSDL", "TestSupport"]),
         tests(
             "ExtensionChannelTests",
             ["ExtensionChannel", "LinuxRuntime", "MediaCore", "TestSupport", "probe-extension"]),

@@ -10,6 +10,7 @@ import Sessions
 import ShareKit
 import Signaling
 import Transport
+import WindowPlayout
 import X11Capture
 
 enum SourceChoice: String, ExpressibleByArgument, CaseIterable { case screen, test }
@@ -220,6 +221,8 @@ struct HostCommand: ParsableCommand {
             stop: { run.stop($0) })
         defer { if let control { blocking { await control.close() } } }
         blocking { await run.kept.record(broadcast) }
+        let button = try run.kept.watchButton(keep)
+        defer { button?.close() }
         announce()
         run.system?.begin(broadcast, service: service, prompt: prompt, run.output)
         report(broadcast, run)

@@ -9,6 +9,7 @@ import Receiving
 import Recording
 import Sessions
 import Transport
+import WindowPlayout
 
 /// What a host or a viewer keeps of its session.
 struct KeepOptions: ParsableArguments {
@@ -26,6 +27,14 @@ struct KeepOptions: ParsableArguments {
             valueName: "seconds"))
     var clips: Int? = nil
 
+    @Flag(
+        help: ArgumentHelp(
+            "Save a clip when the share button of a game controller is pressed, to the folder of --clip-folder."))
+    var clipButton = false
+
+    @Option(help: ArgumentHelp("Where --clip-button saves clips; the current folder if omitted.", valueName: "folder"))
+    var clipFolder: String?
+
     /// The longest clip, in seconds.
     static let longest = 600
 
@@ -33,6 +42,8 @@ struct KeepOptions: ParsableArguments {
         if let clips, !(1...Self.longest).contains(clips) {
             throw ValidationError("--clips is 1 to \(Self.longest) seconds, not \(clips).")
         }
+        if clipButton, clips == nil { throw ValidationError("--clip-button needs --clips.") }
+        if clipFolder != nil, !clipButton { throw ValidationError("--clip-folder needs --clip-button.") }
     }
 
     var isEmpty: Bool { record == nil && clips == nil }
@@ -153,6 +164,36 @@ final class KeptMedia: Sendable {
         ErrorOutput.writeLine(
             "share: saved a clip: \(UntrustedText.clean(file.path, limit: 4_096, fallback: "a file"))")
         return SavedClip(file: file.path, seconds: file.duration.inSeconds, bytes: file.bytes)
+    }
+
+    /// Saves a clip each time the button of a controller is pressed. Without controllers the session goes on, and a
+    /// sentence says so.
+    func watchButton(_ options: KeepOptions) throws(Complaint) -> ControllerButton? {
+        guard options.clipButton, let clips else { return nil }
+        let folder = options.clipFolder ?? "."
+        try RecordTarget.checkFolder(folder)
+        let isSaving = Monitor(false)
+        do throws(SourceFailure) {
+            return try ControllerButton { [self] in
+                // One at a time: a button that is pressed meanwhile would save nearly the same.
+                let isFirst = isSaving.with { isSaving in
+                    defer { isSaving = true }
+                    return !isSaving
+                }
+                guard isFirst else { return }
+                Task.detached { [self] in
+                    do throws(RecordingFailure) {
+                        _ = try await save(clips, nil, folder)
+                    } catch {
+                        ErrorOutput.writeLine("share: no clip was saved: \(error.message)")
+                    }
+                    isSaving.with { $0 = false }
+                }
+            }
+        } catch {
+            ErrorOutput.writeLine("share: \(error.message)")
+            return nil
+        }
     }
 
     /// Opens the control socket of a viewer that keeps clips. Without one the session goes on, and a sentence says so.
