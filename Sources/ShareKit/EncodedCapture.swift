@@ -14,6 +14,8 @@ protocol RunningCapture: AnyObject, Sendable {
     var failure: ShareKitError? { get }
     /// Takes no further samples. What was captured before stays, unless it is discarded.
     func end(_ failure: ShareKitError?, isDiscarding: Bool)
+    /// Ends, as nobody has a reference to its recorder any more. A file stays.
+    func abandon()
     /// Returns when all threads have ended.
     func ended() async
 }
@@ -47,13 +49,15 @@ final class EncodedCapture: RunningCapture {
         makeMicrophone: @escaping @Sendable () -> any AudioSource, events: SampleCapture.Events
     ) throws(ShareKitError) -> EncodedCapture {
         let state = Monitor(State())
-        let failed = Monitor<EncodedCapture?>(nil)
+        // Weak, as the capture holds the recorder.
+        let capturing = Monitor(WeakCapture())
         let recorder: Recorder
         do throws(RecordingFailure) {
             recorder = try Recorder(to: .file(path)) { event in
                 switch event {
                 case .finished(let file): state.with { $0.file = file }
-                case .failed(let failure): failed.with { $0 }?.end(ShareKitError(failure), isDiscarding: false)
+                case .failed(let failure):
+                    capturing.with { $0.capture }?.end(ShareKitError(failure), isDiscarding: false)
                 case .started, .dropped: break
                 }
             }
@@ -63,7 +67,7 @@ final class EncodedCapture: RunningCapture {
         recorder.setTitle(title)
         let capture = try EncodedCapture(
             .file(recorder, path: path), recorder, state, source, framesPerSecond, makeMicrophone, events)
-        failed.with { $0 = capture }
+        capturing.with { $0.capture = capture }
         return capture
     }
 
@@ -134,6 +138,8 @@ final class EncodedCapture: RunningCapture {
         }
     }
 
+    func abandon() { end(nil, isDiscarding: false) }
+
     private func discard() {
         guard case .file = output, let file = state.with({ $0.file }) else { return }
         RecordingStorage.remove(file.path)
@@ -148,6 +154,10 @@ final class EncodedCapture: RunningCapture {
             }
         }
     }
+}
+
+private struct WeakCapture: Sendable {
+    weak var capture: EncodedCapture?
 }
 
 /// The microphone as a track of an encoded capture, which may be switched on and off.

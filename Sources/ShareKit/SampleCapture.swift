@@ -77,6 +77,8 @@ final class SampleCapture: RunningCapture {
     /// Takes no further samples. Those that wait are still handed over, unless they are discarded.
     func end(_ failure: ShareKitError?, isDiscarding: Bool) { queue.end(failure, isDiscarding: isDiscarding) }
 
+    func abandon() { end(nil, isDiscarding: true) }
+
     /// Returns when all threads have ended, the handler's call with them.
     func ended() async { await thread.ended() }
 }

@@ -77,7 +77,7 @@ public final class ScreenRecorder: Sendable {
 
     deinit {
         observation?.cancel()
-        state.capture?.end(nil, isDiscarding: true)
+        state.capture?.abandon()
     }
 
     /// Whether a capture may start; false while a system broadcast is live.

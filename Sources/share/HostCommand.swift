@@ -221,7 +221,7 @@ struct HostCommand: ParsableCommand {
             stop: { run.stop($0) })
         defer { if let control { blocking { await control.close() } } }
         blocking { await run.kept.record(broadcast) }
-        let button = try run.kept.watchButton(keep)
+        let button = run.kept.watchButton(keep)
         defer { button?.close() }
         announce()
         run.system?.begin(broadcast, service: service, prompt: prompt, run.output)

@@ -97,7 +97,7 @@ struct JoinCommand: ParsableCommand {
                 reporter.report(event, window: window, isMirror: isMirror)
             },
             makeSink: { _ in kept.fork(playback) })
-        let button = try kept.watchButton(keep)
+        let button = kept.watchButton(keep)
         defer { button?.close() }
         let control = kept.makeControl()
         defer { if let control { blocking { await control.close() } } }

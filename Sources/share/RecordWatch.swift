@@ -29,6 +29,8 @@ final class RecordWatch: Sendable {
         var failure: RecordingFailure?
         /// When the present session has brought something.
         var hasMedia = false
+        /// The present session cannot be written any more.
+        var hasFailed = false
     }
 
     private let link: Link
@@ -50,9 +52,9 @@ final class RecordWatch: Sendable {
 
     /// Ends the session and the watch.
     func end() {
-        let viewer = state.with { $0.viewer }
+        // Marked first: a session that begins meanwhile sees it.
         state.change { $0.isEnding = true }
-        viewer?.leave(EndReason(.stopped, "ended"))
+        state.with { $0.viewer }?.leave(EndReason(.stopped, "ended"))
     }
 
     /// Runs until `end`, or until the host refuses.
@@ -66,7 +68,7 @@ final class RecordWatch: Sendable {
                 report("watch-ended", reason.sentence, ["code": .string(reason.code.rawValue)])
                 return reason
             }
-            if state.with({ $0.hasMedia }) { pause = Self.shortestPause }
+            if state.with({ $0.hasMedia && !$0.hasFailed }) { pause = Self.shortestPause }
             report("waiting", reason.sentence, ["seconds": .number(pause.rounded())])
             let wait = pause * Double.random(in: 0.8...1.2)
             pause = min(pause * 2, Self.longestPause)
@@ -116,6 +118,7 @@ final class RecordWatch: Sendable {
         let isEnding = state.with { state in
             state.viewer = viewer
             state.hasMedia = false
+            state.hasFailed = false
             return state.isEnding
         }
         if isEnding { viewer.leave(EndReason(.stopped, "ended")) }
@@ -151,7 +154,13 @@ final class RecordWatch: Sendable {
                     "file": .string(file.path), "seconds": .number(file.duration.inSeconds),
                     "bytes": .integer(file.bytes),
                 ])
-        case .failed(let failure): note(failure)
+        case .failed(let failure):
+            note(failure)
+            // Another session has another file, when there is room again.
+            state.with { state in
+                state.hasFailed = true
+                return state.viewer
+            }?.leave(EndReason(.failed, failure.message, remedy: failure.remedy))
         case .dropped(let count):
             report("dropped", "the disk is too slow; \(count) frames and packets were left out so far")
         }

@@ -24,9 +24,18 @@ struct ShowRecordingsCommand: ParsableCommand {
     @Flag(help: "Print one JSON object a line.")
     var json = false
 
+    @Option(
+        help: ArgumentHelp("Also write twelve pictures of the recording to this file.", valueName: "file.png"))
+    var sheet: String?
+
+    func validate() throws {
+        if sheet != nil, files.count != 1 { throw ValidationError("--sheet is for one recording.") }
+    }
+
     func run() throws {
         try forEachRecording(files) { file throws(RecordingFailure) in
             let recording = try StoredRecording(reading: file)
+            if let sheet { try ContactSheet().write(recording, to: sheet) }
             DataOutput(isJSON: false).line(json ? recording.json.text : recording.line)
         }
     }

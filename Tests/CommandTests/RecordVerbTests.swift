@@ -89,6 +89,37 @@ struct RecordVerbTests {
         #expect(host.process.isRunning)
     }
 
+    /// A file system of 300 kB that the test has mounted for the recorder alone.
+    @Test func aFileSystemWithoutRoomEndsTheRecordingAndKeepsIt() throws {
+        let disk = host.folder.file("disk")
+        let kept = host.folder.file("kept")
+        for folder in [disk, kept] {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        }
+        let script =
+            "mount -t tmpfs -o size=300k none '\(disk)' && { \"$@\"; code=$?; cp '\(disk)'/* '\(kept)'; exit $code; }"
+        let recorder = try record(
+            ["-o", disk + "/a.webm"], launcher: ["unshare", "-rm", "/bin/sh", "-c", script, "recorder"])
+        #expect(recorder.event("recording-failed") != nil, "\(recorder.errorText)")
+        #expect(recorder.exitCode() == 73)
+        #expect(recorder.errorText.contains("No space left on device"))
+        let media = try MediaProbe(kept + "/a.webm")
+        #expect(media.duration > 0.5)
+        #expect(try media.decodingErrors() == "")
+        #expect(host.process.isRunning)
+    }
+
+    @Test func aFolderThatVanishesEndsTheRecordingWithTheNextFile() throws {
+        let folder = host.folder.file("folder")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let recorder = try record(["-o", folder, "--split", "1s"])
+        #expect(recorder.event("recording") != nil)
+        try FileManager.default.removeItem(atPath: folder)
+        #expect(recorder.event("recording-failed") != nil)
+        #expect(recorder.exitCode() == 73)
+        #expect(recorder.errorText.contains("Name a folder that exists"), "\(recorder.errorText)")
+    }
+
     @Test func recordersThatAreKilledLeaveFilesThatPlay() throws {
         var generator = SeededGenerator(seed: 7)
         var recorders: [(process: ShareProcess, file: String)] = []
@@ -194,6 +225,23 @@ struct RecordVerbTests {
         }
         #expect(watch.lines.count { $0.contains("\"recorded\"") } == 2)
         forwarder.kill()
+    }
+
+    /// Each session is tried with another file, and SIGTERM completes what there is.
+    @Test func aWatchGoesOnAfterAWriteError() throws {
+        let watch = try record(
+            ["--watch", "-o", host.folder.path], hasOwnIdentity: true, launcher: ["prlimit", "--fsize=150000"])
+        let first = try #require(watch.event("recording")?["file"] as? String)
+        #expect(watch.event("recording-failed") != nil)
+        #expect(watch.event("waiting") != nil)
+        let second = try #require(watch.event("recording") { $0["file"] as? String != first }?["file"] as? String)
+        #expect(Glibc.kill(watch.processID, SIGTERM) == 0)
+        #expect(watch.exitCode() == 73)
+        for file in [first, second] {
+            let media = try MediaProbe(file)
+            #expect(try media.duration > 0 && media.decodingErrors() == "")
+        }
+        #expect(host.process.isRunning)
     }
 
     @Test func aHostThatRefusesIsNotAskedAgain() throws {

@@ -1,4 +1,6 @@
 import Foundation
+import ImageFile
+import MediaCore
 import TestSupport
 import Testing
 
@@ -142,6 +144,33 @@ struct RecordingsVerbTests {
         #expect(again.code == 73 && again.words.contains("never overwritten"))
         #expect(
             !(try FileManager.default.contentsOfDirectory(atPath: folder.path)).contains { $0.hasPrefix(".share-") })
+    }
+
+    @Test func aContactSheetShowsTheRecording() throws {
+        let sheet = folder.file("sheet.png")
+        let shown = try run(["show", "1", "--sheet", sheet])
+        #expect(shown.code == 0 && shown.out.count == 1, "\(shown.words)")
+        let image = try ImageFile.read(sheet)
+        // Four by three pictures of 320 x 180, with 8 pixels between them.
+        #expect(image.size == PixelSize(width: 1_320, height: 572))
+        var pictures = Set<[UInt8]>()
+        for index in 0..<12 {
+            let (left, top) = (8 + index % 4 * 328, 8 + index / 4 * 188)
+            let row = (0..<180).flatMap { y in
+                stride(from: 0, to: 320, by: 8).map { image[left + $0, top + y].green }
+            }
+            #expect(Set(row).count > 8, "picture \(index)")
+            pictures.insert(row)
+        }
+        // The test video moves.
+        #expect(pictures.count == 12)
+        #expect(image[2, 2].green < 60)
+        #expect(try run(["show", "1", "1", "--sheet", sheet]).code == 64)
+        let nowhere = try run(["show", "1", "--sheet", folder.file("none/a.png")])
+        #expect(nowhere.code == 73 && nowhere.words.contains("cannot write"))
+        let spoilt = folder.file("spoilt.webm")
+        try Data(contentsOf: URL(fileURLWithPath: file)).prefix(400).write(to: URL(fileURLWithPath: spoilt))
+        #expect(try run(["show", spoilt, "--sheet", folder.file("b.png")]).code == 73)
     }
 
     @Test func ffmpegAndPlayersThatAreMissingAreSaid() throws {

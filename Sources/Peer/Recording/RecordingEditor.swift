@@ -115,7 +115,7 @@ struct EditableRecording {
     /// The names of the audio tracks.
     let audio: [String?]
     private let file: MatroskaFile<RecordedFileSource>
-    private let videoNumber: UInt8?
+    let videoNumber: UInt8?
     private let audioNumbers: [UInt8]
 
     init(_ path: String) throws(RecordingFailure) {
@@ -212,9 +212,17 @@ struct EditableRecording {
     }
 
     private func forEachBlock(_ body: (RecordedBlock) -> Void) {
-        file.forEachPiece { piece in
-            if case .cluster(let element) = piece, let cluster = file.cluster(element) { cluster.blocks.forEach(body) }
+        forEachCluster { cluster in
+            cluster.blocks.forEach(body)
             return true
+        }
+    }
+
+    /// - Parameter body: returns false to end.
+    func forEachCluster(_ body: (RecordedCluster) -> Bool) {
+        file.forEachPiece { piece in
+            guard case .cluster(let element) = piece, let cluster = file.cluster(element) else { return true }
+            return body(cluster)
         }
     }
 }

@@ -1,5 +1,3 @@
-import Crypto
-
 /// Who signs a transcript. The label keeps one side's signature from passing as the other's.
 package enum PairingRole: String, Hashable, Sendable, CaseIterable {
     case host
@@ -43,7 +41,7 @@ package struct PairingTranscript: Hashable, Sendable {
                 Array(application.id.utf8), Array(application.name.utf8), serviceFingerprint, hostFingerprint,
                 hostNonce,
                 serviceNonce,
-            ] + (application.icon.map { [Array(SHA256.hash(data: $0.bytes))] } ?? [])
+            ] + (application.icon.map { [$0.digest] } ?? [])
         // The types of the fields limit each to less than 600 bytes.
         return fields.flatMap { field in
             let count = UInt16(clamping: field.count)

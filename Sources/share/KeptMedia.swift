@@ -1,0 +1,119 @@
+import LinuxRuntime
+import MediaCore
+import Receiving
+import Recording
+import Sessions
+import Transport
+
+/// The recorder and the clip buffer of a session, and what they report on stderr and as JSON. Safe from any thread.
+final class KeptMedia: Sendable {
+    private struct State {
+        var name: String
+        var failure: RecordingFailure?
+        var files = 0
+    }
+
+    let output: DataOutput
+    let clips: ClipBuffer?
+    let log = RecordingLog()
+    private let recorder: Recorder?
+    private let state: Monitor<State>
+
+    /// - Parameter name: of the broadcast, until it is known.
+    /// - Throws: if the file cannot be created.
+    init(_ options: KeepOptions, name: String?, _ output: DataOutput) throws(Complaint) {
+        self.output = output
+        let state = Monitor(State(name: UntrustedText.clean(name ?? "", fallback: "share")))
+        self.state = state
+        clips = options.clips.map { ClipBuffer(length: .seconds($0)) }
+        if let folder = options.clipFolder { try RecordTarget.checkFolder(folder) }
+        guard let path = options.record else {
+            recorder = nil
+            if let name { clips?.setTitle(UntrustedText.clean(name, fallback: "share")) }
+            return
+        }
+        let target = try RecordTarget(path, broadcast: { state.with { $0.name } })
+        do throws(RecordingFailure) {
+            recorder = try Recorder(
+                to: target.destination, reservesFile: target.isFile,
+                emit: { [state, output, log] event in
+                    log.note(event, title: state.with { $0.name })
+                    Self.report(event, state, output)
+                })
+        } catch {
+            throw Complaint(error)
+        }
+        if let name { setName(name) }
+    }
+
+    /// Each with whether it records, and does not only keep the last seconds.
+    var sinks: [(sink: any EncodedMediaSink, records: Bool)] {
+        (recorder.map { [($0, true)] } ?? []) + (clips.map { [($0, false)] } ?? [])
+    }
+
+    /// The same media for the screen and for what is kept.
+    func fork(_ sink: any EncodedMediaSink) -> any EncodedMediaSink {
+        let others = sinks.map(\.sink)
+        return others.isEmpty
+            ? sink
+            : EncodedMediaFork(sink, others) { [self] in fail(RecordingFailure($0.message, remedy: $0.remedy)) }
+    }
+
+    /// Gives a host's own media to what is kept. The broadcast closes it.
+    func record(_ broadcast: any ControllableBroadcast) async {
+        for (sink, records) in sinks {
+            do throws(MediaSinkFailure) {
+                try await broadcast.add(sink, demandsMedia: true, records: records)
+            } catch {
+                fail(RecordingFailure(error.message, remedy: error.remedy))
+            }
+        }
+    }
+
+    /// The name of the broadcast, cleaned.
+    var name: String { state.with { $0.name } }
+
+    /// Sets the name of the broadcast.
+    func setName(_ name: String) {
+        let name = UntrustedText.clean(name, fallback: "share")
+        state.with { $0.name = name }
+        recorder?.setTitle(name)
+        clips?.setTitle(name)
+    }
+
+    func fail(_ failure: RecordingFailure) { Self.report(.failed(failure), state, output) }
+
+    /// - Throws: if something could not be recorded. Called when the session has ended and its sinks are closed.
+    func finish() throws(Complaint) {
+        if let failure = state.with({ $0.failure }) { throw Complaint(failure) }
+        guard recorder == nil || state.with({ $0.files > 0 }) else {
+            throw Complaint(sentence: "nothing was received, so no file was written", status: .lost)
+        }
+    }
+
+    private static func report(_ event: RecordingEvent, _ state: Monitor<State>, _ output: DataOutput) {
+        switch event {
+        case .started(let path):
+            output.event("recording", ["file": .string(path)])
+            ErrorOutput.writeLine("share: recording to \(UntrustedText.clean(path, limit: 4_096, fallback: "a file"))")
+        case .finished(let file):
+            state.with { $0.files += 1 }
+            output.event(
+                "recorded",
+                [
+                    "file": .string(file.path), "seconds": .number(file.duration.inSeconds),
+                    "bytes": .integer(file.bytes),
+                ])
+            ErrorOutput.writeLine(
+                "share: recorded \(UntrustedText.clean(file.path, limit: 4_096, fallback: "a file")): "
+                    + ClockText.text(Int(file.duration.inSeconds)))
+        case .failed(let failure):
+            state.with { $0.failure = $0.failure ?? failure }
+            output.event("recording-failed", ["reason": .string(failure.message)])
+            ErrorOutput.writeLine("share: the recording has ended: \(failure.message). The session goes on")
+        case .dropped(let count):
+            output.event("dropped", ["count": .integer(count)])
+            ErrorOutput.writeLine("share: the disk is too slow; \(count) frames and packets were left out so far")
+        }
+    }
+}
