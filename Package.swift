@@ -145,7 +145,8 @@ let package = Package(
                 "MediaCore", "LinuxRuntime", "EventLoop", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine",
                 "ICETransport", "Transport",
             ]),
-        layer("Peer", "RecordingLibrary", [grdb]),
+        .target(name: "LibraryPage", path: "Sources/Peer/LibraryPage", exclude: ["Page"]),
+        layer("Peer", "RecordingLibrary", ["LibraryPage", "LinuxRuntime", grdb, nioCore, nioPosix, nioHTTP1]),
         layer("Peer", "Recording", ["MediaCore", "LinuxRuntime", "Matroska", "WebMContainer"]),
         layer(
             "Peer", "Sessions",

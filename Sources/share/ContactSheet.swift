@@ -4,11 +4,16 @@ import PixelConversion
 import Recording
 import VPXCodec
 
-/// Twelve pictures of a recording in one image, from its beginning to its end.
+/// Pictures of a recording in one image, from its beginning to its end.
 struct ContactSheet {
-    private static let columns = 4
-    private static let rows = 3
-    private static let gap = 8
+    /// Twelve pictures, and one.
+    static let twelve = ContactSheet(columns: 4, rows: 3, gap: 8)
+    static let thumbnail = ContactSheet(columns: 1, rows: 1, gap: 0)
+
+    let columns: Int
+    let rows: Int
+    /// In pixels, even.
+    let gap: Int
     /// Of a picture, in pixels.
     private static let width = 320
 
@@ -17,24 +22,24 @@ struct ContactSheet {
     /// Writes the sheet as a PNG file. Blocks on the disk.
     /// - Throws: if the recording cannot be read, has no video, or if the file cannot be written.
     func write(_ recording: StoredRecording, to path: String) throws(RecordingFailure) {
-        let count = Self.columns * Self.rows
-        // In the middle of each twelfth.
+        let count = columns * rows
+        // In the middle of each part.
         let instants = (0..<count).map { index in
             MediaDuration(nanoseconds: recording.duration.nanoseconds / Int64(count * 2) * Int64(index * 2 + 1))
         }
         let cell = Self.cell(recording)
         let sheet = I420Buffer(
             PixelSize(
-                width: Self.columns * (cell.width + Self.gap) + Self.gap,
-                height: Self.rows * (cell.height + Self.gap) + Self.gap))
+                width: columns * (cell.width + gap) + gap,
+                height: rows * (cell.height + gap) + gap))
         Self.fill(sheet)
         var pictures = 0
         try RecordingFrames.forEach(of: recording.path, at: instants) { index, frames in
             guard let picture = picture(frames, cell) else { return }
             pictures += 1
             Self.copy(
-                picture, to: sheet, x: Self.gap + index % Self.columns * (cell.width + Self.gap),
-                y: Self.gap + index / Self.columns * (cell.height + Self.gap))
+                picture, to: sheet, x: gap + index % columns * (cell.width + gap),
+                y: gap + index / columns * (cell.height + gap))
         }
         guard pictures > 0 else { throw RecordingFailure("\(recording.path) has no frame that can be decoded") }
         do throws(ImageFileFailure) {

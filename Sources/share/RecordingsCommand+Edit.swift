@@ -122,7 +122,7 @@ private func editing(_ body: () throws(RecordingFailure) -> RecordedFile) throws
 
 extension RecordingDestination {
     /// The file that the user named, or a free name beside a recording.
-    fileprivate static func output(_ output: String?, of file: String, suffix: String) -> Self {
+    static func output(_ output: String?, of file: String, suffix: String) -> Self {
         if let output { return .file(output) }
         let url = URL(fileURLWithPath: file)
         let name = url.deletingPathExtension().lastPathComponent + suffix + ".webm"

@@ -9,7 +9,7 @@ struct RecordingsCommand: ParsableCommand {
         subcommands: [
             ListRecordingsCommand.self, ShowRecordingsCommand.self, PlayRecordingCommand.self,
             TrimRecordingCommand.self, ReelCommand.self,
-            ExportRecordingCommand.self, RepairRecordingsCommand.self,
+            ExportRecordingCommand.self, OpenRecordingsCommand.self, RepairRecordingsCommand.self,
             RemoveRecordingsCommand.self,
         ])
 }
@@ -35,7 +35,7 @@ struct ShowRecordingsCommand: ParsableCommand {
     func run() throws {
         try forEachRecording(files) { file throws(RecordingFailure) in
             let recording = try StoredRecording(reading: file)
-            if let sheet { try ContactSheet().write(recording, to: sheet) }
+            if let sheet { try ContactSheet.twelve.write(recording, to: sheet) }
             DataOutput(isJSON: false).line(json ? recording.json.text : recording.line)
         }
     }

@@ -173,6 +173,55 @@ struct RecordingsVerbTests {
         #expect(try run(["show", spoilt, "--sheet", folder.file("b.png")]).code == 73)
     }
 
+    /// What `share recordings open` serves, and to whom.
+    @Test func theLibraryIsServedToItsAddressAlone() throws {
+        let library = try ShareProcess(
+            ["recordings", "open", "--no-browser"], in: folder, environment: ["XDG_CACHE_HOME": folder.path])
+        let address = try #require(library.firstLine())
+        func ask(_ path: String, _ more: [String] = []) throws -> (status: String, bytes: Int, text: String) {
+            let target = folder.file("answer")
+            let program = try Program(
+                "curl", ["-s", "--path-as-is", "-o", target, "-w", "%{http_code}"] + more + [path])
+            #expect(program.exitCode(seconds: 20) == 0)
+            let data = (try? Data(contentsOf: URL(fileURLWithPath: target))) ?? Data()
+            return (program.text.output, data.count, String(decoding: data, as: UTF8.self))
+        }
+        let size = try Data(contentsOf: URL(fileURLWithPath: file)).count
+        #expect(try ask(address).text.contains("<title>Recordings</title>"))
+        #expect(try ask(address + "api/recordings").text.contains("\"number\":1"))
+        let whole = try ask(address + "files/1")
+        #expect(whole.status == "200" && whole.bytes == size)
+        for (range, status, bytes) in [
+            ("bytes=10-19", "206", 10), ("bytes=-5", "206", 5), ("bytes=\(size - 3)-", "206", 3),
+            ("bytes=0-999999999", "206", size), ("bytes=\(size)-", "416", 0), ("bytes=9-3", "416", 0), ("x", "416", 0),
+        ] {
+            unlink(folder.file("answer"))
+            let part = try ask(address + "files/1", ["-H", "Range: \(range)"])
+            #expect(part.status == status && part.bytes == bytes, "\(range)")
+        }
+        let picture = try ask(address + "pictures/1.png")
+        #expect(picture.status == "200" && picture.bytes > 1_000)
+        // Another page that has guessed the port, another name, and places outside.
+        let origin = try #require(address.split(separator: "/").prefix(2).last.map { "http://\($0)/" })
+        for path in [
+            origin, origin + "x/", address + "files/2", address + "files/-1", address + "../", address + "files/../1",
+            address + "pictures/1", address + "nothing",
+        ] { #expect(try ask(path).status == "404", "\(path)") }
+        #expect(try ask(address, ["-H", "Host: evil.example"]).status == "404")
+        // Other types are those of forms; a part that is none.
+        let json = ["-H", "Content-Type: application/json"]
+        for (more, status) in [
+            (["-d", #"{"number":1,"from":1,"to":2}"#], "400"), (json + ["-d", "{"], "400"),
+            (json + ["-d", #"{"number":1,"from":2,"to":1}"#], "400"),
+            (json + ["-d", #"{"number":9,"from":1,"to":2}"#], "409"),
+            (json + ["-d", #"{"number":1,"from":90,"to":91}"#], "409"),
+            (json + ["-d", #"{"number":1,"from":1,"to":2}"#], "200"),
+        ] { #expect(try ask(address + "api/trim", more).status == status, "\(more)") }
+        #expect(try MediaProbe(folder.file("Lab-part.webm")).duration == 1)
+        library.interrupt()
+        #expect(library.exitCode() == 0)
+    }
+
     @Test func ffmpegAndPlayersThatAreMissingAreSaid() throws {
         for (verb, words) in [("export", "ffmpeg is not installed"), ("play", "there is no player")] {
             let process = try ShareProcess(["recordings", verb, "1"], in: folder, environment: ["PATH": folder.path])

@@ -60,6 +60,66 @@ extension InteropTests {
             }
         }
 
+        /// `share recordings open`, as a user has it in a browser.
+        @Test(arguments: Browser.Kind.allCases)
+        func theLibraryShowsPlaysAndTrims(kind: Browser.Kind) async throws {
+            let folder = try TemporaryFolder()
+            try await ShareHost.with { host in
+                let recorder = try record(host, folder, "one.webm", ["--for", "4"])
+                #expect(await recorder.exitCode() == 0)
+            }
+            let library = try Program(
+                Program.share(), ["recordings", "open", "--no-browser"],
+                environment: ["XDG_DATA_HOME": folder.path, "XDG_CACHE_HOME": folder.path])
+            let address = try await library.line(.standard, within: .seconds(20)) { $0.hasPrefix("http://127.0.0.1:") }
+            try await Browser.with(kind) { browser in
+                try await browser.open(address)
+                let seen = try await browser.evaluate("(\(Self.trimming))()")
+                #expect(seen["error"] == .null, "\(seen.text)")
+                #expect(seen["cards"] == 1 && seen["pictureWidth"] == 320, "\(seen.text)")
+                #expect(seen["message"] == "Saved as one-part.webm.", "\(seen.text)")
+                #expect(seen["after"] == 2 && seen["range"] == "00:01 to 00:03", "\(seen.text)")
+            }
+            library.interrupt()
+            #expect(await library.exitCode() == 0)
+            #expect(FileManager.default.fileExists(atPath: folder.file("one-part.webm")))
+        }
+
+        /// Opens the recording, marks from 1 s to 3 s, and saves that.
+        private static let trimming = """
+            async () => {
+                const until = async (what, isDone) => {
+                    for (let left = 200; left > 0; left -= 1) {
+                        if (isDone()) return;
+                        await new Promise((done) => setTimeout(done, 50));
+                    }
+                    throw new Error(`no ${what}`);
+                };
+                const get = (id) => document.getElementById(id);
+                const count = () => document.querySelectorAll(".card").length;
+                try {
+                    await until("card", () => count() > 0);
+                    const cards = count();
+                    const picture = document.querySelector(".card img");
+                    await until("picture", () => picture.complete && picture.naturalWidth > 0);
+                    document.querySelector(".card").click();
+                    const video = get("video");
+                    await until("video", () => video.readyState > 1);
+                    for (const [place, button] of [[1, "begin"], [3, "finish"]]) {
+                        video.currentTime = place;
+                        await until("place", () => !video.seeking && video.currentTime === place);
+                        get(button).click();
+                    }
+                    get("trim").click();
+                    await until("answer", () => /aved/.test(get("message").textContent));
+                    return {
+                        cards, pictureWidth: picture.naturalWidth, message: get("message").textContent,
+                        after: count(), range: get("range").textContent,
+                    };
+                } catch (error) { return { error: `${error} ${get("message").textContent}` }; }
+            }
+            """
+
         private func record(
             _ host: ShareHost, _ folder: TemporaryFolder, _ name: String, _ more: [String]
         ) throws -> Program {

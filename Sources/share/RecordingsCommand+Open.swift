@@ -1,0 +1,100 @@
+import ArgumentParser
+import Foundation
+import LinuxRuntime
+import MediaCore
+import Recording
+import RecordingLibrary
+import Transport
+
+struct OpenRecordingsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "open", abstract: "Show the recordings in the browser: gallery, player, trimming, download.",
+        discussion: """
+            The page is served to this machine alone, at an address that nobody can guess, until Ctrl-C. \
+            A part is saved beside its recording, beginning exactly where it was marked.
+            """)
+
+    @Flag(help: "Only print the address.")
+    var noBrowser = false
+
+    func run() throws {
+        try complaining { () throws(Complaint) in
+            let ending = Monitor<EndReason?>(nil)
+            Signals.handle { name in ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") } }
+            let server: Result<LibraryServer, any Error> = blocking {
+                do {
+                    return .success(try await LibraryServer(token: Self.token(), actions: LibraryActions.all))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            guard let server = try? server.get() else {
+                throw Complaint(sentence: "no port can be opened for the page", status: .portUnavailable)
+            }
+            DataOutput(isJSON: false).line(server.address)
+            ErrorOutput.writeLine("share: the page is at the address above; Ctrl-C ends it")
+            if !noBrowser, let browser = ExecutablePath.find("xdg-open") {
+                // It returns when the browser has the address, or stays as long as the browser.
+                let address = server.address
+                _ = NamedThread("browser") { _ = try? ForegroundProgram.run(browser, [address]) }
+            }
+            _ = waitForEnd(ending, seconds: .infinity)
+            blocking { await server.stop() }
+            ErrorOutput.writeLine("share: \(ending.with { $0?.sentence } ?? "ended")")
+        }
+    }
+
+    /// 128 random bits.
+    private static func token() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<2).map { _ in String(UInt64.random(in: .min ... .max, using: &generator), radix: 36) }.joined()
+            .padding(toLength: 26, withPad: "0", startingAt: 0)
+    }
+}
+
+/// What the page does with the catalogue. Each call opens it anew, as other processes change it.
+private enum LibraryActions {
+    static let all = LibraryServer.Actions(
+        list: {
+            try RecordingCatalogue.ofUser().entries().map { entry in
+                let attributes = try? FileManager.default.attributesOfItem(atPath: entry.path)
+                return LibraryServer.Item(
+                    number: entry.number,
+                    name: UntrustedText.clean((entry.path as NSString).lastPathComponent, fallback: "a file"),
+                    title: UntrustedText.clean(entry.title, fallback: ""), began: entry.began.timeIntervalSince1970,
+                    seconds: entry.seconds, bytes: attributes?[.size] as? Int,
+                    state: RecordingState(entry).rawValue)
+            }
+        }, file: { path(of: $0) }, picture: { picture(of: $0) }, trim: { try trim($0, $1, $2) })
+
+    /// Only what is a recording is given out.
+    private static func path(of number: Int) -> String? {
+        guard let entry = try? RecordingCatalogue.ofUser().entry(number),
+            (try? StoredRecording(reading: entry.path)) != nil
+        else { return nil }
+        return entry.path
+    }
+
+    /// The thumbnail, which is made once for each state of the file.
+    private static func picture(of number: Int) -> String? {
+        guard let path = path(of: number), let recording = try? StoredRecording(reading: path) else { return nil }
+        let environment = ProcessInfo.processInfo.environment
+        let cache =
+            environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? NSHomeDirectory() + "/.cache"
+        let folder = cache + "/share/thumbnails"
+        try? FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let file = "\(folder)/\(number)-\(recording.bytes).png"
+        if FileManager.default.fileExists(atPath: file) { return file }
+        return (try? ContactSheet.thumbnail.write(recording, to: file)) == nil ? nil : file
+    }
+
+    private static func trim(_ number: Int, _ from: Double, _ to: Double) throws -> String {
+        guard let path = path(of: number) else { throw RecordingFailure("there is no such recording") }
+        let file = try RecordingEditor.trim(
+            path, from: Position(seconds: from).duration, to: Position(seconds: to).duration, isExact: true,
+            destination: .output(nil, of: path, suffix: "-part"))
+        RecordingLog().add(file, title: (try? StoredRecording(reading: file.path))?.title ?? "")
+        return UntrustedText.clean((file.path as NSString).lastPathComponent, fallback: "a file")
+    }
+}
