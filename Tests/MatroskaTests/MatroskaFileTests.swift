@@ -12,7 +12,7 @@ import Testing
         #expect(
             file.header.tracks == [
                 .init(number: 1, isVideo: true, codec: "V_VP8", size: PixelSize(width: 320, height: 200)),
-                .init(number: 2, isVideo: false, codec: "A_OPUS", size: nil),
+                .init(number: 2, isVideo: false, codec: "A_OPUS", name: "Application", size: nil),
             ])
         #expect(file.header.durationOffset == sample.header.durationOffset)
         #expect(file.blocks.map { Array($0.payload) } == sample.payloads)
