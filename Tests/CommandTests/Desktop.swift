@@ -77,7 +77,7 @@ struct Desktop {
     func accept(_ title: String, higherThan height: Int = 0) throws {
         // Left of the button's text.
         func button(_ place: Place) -> (x: Int, y: Int) {
-            (place.x + place.width / 2 + 16, place.y + place.height - 40)
+            (place.x + place.width / 2 + 16, place.y + place.height - 28)
         }
         let found = try wait { () throws -> Place? in
             let places = try windows(title, areQuestions: true)

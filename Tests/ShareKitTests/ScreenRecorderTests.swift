@@ -221,7 +221,7 @@ struct ScreenRecorderTests {
             contentsOf: catalog.appending(path: "Capturing-and-Sharing.tutorial"), encoding: .utf8)
         let shown = tutorial.matches(of: /file: "([^"]+)"/).map { String($0.1) }
         let compiled = try FileManager.default.contentsOfDirectory(atPath: catalog.appending(path: "Code").path)
-        #expect(shown.count == 8 && shown.sorted() == compiled.sorted())
+        #expect(shown.count == 9 && shown.sorted() == compiled.sorted())
     }
 
     private func isTrueChange(_ source: ApplicationSource, _ isCaptured: Bool) async -> Bool {
