@@ -74,7 +74,9 @@ struct Desktop {
 
     /// Waits until the buttons of a question are drawn, and clicks the right one of two.
     /// - Parameter higherThan: tells the question from one that was there before and has less text.
-    func accept(_ title: String, higherThan height: Int = 0) throws {
+    /// - Returns: its height in pixels, which depends on the fonts that there are.
+    @discardableResult
+    func accept(_ title: String, higherThan height: Int = 0) throws -> Int {
         // Left of the button's text.
         func button(_ place: Place) -> (x: Int, y: Int) {
             (place.x + place.width / 2 + 16, place.y + place.height - 28)
@@ -88,6 +90,7 @@ struct Desktop {
         }
         guard let found else { throw Program.Failure("no question '\(title)' on the display") }
         try act("mousemove", "\(button(found).x)", "\(button(found).y)", "click", "1")
+        return found.height
     }
 
     /// Presses a key in a window, once a second until it has had its effect: SDL may miss a key just after it has made its

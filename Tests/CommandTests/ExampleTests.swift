@@ -102,9 +102,9 @@ struct ExampleTests {
         }
         #expect(try ShareProcess(["extension", "install", link], in: user).exitCode() == 0)
         try desktop.press("c", in: window) { try desktop.isAsking("Budget") }
-        try desktop.accept("Budget")
+        let height = try desktop.accept("Budget")
         // The alert follows the choice; it has the service's terms.
-        try desktop.accept("Budget", higherThan: 150)
+        try desktop.accept("Budget", higherThan: height)
         #expect(conference.line(seconds: 20) { $0 == "shows Budget: Budget" ? true : nil } == true)
         conference.interrupt()
         #expect(conference.exitCode(seconds: 10) == 0)
