@@ -91,8 +91,9 @@ let package = Package(
         layer("Core", "MediaCore"),
         layer("Core", "RTPWire", ["MediaCore"]),
         layer("Core", "SessionDescription", ["MediaCore", "RTPWire"]),
+        layer("Core", "VideoBitstream", ["MediaCore"]),
         layer("Core", "Matroska", ["MediaCore"]),
-        layer("Core", "MediaEngine", ["MediaCore", "RTPWire"]),
+        layer("Core", "MediaEngine", ["MediaCore", "RTPWire", "VideoBitstream"]),
         layer("Core", "PeerEngine", ["MediaCore", "SessionDescription"]),
         // L2
         layer("Platform", "LinuxRuntime", ["MediaCore", "CLinux"]),
@@ -147,7 +148,7 @@ let package = Package(
             ]),
         .target(name: "LibraryPage", path: "Sources/Peer/LibraryPage", exclude: ["Page"]),
         layer("Peer", "RecordingLibrary", ["LibraryPage", "LinuxRuntime", grdb, nioCore, nioPosix, nioHTTP1]),
-        layer("Peer", "Recording", ["MediaCore", "LinuxRuntime", "Matroska", "WebMContainer"]),
+        layer("Peer", "Recording", ["MediaCore", "LinuxRuntime", "VideoBitstream", "Matroska", "WebMContainer"]),
         layer(
             "Peer", "Sessions",
             [
@@ -232,8 +233,8 @@ let package = Package(
         tests(
             "RecordingTests",
             [
-                "LinuxRuntime", "Matroska", "MediaCore", "Recording", "WebMContainer", "VPXCodec", "OpusCodec",
-                "TestSupport",
+                "LinuxRuntime", "Matroska", "MediaCore", "MediaEngine", "RTPWire", "Recording", "WebMContainer",
+                "VPXCodec", "OpusCodec", "TestSupport",
             ]),
         tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
         tests("PeerEngineTests", ["MediaCore", "SessionDescription", "PeerEngine"]),

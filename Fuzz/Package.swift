@@ -20,7 +20,9 @@ let package = Package(
         .target(name: "MediaCore", swiftSettings: settings),
         .target(name: "RTPWire", dependencies: ["MediaCore"], swiftSettings: settings),
         .target(name: "SessionDescription", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
-        .target(name: "MediaEngine", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
+        .target(name: "VideoBitstream", dependencies: ["MediaCore"], swiftSettings: settings),
+        .target(
+            name: "MediaEngine", dependencies: ["MediaCore", "RTPWire", "VideoBitstream"], swiftSettings: settings),
         .target(name: "Matroska", dependencies: ["MediaCore"], swiftSettings: settings),
         // The files of these that read a link, a document of a pairing, a manifest or an event.
         .target(name: "Admission", dependencies: ["MediaCore", "SessionDescription"], swiftSettings: settings),
@@ -30,7 +32,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "Matroska", "Admission", "Broadcasting",
+                "MediaCore", "RTPWire", "SessionDescription", "VideoBitstream", "MediaEngine", "Matroska", "Admission",
+                "Broadcasting",
                 "ICEServers",
                 "Signaling",
             ], swiftSettings: settings),

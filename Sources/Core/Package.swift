@@ -17,14 +17,16 @@ func layer(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
 
 let package = Package(
     name: "share-core",
-    products: ["MediaCore", "RTPWire", "SessionDescription", "MediaEngine", "PeerEngine", "Matroska"].map {
-        .library(name: $0, targets: [$0])
-    },
+    products: ["MediaCore", "RTPWire", "SessionDescription", "VideoBitstream", "MediaEngine", "PeerEngine", "Matroska"]
+        .map {
+            .library(name: $0, targets: [$0])
+        },
     targets: [
         layer("MediaCore"),
         layer("RTPWire", ["MediaCore"]),
         layer("SessionDescription", ["MediaCore", "RTPWire"]),
-        layer("MediaEngine", ["MediaCore", "RTPWire"]),
+        layer("VideoBitstream", ["MediaCore"]),
+        layer("MediaEngine", ["MediaCore", "RTPWire", "VideoBitstream"]),
         layer("PeerEngine", ["MediaCore", "SessionDescription"]),
         layer("Matroska", ["MediaCore"]),
     ]

@@ -5,6 +5,7 @@ import LinuxRuntime
 import MediaCore
 import PixelConversion
 import Receiving
+import Recording
 import Sessions
 import ShareKit
 import Signaling
@@ -142,9 +143,11 @@ struct ServiceCommand: ParsableCommand {
             ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
             window?.stop()
         }
+        var settings = ServiceSession.Configuration(
+            listenHost: place.host, listenPort: place.port, linkHost: place.linkHost, service: service)
+        if recordsOnly { settings.videoCodecs = RecordingFormat.videoCodecs }
         let broadcasts = BroadcastService(
-            .init(listenHost: place.host, listenPort: place.port, linkHost: place.linkHost, service: service),
-            identity: identity, decide: { await policy.decide($0) },
+            settings, identity: identity, decide: { await policy.decide($0) },
             makeSink: { id, publisher in reporter.makeSink(id, publisher) }, emit: { reporter.report($0) })
         if hasTerminal, accept != .any { prompt.start() }
         let link = try start(broadcasts)
@@ -160,6 +163,9 @@ struct ServiceCommand: ParsableCommand {
         if let failure = reporter.recordingFailure { throw failure }
         ErrorOutput.writeLine("share: \(reason.sentence)")
     }
+
+    /// Nothing has to be decoded, so any codec will do.
+    private var recordsOnly: Bool { headless && record != nil && snapshot == nil }
 
     private var fixedToken: String? {
         if let token { return token }

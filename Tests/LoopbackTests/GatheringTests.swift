@@ -127,7 +127,7 @@ import VPXCodec
             let print = try #require(Fingerprint(sha256: identity.fingerprint))
             let credentials = try #require(
                 ICECredentials(usernameFragment: "abcd", password: String(repeating: "a", count: 22)))
-            offer = LocalDescription(credentials: credentials, fingerprint: print).offer(.receiving)
+            offer = LocalDescription(credentials: credentials, fingerprint: print).offer(.receiving())
             viewer = Viewer(
                 knock: .random(), name: "viewer", kind: "share", address: "127.0.0.1",
                 fingerprint: identity.fingerprint, clientInstance: .random())

@@ -37,7 +37,7 @@ struct HostileCandidateTests {
         let offer = LocalDescription(
             credentials: credentials, fingerprint: try #require(Fingerprint(sha256: fingerprint)), candidates: [],
             endsCandidates: false
-        ).offer(.receiving)
+        ).offer(.receiving())
         // A few are in the offer; then all of them follow repeatedly.
         let lines = Self.hostile.prefix(12).map { "a=\($0)\r\n" }.joined()
         _ = try await client.offer(offer + lines, token: token)

@@ -97,7 +97,7 @@ private struct HostileViewer {
         let offer = LocalDescription(
             credentials: credentials, fingerprint: fingerprint, candidates: candidates, endsCandidates: true
         ).offer(MediaCapabilities(direction: .receiveOnly, audioSections: 0))
-        let answer = try Answer(try await client.offer(offer, token: token).sdp, to: .receiving)
+        let answer = try Answer(try await client.offer(offer, token: token).sdp, to: .receiving())
         core.perform { $0?.begin(answer) }
         return HostileViewer(loop: loop, core: core, sent: sent)
     }

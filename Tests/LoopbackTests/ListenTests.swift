@@ -45,7 +45,7 @@ struct ListenTests {
             credentials: credentials, fingerprint: try #require(Fingerprint(sha256: fingerprint)), candidates: [],
             endsCandidates: true
         ).offer(MediaCapabilities(direction: .receiveOnly, audioSections: 0))
-        let answer = try Answer(try await client.offer(offer, token: token).sdp, to: .receiving)
+        let answer = try Answer(try await client.offer(offer, token: token).sdp, to: .receiving())
         let addresses = Set(answer.candidates.usable.map(\.address))
         #expect(addresses.contains("127.0.0.1"))
         #expect(addresses.isSuperset(of: ICEAgent.localInterfaceAddresses()), "\(addresses)")

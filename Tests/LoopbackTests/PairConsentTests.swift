@@ -59,7 +59,7 @@ struct PairConsentTests {
             let offer = LocalDescription(
                 credentials: credentials, fingerprint: print, candidates: candidates, endsCandidates: true
             ).offer(MediaCapabilities(direction: .receiveOnly, audioSections: 0))
-            let answer = try Answer(try await client.offer(offer, token: token).sdp, to: .receiving)
+            let answer = try Answer(try await client.offer(offer, token: token).sdp, to: .receiving())
             await core.ifRunning { $0.begin(answer) }
             _ = await waiting(isConnected) { $0 ? true : nil }
             _ = await waiting(frames) { $0 > 0 ? true : nil }

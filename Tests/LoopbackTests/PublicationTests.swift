@@ -100,7 +100,7 @@ struct PublicationTests {
         }
 
         func answer(_ text: String) async throws -> String {
-            let offer = try Offer(text, for: .receiving)
+            let offer = try Offer(text, for: .receiving())
             let own = SecureTransport.Identity(identity)
             let failure = await core.ifRunning {
                 $0.prepare(

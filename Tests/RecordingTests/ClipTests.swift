@@ -219,10 +219,4 @@ import WebMContainer
         #expect(buffer.status.bytes == 0)
         #expect(throws: RecordingFailure.self) { try buffer.export(to: .file(folder.file("c.webm"))) }
     }
-
-    @Test func codecsThatNoWebMHasAreRefused() {
-        #expect(throws: MediaSinkFailure.self) {
-            try ClipBuffer(length: .seconds(5)).start(EncodedMediaFormat(video: .h264, audio: [])) { _ in }
-        }
-    }
 }

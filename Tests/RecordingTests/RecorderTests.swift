@@ -153,14 +153,6 @@ import WebMContainer
         #expect(blocks.map(\.time) == [0, 20, 140, 260, 380, 500, 620, 740, 860, 980, 1_020])
     }
 
-    @Test func otherCodecsAreRefused() throws {
-        let recorder = try makeRecorder().recorder
-        #expect(throws: MediaSinkFailure.self) {
-            try recorder.start(EncodedMediaFormat(video: .h264, audio: [])) { _ in }
-        }
-        recorder.close {}
-    }
-
     @Test func aFolderThatIsNotThereIsAnError() {
         let failure = #expect(throws: RecordingFailure.self) {
             try Recorder(to: .file(folder.file("none/a.webm")))

@@ -13,7 +13,7 @@ import Testing
         #expect(description.media.map(\.mid) == offered.media.map(\.mid))
         #expect(description["group"] == offered["group"])
 
-        let read = try Answer(Fixture.host.answer(to: offer), to: .receiving)
+        let read = try Answer(Fixture.host.answer(to: offer), to: .receiving())
         #expect(read.credentials == Fixture.credentials && read.fingerprint == Fixture.fingerprint)
         #expect(read.setup == .passive && read.endsCandidates)
         #expect(read.candidates.usable == [Fixture.candidate])
@@ -39,7 +39,7 @@ import Testing
         #expect(description["group"] == "BUNDLE 0 1 2")
         #expect(description.media[2].direction == .inactive && description.media[2].mid == "2")
         #expect(description.media[3].formats == ["webrtc-datachannel"])
-        #expect(try Answer(description.serialised, to: .receiving).audio.map(\.kind) == [.applicationAudio])
+        #expect(try Answer(description.serialised, to: .receiving()).audio.map(\.kind) == [.applicationAudio])
     }
 
     /// aiortc rejects an answer with a section that lacks these lines, even if the section is refused.
@@ -62,7 +62,7 @@ import Testing
         #expect(!refused[1].attributes.contains(SDPAttribute("rtcp-mux")))
         // The refused sections stay outside the bundle and are not read back as media.
         #expect(description["group"] == "BUNDLE 0 1 2")
-        #expect(try Answer(description.serialised, to: .receiving).audio.count == 2)
+        #expect(try Answer(description.serialised, to: .receiving()).audio.count == 2)
     }
 
     @Test func rembIsAskedForOnlyWithoutTransportFeedback() throws {
@@ -102,6 +102,6 @@ import Testing
     ])
     func whatIsMissingIsNamed(part: String, instead: String, error: AnswerError) throws {
         let text = Fixture.host.answer(to: try Offer(Fixture.offer(), for: .sending)).replacing(part, with: instead)
-        #expect(throws: error) { try Answer(text, to: .receiving) }
+        #expect(throws: error) { try Answer(text, to: .receiving()) }
     }
 }

@@ -16,7 +16,7 @@ enum Fixture {
         ], cname: "host", streamID: "share", sessionID: .max)
 
     static func offer() -> String {
-        LocalDescription(credentials: credentials, fingerprint: fingerprint).offer(.receiving)
+        LocalDescription(credentials: credentials, fingerprint: fingerprint).offer(.receiving())
     }
 
     /// Every 61st prefix, many damaged copies and many shuffles of a description, which must end in a value or a typed

@@ -123,7 +123,7 @@ import Testing
     func damagedOffersNeverTrap(text: String) {
         Fixture.eachDamaged(text, seed: 7) { text in
             if let offer = try? Offer(text, for: .sending) { _ = Fixture.host.answer(to: offer) }
-            _ = try? Answer(text, to: .receiving)
+            _ = try? Answer(text, to: .receiving())
             _ = try? TrickleFragment.parse(text)
         }
     }

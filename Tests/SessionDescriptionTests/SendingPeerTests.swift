@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func chromium() throws {
-        let offer = try Offer(SendingOffers.chromium, for: .receiving)
+        let offer = try Offer(SendingOffers.chromium, for: .receiving())
         let video = try #require(offer.video.first)
         #expect(video.codec == .vp8 && video.payloadType == 96 && video.rtxPayloadType == 97)
         #expect(video.direction == .sendOnly && video.mid == "1")
@@ -54,12 +54,12 @@ import Testing
 
     @Test func simulcastIsNotTakenUp() throws {
         #expect(SendingOffers.chromiumSimulcast.contains("a=simulcast:send"))
-        let answer = Self.endpoint.answer(to: try Offer(SendingOffers.chromiumSimulcast, for: .receiving))
+        let answer = Self.endpoint.answer(to: try Offer(SendingOffers.chromiumSimulcast, for: .receiving()))
         #expect(!answer.contains("simulcast") && !answer.contains("a=rid") && !answer.contains("rtp-stream-id"))
     }
 
     @Test func firefox() throws {
-        let offer = try Offer(SendingOffers.firefox, for: .receiving)
+        let offer = try Offer(SendingOffers.firefox, for: .receiving())
         #expect(offer.video.first?.codec == .vp8 && offer.video.first?.ssrc != nil)
         #expect(offer.audio.count == 1)
     }
@@ -74,17 +74,17 @@ import Testing
         let answer = Self.endpoint.answer(to: offer)
         #expect(answer.contains("a=fmtp:96 profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1\r\n"))
         #expect(answer.contains("a=rtcp-fb:96 goog-remb\r\n"), "there is no transport-wide feedback")
-        #expect(throws: OfferError.noCommonVideoCodec) { try Offer(SendingOffers.obs, for: .receiving) }
+        #expect(throws: OfferError.noCommonVideoCodec) { try Offer(SendingOffers.obs, for: .receiving()) }
     }
 
     @Test func gstreamerBundlesASectionOfPortZero() throws {
-        let offer = try Offer(SendingOffers.gstreamer, for: .receiving)
+        let offer = try Offer(SendingOffers.gstreamer, for: .receiving())
         #expect(offer.video.map(\.mid) == ["video0"] && offer.audio.map(\.mid) == ["audio1"])
         #expect(offer.refused.isEmpty)
     }
 
     @Test func ourOwnSaysWhatEachTrackCarries() throws {
-        let offer = try Offer(Self.own, for: .receiving)
+        let offer = try Offer(Self.own, for: .receiving())
         let video = try #require(offer.video.first)
         #expect(video.codec == .vp8 && video.ssrc == 1 && video.rtxSSRC == 2)
         #expect(offer.audio.map(\.kind) == [.applicationAudio, .microphoneAudio])
@@ -114,7 +114,7 @@ import Testing
         for text in SendingOffers.all {
             #expect(throws: OfferError.nothingInCommon) { try Offer(text, for: .sending) }
         }
-        #expect(throws: OfferError.nothingInCommon) { try Offer(Fixture.offer(), for: .receiving) }
+        #expect(throws: OfferError.nothingInCommon) { try Offer(Fixture.offer(), for: .receiving()) }
         #expect(throws: AnswerError.nothingAccepted) {
             try Answer(Fixture.host.answer(to: Offer(Fixture.offer(), for: .sending)), to: .sending)
         }
@@ -140,11 +140,11 @@ import Testing
         let offer = try Offer(host.offer(sender), for: receiver)
         #expect(offer.video.map(\.ssrc) == [1, 5] && offer.video.map(\.mid) == ["0", "1"])
         #expect(try Answer(Self.endpoint.answer(to: offer), to: sender).video.count == 2)
-        #expect(try Offer(host.offer(sender), for: .receiving).refused == ["1"])
+        #expect(try Offer(host.offer(sender), for: .receiving()).refused == ["1"])
     }
 
     @Test func aLiteEndpointIsSeen() throws {
-        let answer = Self.endpoint.answer(to: try Offer(Self.own, for: .receiving))
+        let answer = Self.endpoint.answer(to: try Offer(Self.own, for: .receiving()))
             .replacing("t=0 0\r\n", with: "t=0 0\r\na=ice-lite\r\n")
         #expect(try Answer(answer, to: .sending).transport.isLite)
     }

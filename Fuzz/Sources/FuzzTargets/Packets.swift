@@ -1,5 +1,6 @@
 import MediaCore
 import RTPWire
+import VideoBitstream
 
 let extensionIDs: HeaderExtensionMap = [
     .transportSequence: 3, .playoutDelay: 4, .absSendTime: 2, .mid: 1, .frameReferences: 5,
@@ -33,7 +34,7 @@ func fuzzRTP(_ bytes: UnsafeRawBufferPointer) {
     }
 }
 
-/// The data after the header: VP8's descriptor and frame header, or redundant audio.
+/// The data after the header: descriptors and frame headers of each codec, or redundant audio.
 func fuzzPayload(_ bytes: UnsafeRawBufferPointer) {
     if let (descriptor, data) = try? VP8PayloadDescriptor.parse(bytes) {
         touch(data)
@@ -41,6 +42,13 @@ func fuzzPayload(_ bytes: UnsafeRawBufferPointer) {
         if let header = try? VP8FrameHeader(data) { _ = header.fits(frameLength: data.count) }
     }
     if let header = try? VP8FrameHeader(bytes) { _ = header.fits(frameLength: bytes.count) }
+    if let (_, data) = try? VP9PayloadDescriptor.parse(bytes) { touch(data) }
+    for codec in VideoCodec.allCases {
+        if let configuration = DecoderConfiguration(codec, keyframe: bytes) {
+            require(configuration.size.width > 0 && configuration.size.height > 0, "a size of \(codec.rawValue)")
+        }
+    }
+    NALUnits.lengthPrefixed(bytes).withUnsafeBytes { touch($0) }
     if let blocks = try? RedundantPayload(bytes) {
         var length = 0
         for block in blocks {

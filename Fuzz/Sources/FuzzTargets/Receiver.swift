@@ -7,10 +7,11 @@ import RTPWire
 func fuzzReceiver(_ bytes: UnsafeRawBufferPointer) {
     var script = Script(bytes)
     let kind = script.byte()
+    let codec = VideoCodec.allCases[Int(kind >> 4) % VideoCodec.allCases.count]
     let receiver = MediaReceiver(
         ReceiverParameters(
             video: VideoStreamParameters(
-                ssrc: kind & 1 == 0 ? 0x1111 : 0, payloadType: 96, rtxSSRC: kind & 1 == 0 ? 0x2222 : 0,
+                ssrc: kind & 1 == 0 ? 0x1111 : 0, codec: codec, payloadType: 96, rtxSSRC: kind & 1 == 0 ? 0x2222 : 0,
                 rtxPayloadType: 97, mid: "0"),
             audio: [
                 AudioStreamParameters(
@@ -24,7 +25,7 @@ func fuzzReceiver(_ bytes: UnsafeRawBufferPointer) {
             cname: "v", localSSRC: 9, usesTransportFeedback: kind & 8 == 0, packetCapacity: 256), seed: 1,
         ntpEpoch: NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0), now: scriptStart)
     var now = scriptStart
-    var packets = PacketMaker()
+    var packets = PacketMaker(codec)
     withUnsafeTemporaryAllocation(byteCount: 1_500, alignment: 8) { buffer in
         while !script.isOver {
             step(receiver, &script, &packets, now, buffer)
@@ -81,11 +82,14 @@ private func drain(_ receiver: MediaReceiver, _ now: MediaInstant, _ buffer: Uns
 
 /// Makes consecutive packets, unless the script wants others.
 private struct PacketMaker {
+    private let codec: VideoCodec
     private var sequence: UInt16 = 65_500
     private var timestamp: UInt32 = 0xFFFF_0000
     private var pictureID: UInt16 = 0x7FF0
     private var sound: UInt16 = 65_530
     private var rtx: UInt16 = 1
+
+    init(_ codec: VideoCodec) { self.codec = codec }
 
     mutating func video(
         _ script: inout Script, _ choice: UInt8, _ buffer: UnsafeMutableRawBufferPointer
@@ -110,7 +114,7 @@ private struct PacketMaker {
             ids: extensionIDs, into: buffer)
         sequence &+= 1
         var writer = ByteWriter(UnsafeMutableRawBufferPointer(rebasing: buffer[layout.headerLength..<1_200]))
-        if shape & 32 == 0 {
+        if shape & 32 == 0, codec == .vp8 {
             try VP8PayloadDescriptor(
                 isPartitionStart: isStart, pictureID: pictureID, baseLayerIndex: 1, temporalLayer: choice >> 7
             ).write(into: &writer)

@@ -29,7 +29,7 @@ func fuzzOffer(_ bytes: UnsafeRawBufferPointer) {
 
 /// A host, a recorder, a relay that decodes nothing, and a peer that sends and receives.
 private let everyDirection: [MediaCapabilities] = [
-    .sending, .receiving,
+    .sending, .receiving(),
     MediaCapabilities(direction: .receiveOnly, videoCodecs: Set(VideoCodec.allCases), videoSections: 2),
     MediaCapabilities(direction: .sendAndReceive),
 ]

@@ -8,7 +8,7 @@ public import Matroska
 /// - Isolation: one thread, which blocks on the disk.
 // SAFETY: handed from the thread that makes it to the one that writes; used by one thread at a time.
 public final class RecordingFile: @unchecked Sendable {
-    public let path: String
+    public private(set) var path: String
     private let descriptor: Int32
     private var isOpen = true
     private var header: MatroskaHeader?
@@ -35,6 +35,26 @@ public final class RecordingFile: @unchecked Sendable {
 
     /// Where the next cluster will be, relative to the segment's start.
     public var position: Int { length - (header?.segmentStart ?? 0) }
+
+    /// Renames a file with one extension to another one, with a number before it if the name is taken. A file that cannot be
+    /// renamed keeps its name.
+    public func changeExtension(from former: String, to other: String) {
+        guard path.hasSuffix(former), isAtItsPath else { return }
+        let stem = path.dropLast(former.count)
+        for number in 1...Self.names {
+            let name = stem + (number == 1 ? "" : "-\(number)") + other
+            // Unlike rename, a link never replaces a file.
+            guard link(path, String(name)) == 0 else {
+                if errno == EEXIST { continue }
+                return
+            }
+            unlink(path)
+            path = String(name)
+            return
+        }
+    }
+
+    private static let names = 1_000
 
     /// Writes the header. Called once, before everything else.
     public func start(_ header: MatroskaHeader) throws(RecordingFileFailure) {

@@ -16,6 +16,7 @@ struct HeaderReader {
     private var scale: UInt64 = 1_000_000
 
     private static let trackLimit = 126
+    private static let longestRecord = 1 << 20
 
     init(segmentStart: Int) { self.segmentStart = segmentStart }
 
@@ -81,6 +82,7 @@ struct HeaderReader {
         var number: UInt64?
         var type: UInt64?
         var codec = ""
+        var record: [UInt8] = []
         var name: String?
         var size: PixelSize?
         for element in ElementSequence(entry) {
@@ -88,6 +90,7 @@ struct HeaderReader {
             case .trackNumber: number = element.content.unsigned
             case .trackType: type = element.content.unsigned
             case .codecID: codec = String(decoding: element.content.prefix(64), as: UTF8.self)
+            case .codecPrivate where type == 1: record = Array(element.content.prefix(Self.longestRecord))
             case .name:
                 name = UntrustedText.clean(String(decoding: element.content.prefix(256), as: UTF8.self), fallback: "")
             case .video: size = pixels(element.content)
@@ -95,7 +98,8 @@ struct HeaderReader {
             }
         }
         guard let number, (1...126).contains(number), let type, type == 1 || type == 2 else { return nil }
-        return RecordedHeader.Track(number: UInt8(number), isVideo: type == 1, codec: codec, name: name, size: size)
+        return RecordedHeader.Track(
+            number: UInt8(number), isVideo: type == 1, codec: codec, name: name, size: size, record: record)
     }
 
     private static func pixels(_ video: ArraySlice<UInt8>) -> PixelSize? {

@@ -79,6 +79,8 @@ public struct RecordedHeader: Equatable, Sendable {
         public var name: String?
         /// Of the first frame, in pixels; nil for audio.
         public var size: PixelSize?
+        /// The decoder configuration record of video; empty without one.
+        public var record: [UInt8] = []
     }
 
     public var tracks: [Track]

@@ -34,7 +34,7 @@ public struct MatroskaHeader: Equatable, Sendable {
             ebml.unsigned(.ebmlReadVersion, 1)
             ebml.unsigned(.ebmlMaxIDLength, 4)
             ebml.unsigned(.ebmlMaxSizeLength, 8)
-            ebml.text(.docType, "webm")
+            ebml.text(.docType, tracks.allSatisfy(\.isWebM) ? "webm" : "matroska")
             ebml.unsigned(.docTypeVersion, 4)
             ebml.unsigned(.docTypeReadVersion, 2)
         }

@@ -2,19 +2,30 @@ public import MediaCore
 
 /// A track of a file. Its number in the file is its index plus one.
 public enum MatroskaTrack: Equatable, Sendable {
-    /// - Parameter size: of the first frame, in pixels; later frames may have another one.
-    case video(VideoCodec, size: PixelSize)
+    /// - Parameters:
+    ///   - size: of the first frame, in pixels; later frames may have another one.
+    ///   - record: the codec's decoder configuration record; empty for codecs without one.
+    case video(VideoCodec, size: PixelSize, record: [UInt8] = [])
     /// Opus, 48 kHz, stereo.
     /// - Parameter name: as players show it; nil for none.
     case opus(name: String?)
 
-    /// The codec ID (RFC 9559 section 5.1.4.1.21; the Matroska codec specifications). Nil if a file needs
-    /// initialisation data of the codec, which RTP does not carry in this form.
-    public static func codecID(_ codec: VideoCodec) -> String? {
+    /// The codec ID (RFC 9559 section 5.1.4.1.21; the Matroska codec specifications).
+    public static func codecID(_ codec: VideoCodec) -> String {
         switch codec {
         case .vp8: "V_VP8"
         case .vp9: "V_VP9"
-        case .h264, .h265, .av1: nil
+        case .av1: "V_AV1"
+        case .h264: "V_MPEG4/ISO/AVC"
+        case .h265: "V_MPEGH/ISO/HEVC"
+        }
+    }
+
+    /// WebM has a part of Matroska's codecs.
+    public var isWebM: Bool {
+        switch self {
+        case .video(let codec, _, _): codec != .h264 && codec != .h265
+        case .opus: true
         }
     }
 
@@ -32,9 +43,10 @@ public enum MatroskaTrack: Equatable, Sendable {
             entry.unsigned(.flagLacing, 0)
             entry.unsigned(.flagDefault, isDefault ? 1 : 0)
             switch self {
-            case .video(let codec, let size):
+            case .video(let codec, let size, let record):
                 entry.unsigned(.trackType, 1)
-                entry.text(.codecID, Self.codecID(codec) ?? "V_UNCOMPRESSED")
+                entry.text(.codecID, Self.codecID(codec))
+                if !record.isEmpty { entry.binary(.codecPrivate, record) }
                 entry.master(.video) { video in
                     video.unsigned(.pixelWidth, UInt64(clamping: max(size.width, 1)))
                     video.unsigned(.pixelHeight, UInt64(clamping: max(size.height, 1)))

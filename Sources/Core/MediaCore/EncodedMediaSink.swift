@@ -35,6 +35,9 @@ public enum KeyframeRequest: Equatable, Sendable {
 ///
 /// - Isolation: all calls are made on the session's network thread, and must not block it.
 public protocol EncodedMediaSink: AnyObject, Sendable {
+    /// The video codecs that the sink takes. Only these are negotiated.
+    var videoCodecs: Set<VideoCodec> { get }
+
     /// Called before any media. Called again when another session replaces a lost one: RTP timestamps start anew then,
     /// and video goes on with a key frame.
     /// - Parameter requestKeyframe: to be called, from any thread, when a key frame is needed.
@@ -52,4 +55,9 @@ public protocol EncodedMediaSink: AnyObject, Sendable {
     /// Ends the sink; no other call follows. May be called twice, and without `start`.
     /// - Parameter done: called on any thread when all threads, files and devices are released.
     func close(_ done: @escaping @Sendable () -> Void)
+}
+
+extension EncodedMediaSink {
+    /// For sinks that decode: VP8.
+    public var videoCodecs: Set<VideoCodec> { [.vp8] }
 }

@@ -24,6 +24,8 @@ public struct RTPMalformed: Error, Hashable, Sendable {
         case transportFeedback
         /// Redundant audio whose headers or blocks exceed the payload.
         case redundancy
+        /// A payload of VP9, H.264, H.265 or AV1 that is cut off, or of a kind that was not negotiated.
+        case payloadFormat
     }
 
     public let reason: Reason

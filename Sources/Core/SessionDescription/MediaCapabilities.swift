@@ -52,5 +52,7 @@ public struct MediaCapabilities: Hashable, Sendable {
     /// One screen with the audio of applications and of a microphone: what a host sends.
     public static let sending = MediaCapabilities(direction: .sendOnly)
     /// The capabilities of a viewer, a recorder or a service.
-    public static let receiving = MediaCapabilities(direction: .receiveOnly)
+    public static func receiving(_ videoCodecs: Set<VideoCodec> = [.vp8]) -> MediaCapabilities {
+        MediaCapabilities(direction: .receiveOnly, videoCodecs: videoCodecs)
+    }
 }

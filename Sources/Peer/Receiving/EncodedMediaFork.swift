@@ -22,6 +22,8 @@ public final class EncodedMediaFork: EncodedMediaSink {
         self.refused = refused
     }
 
+    public var videoCodecs: Set<VideoCodec> { first.videoCodecs }
+
     public func start(
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure) {

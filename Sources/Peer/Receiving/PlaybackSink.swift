@@ -65,7 +65,10 @@ public final class PlaybackSink: EncodedMediaSink {
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure) {
         state.with { $0.lipSync = LipSync() }
-        guard format.video != nil, state.with({ $0.video == nil }) else { return }
+        guard let codec = format.video, state.with({ $0.video == nil }) else { return }
+        guard videoCodecs.contains(codec) else {
+            return emit(.warning("\(codec.rawValue) video cannot be shown here"))
+        }
         let video: DecodePipeline
         do throws(CodecFailure) {
             video = DecodePipeline(

@@ -80,7 +80,7 @@ final class ReceivingPeer: SecureTransportDelegate {
         return ReceiverParameters(
             video: remote.video.first.map {
                 VideoStreamParameters(
-                    ssrc: $0.ssrc ?? 0, payloadType: $0.payloadType, rtxSSRC: $0.rtxSSRC,
+                    ssrc: $0.ssrc ?? 0, codec: $0.codec, payloadType: $0.payloadType, rtxSSRC: $0.rtxSSRC,
                     rtxPayloadType: $0.rtxPayloadType, mid: $0.mid)
             },
             audio: remote.audio.map {

@@ -19,7 +19,7 @@ struct Clip {
     private let pieces: [RecordingQueue.Batch]
     private var blocks: [Block] = []
     private var tracks: RecordedTracks
-    private var video: (codec: VideoCodec, size: PixelSize)?
+    private var video: RecordedVideo?
     /// In milliseconds from the start of the ring.
     private let start: Int64
     private let end: Int64
@@ -34,7 +34,13 @@ struct Clip {
                 switch item.kind {
                 case .start: timeline.restart()
                 case .video(let codec, let isKeyframe, let size, let isDiscardable):
-                    if video == nil { video = (codec, size ?? PixelSize(width: 640, height: 360)) }
+                    if video == nil, isKeyframe {
+                        video = piece.payloads.withUnsafeBytes {
+                            RecordedVideo(
+                                codec, keyframe: UnsafeRawBufferPointer(rebasing: $0[item.payload]), size: size)
+                        }
+                    }
+                    guard video?.codec == codec else { continue }
                     let time = timeline.videoTime(item.rtpTimestamp, arrival: item.arrival, captured: item.captured)
                     blocks.append(
                         Block(
@@ -92,9 +98,11 @@ struct Clip {
         let first = frames.lastIndex { $0.time <= start } ?? entry
         for (index, frame) in frames.enumerated().dropFirst(entry) {
             with(frame) { bytes in
-                writer.addFrame(
-                    bytes, time: max(frame.time - start, 0), isKeyframe: frame.isKeyframe,
-                    isDiscardable: frame.isDiscardable, isHidden: index < first)
+                RecordedVideo.withBlock(of: video?.codec ?? .vp8, bytes) {
+                    writer.addFrame(
+                        $0, time: max(frame.time - start, 0), isKeyframe: frame.isKeyframe,
+                        isDiscardable: frame.isDiscardable, isHidden: index < first)
+                }
             }
         }
         for packet in blocks where packet.time >= start {

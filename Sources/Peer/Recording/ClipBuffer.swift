@@ -62,12 +62,11 @@ public final class ClipBuffer: EncodedMediaSink {
 
     // MARK: EncodedMediaSink
 
+    public var videoCodecs: Set<VideoCodec> { RecordingFormat.videoCodecs }
+
     public func start(
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure) {
-        if let codec = format.video, !RecordingFormat.canRecord(codec) {
-            throw MediaSinkFailure("\(codec.rawValue) video cannot be kept for clips")
-        }
         state.with { state in
             state.requestKeyframe = requestKeyframe
             state.ring.start(format, at: MonotonicClock.now)

@@ -13,11 +13,10 @@ struct ExcerptWriter {
 
     /// - Parameter audio: the names of the Opus tracks.
     init(
-        to destination: RecordingDestination, video: (codec: VideoCodec, size: PixelSize)?, audio: [String?],
-        title: String?
+        to destination: RecordingDestination, video: RecordedVideo?, audio: [String?], title: String?
     ) throws(RecordingFileFailure) {
         file = try destination.create(1)
-        let tracks: [MatroskaTrack] = (video.map { [.video($0.codec, size: $0.size)] } ?? [])
+        let tracks = video.map { [$0.track] } ?? []
         do throws(RecordingFileFailure) {
             part = try RecordingPart(file, tracks: tracks + audio.map { .opus(name: $0) }, title: title, origin: 0)
         } catch {

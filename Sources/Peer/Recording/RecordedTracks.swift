@@ -32,8 +32,8 @@ struct RecordedTracks {
         }
     }
 
-    func matroska(_ video: (codec: VideoCodec, size: PixelSize)?) -> [MatroskaTrack] {
-        (video.map { [.video($0.codec, size: $0.size)] } ?? []) + names.map { .opus(name: $0) }
+    func matroska(_ video: RecordedVideo?) -> [MatroskaTrack] {
+        (video.map { [$0.track] } ?? []) + names.map { .opus(name: $0) }
     }
 
     /// How far an audio track is written.

@@ -2,7 +2,7 @@ import LinuxRuntime
 public import MediaCore
 import WebMContainer
 
-/// Writes what a session receives to WebM files, without decoding it.
+/// Writes what a session receives to WebM or Matroska files, without decoding it.
 ///
 /// The network thread only copies frames into a queue. The thread `disk` writes them twice a second, and puts them on
 /// the disk each second. So a file can be played at every moment, and is complete but for the last second if the
@@ -67,12 +67,11 @@ public final class Recorder: EncodedMediaSink {
 
     // MARK: EncodedMediaSink
 
+    public var videoCodecs: Set<VideoCodec> { RecordingFormat.videoCodecs }
+
     public func start(
         _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
     ) throws(MediaSinkFailure) {
-        if let codec = format.video, !RecordingFormat.canRecord(codec) {
-            throw MediaSinkFailure("\(codec.rawValue) video cannot be recorded")
-        }
         let isFirst = state.with { state in
             state.requestKeyframe = requestKeyframe
             return state.thread == nil && !state.isClosed

@@ -2,8 +2,8 @@ import Matroska
 public import MediaCore
 import WebMContainer
 
-/// Makes new recordings of others without encoding anything again. Files with VP8 or VP9 video, or without video, and
-/// with Opus audio can be edited. Blocks on the disk.
+/// Makes new recordings of others without encoding anything again. Files with video of a ``VideoCodec``, or without
+/// video, and with Opus audio can be edited. Blocks on the disk.
 public enum RecordingEditor {
     /// Copies a part of a recording to a new file.
     ///
@@ -34,7 +34,8 @@ public enum RecordingEditor {
         }
         return try write(destination, source.video, source.audio, source.title) { writer throws(RecordingFileFailure) in
             let cut = RecordingCut(
-                from: first, to: last, keyframe: places.keyframe, shown: isExact ? places.shown : first, offset: -first)
+                from: first, to: last == places.end ? last + 1 : last, keyframe: places.keyframe,
+                shown: isExact ? places.shown : first, offset: -first)
             try source.copy(cut, to: &writer)
             return last - first
         }
@@ -49,9 +50,7 @@ public enum RecordingEditor {
         for path in paths { sources.append(try EditableRecording(path)) }
         guard let first = sources.first else { throw RecordingFailure("there is nothing to join") }
         for other in sources.dropFirst()
-        where other.video?.codec != first.video?.codec || other.video?.size != first.video?.size
-            || other.audio.count != first.audio.count
-        {
+        where other.video != first.video || other.audio.count != first.audio.count {
             throw RecordingFailure(
                 "\(other.name) has another codec, size or number of audio tracks than \(first.name)",
                 remedy: "Only recordings of the same kind can be joined without encoding them again.")
@@ -76,7 +75,7 @@ public enum RecordingEditor {
     private static let shortestFrame: Int64 = 33
 
     private static func write(
-        _ destination: RecordingDestination, _ video: (codec: VideoCodec, size: PixelSize)?, _ audio: [String?],
+        _ destination: RecordingDestination, _ video: RecordedVideo?, _ audio: [String?],
         _ title: String?, _ body: (inout ExcerptWriter) throws(RecordingFileFailure) -> Int64
     ) throws(RecordingFailure) -> RecordedFile {
         do throws(RecordingFileFailure) {
@@ -111,7 +110,7 @@ struct RecordingCut {
 struct EditableRecording {
     let name: String
     let title: String?
-    let video: (codec: VideoCodec, size: PixelSize)?
+    let video: RecordedVideo?
     /// The names of the audio tracks.
     let audio: [String?]
     private let file: MatroskaFile<RecordedFileSource>
@@ -126,16 +125,16 @@ struct EditableRecording {
         }
         name = UntrustedText.clean(path, limit: 4_096, fallback: "the file")
         title = file.header.title
-        var video: (VideoCodec, PixelSize)?
+        var video: RecordedVideo?
         var videoNumber: UInt8?
         for track in file.header.tracks {
-            let codec = [VideoCodec.vp8, .vp9].first { MatroskaTrack.codecID($0) == track.codec }
+            let codec = VideoCodec.allCases.first { MatroskaTrack.codecID($0) == track.codec }
             guard track.isVideo ? codec != nil && video == nil : track.codec == "A_OPUS" else {
                 throw RecordingFailure(
                     "\(name) has a track that cannot be copied", remedy: "Export it to another format.")
             }
             guard let codec else { continue }
-            video = (codec, track.size ?? PixelSize(width: 640, height: 360))
+            video = RecordedVideo(codec, size: track.size ?? PixelSize(width: 640, height: 360), record: track.record)
             videoNumber = track.number
         }
         self.video = video

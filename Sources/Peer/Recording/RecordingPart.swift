@@ -28,6 +28,8 @@ struct RecordingPart {
     ) throws(RecordingFileFailure) {
         self.file = file
         self.origin = origin
+        // Players choose by the name.
+        if !tracks.allSatisfy(\.isWebM) { file.changeExtension(from: ".webm", to: ".mkv") }
         try file.start(
             MatroskaHeader(tracks: tracks, title: title, created: RecordingFile.timeOfDay, application: "share"))
     }

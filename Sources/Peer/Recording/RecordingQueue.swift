@@ -72,7 +72,7 @@ final class RecordingQueue: Sendable {
             }
             let item = RecordedItem(
                 kind: .video(
-                    frame.codec, isKeyframe: frame.isKeyframe, size: frame.size, isDiscardable: frame.layer > 0),
+                    frame.codec, isKeyframe: frame.isKeyframe, size: frame.size, isDiscardable: frame.isDiscardable),
                 arrival: now, rtpTimestamp: frame.rtpTimestamp, captured: frame.captured)
             state.append(item) { payloads in
                 frame.bytes.forEachSegment { payloads.append(contentsOf: $0) }
@@ -126,4 +126,9 @@ extension RecordingQueue.State {
         item.payload = start..<batch.payloads.count
         batch.items.append(item)
     }
+}
+
+extension EncodedVideoFrame {
+    /// No other frame refers to it: of VP8, which has two layers here, that is known.
+    var isDiscardable: Bool { codec == .vp8 && layer > 0 }
 }

@@ -24,8 +24,8 @@ struct RecordingWriter {
     private var framesSinceKeyframe = 0
     /// Half a minute at 60 frames a second.
     private static let longestGroup = 1_800
-    /// Size and codec of the video from the last key frame on.
-    private var video: (codec: VideoCodec, size: PixelSize)?
+    /// The video from the last key frame on.
+    private var video: RecordedVideo?
 
     /// Blocks wait so long for others that belong before them.
     static let reordering: Int64 = 400
@@ -68,12 +68,13 @@ struct RecordingWriter {
         switch item.kind {
         case .start(let format): start(format)
         case .video(let codec, let isKeyframe, let size, let isDiscardable):
-            if isKeyframe { startVideo(codec, size) }
+            if isKeyframe { startVideo(codec, payload, size) }
             framesSinceKeyframe = isKeyframe ? 0 : framesSinceKeyframe + 1
             guard assembler != nil, video?.codec == codec else { return }
             let time = timeline.videoTime(item.rtpTimestamp, arrival: item.arrival, captured: item.captured)
-            assembler?.append(
-                track: 1, time: time, isKeyframe: isKeyframe, isDiscardable: isDiscardable, payload)
+            RecordedVideo.withBlock(of: codec, payload) {
+                assembler?.append(track: 1, time: time, isKeyframe: isKeyframe, isDiscardable: isDiscardable, $0)
+            }
             statistics.frames += 1
         case .audio(let track, let samples): audio(item, track: track, samples: samples, payload)
         }
@@ -89,9 +90,10 @@ struct RecordingWriter {
         video = nil
     }
 
-    private mutating func startVideo(_ codec: VideoCodec, _ size: PixelSize?) {
-        if let video, video.codec != codec { endPart() }
-        video = (codec, size ?? video?.size ?? PixelSize(width: 640, height: 360))
+    private mutating func startVideo(_ codec: VideoCodec, _ keyframe: UnsafeRawBufferPointer, _ size: PixelSize?) {
+        guard let started = RecordedVideo(codec, keyframe: keyframe, size: size) else { return }
+        if let video, !started.continues(video) { endPart() }
+        video = started
         if assembler == nil { assembler = ClusterAssembler(videoTrack: 1) }
     }
 

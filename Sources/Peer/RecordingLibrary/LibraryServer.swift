@@ -139,7 +139,8 @@ private final class LibraryHandler: ChannelInboundHandler, @unchecked Sendable {
             let isDownload = rest.hasSuffix("?download")
             perform(context) { [actions] in
                 guard let path = Int(number).flatMap({ actions.file($0) }) else { return .none }
-                return .file(path, "video/webm", range: range, isDownload: isDownload)
+                let type = path.hasSuffix(".mkv") ? "video/x-matroska" : "video/webm"
+                return .file(path, type, range: range, isDownload: isDownload)
             }
         case (.GET, _) where parts.count == 2 && parts[0] == "pictures" && parts[1].hasSuffix(".png"):
             let name = parts[1]

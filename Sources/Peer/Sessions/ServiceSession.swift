@@ -36,6 +36,8 @@ public final class ServiceSession: Sendable {
         /// The name or address in the link.
         public var linkHost: String
         public var service: ServiceConfiguration
+        /// What the sinks take.
+        public var videoCodecs: Set<VideoCodec> = [.vp8]
 
         public init(listenHost: String, listenPort: Int, linkHost: String, service: ServiceConfiguration) {
             self.listenHost = listenHost
@@ -220,7 +222,7 @@ extension ServiceSession: ServiceDelegate {
     public func openSession(offer text: String, publisher: Publisher) async throws(OfferRefusal) -> OpenedSession {
         let offer: Offer
         do throws(OfferError) {
-            offer = try Offer(text, for: .receiving)
+            offer = try Offer(text, for: .receiving(configuration.videoCodecs))
         } catch {
             throw error.refusal
         }

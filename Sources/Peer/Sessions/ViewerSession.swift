@@ -22,6 +22,8 @@ public final class ViewerSession: Sendable {
     private let ownServers: [ICEServer]
     private let usesOnlyRelays: Bool
     private let records: Bool
+    /// What the sink takes.
+    private let capabilities: MediaCapabilities
     let emit: @Sendable (ViewerEvent) -> Void
     private let loop: EventLoop
     let core: LoopBound<Subscription>
@@ -56,6 +58,7 @@ public final class ViewerSession: Sendable {
         ownServers = servers
         self.usesOnlyRelays = usesOnlyRelays
         self.records = records
+        capabilities = .receiving(sink.videoCodecs)
         self.emit = emit
         let loop = EventLoop(name: "net-0")
         self.loop = loop
@@ -155,7 +158,7 @@ public final class ViewerSession: Sendable {
         }
         let offer = LocalDescription(
             credentials: credentials, fingerprint: print, candidates: found.candidates, endsCandidates: found.isComplete
-        ).offer(.receiving)
+        ).offer(capabilities)
         let text: String
         do throws(SignalingError) {
             text = try await client.offer(offer, token: token, timeout: timeout).sdp
@@ -164,7 +167,7 @@ public final class ViewerSession: Sendable {
         }
         let answer: Answer
         do {
-            answer = try Answer(text, to: .receiving)
+            answer = try Answer(text, to: capabilities)
         } catch {
             throw EndReason(.failed, "the host's answer cannot be used (\(error))")
         }

@@ -10,15 +10,16 @@ extension InteropTests {
 
         /// A service, and the URL of its endpoint.
         private func withService(
-            in folder: TemporaryFolder, _ body: (Program, String) async throws -> Void
+            in folder: TemporaryFolder, keeping: [String]? = nil, _ body: (Program, String) async throws -> Void
         ) async throws {
             let service = try Program(
                 Program.share(),
                 [
                     "service", "--id", "com.example.conference", "--headless", "--listen", "127.0.0.1:0", "--accept",
                     "any",
-                    "--json", "--token", Self.token, "--snapshot", folder.file("seen.png"),
-                ], environment: ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path])
+                    "--json", "--token", Self.token,
+                ] + (keeping ?? ["--snapshot", folder.file("seen.png")]),
+                environment: ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path])
             defer { service.kill() }
             let first = try JSON(parsing: try await service.line(.standard, within: .seconds(15)) { _ in true })
             let link = try #require(first["link"].string)
@@ -48,55 +49,105 @@ extension InteropTests {
             }
         }
 
-        /// A page that publishes a canvas, as any page could.
+        /// Publishes a canvas of 320 x 240 pixels, as any page could, and returns the answer's status.
+        private func publish(_ browser: Browser, to url: String, codec: String) async throws -> Double? {
+            try await browser.evaluate(
+                """
+                (async () => {
+                    const canvas = document.createElement("canvas");
+                    [canvas.width, canvas.height] = [320, 240];
+                    const context = canvas.getContext("2d");
+                    let number = 0;
+                    window.drawing = setInterval(() => {
+                        context.fillStyle = `rgb(${number++ % 256}, 80, 80)`;
+                        context.fillRect(0, 0, 320, 240);
+                    }, 50);
+                    const peer = window.peer = new RTCPeerConnection();
+                    const video = peer.addTransceiver(canvas.captureStream(20).getVideoTracks()[0],
+                        { direction: "sendonly" });
+                    const codecs = RTCRtpSender.getCapabilities("video").codecs;
+                    const wanted = new RegExp("/(\(codec)|rtx)$", "i");
+                    video.setCodecPreferences?.(codecs.filter(each => wanted.test(each.mimeType)));
+                    await peer.setLocalDescription();
+                    if (peer.iceGatheringState !== "complete") {
+                        await new Promise(done => peer.addEventListener("icegatheringstatechange", () => {
+                            if (peer.iceGatheringState === "complete") done();
+                        }));
+                    }
+                    const answer = await fetch("\(url)", {
+                        method: "POST", body: peer.localDescription.sdp,
+                        headers: { "Content-Type": "application/sdp", Authorization: "Bearer \(Self.token)" },
+                    });
+                    window.session = new URL(answer.headers.get("Location"), "\(url)").href;
+                    await peer.setRemoteDescription({ type: "answer", sdp: await answer.text() });
+                    return answer.status;
+                })()
+                """
+            ).number
+        }
+
+        private func end(_ browser: Browser) async throws -> Double? {
+            try await browser.evaluate(
+                """
+                fetch(window.session, { method: "DELETE", headers: { Authorization: "Bearer \(Self.token)" } })
+                    .then(answer => answer.status)
+                """
+            ).number
+        }
+
         @Test(arguments: Browser.Kind.allCases)
         func browsersPublish(kind: Browser.Kind) async throws {
             let folder = try TemporaryFolder()
             try await withService(in: folder) { service, url in
                 try await Browser.with(kind) { browser in
-                    let status = try await browser.evaluate(
-                        """
-                        (async () => {
-                            const canvas = document.createElement("canvas");
-                            [canvas.width, canvas.height] = [320, 240];
-                            const context = canvas.getContext("2d");
-                            let number = 0;
-                            window.drawing = setInterval(() => {
-                                context.fillStyle = `rgb(${number++ % 256}, 80, 80)`;
-                                context.fillRect(0, 0, 320, 240);
-                            }, 50);
-                            const peer = window.peer = new RTCPeerConnection();
-                            const video = peer.addTransceiver(canvas.captureStream(20).getVideoTracks()[0],
-                                { direction: "sendonly" });
-                            const codecs = RTCRtpSender.getCapabilities("video").codecs;
-                            video.setCodecPreferences?.(codecs.filter(each => /vp8|rtx/i.test(each.mimeType)));
-                            await peer.setLocalDescription();
-                            if (peer.iceGatheringState !== "complete") {
-                                await new Promise(done => peer.addEventListener("icegatheringstatechange", () => {
-                                    if (peer.iceGatheringState === "complete") done();
-                                }));
-                            }
-                            const answer = await fetch("\(url)", {
-                                method: "POST", body: peer.localDescription.sdp,
-                                headers: { "Content-Type": "application/sdp", Authorization: "Bearer \(Self.token)" },
-                            });
-                            window.session = new URL(answer.headers.get("Location"), "\(url)").href;
-                            await peer.setRemoteDescription({ type: "answer", sdp: await answer.text() });
-                            return answer.status;
-                        })()
-                        """)
-                    #expect(status.number == 201)
+                    #expect(try await publish(browser, to: url, codec: "vp8") == 201)
                     let picture = try await event("first-picture", of: service)
                     #expect(picture["width"].number == 320 && picture["height"].number == 240)
-                    let deleted = try await browser.evaluate(
-                        """
-                        fetch(window.session, { method: "DELETE", headers: { Authorization: "Bearer \(Self.token)" } })
-                            .then(answer => answer.status)
-                        """)
-                    #expect(deleted.number == 200)
+                    #expect(try await end(browser) == 200)
                     _ = try await event("broadcast-closed", of: service)
                 }
             }
+        }
+
+        /// A service that only records takes what it could not show.
+        @Test(arguments: ["vp9", "av1", "h264"])
+        func otherCodecsAreRecorded(codec: String) async throws {
+            let folder = try TemporaryFolder()
+            try await withService(in: folder, keeping: ["--record", folder.path]) { service, url in
+                try await Browser.with(.chromium) { browser in
+                    #expect(try await publish(browser, to: url, codec: codec) == 201)
+                    let path = try #require(try await event("recording", of: service)["file"].string)
+                    #expect(path.hasSuffix(codec == "h264" ? ".mkv" : ".webm"))
+                    let sent = try await browser.evaluate(
+                        """
+                        new Promise(done => {
+                            const poll = async () => {
+                                const reports = [...(await window.peer.getStats()).values()];
+                                const frames = reports.find(each => each.type === "outbound-rtp")?.framesSent ?? 0;
+                                if (frames >= 40) done(frames); else setTimeout(poll, 100);
+                            };
+                            poll();
+                        })
+                        """)
+                    #expect(try await end(browser) == 200)
+                    let recorded = try await event("recorded", of: service)
+                    #expect(recorded["file"].string == path)
+                    let described = try await output(
+                        "ffprobe", ["-show_entries", "stream=codec_name,width,height", "-of", "csv=p=0", path])
+                    #expect(described.output == "\(codec),320,240\n")
+                    // The whole file is decoded without a complaint.
+                    let decoded = try await output(
+                        "ffmpeg", ["-i", path, "-map", "0:v", "-fps_mode", "passthrough", "-f", "framemd5", "-"])
+                    let frames = decoded.output.split(separator: "\n").count { !$0.hasPrefix("#") }
+                    #expect(decoded.errors.isEmpty && Double(frames) >= (sent.number ?? 0) - 2)
+                }
+            }
+        }
+
+        private func output(_ name: String, _ arguments: [String]) async throws -> (output: String, errors: String) {
+            let program = try Program(name, ["-v", "error"] + arguments)
+            #expect(await program.exitCode() == 0)
+            return program.text
         }
     }
 }

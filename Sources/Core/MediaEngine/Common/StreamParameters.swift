@@ -5,14 +5,19 @@ public import RTPWire
 public struct VideoStreamParameters: Equatable, Sendable {
     /// 0: not known; a receiver then adopts the first SSRC with a matching payload type and mid.
     public var ssrc: UInt32
+    public var codec: VideoCodec
     public var payloadType: UInt8
     /// nil: RTX (RFC 4588) was not negotiated; lost packets are then sent again unchanged.
     public var rtxSSRC: UInt32?
     public var rtxPayloadType: UInt8?
     public var mid: String
 
-    public init(ssrc: UInt32, payloadType: UInt8, rtxSSRC: UInt32? = nil, rtxPayloadType: UInt8? = nil, mid: String) {
+    public init(
+        ssrc: UInt32, codec: VideoCodec = .vp8, payloadType: UInt8, rtxSSRC: UInt32? = nil,
+        rtxPayloadType: UInt8? = nil, mid: String
+    ) {
         self.ssrc = ssrc
+        self.codec = codec
         self.payloadType = payloadType
         self.rtxSSRC = rtxSSRC
         self.rtxPayloadType = rtxPayloadType

@@ -43,6 +43,8 @@ struct FrameAssembler {
     private var slots: [Slot]
     private let mask: Int64
     private let segments: FrameSegments
+    /// A packet says whether it is the first of its frame. Otherwise only the marker before it does.
+    private let startsAreMarked: Bool
     /// Sequence number at which the next frame begins; nil before the first packet.
     private(set) var expected: Int64?
     private(set) var waitsForEntryPoint = true
@@ -57,12 +59,13 @@ struct FrameAssembler {
     /// When the first packet arrived that is newer than the last frame; nil if there is none.
     private(set) var stuckSince: MediaInstant?
 
-    init(capacity: Int) {
+    init(capacity: Int, startsAreMarked: Bool = true) {
         precondition(capacity > 0 && capacity & (capacity - 1) == 0, "room for \(capacity) packets")
         slab = PacketSlab(capacity: capacity, slotBytes: Self.slotBytes)
         slots = Array(repeating: Slot(), count: capacity)
         mask = Int64(capacity - 1)
         segments = FrameSegments(capacity: capacity)
+        self.startsAreMarked = startsAreMarked
     }
 
     /// Start of the newest entry point that was not returned yet; nil if there is none.
@@ -159,8 +162,8 @@ struct FrameAssembler {
         while !waitsForEntryPoint, let start = expected {
             switch scan(start, from: &scanned) {
             case .complete(let last):
-                let slot = slots[Int(start & mask)]
-                return Span(first: start, last: last, isKeyframe: slot.isKeyframe, isEntryPoint: slot.isKeyframe)
+                let isKeyframe = isKeyframe(start, last)
+                return Span(first: start, last: last, isKeyframe: isKeyframe, isEntryPoint: isKeyframe)
             case .skipped(let next):
                 advance(to: next)
                 continue
@@ -211,8 +214,8 @@ struct FrameAssembler {
             guard slot.sequence == position, position &- start < Int64(slots.count) else { return .unfinished }
             if position == start {
                 if slot.isPadding { return .skipped(to: start &+ 1) }
-                guard slot.isFrameStart else { return .broken }
-            } else if slot.isPadding || slot.isFrameStart
+                guard slot.isFrameStart || !startsAreMarked else { return .broken }
+            } else if slot.isPadding || slot.isFrameStart && startsAreMarked
                 || slot.timestamp != slots[Int(start & mask)].timestamp
             {
                 // The end of the frame is missing, although nothing is lost: the sender dropped it.
@@ -221,6 +224,17 @@ struct FrameAssembler {
             if slot.isFrameEnd { return .complete(last: position) }
             position &+= 1
         }
+    }
+
+    /// Of a complete frame. Where starts are not marked, other packets may stand before the parameter sets.
+    private func isKeyframe(_ first: Int64, _ last: Int64) -> Bool {
+        if startsAreMarked { return slots[Int(first & mask)].isKeyframe }
+        var sequence = first
+        while sequence <= last {
+            if slots[Int(sequence & mask)].isKeyframe { return true }
+            sequence &+= 1
+        }
+        return false
     }
 
     private mutating func removeEntryPoint(at place: Int) {

@@ -34,7 +34,7 @@ extension ReceiverState {
         if nacks.remove(sequence, isRetransmission: isRetransmission, now: now) != nil {
             if isRetransmission { counters.repaired &+= 1 } else { counters.lost &-= 1 }
         }
-        let part = try VP8Depacketizer.depacketize(packet.payload)
+        let part = try depacketizer.depacketize(packet.payload)
         insert(sequence, part, packet, values.frameReferences, now)
         noteGap(previous, sequence, now)
         noteEntryPoints(now)
@@ -127,10 +127,12 @@ extension ReceiverState {
     /// The next frame that is complete and decodable; nil if there is none.
     mutating func takeFrame(_ now: MediaInstant) -> ReceiverOutput? {
         while let span = video?.next() {
-            guard let frame = video?.pop(span) else {
+            guard var frame = video?.pop(span), let bytes = depacketizer.frame(frame.bytes) else {
+                video?.waitForEntryPoint()
                 keyframeRequester.need(now: now)
                 continue
             }
+            frame.bytes = bytes
             if span.isEntryPoint {
                 keyframeRequester.noteServed()
                 if span.isKeyframe { counters.keyframes &+= 1 } else { counters.recoveries &+= 1 }
@@ -144,8 +146,8 @@ extension ReceiverState {
             counters.frameBytes &+= frame.bytes.count
             noteFreeze(frame, now)
             let info = ReceivedFrame(
-                codec: VP8Depacketizer.codec, isKeyframe: span.isKeyframe,
-                size: span.isKeyframe ? VP8Depacketizer.size(of: frame.bytes) : nil, timestamp: frame.timestamp,
+                codec: depacketizer.codec, isKeyframe: span.isKeyframe,
+                size: span.isKeyframe ? depacketizer.size(of: frame.bytes) : nil, timestamp: frame.timestamp,
                 captured: videoStream.clock.captured(frame.timestamp),
                 firstArrival: frame.firstArrival, lastArrival: frame.lastArrival, layer: frame.layer)
             return .frame(frame.bytes, info)

@@ -6,6 +6,7 @@ import RTPWire
 struct ReceiverState: ~Copyable {
     let parameters: ReceiverParameters
     var video: FrameAssembler?
+    let depacketizer: VideoDepacketizer
     var videoStream: ReceiveStream
     /// 0: not known yet.
     var rtxSSRC: UInt32
@@ -41,7 +42,11 @@ struct ReceiverState: ~Copyable {
         reports = ReceiverReportSchedule(ntpEpoch: ntpEpoch, now: now)
         videoStream = ReceiveStream(ssrc: parameters.video?.ssrc ?? 0, clockRate: 90_000)
         rtxSSRC = parameters.video?.rtxSSRC ?? 0
-        video = parameters.video == nil ? nil : FrameAssembler(capacity: parameters.packetCapacity)
+        let depacketizer = VideoDepacketizer(parameters.video?.codec ?? .vp8)
+        self.depacketizer = depacketizer
+        video = parameters.video.map { _ in
+            FrameAssembler(capacity: parameters.packetCapacity, startsAreMarked: depacketizer.startsAreMarked)
+        }
         tracks = parameters.audio.map {
             Track(parameters: $0, stream: ReceiveStream(ssrc: $0.ssrc, clockRate: AudioFormat.sampleRate))
         }

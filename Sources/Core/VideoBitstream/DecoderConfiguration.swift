@@ -1,0 +1,56 @@
+public import MediaCore
+
+/// What a file has to say of a video stream before its first frame.
+public struct DecoderConfiguration: Equatable, Sendable {
+    /// In pixels, 1...65,535 each.
+    public var size: PixelSize
+    /// The decoder configuration record of MP4, which Matroska has as `CodecPrivate`: `avcC` (ISO/IEC 14496-15 section
+    /// 5.3.3), `hvcC` (section 8.3.3), `av1C` (AV1 in ISOBMFF section 2.3). Empty for VP8 and VP9.
+    public var record: [UInt8]
+
+    /// Reads the start of a key frame.
+    /// - Parameter keyframe: as `EncodedVideoFrame.bytes`; the beginning suffices if it has all parameter sets.
+    /// - Returns: nil if the frame does not begin as a key frame of the codec does.
+    public init?(_ codec: VideoCodec, keyframe: UnsafeRawBufferPointer) {
+        switch codec {
+        case .vp8: self.init(vp8: keyframe)
+        case .vp9: self.init(vp9: keyframe)
+        case .h264: self.init(h264: keyframe)
+        case .h265: self.init(h265: keyframe)
+        case .av1: self.init(av1: keyframe)
+        }
+    }
+
+    /// Nil unless the size is valid.
+    init?(width: Int, height: Int, record: [UInt8] = []) {
+        guard (1...65_535).contains(width), (1...65_535).contains(height) else { return nil }
+        size = PixelSize(width: width, height: height)
+        self.record = record
+    }
+
+    /// RFC 6386 section 9.1.
+    private init?(vp8 frame: UnsafeRawBufferPointer) {
+        guard frame.count >= 10, frame[0] & 1 == 0, frame[3] == 0x9D, frame[4] == 0x01, frame[5] == 0x2A else {
+            return nil
+        }
+        self.init(
+            width: (Int(frame[7]) << 8 | Int(frame[6])) & 0x3FFF,
+            height: (Int(frame[9]) << 8 | Int(frame[8])) & 0x3FFF)
+    }
+
+    private init?(vp9 frame: UnsafeRawBufferPointer) {
+        guard VP9FrameHeader.isKeyframe(frame), let first = frame.first else { return nil }
+        var reader = BitReader(frame.prefix(32))
+        let profile = VP9FrameHeader.profile(first)
+        reader.skip(profile == 3 ? 9 : 8)
+        guard reader.bits(24) == 0x49_8342 else { return nil }
+        if profile >= 2 { reader.skip(1) }
+        let isRGB = reader.bits(3) == 7
+        if !isRGB { reader.skip(1) }
+        if profile & 1 == 1 { reader.skip(isRGB ? 1 : 3) }
+        let width = reader.bits(16) + 1
+        let height = reader.bits(16) + 1
+        guard !reader.hasOverrun else { return nil }
+        self.init(width: width, height: height)
+    }
+}
