@@ -147,7 +147,8 @@ let package = Package(
                 "ICETransport", "Transport",
             ]),
         .target(name: "LibraryPage", path: "Sources/Peer/LibraryPage", exclude: ["Page"]),
-        layer("Peer", "RecordingLibrary", ["LibraryPage", "LinuxRuntime", grdb, nioCore, nioPosix, nioHTTP1]),
+        layer("Peer", "RecordingPage", ["LibraryPage", "LinuxRuntime", nioCore, nioPosix, nioHTTP1]),
+        layer("Peer", "RecordingLibrary", ["LinuxRuntime", grdb]),
         layer("Peer", "Recording", ["MediaCore", "LinuxRuntime", "VideoBitstream", "Matroska", "WebMContainer"]),
         layer(
             "Peer", "Sessions",
@@ -177,7 +178,7 @@ let package = Package(
             dependencies: [
                 "MediaCore", "LinuxRuntime", "Admission", "Broadcasting", "ICEServers", "Signaling", "Transport",
                 "Publishing", "Receiving", "Sessions", "Uploading", "WHIP", "ExtensionChannel", "VPXCodec", "OpusCodec",
-                "PixelConversion", "Recording",
+                "PixelConversion", "Recording", "RecordingPage",
                 "InAppCapture", "PulseAudio", "SessionBus",
             ], path: "Sources/ShareKit", swiftSettings: settings),
         // The code of the tutorial, which its pages show.
@@ -188,7 +189,7 @@ let package = Package(
             name: "share",
             dependencies: [
                 "MediaCore", "LinuxRuntime", "ShareKit", "Admission", "ICEServers", "Signaling", "Transport",
-                "Publishing", "Receiving", "Recording", "RecordingLibrary", "Sessions", "Broadcasting",
+                "Publishing", "Receiving", "Recording", "RecordingPage", "RecordingLibrary", "Sessions", "Broadcasting",
                 "Control", "ControlSocket", "VPXCodec",
                 "OpusCodec",
                 "PixelConversion", "X11Capture", "PulseAudio", "WindowPlayout", "ImageFile", "TestSource",
@@ -306,7 +307,8 @@ let package = Package(
             [
                 "ShareKit", "ShareKitTutorial", "Admission", "Broadcasting", "InAppCapture", "LinuxRuntime",
                 "MediaCore",
-                "PulseAudio", "SessionBus", "Sessions", "Signaling", "Transport", "BusSupport", "TestSupport",
+                "PulseAudio", "SessionBus", "Sessions", "Signaling", "Transport", "BrowserControl", "BusSupport",
+                "TestSupport",
             ]),
         tests("NetworkTests", ["share", "LinkEmulation", "NetworkBed", "TestSupport", crypto]),
     ]

@@ -4,6 +4,7 @@ import LinuxRuntime
 import MediaCore
 import Recording
 import RecordingLibrary
+import RecordingPage
 import Transport
 
 struct OpenRecordingsCommand: ParsableCommand {
@@ -23,7 +24,7 @@ struct OpenRecordingsCommand: ParsableCommand {
             Signals.handle { name in ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") } }
             let server: Result<LibraryServer, any Error> = blocking {
                 do {
-                    return .success(try await LibraryServer(token: Self.token(), actions: LibraryActions.all))
+                    return .success(try await LibraryServer(actions: LibraryActions.all))
                 } catch {
                     return .failure(error)
                 }
@@ -42,13 +43,6 @@ struct OpenRecordingsCommand: ParsableCommand {
             blocking { await server.stop() }
             ErrorOutput.writeLine("share: \(ending.with { $0?.sentence } ?? "ended")")
         }
-    }
-
-    /// 128 random bits.
-    private static func token() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<2).map { _ in String(UInt64.random(in: .min ... .max, using: &generator), radix: 36) }.joined()
-            .padding(toLength: 26, withPad: "0", startingAt: 0)
     }
 }
 

@@ -129,8 +129,12 @@ video.addEventListener("loadedmetadata", () => {
 });
 video.addEventListener("timeupdate", showPart);
 video.addEventListener("seeking", showPart);
+addEventListener("pagehide", () => navigator.sendBeacon("api/left"));
 video.addEventListener("error", () => {
     if (current) element("message").textContent = "This browser cannot play it.";
 });
 
-load().catch((error) => { element("summary").textContent = error.message; });
+// A page of one recording is there to show it.
+load().then((recordings) => {
+    if (recordings.length === 1) open(recordings[0]);
+}).catch((error) => { element("summary").textContent = error.message; });

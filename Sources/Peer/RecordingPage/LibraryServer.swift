@@ -42,16 +42,20 @@ public final class LibraryServer: Sendable {
         public var picture: @Sendable (_ number: Int) -> String?
         /// Writes a part to a new file; returns its name.
         public var trim: @Sendable (_ number: Int, _ from: Double, _ to: Double) throws -> String
+        /// The page was left, or is loaded again.
+        public var left: @Sendable () -> Void
 
         public init(
             list: @escaping @Sendable () throws -> [Item], file: @escaping @Sendable (Int) -> String?,
             picture: @escaping @Sendable (Int) -> String?,
-            trim: @escaping @Sendable (Int, Double, Double) throws -> String
+            trim: @escaping @Sendable (Int, Double, Double) throws -> String,
+            left: @escaping @Sendable () -> Void = {}
         ) {
             self.list = list
             self.file = file
             self.picture = picture
             self.trim = trim
+            self.left = left
         }
     }
 
@@ -59,9 +63,9 @@ public final class LibraryServer: Sendable {
     /// Where the page is: "http://127.0.0.1:PORT/TOKEN/".
     public let address: String
 
-    /// - Parameter token: at least 16 characters of `A-Z`, `a-z` and `0-9`.
     /// - Throws: if no port can be opened.
-    public init(token: String, actions: Actions) async throws {
+    public init(actions: Actions) async throws {
+        let token = Self.randomToken()
         let port = Monitor(0)
         listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 16)
@@ -76,6 +80,15 @@ public final class LibraryServer: Sendable {
         guard let number = listener.localAddress?.port else { throw ChannelError.unknownLocalAddress }
         port.with { $0 = number }
         address = "http://127.0.0.1:\(number)/\(token)/"
+    }
+
+    /// 128 random bits.
+    private static func randomToken() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<2).map { _ in
+            let text = String(UInt64.random(in: .min ... .max, using: &generator), radix: 36)
+            return String(repeating: "0", count: 13 - text.count) + text
+        }.joined()
     }
 
     private static func hosts(_ port: Int) -> Set<String> { ["127.0.0.1:\(port)", "localhost:\(port)"] }
@@ -133,6 +146,9 @@ private final class LibraryHandler: ChannelInboundHandler, @unchecked Sendable {
         case (.GET, ["library.js"]): write(.page(libraryPageScript(), "text/javascript; charset=utf-8"), context)
         case (.GET, ["api", "recordings"]): perform(context) { [actions] in .json(.ok, try actions.list()) }
         case (.POST, ["api", "trim"]): trim(head, body, context)
+        case (.POST, ["api", "left"]):
+            actions.left()
+            write(.text(.ok, ""), context)
         case (.GET, _) where parts.count == 2 && parts[0] == "files":
             let number = parts[1]
             let range = head.headers.first(name: "Range")
