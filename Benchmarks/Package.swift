@@ -38,6 +38,7 @@ let package = Package(
             name: "benchmark",
             dependencies: [
                 "AllocationCounts", "Namespaces", .product(name: "NetworkBed", package: "TestSupport"),
+                .product(name: "TestSupport", package: "TestSupport"),
                 .product(name: "netlab", package: "TestSupport"),
             ], swiftSettings: settings),
         .target(name: "Namespaces"),

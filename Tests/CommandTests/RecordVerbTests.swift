@@ -58,6 +58,36 @@ struct RecordVerbTests {
         #expect(try MediaProbe(file).streams == ["vp8", "opus"])
     }
 
+    /// The counter in the picture and the beeps tell the host's clock.
+    @Test func soundAndPictureAreTogether() throws {
+        let file = host.folder.file("a.webm")
+        let recorder = try record(["-o", file, "--for", "9"])
+        #expect(recorder.exitCode() == 0)
+        let offsets = try RecordedOffsets(of: file, from: 1, seconds: 8, width: 1_280, framesPerSecond: 30)
+        #expect(offsets.milliseconds.count >= 6)
+        #expect(abs(offsets.worst) < 20, "\(offsets.milliseconds)")
+    }
+
+    /// What is paused is still in the file, and what comes after it is at its time.
+    @Test func aPauseKeepsSoundAndPictureTogether() throws {
+        let file = host.folder.file("a.webm")
+        let recorder = try record(["-o", file, "--for", "12"])
+        #expect(recorder.event("statistics") { $0["seconds"] as? Double ?? 0 > 3 } != nil)
+        for verb in ["pause", "resume"] {
+            let control = try ShareProcess([verb], in: host.folder)
+            #expect(control.exitCode() == 0)
+            let seconds = verb == "pause" ? 6.0 : 0
+            #expect(recorder.event("statistics") { $0["seconds"] as? Double ?? 0 > seconds } != nil)
+        }
+        #expect(recorder.exitCode() == 0)
+        let offsets = try RecordedOffsets(of: file, from: 7.5, seconds: 4.5, width: 1_280, framesPerSecond: 30)
+        #expect(offsets.milliseconds.count >= 2)
+        #expect(abs(offsets.worst) < 20, "\(offsets.milliseconds)")
+        let media = try MediaProbe(file)
+        #expect(media.lastVideo > 11)
+        #expect(try media.decodingErrors() == "")
+    }
+
     @Test func anExistingFileIsRefusedAndKept() throws {
         let file = host.folder.file("mine.webm")
         try Data("mine".utf8).write(to: URL(fileURLWithPath: file))

@@ -1,6 +1,7 @@
 import BrowserControl
 import Foundation
 import LinuxRuntime
+import MediaCore
 import TestSupport
 import Testing
 
@@ -17,18 +18,72 @@ extension InteropTests {
             }
         }
 
-        @Test(arguments: Browser.Kind.allCases)
-        func theRecordingOfAKilledRecorderPlaysAndSeeks(kind: Browser.Kind) async throws {
+        /// Recorders that were killed at random moments; SHARE_KILLS says how many (Docs/performance.md has 200).
+        @Test func theRecordingsOfKilledRecordersPlayAndSeek() async throws {
+            let count = ProcessInfo.processInfo.environment["SHARE_KILLS"].flatMap { Int($0) } ?? 4
             let folder = try TemporaryFolder()
+            var generator = SeededGenerator(seed: UInt64(count))
+            var shortfall = 0.0
             try await ShareHost.with { host in
-                let recorder = try record(host, folder, "killed.webm", [])
-                _ = try await recorder.line(.standard, within: .seconds(20)) { line in
-                    guard let event = try? JSON(parsing: line), event["event"] == "statistics" else { return false }
-                    return event["seconds"].number ?? 0 > 5
+                for begin in stride(from: 0, to: count, by: Self.recordersAtOnce) {
+                    let names = (begin..<min(begin + Self.recordersAtOnce, count)).map { "killed-\($0).webm" }
+                    let recorders = try names.map { name in
+                        try record(host, folder, name, [], identity: folder.file(name + ".identity"))
+                    }
+                    for (name, recorder) in zip(names, recorders) {
+                        let least = 1 + Double(generator.below(3))
+                        let line = try await recorder.line(.standard, within: .seconds(30)) { line in
+                            guard let event = try? JSON(parsing: line), event["event"] == "statistics" else {
+                                return false
+                            }
+                            return event["seconds"].number ?? 0 > least
+                        }
+                        let heard = MonotonicClock.now
+                        let lived = try #require(try JSON(parsing: line)["seconds"].number)
+                        _ = recorder.exitCode(seconds: Double(generator.below(1_000)) / 1_000)
+                        let age = lived + (MonotonicClock.now - heard).inSeconds
+                        recorder.kill()
+                        _ = await recorder.exitCode()
+                        shortfall = max(shortfall, age - (try await expectToBeRead(folder.file(name))))
+                    }
                 }
-                recorder.kill()
-                try await expectPlayback(of: folder.file("killed.webm"), kind, longerThan: 3.5)
             }
+            #expect(shortfall < 1.5)
+            for kind in Browser.Kind.allCases {
+                try await Browser.with(kind) { browser in
+                    for index in 0..<count {
+                        try await expectPlayback(of: folder.file("killed-\(index).webm"), in: browser)
+                    }
+                }
+            }
+            print("\(count) recorders were killed; the last frame was \(shortfall) s before at most")
+        }
+
+        private static let recordersAtOnce = 10
+
+        /// - Returns: the time of the last packet of the video.
+        private func expectToBeRead(_ file: String) async throws -> Double {
+            func output(_ program: String, _ arguments: [String]) async throws -> String {
+                let program = try Program(program, arguments)
+                #expect(await program.exitCode() == 0, "\(file): \(program.text.errors)")
+                return program.text.output
+            }
+            let times = try await output(
+                "ffprobe",
+                ["-v", "error", "-select_streams", "v", "-show_entries", "packet=pts_time", "-of", "csv=p=0", file])
+            for (program, arguments) in [
+                (
+                    "ffmpeg",
+                    [
+                        "-v", "error", "-xerror", "-nostdin", "-i", file, "-fps_mode", "passthrough",
+                        "-enc_time_base", "1:1000", "-f", "null", "-",
+                    ]
+                ),
+                ("mkvinfo", [file]), ("webm_info", ["-i", file]),
+            ] {
+                _ = try await output(program, arguments)
+            }
+            return times.split(separator: "\n").compactMap { Double($0.prefix { $0 != "," }) }.max() ?? 0
         }
 
         /// Its first frames are there, but are not shown.
@@ -121,23 +176,37 @@ extension InteropTests {
             """
 
         private func record(
-            _ host: ShareHost, _ folder: TemporaryFolder, _ name: String, _ more: [String]
+            _ host: ShareHost, _ folder: TemporaryFolder, _ name: String, _ more: [String], identity: String? = nil
         ) throws -> Program {
             try Program(
                 Program.share(), ["record", "--json", "-o", folder.file(name)] + more,
                 environment: [
-                    "SHARE_LINK": host.link, "XDG_DATA_HOME": folder.path, "TMPDIR": folder.path,
+                    "SHARE_LINK": host.link, "XDG_DATA_HOME": identity ?? folder.path, "TMPDIR": folder.path,
                     "XDG_RUNTIME_DIR": nil,
                 ])
         }
 
-        private func expectPlayback(of file: String, _ kind: Browser.Kind, longerThan seconds: Double) async throws {
+        /// Plays half a second, then seeks, without looking at the pictures.
+        private func expectPlayback(of file: String, in browser: Browser) async throws {
+            try await browser.open(try page(for: file))
+            let seen = try await browser.evaluate("(\(Self.playing))()")
+            #expect(seen["error"] == .null && seen["played"].number ?? 0 > 0.5, "\(file): \(seen.text)")
+            for place in [1, 0.5] {
+                #expect(try await browser.evaluate("(\(Self.seeking))(\(place))") == .number(place), "\(file)")
+            }
+        }
+
+        private func page(for file: String) throws -> String {
             let page = file + ".html"
             let video = "<video muted preload=auto src='\(URL(fileURLWithPath: file).lastPathComponent)'></video>"
             try "<!doctype html><title>recording</title>\(video)".write(
                 toFile: page, atomically: true, encoding: .utf8)
+            return URL(fileURLWithPath: page).absoluteString
+        }
+
+        private func expectPlayback(of file: String, _ kind: Browser.Kind, longerThan seconds: Double) async throws {
             try await Browser.with(kind) { browser in
-                try await browser.open(URL(fileURLWithPath: page).absoluteString)
+                try await browser.open(try page(for: file))
                 let seen = try await browser.evaluate("(\(Self.playing))()")
                 #expect(seen["error"] == .null, "\(seen.text)")
                 #expect(seen["duration"].number ?? 0 > seconds, "\(seen.text)")

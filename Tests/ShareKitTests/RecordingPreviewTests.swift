@@ -19,7 +19,8 @@ struct RecordingPreviewTests {
     private func makeRecording() async throws -> Recording {
         let source = try ApplicationSource(name: "Budget", width: 64, height: 48)
         let recorder = ScreenRecorder(
-            source, framesPerSecond: 60, makeMicrophone: { FakeMicrophone() }, systemBroadcasts: nil, confirm: { _ in true })
+            source, framesPerSecond: 60, makeMicrophone: { FakeMicrophone() }, systemBroadcasts: nil,
+            confirm: { _ in true })
         try source.fill(0)
         try await recorder.startRecording(to: folder.file("a.webm"))
         let player = NamedThread("player") {

@@ -24,18 +24,20 @@ import Testing
 
     @Test func packetsAreTenMillisecondsOfTheTwoTones() throws {
         let tone = TestTone()
-        let ear = Ear(wanted: 20)
+        let ear = Ear(wanted: 125)
         try tone.start(handler: { ear.hear($0, $1) }, ended: { _ in })
         #expect(ear.enough.wait(timeout: .now() + 5) == .success)
         tone.stop()
         let (samples, moments) = ear.heard.withLock { $0 }
         #expect(samples.count == moments.count * 960)
         for (a, b) in zip(moments, moments.dropFirst()) { #expect(b - a == .milliseconds(10)) }
+        // The first whole second of the clock.
+        let second = try #require(moments.firstIndex { $0.nanoseconds % 1_000_000_000 == 0 }) * 480
         // 100 ms of beep on both channels, then 440 Hz and 660 Hz: 44 and 66 upward zero crossings in 100 ms.
-        #expect(crossings(samples, channel: 0, frames: 4_800..<9_600) == 44)
-        #expect(crossings(samples, channel: 1, frames: 4_800..<9_600) == 66)
-        #expect(crossings(samples, channel: 0, frames: 0..<4_800) == 100)
-        #expect(samples[0..<9_600].max() == 12_000)
+        #expect(crossings(samples, channel: 0, frames: second + 4_800..<second + 9_600) == 44)
+        #expect(crossings(samples, channel: 1, frames: second + 4_800..<second + 9_600) == 66)
+        #expect(crossings(samples, channel: 0, frames: second..<second + 4_800) == 100)
+        #expect(samples[second * 2..<(second + 4_800) * 2].max() == 12_000)
     }
 
     @Test func nothingIsHeardAfterStop() throws {

@@ -5,7 +5,7 @@ import Foundation
 struct Benchmark {
     static let usage = """
         usage: benchmark SHARE [--seconds N] [--scene still|stamp|typing|scrolling|video] [--joins N] [--soak SECONDS]
-                         [--only scenes|service|recordings|viewers|packets|allocations|memory|leaks|owners|networks|pages|links|losses|endurance]
+                         [--only scenes|service|recordings|lipsync|kills|viewers|packets|allocations|memory|leaks|owners|networks|pages|links|losses|endurance]
                          [--against SHARE] [--still SECONDS (60)] [--minutes N (10)] [--without-chromium] [--without-gstreamer]
 
         """
@@ -61,6 +61,7 @@ struct Benchmark {
                 }
             }
             if only == nil || only == "recordings" { try measureRecordings(binary: binary, seconds: seconds) }
+            if only == "lipsync" { try measureLipSync(binary: binary, minutes: minutes) }
             if only == nil || only == "viewers" { try measureSecondViewer(binary: binary, seconds: seconds) }
             if only == "packets" { try measurePacketCosts(binary: binary, against: other, seconds: seconds) }
             if only == nil || only == "allocations" { try measureAllocations(binary: binary, seconds: seconds) }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// What recording costs: a viewer that records beside one that does not, a clip of 15 s, and twenty recorders on one core.
+/// What recording costs: a viewer that records beside one that does not, latency with recorders at both ends, a clip of 15 s,
+/// and twenty recorders on one core.
 func measureRecordings(binary: String, seconds: Int) throws {
     let arguments = ["--audio", "none", "--bitrate", "2500", "--mode", "motion"]
     try withDisplays(start: { try Scene.video.start(on: $0, seconds: seconds * 6 + 90) }) { display, _ in
@@ -12,6 +13,30 @@ func measureRecordings(binary: String, seconds: Int) throws {
         try measureViewers(host, folder, seconds: seconds)
         try measureClips(binary, folder)
         try measureTwenty(binary, host, folder, seconds: seconds)
+    }
+    try measureLatency(binary, seconds: seconds)
+}
+
+/// Glass to glass, while host and viewer record, and while they do not, in turns.
+private func measureLatency(_ binary: String, seconds: Int) throws {
+    Table.header(["host and viewer", "p50 ms", "p95 ms"])
+    let folder = try TemporaryDirectory()
+    try withDisplays(start: { try Scene.stamp.start(on: $0, seconds: seconds * 6 + 90) }) { from, to in
+        for round in 1...3 {
+            for records in [false, true] {
+                func record(_ name: String) -> [String] {
+                    records ? ["--record", folder.path + "/\(name)-\(round).webm"] : []
+                }
+                let host = try ShareHost(
+                    binary: binary, display: from, arguments: ["--audio", "none"] + record("host"))
+                defer { host.stop() }
+                let viewer = try host.join(display: to, arguments: ["--mute"] + record("viewer"))
+                defer { viewer.stop() }
+                Thread.sleep(forTimeInterval: 3)
+                let probe = try Probe.run(to, seconds: seconds)
+                Table.row([records ? "record" : "do not", cell(probe.p50, 2), cell(probe.p95, 2)])
+            }
+        }
     }
 }
 

@@ -3,7 +3,8 @@ internal import LinuxRuntime
 public import MediaCore
 
 /// A synthetic audio source: sines of 440 Hz on the left and 660 Hz on the right (amplitude 3,000 of 32,767). In the
-/// first 100 ms of each second both channels have 1,000 Hz instead (amplitude 12,000). The thread is named `audio`.
+/// first 100 ms of each whole second of the media clock both channels have 1,000 Hz instead (amplitude 12,000), as
+/// ``TestVideoSource`` counts. The thread is named `audio`.
 public final class TestTone: AudioSource, Sendable {
     /// One run of the thread; each `start` makes a new one.
     private final class Run: Sendable {
@@ -20,15 +21,14 @@ public final class TestTone: AudioSource, Sendable {
 
         func play() {
             let packet = AudioFormat.samplesPerChannelIn10ms
-            var due = MonotonicClock.now
-            var frame = 0
+            var due = MediaInstant(nanoseconds: MonotonicClock.now.nanoseconds / 10_000_000 * 10_000_000)
             table.withUnsafeBufferPointer { table in
                 while true {
                     // A packet exists when its last sample was "recorded".
                     let end = due + .milliseconds(10)
                     if isStopped.wait(until: end, { $0 ? () : nil }) != nil { return }
+                    let frame = Int(due.nanoseconds / 10_000_000 % 100) * packet
                     handler(UnsafeBufferPointer(rebasing: table[frame * 2..<(frame + packet) * 2]), due)
-                    frame = (frame + packet) % AudioFormat.sampleRate
                     due = end
                     // The machine slept: leave a gap rather than catch up in a burst.
                     let late = MonotonicClock.now - due

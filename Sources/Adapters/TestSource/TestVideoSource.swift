@@ -7,9 +7,10 @@ public final class TestVideoSource: ScreenSource {
     public static let defaultSize = PixelSize(width: 1_280, height: 720)
 
     public let pattern: TestPattern
-    /// The frame interval; nil for a static frame.
-    private let interval: MediaDuration?
-    private let start = MonotonicClock.now
+    /// 0: a static frame.
+    private let framesPerSecond: Int64
+    /// When frame 0 began: the start of a second of the media clock, as that of a beep of ``TestTone``.
+    private let start = MediaInstant(nanoseconds: MonotonicClock.now.nanoseconds / 1_000_000_000 * 1_000_000_000)
     private let isWoken = Monitor(false)
     /// The number of the frame on the canvas; nil if the canvas holds nothing of this source.
     private var shown: Int?
@@ -20,7 +21,7 @@ public final class TestVideoSource: ScreenSource {
     public init(size: PixelSize = TestVideoSource.defaultSize, framesPerSecond: Int = 30) {
         precondition((0...1_000).contains(framesPerSecond), "\(framesPerSecond) frames a second")
         pattern = TestPattern(size)
-        interval = framesPerSecond == 0 ? nil : .microseconds(1_000_000 / framesPerSecond)
+        self.framesPerSecond = Int64(framesPerSecond)
     }
 
     public var size: PixelSize { pattern.size }
@@ -41,7 +42,7 @@ public final class TestVideoSource: ScreenSource {
     public func read(into canvas: I420Buffer, changed: inout BlockMap) -> MediaInstant {
         precondition(canvas.size == size && changed.size == size, "canvas of \(canvas.size), picture of \(size)")
         let now = MonotonicClock.now
-        let frame = interval.map { Int((now - start).nanoseconds / $0.nanoseconds) } ?? 0
+        let frame = Int((now - start).nanoseconds * framesPerSecond / 1_000_000_000)
         if let shown {
             pattern.drawMoving(frame, old: shown, on: canvas, changed: &changed)
         } else {
@@ -72,6 +73,9 @@ public final class TestVideoSource: ScreenSource {
     /// When the frame after the shown one begins; nil if it never does.
     private var nextTick: MediaInstant? {
         guard let shown else { return start }
-        return interval.map { start + $0 * Int64(shown + 1) }
+        guard framesPerSecond > 0 else { return nil }
+        // The first nanosecond of the frame.
+        let elapsed = (Int64(shown + 1) * 1_000_000_000 + framesPerSecond - 1) / framesPerSecond
+        return start + MediaDuration(nanoseconds: elapsed)
     }
 }
