@@ -97,6 +97,21 @@ struct RecordVerbTests {
         #expect(try String(contentsOfFile: file, encoding: .utf8) == "mine")
     }
 
+    /// In a mount namespace of its own, as modes do not stop root.
+    @Test func aReadOnlyFolderIsRefused() throws {
+        let folder = host.folder.file("disk")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        let mounted = [
+            "unshare", "--mount", "sh", "-c", "mount -t tmpfs -o ro none '\(folder)' && exec \"$@\"", "sh",
+        ]
+        for target in [folder + "/a.webm", folder] {
+            let recorder = try record(["-o", target], hasOwnIdentity: true, launcher: mounted)
+            #expect(recorder.exitCode() == 73, "\(target)")
+            #expect(recorder.errorText.contains("Read-only file system"), "\(recorder.errorText)")
+        }
+        #expect(host.process.isRunning)
+    }
+
     @Test func twoRecordersOfOneFileAreRefused() throws {
         let file = host.folder.file("a.webm")
         let first = try record(["-o", file, "--for", "3"])
