@@ -32,7 +32,7 @@ extension InteropTests {
                         try record(host, folder, name, [], identity: folder.file(name + ".identity"))
                     }
                     for (name, recorder) in zip(names, recorders) {
-                        func seconds(_ line: String) -> Double? {
+                        @Sendable func seconds(_ line: String) -> Double? {
                             guard let event = try? JSON(parsing: line), event["event"] == "statistics" else {
                                 return nil
                             }
