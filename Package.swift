@@ -111,7 +111,7 @@ let package = Package(
         layer("Adapters", "WindowPlayout", ["MediaCore", "LinuxRuntime", "CSDL", "CFontconfig"]),
         layer("Adapters", "SessionBus", ["LinuxRuntime", "CGIO"]),
         layer("Adapters", "ImageFile", ["MediaCore", "CPNG"]),
-        layer("Adapters", "WebMContainer", ["Matroska"]),
+        layer("Adapters", "WebMContainer", ["LinuxRuntime", "Matroska"]),
         layer("Adapters", "TestSource", ["MediaCore", "LinuxRuntime"]),
         layer("Adapters", "ProcessMemory", ["CMalloc"]),
         layer("Adapters", "ControlSocket", ["MediaCore", "LinuxRuntime"]),

@@ -41,9 +41,7 @@ struct ExtensionCommand: ParsableCommand {
                 }
                 let description: ServiceDescription
                 do throws(PairingFailure) {
-                    let client = try ServiceClient(link: parsed)
-                    defer { blocking { await client.close() } }
-                    description = try blocking(throwing: client.describe)
+                    description = try HostCommand.describe(parsed)
                 } catch {
                     throw Complaint(sentence: "\(error)", status: error.status)
                 }

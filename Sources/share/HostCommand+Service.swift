@@ -110,6 +110,28 @@ extension HostCommand {
         }
     }
 
+    /// The service of a relay, as it describes itself now.
+    static func relay(at text: String) throws -> ExtensionManifest {
+        let link: ServiceLink
+        do throws(LinkError) {
+            link = try ServiceLink(parsing: text)
+        } catch {
+            throw Complaint(sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
+        }
+        do throws(PairingFailure) {
+            return ExtensionManifest(try describe(link), service: link)
+        } catch {
+            throw Complaint(sentence: "\(error)", status: error.status)
+        }
+    }
+
+    /// Asks a service for its name, its fields and its terms.
+    static func describe(_ link: ServiceLink) throws(PairingFailure) -> ServiceDescription {
+        let client = try ServiceClient(link: link)
+        defer { blocking { await client.close() } }
+        return try blocking(throwing: client.describe)
+    }
+
     private static func chosenExtension() throws -> ExtensionManifest {
         let listing = try ExtensionStore().list()
         for error in listing.errors { ErrorOutput.writeLine("share: \(error)") }
@@ -156,7 +178,7 @@ enum ServiceEventReporter {
                     "share: \(UntrustedText.quote(comment.name)): \(UntrustedText.quote(comment.text))")
             }
         case .broadcastURL(let url):
-            output.event("broadcast-url", ["url": .string(url)])
+            if output.isJSON { output.event("broadcast-url", ["url": .string(url)]) } else { output.line(url) }
             ErrorOutput.writeLine("share: watch at \(url)")
         case .finished, .candidates: break
         }

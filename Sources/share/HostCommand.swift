@@ -97,6 +97,11 @@ struct HostCommand: ParsableCommand {
     var preferredExtension: String? = nil
 
     @Option(
+        help: ArgumentHelp(
+            "Publish to this relay (share relay), where the viewers watch, and to nobody else.", valueName: "link"))
+    var relay: String? = nil
+
+    @Option(
         help: ArgumentHelp("Value for a field that the service asks for; may be repeated.", valueName: "name=value"))
     var field: [String] = []
 
@@ -125,6 +130,9 @@ struct HostCommand: ParsableCommand {
             throw ValidationError("--countdown is 0 to 3600 seconds, not \(countdown).")
         }
         _ = try ListenAddress(listen)
+        guard relay == nil || preferredExtension == nil else {
+            throw ValidationError("--relay and --preferred-extension exclude each other.")
+        }
         if let (token, source) = fixedToken, let flaw = FixedToken.flaw(of: token) {
             throw ValidationError(
                 "the token from \(source) \(flaw). Whoever has it joins without a question, so make a long one: openssl rand -hex 16"
@@ -150,7 +158,7 @@ struct HostCommand: ParsableCommand {
     private func host() throws {
         let hasTerminal = isatty(STDIN_FILENO) == 1
         // Checked here and not in `validate`, so that an invalid option is reported first.
-        if preferredExtension == nil, accept == .ask, !hasTerminal {
+        if preferredExtension == nil, relay == nil, accept == .ask, !hasTerminal {
             throw Complaint(
                 sentence: "there is no terminal to ask in",
                 remedy: "Choose who may join: --accept known or --accept any.", status: .usage)
@@ -169,7 +177,9 @@ struct HostCommand: ParsableCommand {
         let configuration = makeConfiguration(try ListenAddress(listen), try serverOptions.servers())
         let identity = try makeIdentity()
         // Nothing is captured before the user has agreed.
-        if let preferredExtension {
+        if let relay {
+            try broadcast(to: Self.relay(at: relay), configuration, identity, run)
+        } else if let preferredExtension {
             try broadcast(to: Self.installedExtension(preferredExtension), configuration, identity, run)
         } else {
             try broadcastToViewers(configuration, identity, run)

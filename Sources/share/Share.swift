@@ -34,7 +34,7 @@ struct Share: ParsableCommand {
         version: "0.1.0",
         subcommands: [
             HostCommand.self, JoinCommand.self, RecordCommand.self, ClipCommand.self, RecordingsCommand.self,
-            DemoCommand.self,
+            RelayCommand.self, DemoCommand.self,
             DoctorCommand.self,
             KnownCommand.self,
             ServiceCommand.self, ExtensionCommand.self, ServicesCommand.self, PairCommand.self, StatusCommand.self,

@@ -188,6 +188,23 @@ struct RecordVerbTests {
         }
     }
 
+    /// Writing goes on while the disk is busy, so that a kill costs no more than otherwise.
+    @Test func aDiskThatTakesSecondsHoldsUpNoFrames() throws {
+        let (source, library) = (host.folder.file("slow.c"), host.folder.file("slow.so"))
+        try "#include <unistd.h>\nint fdatasync(int file) { (void)file; sleep(20); return 0; }\n"
+            .write(toFile: source, atomically: true, encoding: .utf8)
+        let compiler = try Program("clang", ["-shared", "-fPIC", "-o", library, source])
+        #expect(compiler.exitCode(seconds: 30) == 0, "\(compiler.text.errors)")
+        let file = host.folder.file("a.webm")
+        let recorder = try record(["-o", file], launcher: ["env", "LD_PRELOAD=" + library])
+        let last = recorder.event("statistics") { $0["seconds"] as? Double ?? 0 > 5 }
+        let lived = try #require(last?["seconds"] as? Double)
+        recorder.kill()
+        let media = try MediaProbe(file)
+        #expect(media.lastVideo > lived - 1.5, "of \(lived) s")
+        #expect(try media.decodingErrors() == "")
+    }
+
     private func expectRepair(of file: String) throws {
         let before = try MediaProbe(file)
         #expect(try show(file)["complete"] as? Bool == false)

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxRuntime
 public import Matroska
 
 /// A WebM file while it is recorded. Clusters are appended whole, so that the file can be played at every moment, also
@@ -15,6 +16,9 @@ public final class RecordingFile: @unchecked Sendable {
     /// The length of the whole elements; there may be a part of another one behind them after a failure.
     public private(set) var length = 0
     private var isSynced = true
+    private let background = Monitor(BackgroundSync.idle)
+
+    private enum BackgroundSync { case idle, running, failed(Int32) }
 
     /// Creates the file, with mode 0600.
     public init(creating path: String) throws(RecordingFileFailure) {
@@ -92,8 +96,50 @@ public final class RecordingFile: @unchecked Sendable {
         try write(patch.bytes, at: header.cuesContent.lowerBound + patch.offset)
     }
 
+    /// Has what was written put on the disk, on a thread of its own: a disk that takes seconds holds up no further writing.
+    /// Does nothing while an earlier call goes on.
+    /// - Throws: if an earlier call has failed.
+    public func requestSync() throws(RecordingFileFailure) {
+        guard !isSynced else { return }
+        let (isRunning, code): (Bool, Int32) = background.with {
+            switch $0 {
+            case .idle: (false, 0)
+            case .running: (true, 0)
+            case .failed(let code): (false, code)
+            }
+        }
+        if code != 0 { throw RecordingFileFailure(errno: code, path, "cannot be written") }
+        guard !isRunning else { return }
+        // The copy may outlive this object's descriptor.
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { return try sync() }
+        background.with { $0 = .running }
+        let background = background
+        do throws(NamedThread.Failure) {
+            _ = try NamedThread.start("disk-sync") {
+                let code = fdatasync(copy) == 0 ? 0 : errno
+                Glibc.close(copy)
+                background.change { $0 = code == 0 ? .idle : .failed(code) }
+            }
+            isSynced = true
+        } catch {
+            Glibc.close(copy)
+            background.with { $0 = .idle }
+            try sync()
+        }
+    }
+
     /// Sleeps until what was written is on the disk.
     public func sync() throws(RecordingFileFailure) {
+        // The kernel reports an error of the disk once.
+        let code: Int32 = background.wait { state in
+            switch state {
+            case .idle: 0
+            case .running: nil
+            case .failed(let code): code
+            }
+        }
+        if code != 0 { throw RecordingFileFailure(errno: code, path, "cannot be written") }
         guard !isSynced else { return }
         guard fdatasync(descriptor) == 0 else { throw failure() }
         isSynced = true

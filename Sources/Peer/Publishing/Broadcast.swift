@@ -90,11 +90,14 @@ package final class Broadcast {
     package var servers = ICEServerResolver.Addresses()
     package weak var delegate: (any BroadcastDelegate)?
 
-    package init(loop: EventLoop, settings: Settings, source: any EncodedMediaSource) {
+    /// - Parameter agents: those of several broadcasts; nil: of this one alone, by `settings`.
+    package init(
+        loop: EventLoop, settings: Settings, source: any EncodedMediaSource, agents: ICEAgentPool? = nil
+    ) {
         self.loop = loop
         self.settings = settings
         self.source = source
-        agents = ICEAgentPool(settings.agents)
+        self.agents = agents ?? ICEAgentPool(settings.agents)
         policy = EncoderPolicy(maximumBitrate: settings.maximumBitrate, hasAudio: !settings.audio.isEmpty)
         cname = RandomName.random().text
         let box = WeakBox(self)

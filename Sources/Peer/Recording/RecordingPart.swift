@@ -56,12 +56,12 @@ struct RecordingPart {
         try file.setCues(index.add(cue))
     }
 
-    /// Notes that the recording goes on, and puts what was written on the disk.
+    /// Notes that the recording goes on, and has what was written put on the disk, without waiting for that.
     /// - Parameter now: in the recording's time.
     mutating func sync(now: Int64) throws(RecordingFileFailure) {
         end = max(end, now - origin)
         try file.setDuration(milliseconds: end)
-        try file.sync()
+        try file.requestSync()
     }
 
     /// Completes and closes the file.

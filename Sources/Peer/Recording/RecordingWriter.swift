@@ -137,7 +137,7 @@ struct RecordingWriter {
         statistics.bytes = finishedBytes + (part?.byteCount ?? 0)
     }
 
-    /// Puts what was written on the disk.
+    /// Has what was written put on the disk.
     mutating func sync(now: MediaInstant) {
         guard !hasFailed else { return }
         let elapsed = timeline.elapsed(at: now)

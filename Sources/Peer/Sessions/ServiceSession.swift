@@ -52,11 +52,12 @@ public final class ServiceSession: Sendable {
     private let decide: @Sendable (PairingRequest) async -> PairingDecision
     private let makeSink: @Sendable (SessionID, Publisher) -> any EncodedMediaSink
     private let emit: @Sendable (ServiceSessionEvent) -> Void
-    private let loop = EventLoop(name: "net-0")
+    let loop = EventLoop(name: "net-0")
     private let resolver: ICEServerResolver
 
     private struct State {
         var server: SignalingServer?
+        var port = 0
         var handle: ServiceHandle?
         var servers = ICEServerResolver.Addresses()
         var broadcasts: [SessionID: IncomingBroadcast] = [:]
@@ -109,7 +110,7 @@ public final class ServiceSession: Sendable {
             throw EndReason(.portUnavailable, error.description)
         }
         let isRunning = state.with { state in
-            if !state.isStopped { state.server = server }
+            if !state.isStopped { (state.server, state.port) = (server, port) }
             return !state.isStopped
         }
         guard isRunning else {
@@ -120,6 +121,19 @@ public final class ServiceSession: Sendable {
             host: configuration.linkHost, port: port, id: configuration.service.description.id,
             fingerprint: identity.fingerprint)
     }
+
+    /// Serves a broadcast to viewers, beside the service.
+    /// - Returns: the broadcast, and the port of the server.
+    func serve(
+        _ broadcast: BroadcastConfiguration, delegate: any SignalingServerDelegate
+    ) throws(SignalingServerError) -> (BroadcastHandle, port: Int) {
+        let (server, port) = state.with { ($0.server, $0.port) }
+        guard let server else { throw .stopped }
+        return (try server.add(broadcast, delegate: delegate), port)
+    }
+
+    /// The addresses of the STUN and TURN servers.
+    var iceServers: ICEServerResolver.Addresses { state.with { $0.servers } }
 
     /// Sends viewers, likes or a comment to the publisher of a broadcast, or of all.
     public func send(_ info: ServiceInfo, to session: SessionID? = nil) {

@@ -35,7 +35,7 @@ final class ResourceTable<Resource: ServedResource>: Sendable {
     func add(_ resource: Resource) throws(SignalingServerError) {
         let id = resource.id
         let failure: SignalingServerError? = state.withLock { state in
-            if state.isClosed { return SignalingServerError(.stopped, "the server has stopped") }
+            if state.isClosed { return .stopped }
             if state.resources[id] != nil {
                 return SignalingServerError(
                     Resource.existsCode, "this server has a \(Resource.noun) with that identifier")

@@ -12,6 +12,9 @@ public struct SignalingServerError: Error, CustomStringConvertible {
     public let code: Code
     public let description: String
 
+    /// The server does not run any more.
+    public static let stopped = SignalingServerError(.stopped, "the server has stopped")
+
     init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description

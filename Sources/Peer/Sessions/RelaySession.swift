@@ -1,0 +1,120 @@
+public import Admission
+import EventLoop
+import LinuxRuntime
+public import MediaCore
+public import Publishing
+public import Signaling
+public import Transport
+
+/// Events of a ``RelaySession``.
+public enum RelayEvent: Sendable {
+    /// Of the service that publishers pair with.
+    case service(ServiceSessionEvent)
+    /// A broadcast can be watched; the publisher knows the link as well.
+    case live(SessionID, Publisher, Link)
+    /// Of the viewers of a broadcast.
+    case broadcast(SessionID, BroadcastEvent)
+}
+
+/// A relay: takes broadcasts in by WHIP, after a pairing or with the token of WHIP tools, and serves each to viewers
+/// under a link of its own, without decoding it. All of them have one HTTPS port.
+///
+/// Call `start` once. `stop` frees everything and may be called twice.
+public final class RelaySession: Sendable {
+    public struct Configuration: Sendable {
+        public var service: ServiceSession.Configuration
+        /// Of one broadcast.
+        public var maximumViewers = 64
+        /// To one viewer.
+        public var maximumBitrate = Bitrate.kilobits(20_000)
+
+        public init(service: ServiceSession.Configuration) { self.service = service }
+    }
+
+    /// A broadcast that is taken in.
+    private struct Relayed: Sendable {
+        var broadcast: RelayedBroadcast
+        var publisher: Publisher
+        var isLive = false
+    }
+
+    private let session: ServiceSession
+    private let reference: Monitor<ServiceSession?>
+    private let environment: Monitor<RelayedBroadcast.Environment?>
+
+    /// - Parameters:
+    ///   - decide: answers publishers that want to pair; called for several at a time.
+    ///   - admit: answers viewers that knock.
+    ///   - emit: called from any thread.
+    public init(
+        configuration: Configuration, identity: Identity,
+        decide: @escaping @Sendable (PairingRequest) async -> PairingDecision,
+        admit: @escaping HostSession.KnockPolicy, emit: @escaping @Sendable (RelayEvent) -> Void
+    ) {
+        let reference = Monitor<ServiceSession?>(nil)
+        let environment = Monitor<RelayedBroadcast.Environment?>(nil)
+        let relayed = Monitor<[SessionID: Relayed]>([:])
+        var viewers = BroadcastConfiguration()
+        // As for a host: twice as many places as viewers, for those whose end nobody has noticed yet.
+        viewers.sessionCapacity = configuration.maximumViewers * 2
+        viewers.iceServers = configuration.service.service.iceServers
+        let settings = viewers
+        session = ServiceSession(
+            configuration: configuration.service, identity: identity, decide: decide,
+            makeSink: { id, publisher in
+                var own = settings
+                (own.id, own.secret) = (.random(), Link.randomSecret())
+                let broadcast = RelayedBroadcast(
+                    name: (publisher.application?.name).map { UntrustedText.clean($0, fallback: "share") }, own,
+                    environment.with { $0 }, emit: { emit(.broadcast(id, $0)) })
+                relayed.with { $0[id] = Relayed(broadcast: broadcast, publisher: publisher) }
+                return broadcast
+            },
+            emit: { event in
+                emit(.service(event))
+                switch event {
+                case .connected(let id, _):
+                    let live = relayed.with { relayed -> Relayed? in
+                        guard let found = relayed[id], !found.isLive else { return nil }
+                        relayed[id]?.isLive = true
+                        return found
+                    }
+                    guard let live, let link = live.broadcast.link else { return }
+                    reference.with { $0 }?.send(url: link.text, to: id)
+                    emit(.live(id, live.publisher, link))
+                case .closed(let id, _, _): relayed.with { $0[id] = nil }
+                default: break
+                }
+            })
+        self.reference = reference
+        self.environment = environment
+        let session = session
+        let descriptors = DescriptorPlan.ofThisProcess
+        reference.with { $0 = session }
+        let shared = RelayedBroadcast.Environment(
+            identity: identity, linkHost: configuration.service.linkHost,
+            maximumViewers: configuration.maximumViewers, maximumBitrate: configuration.maximumBitrate,
+            servers: { session.iceServers },
+            agents: LoopBound(
+                session.loop,
+                making: {
+                    ICEAgentPool(
+                        .init(agents: .max, descriptors: descriptors.agents, reserve: descriptors.reserve / 2))
+                }), decide: admit,
+            serve: { broadcast, delegate throws(SignalingServerError) in
+                try session.serve(broadcast, delegate: delegate)
+            })
+        environment.with { $0 = shared }
+    }
+
+    /// Opens the server.
+    /// - Returns: the link for publishers. It holds no secret: who has it may ask to publish.
+    public func start() async throws(EndReason) -> ServiceLink { try await session.start() }
+
+    /// Ends all broadcasts and frees everything.
+    public func stop(reason: String = "the relay has stopped") async {
+        await session.stop(reason: reason)
+        reference.with { $0 = nil }
+        environment.with { $0 = nil }
+    }
+}

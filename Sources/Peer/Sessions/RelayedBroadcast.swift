@@ -1,0 +1,184 @@
+import Admission
+import EventLoop
+import ICETransport
+import LinuxRuntime
+import MediaCore
+import MediaEngine
+import Publishing
+import Signaling
+import Transport
+
+/// One broadcast of a relay: takes in what the publisher's session receives, and serves it to viewers without decoding it.
+///
+/// It is the sink of the publisher's session and the source of a ``Broadcast`` on the same network loop.
+/// - Isolation: as for `EncodedMediaSink` and `EncodedMediaSource`.
+final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
+    /// What all broadcasts of a relay have in common.
+    struct Environment: Sendable {
+        var identity: Identity
+        var linkHost: String
+        var maximumViewers: Int
+        var maximumBitrate: Bitrate
+        var servers: @Sendable () -> ICEServerResolver.Addresses
+        /// The ICE agents of the viewers of all broadcasts.
+        var agents: LoopBound<ICEAgentPool>
+        var decide: HostSession.KnockPolicy
+        /// Adds a broadcast to the relay's server; returns the server's port, too.
+        var serve:
+            @Sendable (BroadcastConfiguration, any SignalingServerDelegate) throws(SignalingServerError) -> (
+                BroadcastHandle, port: Int
+            )
+    }
+
+    private struct Served: Sendable {
+        var core: LoopBound<Broadcast>
+        var signaling: BroadcastSignaling
+        var handle: BroadcastHandle
+    }
+
+    private struct State {
+        var requestKeyframe: (@Sendable (KeyframeRequest) -> Void)?
+        var clock = RelayClock()
+        var served: Served?
+        var link: Link?
+        var isClosed = false
+    }
+
+    let frames = FrameQueues()
+    let packets = FrameQueue<AudioPacketInfo>(capacity: 8, bytes: 1_500)
+    private let name: String?
+    private let configuration: BroadcastConfiguration
+    /// Nil after the end of the relay.
+    private let environment: Environment?
+    private let emit: @Sendable (BroadcastEvent) -> Void
+    private let state = Monitor(State())
+
+    /// Of tracks in `RelayClock`; audio tracks follow.
+    private static let videoTrack = -1
+
+    /// - Parameter name: as viewers see it.
+    init(
+        name: String?, _ configuration: BroadcastConfiguration, _ environment: Environment?,
+        emit: @escaping @Sendable (BroadcastEvent) -> Void
+    ) {
+        self.name = name
+        self.configuration = configuration
+        self.environment = environment
+        self.emit = emit
+    }
+
+    /// The viewers' link; nil before media was negotiated.
+    var link: Link? { state.with { $0.link } }
+
+    // MARK: The publisher's session
+
+    func start(
+        _ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void
+    ) throws(MediaSinkFailure) {
+        let isFirst = state.with { state in
+            state.requestKeyframe = requestKeyframe
+            state.clock = RelayClock()
+            return state.served == nil && !state.isClosed
+        }
+        guard isFirst, let environment else { return }
+        let (loop, pool) = (environment.agents.loop, environment.agents)
+        var broadcast: Broadcast?
+        pool.assumeIsolated {
+            broadcast = Broadcast(loop: loop, settings: settings(format, environment), source: self, agents: $0)
+            broadcast?.servers = environment.servers()
+        }
+        guard let broadcast else { return }
+        let core = LoopBound(loop, broadcast)
+        let signaling = BroadcastSignaling(
+            core: core, knocks: KnockHandler(decideKnock: environment.decide, emit: emit), onEvent: emit)
+        do throws(SignalingServerError) {
+            let (handle, port) = try environment.serve(configuration, signaling)
+            signaling.begin(handle)
+            let link = Link(
+                host: environment.linkHost, port: port, id: handle.id, secret: handle.secret,
+                fingerprint: environment.identity.fingerprint)
+            state.with { state in
+                state.served = Served(core: core, signaling: signaling, handle: handle)
+                state.link = link
+            }
+        } catch {
+            broadcast.end {}
+            throw MediaSinkFailure("the relay takes no further broadcast")
+        }
+    }
+
+    private func settings(_ format: EncodedMediaFormat, _ environment: Environment) -> Broadcast.Settings {
+        let kinds: [MediaTrackKind] = [.applicationAudio, .microphoneAudio]
+        let audio = zip(format.audio, kinds).map { known, usual in
+            Broadcast.AudioTrack(kind: known ?? usual, hasSilenceSuppression: false)
+        }
+        return Broadcast.Settings(
+            identity: .init(environment.identity), fingerprint: environment.identity.fingerprint,
+            maximumBitrate: environment.maximumBitrate, audio: audio, maximumViewers: environment.maximumViewers,
+            includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: name)
+    }
+
+    func receive(_ frame: EncodedVideoFrame) {
+        let now = MonotonicClock.now
+        let (served, captured) = state.with { state in
+            (
+                state.served,
+                state.clock.instant(
+                    track: Self.videoTrack, timestamp: frame.rtpTimestamp, rate: 90_000, captured: frame.captured,
+                    now: now)
+            )
+        }
+        guard let served else { return }
+        let info = FrameInfo(isKeyframe: frame.isKeyframe, layer: frame.layer, captured: captured)
+        // The broadcast takes it out at once, as it runs on this thread.
+        _ = frames[.main].push(byteCount: frame.bytes.count, info) { frame.bytes.copy(to: $0) }
+        served.core.assumeIsolated { $0.videoFramesQueued() }
+    }
+
+    func receive(_ packet: EncodedAudioPacket) {
+        // A lost packet is a gap to the viewers, too, who conceal it.
+        guard case .packet(let bytes) = packet.payload else { return }
+        let now = MonotonicClock.now
+        let (served, captured) = state.with { state in
+            (
+                state.served,
+                state.clock.instant(
+                    track: packet.track, timestamp: packet.rtpTimestamp, rate: Int64(AudioFormat.sampleRate),
+                    captured: packet.captured, now: now)
+            )
+        }
+        guard let served else { return }
+        _ = packets.push(bytes, AudioPacketInfo(track: packet.track, captured: captured))
+        served.core.assumeIsolated { $0.audioPacketsQueued() }
+    }
+
+    func close(_ done: @escaping @Sendable () -> Void) {
+        let served = state.with { state in
+            state.isClosed = true
+            state.requestKeyframe = nil
+            defer { state.served = nil }
+            return state.served
+        }
+        guard let served else { return done() }
+        Task {
+            await served.signaling.end(reason: "the publisher has left the relay")
+            await served.core.performAndWait { $0.end($1) }
+            await served.handle.remove(reason: "the publisher has left the relay")
+            done()
+        }
+    }
+
+    // MARK: The viewers' requests
+
+    /// The publisher follows its own line; viewers with less get fewer layers or wait for a key frame.
+    func apply(_ decision: EncoderPolicy.Decision) {}
+
+    func setReferences(_ policy: LongTermReferencePolicy, of encoding: EncodingID) {}
+
+    func requestRecovery(_ encoding: EncodingID, from number: UInt32) { requestKeyframe(encoding, isFirst: false) }
+
+    func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {
+        // Others go on watching until it comes.
+        state.with { $0.requestKeyframe }?(.wanted)
+    }
+}

@@ -1,0 +1,208 @@
+import Admission
+import ArgumentParser
+import Foundation
+import LinuxRuntime
+import MediaCore
+import Publishing
+import Sessions
+import ShareKit
+import Signaling
+import Transport
+
+struct RelayCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "relay", abstract: "Take broadcasts in, and serve each to viewers under a link of its own.",
+        discussion: """
+            The first line on stdout is the relay's link for publishers: 'share host --relay LINK'. \
+            Each broadcast gets a link for viewers, which its publisher sees, too. Media passes \
+            through the relay, which can watch it; nothing is decoded.
+            """)
+
+    @Option(help: ArgumentHelp("Address and TCP port to listen on; port 0 selects a free one.", valueName: "addr:port"))
+    var listen = "0.0.0.0:0"
+
+    @Option(help: ArgumentHelp("Name that publishers see.", valueName: "text"))
+    var name = "Relay"
+
+    @Option(help: "Whose broadcasts to take: those that you accept (ask), of known hosts (known), or any.")
+    var accept: AcceptChoice = .ask
+
+    @Option(
+        help: ArgumentHelp(
+            "File with the token with which WHIP tools publish without a question: 16 characters or more.",
+            valueName: "file"))
+    var publishToken: String?
+
+    @Option(help: ArgumentHelp("Broadcasts at a time.", valueName: "count"))
+    var maxBroadcasts = 4
+
+    @Option(help: ArgumentHelp("Viewers of one broadcast at a time.", valueName: "count"))
+    var maxViewers = 64
+
+    @Option(help: ArgumentHelp("Maximum bitrate to one viewer, in kbit/s.", valueName: "kbit"))
+    var maxBitrate = 20_000
+
+    @OptionGroup(title: "Network options") var serverOptions: ServerOptions
+
+    @Option(name: .customLong("for"), help: ArgumentHelp("End after this time: 90, 90s, 10m, 2h.", valueName: "time"))
+    var duration: Timespan?
+
+    @Flag(help: "Print one JSON event a line on stdout.")
+    var json = false
+
+    static let id = "io.sharekit.relay"
+
+    func validate() throws {
+        _ = try ListenAddress(listen)
+        guard (1...64).contains(maxBroadcasts) else { throw ValidationError("--max-broadcasts is 1 to 64.") }
+        guard (1...10_000).contains(maxViewers) else { throw ValidationError("--max-viewers is 1 to 10000.") }
+        guard (100...1_000_000).contains(maxBitrate) else {
+            throw ValidationError("--max-bitrate is 100 to 1000000 kbit/s.")
+        }
+    }
+
+    func run() throws {
+        try complaining { () throws(Complaint) in
+            do {
+                try relay()
+            } catch let complaint as Complaint {
+                throw complaint
+            } catch {
+                throw Complaint(sentence: "\(error)", status: .usage)
+            }
+        }
+    }
+
+    private func relay() throws {
+        let hasTerminal = isatty(STDIN_FILENO) == 1
+        let token = try readToken()
+        if accept == .ask, !hasTerminal, token == nil {
+            throw Complaint(
+                sentence: "there is no terminal to ask in",
+                remedy: "Choose whose broadcasts to take: --accept known, --accept any or --publish-token FILE.",
+                status: .usage)
+        }
+        FileDescriptors.raiseLimit()
+        let identity = try makeIdentity()
+        let notifier = KnockNotifier()
+        let prompt = Prompt(notify: { notifier.show($0) })
+        // Without a terminal nobody could answer.
+        let policy = PairingPolicy(
+            accept == .ask && !hasTerminal ? .known : accept, known: KnownViewers(file: "known-hosts"), prompt: prompt)
+        let reporter = RelayReporter(output: DataOutput(isJSON: json))
+        let ending = Monitor<EndReason?>(nil)
+        Signals.handle { name in ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") } }
+        let session = RelaySession(
+            configuration: try settings(token), identity: identity, decide: { await policy.decide($0) },
+            admit: { _ in .accepted }, emit: { reporter.report($0) })
+        if hasTerminal, accept != .any { prompt.start() }
+        let link: ServiceLink
+        do throws(EndReason) {
+            link = try blocking(throwing: { () throws(EndReason) in try await session.start() })
+        } catch {
+            throw Complaint(error)
+        }
+        reporter.begin(link)
+        if waitForEnd(ending, seconds: duration?.seconds ?? .infinity) == nil {
+            ending.change { $0 = $0 ?? EndReason(.stopped, "the time is over") }
+        }
+        let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
+        blocking { await session.stop() }
+        reporter.end(reason)
+    }
+
+    private func settings(_ token: String?) throws -> RelaySession.Configuration {
+        let place = try ListenAddress(listen)
+        guard let id = ServiceID(Self.id) else { preconditionFailure("\(Self.id) is no identifier") }
+        let description: ServiceDescription
+        do throws(ServiceDescriptionError) {
+            description = try ServiceDescription(id: id, name: name, fields: [])
+        } catch {
+            throw Complaint(sentence: "--name: \(error)", status: .usage)
+        }
+        var service = ServiceConfiguration(description, fixedToken: token)
+        service.iceServers = try serverOptions.servers()
+        service.sessionCapacity = maxBroadcasts
+        var settings = RelaySession.Configuration(
+            service: .init(
+                listenHost: place.host, listenPort: place.port, linkHost: place.linkHost, service: service))
+        settings.maximumViewers = maxViewers
+        settings.maximumBitrate = .kilobits(maxBitrate)
+        return settings
+    }
+
+    private func readToken() throws -> String? {
+        guard let publishToken else { return nil }
+        guard let text = try? String(contentsOfFile: publishToken, encoding: .utf8) else {
+            throw Complaint(sentence: "\(publishToken) cannot be read as text", status: .usage)
+        }
+        let token = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        if let flaw = FixedToken.flaw(of: token) {
+            throw Complaint(
+                sentence: "the token in \(publishToken) \(flaw)", remedy: "Make a long one: openssl rand -hex 16",
+                status: .usage)
+        }
+        return token
+    }
+}
+
+/// Reports the events of a relay on stderr and as JSON on stdout. Safe from any thread.
+final class RelayReporter: Sendable {
+    private let output: DataOutput
+    /// The names of what is live.
+    private let names = Monitor<[SessionID: String]>([:])
+
+    init(output: DataOutput) { self.output = output }
+
+    func begin(_ link: ServiceLink) {
+        if output.isJSON { output.event("link", ["link": .string(link.text)]) } else { output.line(link.text) }
+        ErrorOutput.writeLine("share: publish here: share host --relay '\(link.text)'")
+    }
+
+    func report(_ event: RelayEvent) {
+        switch event {
+        case .service(let event): report(event)
+        case .live(let id, let publisher, let link):
+            let name = publisher.application?.name ?? publisher.kind
+            names.with { $0[id] = name }
+            output.event("live", broadcast(id) + [("name", .string(name)), ("link", .string(link.text))])
+            ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) is live: \(link.text)")
+        case .broadcast(let id, let event): report(event, of: id)
+        }
+    }
+
+    private func report(_ event: ServiceSessionEvent) {
+        switch event {
+        case .paired(let request):
+            output.event("paired", [("application", .string(request.application.id))])
+        case .pairingRefused(let request, let reason):
+            output.event(
+                "pairing-refused", [("application", .string(request.application.id)), ("reason", .string(reason))])
+            ErrorOutput.writeLine("share: \(UntrustedText.quote(request.application.name)) was not taken: \(reason)")
+        case .interrupted(let id): output.event("interrupted", broadcast(id))
+        case .resumed(let id): output.event("resumed", broadcast(id))
+        case .closed(let id, let publisher, let reason):
+            let name = names.with { $0.removeValue(forKey: id) } ?? publisher.kind
+            output.event("closed", broadcast(id) + [("reason", .string(reason.sentence))])
+            ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) has ended: \(reason.sentence)")
+        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        case .pairing, .opened, .connected: break
+        }
+    }
+
+    private func report(_ event: BroadcastEvent, of id: SessionID) {
+        switch event {
+        case .viewerJoined(_, let viewers): output.event("viewers", broadcast(id) + [("viewers", .integer(viewers))])
+        case .viewerLeft(_, _, let viewers): output.event("viewers", broadcast(id) + [("viewers", .integer(viewers))])
+        case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        default: break
+        }
+    }
+
+    private func broadcast(_ id: SessionID) -> [(String, JSONValue)] { [("broadcast", .string(id.text))] }
+
+    func end(_ reason: EndReason) {
+        output.ended(reason)
+        ErrorOutput.writeLine("share: \(reason.sentence)")
+    }
+}

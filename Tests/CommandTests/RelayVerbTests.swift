@@ -1,0 +1,75 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `share relay`, a host that publishes there, and viewers, as different users run them.
+@Suite(.serialized, .timeLimit(.minutes(3)))
+struct RelayVerbTests {
+    private struct Relay {
+        let process: ShareProcess
+        let folder: TemporaryFolder
+        let link: String
+
+        init(_ arguments: [String] = ["--accept", "any"]) throws {
+            folder = try TemporaryFolder()
+            process = try ShareProcess(["relay", "--listen", "127.0.0.1:0", "--json"] + arguments, in: folder)
+            link = try #require(process.event("link")?["link"] as? String, "\(process.errorText)")
+        }
+    }
+
+    private func watch(_ link: String, _ more: [String] = []) throws -> ShareProcess {
+        try ShareProcess(["join", "--headless", "--json"] + more, environment: ["SHARE_LINK": link])
+    }
+
+    @Test func aHostPublishesToARelayAndViewersWatchThere() throws {
+        let relay = try Relay()
+        let host = try Terminal(["host", "--relay", relay.link, "--source", "test", "--name", "Budget"])
+        #expect(host.waitUntil { $0.contains("\"Budget\" wants to broadcast to \"Relay\"") && $0.hasSuffix("[n]o:") })
+        // Nothing is published before the user has answered.
+        #expect(relay.process.event("live", seconds: 0.1) == nil)
+        try host.type("y", "Enter")
+        let live = try #require(relay.process.event("live"), "\(relay.process.errorText)")
+        #expect(live["name"] as? String == "Budget")
+        let link = try #require(live["link"] as? String)
+        // The terminal breaks the line.
+        let id = try #require(URL(string: link)?.path)
+        #expect(host.waitUntil { $0.contains("share: watch at https://127.0.0.1:") && $0.contains(id) })
+        let (one, two) = (try watch(link), try watch(link))
+        #expect(one.event("first-picture") != nil && two.event("first-picture") != nil)
+        #expect(relay.process.event("viewers") { $0["viewers"] as? Int == 2 } != nil)
+        // A recorder is a viewer.
+        let file = relay.folder.file("a.webm")
+        let recorder = try ShareProcess(
+            ["record", "--json", "-o", file, "--for", "4"], environment: ["SHARE_LINK": link])
+        #expect(recorder.exitCode() == 0)
+        let media = try MediaProbe(file)
+        #expect(media.streams.first == "vp8" && media.streams.contains("opus") && media.duration > 3.5)
+        #expect(try media.decodingErrors() == "")
+        let offsets = try RecordedOffsets(of: file, from: 0.5, seconds: 3.5, width: 1_280, framesPerSecond: 30)
+        #expect(abs(offsets.worst) < 20, "\(offsets.milliseconds)")
+        try host.type("C-c")
+        #expect(relay.process.event("closed") != nil)
+        #expect(one.event("ended")?["code"] as? String == "hostEnded")
+        relay.process.interrupt()
+        #expect(relay.process.exitCode() == 0)
+    }
+
+    @Test func badArgumentsAreToldWithoutACrash() throws {
+        let folder = try TemporaryFolder()
+        let token = folder.file("token")
+        try "short".write(toFile: token, atomically: true, encoding: .utf8)
+        for (arguments, words) in [
+            (["relay"], "no terminal to ask in"),
+            (["relay", "--accept", "any", "--publish-token", token], "the token"),
+            (["relay", "--accept", "any", "--publish-token", folder.file("none")], "cannot be read"),
+            (["relay", "--accept", "any", "--max-viewers", "0"], "--max-viewers"),
+            (["relay", "--accept", "any", "--listen", "nowhere"], "--listen"),
+            (["host", "--relay", "https://example.com/", "--source", "test"], "Copy it again"),
+            (["host", "--relay", "x", "--preferred-extension", "y"], "exclude each other"),
+        ] {
+            let program = try ShareProcess(arguments, in: folder)
+            let code = program.exitCode() ?? 0
+            #expect((64...78).contains(code) && program.errorText.contains(words), "\(arguments): \(program.errorText)")
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import LinuxRuntime
+import MediaCore
+import OpusCodec
+import Signaling
+import TestSource
+import Testing
+import VPXCodec
+
+@testable import Admission
+@testable import Publishing
+@testable import Receiving
+@testable import Sessions
+@testable import Transport
+
+/// Hosts publish to a relay, and viewers watch there, over real HTTPS, ICE, DTLS and SRTP on loopback.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct RelaySessionTests {
+    private final class Relay: Sendable {
+        let events = Monitor<[RelayEvent]>([])
+        let session: RelaySession
+        let link: ServiceLink
+
+        init(
+            maximumViewers: Int = 8, admit: @escaping HostSession.KnockPolicy = { _ in .accepted }
+        ) async throws {
+            let description = try ServiceDescription(
+                id: try #require(ServiceID("io.sharekit.relay")), name: "Relay", fields: [])
+            let events = events
+            var configuration = RelaySession.Configuration(
+                service: .init(
+                    listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", service: .init(description)))
+            configuration.maximumViewers = maximumViewers
+            session = RelaySession(
+                configuration: configuration, identity: try .ephemeral(), decide: { _ in .accepted }, admit: admit,
+                emit: { event in events.change { $0.append(event) } })
+            link = try await session.start()
+        }
+
+        /// Waits for an event, 20 s at most.
+        func wait<Value: Sendable>(_ find: @escaping @Sendable (RelayEvent) -> Value?) async -> Value? {
+            await waiting(events) { events in events.lazy.compactMap(find).first }
+        }
+
+        /// The link of a broadcast that is none of these.
+        func live(not known: [Link] = []) async throws -> Link {
+            try #require(
+                await wait { if case .live(_, _, let link) = $0, !known.contains(link) { link } else { nil } })
+        }
+    }
+
+    /// A host that publishes to the relay, and what it was told.
+    private struct PublishingHost {
+        let session: HostSession
+        let told = Monitor<[ServiceEvent]>([])
+
+        init(to relay: Relay, name: String = "Budget", withAudio: Bool = false) async throws {
+            let identity = try Identity.ephemeral()
+            let tone = AudioInput(kind: .applicationAudio, source: TestTone(), hasSilenceSuppression: false) {
+                () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
+            }
+            session = try HostSession(
+                configuration: .init(
+                    listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil,
+                    framesPerSecond: 60, maximumBitrate: .kilobits(4_000), contentHint: nil),
+                identity: identity, source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(),
+                audio: withAudio ? [tone] : [], decide: { _ in .refused(nil) }, emit: { _ in })
+            let paired = try await ServicePairing(
+                link: relay.link, application: ApplicationInfo(id: "com.example.budget", name: name),
+                identity: identity
+            ).run { _ in [:] }
+            let told = told
+            try await session.start(publishingTo: paired) { event in told.change { $0.append(event) } }
+        }
+
+        /// Where the relay says that the broadcast can be watched.
+        func url() async -> String? {
+            await waiting(told) { events in
+                events.lazy.compactMap { if case .broadcastURL(let url) = $0 { url } else { nil } }.first
+            }
+        }
+
+        func stop() async { await session.stop(EndReason(.stopped, "done")) }
+    }
+
+    /// A viewer of a link, and how its session ends.
+    private func watch(
+        _ link: Link, _ seen: RecordedOutput, names: Monitor<[String]> = Monitor([])
+    ) throws -> (session: ViewerSession, end: Task<EndReason, Never>) {
+        let session = ViewerSession(
+            link: link, identity: try .ephemeral(), name: "viewer", sink: playback(seen, speaker: nil),
+            emit: { event in
+                if case .named(let name) = event { names.change { $0.append(name) } }
+            })
+        return (session, Task { await session.run() })
+    }
+
+    @Test func viewersWatchABroadcastAtTheRelay() async throws {
+        let relay = try await Relay()
+        let host = try await PublishingHost(to: relay, withAudio: true)
+        let link = try await relay.live()
+        // The publisher learns the same link.
+        #expect(await host.url() == link.text)
+        let (first, second) = (RecordedOutput(), RecordedOutput())
+        let names = Monitor<[String]>([])
+        let one = try watch(link, first, names: names)
+        #expect(await first.wait { $0.counters.count >= 20 })
+        // The second one comes in the middle of the stream.
+        let two = try watch(link, second)
+        #expect(await second.wait { $0.counters.count >= 20 })
+        #expect(names.with { $0 } == ["Budget"])
+        for counters in [first.state.counters, second.state.counters] {
+            #expect(zip(counters, counters.dropFirst()).allSatisfy { $0 <= $1 }, "\(counters)")
+        }
+        one.session.leave()
+        #expect(await one.end.value.code == .stopped)
+        // The end of the publisher is the end of the broadcast.
+        await host.stop()
+        #expect(await two.end.value.code == .hostEnded)
+        await relay.session.stop()
+    }
+
+    @Test func twoBroadcastsHaveOnePortAndLinksOfTheirOwn() async throws {
+        let relay = try await Relay()
+        let one = try await PublishingHost(to: relay, name: "One")
+        let first = try await relay.live()
+        let two = try await PublishingHost(to: relay, name: "Two")
+        let second = try await relay.live(not: [first])
+        #expect(first.port == second.port && first.id != second.id && first.secret != second.secret)
+        // The secret of one link does not open the other broadcast.
+        let wrong = Link(
+            host: first.host, port: first.port, id: second.id, secret: first.secret, fingerprint: first.fingerprint)
+        #expect(try await watch(wrong, RecordedOutput()).end.value.code == .wrongSecret)
+        let seen = RecordedOutput()
+        let viewer = try watch(second, seen)
+        #expect(await seen.wait { $0.counters.count >= 5 })
+        // The end of one broadcast leaves the other.
+        await one.stop()
+        _ = await relay.wait { if case .service(.closed(_, _, let reason)) = $0 { reason } else { nil } }
+        let count = seen.state.counters.count
+        #expect(await seen.wait { $0.counters.count >= count + 10 })
+        #expect(try await watch(first, RecordedOutput()).end.value.code != .stopped)
+        await relay.session.stop()
+        #expect(await viewer.end.value.code == .hostEnded)
+        await two.stop()
+    }
+
+    @Test func aViewerThatIsNotAdmittedSeesNothing() async throws {
+        let relay = try await Relay(admit: { _ in .refused("not today") })
+        let host = try await PublishingHost(to: relay)
+        let seen = RecordedOutput()
+        #expect(try await watch(try await relay.live(), seen).end.value.code == .refused)
+        #expect(seen.state.counters.isEmpty)
+        await host.stop()
+        await relay.session.stop()
+    }
+}
