@@ -188,11 +188,24 @@ struct RecordVerbTests {
         }
     }
 
+    /// Syncing a recording takes 20 s.
+    private static let slowDisk = """
+        #include <stdio.h>
+        #include <string.h>
+        #include <unistd.h>
+
+        int fdatasync(int file) {
+            char link[64], path[4096] = "";
+            snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+            if (readlink(link, path, sizeof path - 1) > 0 && strstr(path, ".webm")) sleep(20);
+            return 0;
+        }
+        """
+
     /// Writing goes on while the disk is busy, so that a kill costs no more than otherwise.
     @Test func aDiskThatTakesSecondsHoldsUpNoFrames() throws {
         let (source, library) = (host.folder.file("slow.c"), host.folder.file("slow.so"))
-        try "#include <unistd.h>\nint fdatasync(int file) { (void)file; sleep(20); return 0; }\n"
-            .write(toFile: source, atomically: true, encoding: .utf8)
+        try Self.slowDisk.write(toFile: source, atomically: true, encoding: .utf8)
         let compiler = try Program("clang", ["-shared", "-fPIC", "-o", library, source])
         #expect(compiler.exitCode(seconds: 30) == 0, "\(compiler.text.errors)")
         let file = host.folder.file("a.webm")

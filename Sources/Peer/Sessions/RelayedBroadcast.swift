@@ -34,6 +34,7 @@ final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
         var core: LoopBound<Broadcast>
         var signaling: BroadcastSignaling
         var handle: BroadcastHandle
+        var audioTracks: Int
     }
 
     private struct State {
@@ -98,7 +99,8 @@ final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
                 host: environment.linkHost, port: port, id: handle.id, secret: handle.secret,
                 fingerprint: environment.identity.fingerprint)
             state.with { state in
-                state.served = Served(core: core, signaling: signaling, handle: handle)
+                state.served = Served(
+                    core: core, signaling: signaling, handle: handle, audioTracks: broadcast.settings.audio.count)
                 state.link = link
             }
         } catch {
@@ -147,7 +149,7 @@ final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
                     captured: packet.captured, now: now)
             )
         }
-        guard let served else { return }
+        guard let served, packet.track < served.audioTracks else { return }
         _ = packets.push(bytes, AudioPacketInfo(track: packet.track, captured: captured))
         served.core.assumeIsolated { $0.audioPacketsQueued() }
     }
