@@ -8,11 +8,21 @@ struct ReceiveStream {
     var sequence = SequenceValidator()
     var statistics: ReceptionStatistics
     var clock: ClockMapping
+    /// When its last packet arrived; nil before the first.
+    var lastPacket: MediaInstant?
+
+    /// After this time without a packet another SSRC of the same payload type takes its place.
+    private static let longestSilence = MediaDuration.seconds(1)
 
     init(ssrc: UInt32, clockRate: Int) {
         self.ssrc = ssrc
         statistics = ReceptionStatistics(clockRate: clockRate)
         clock = ClockMapping(clockRate: clockRate)
+    }
+
+    /// Whether a packet of another SSRC shows the stream's new one: it has none yet, or the peer has changed it without a word.
+    func isFree(now: MediaInstant) -> Bool {
+        ssrc == 0 || lastPacket.map { now - $0 > Self.longestSilence } ?? false
     }
 
     /// Takes in a sender report about the stream.

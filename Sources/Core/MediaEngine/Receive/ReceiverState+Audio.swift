@@ -4,6 +4,7 @@ import RTPWire
 extension ReceiverState {
     mutating func handleAudio(_ packet: RTPPacketView, _ track: Int, _ now: MediaInstant) throws(RTPMalformed) {
         counters.audioPackets &+= 1
+        tracks[track].stream.lastPacket = now
         let parameters = tracks[track].parameters
         let blocks = packet.payloadType == parameters.payloadType ? nil : try RedundantPayload(packet.payload)
         let sequence: Int64

@@ -9,6 +9,7 @@ extension ReceiverState {
         _ packet: RTPPacketView, _ values: HeaderExtensionValuesView, isRetransmission: Bool, _ now: MediaInstant
     ) throws(RTPMalformed) {
         counters.videoPackets &+= 1
+        videoStream.lastPacket = now
         let previous = videoStream.sequence.highest
         let sequence: Int64
         if isRetransmission {

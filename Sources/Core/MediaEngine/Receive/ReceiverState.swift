@@ -68,7 +68,7 @@ struct ReceiverState: ~Copyable {
 
     private mutating func handle(_ packet: RTPPacketView, _ size: Int, _ now: MediaInstant) throws(RTPMalformed) {
         let values = packet.values(of: parameters.extensions)
-        guard let source = source(of: packet, values) else { return counters.drops.unknownSource &+= 1 }
+        guard let source = source(of: packet, values, now) else { return counters.drops.unknownSource &+= 1 }
         counters.packets &+= 1
         counters.bytes &+= size
         if parameters.usesTransportFeedback, let number = values.transportSequence { feedback.note(number, now: now) }
@@ -88,7 +88,9 @@ struct ReceiverState: ~Copyable {
     private enum Source { case video, rtx, audio(Int) }
 
     /// The stream of a packet by SSRC; if the stream's SSRC is not known yet, by payload type and MID.
-    private mutating func source(of packet: RTPPacketView, _ values: HeaderExtensionValuesView) -> Source? {
+    private mutating func source(
+        of packet: RTPPacketView, _ values: HeaderExtensionValuesView, _ now: MediaInstant
+    ) -> Source? {
         let type = packet.payloadType
         if let stream = parameters.video {
             if packet.ssrc == videoStream.ssrc, type == stream.payloadType { return .video }
@@ -98,15 +100,22 @@ struct ReceiverState: ~Copyable {
         where packet.ssrc == tracks[index].stream.ssrc && tracks[index].parameters.carries(type) {
             return .audio(index)
         }
-        return adopt(packet, values)
+        return adopt(packet, values, now)
     }
 
-    /// Binds an unknown SSRC to a stream whose SSRC is not known yet.
-    private mutating func adopt(_ packet: RTPPacketView, _ values: HeaderExtensionValuesView) -> Source? {
+    /// Binds an unknown SSRC to a stream whose SSRC is not known yet, or that has been silent. Its numbers and times start anew.
+    private mutating func adopt(
+        _ packet: RTPPacketView, _ values: HeaderExtensionValuesView, _ now: MediaInstant
+    ) -> Source? {
         let type = packet.payloadType
         if let stream = parameters.video, values.mid == nil || values.isMid(stream.mid) {
-            if videoStream.ssrc == 0, type == stream.payloadType {
-                videoStream.ssrc = packet.ssrc
+            if videoStream.isFree(now: now), type == stream.payloadType {
+                if videoStream.ssrc != 0 {
+                    rtxSSRC = 0
+                    video?.restart()
+                    nacks.removeAll()
+                }
+                videoStream = ReceiveStream(ssrc: packet.ssrc, clockRate: 90_000)
                 return .video
             }
             if rtxSSRC == 0, type == stream.rtxPayloadType {
@@ -114,9 +123,11 @@ struct ReceiverState: ~Copyable {
                 return .rtx
             }
         }
-        for index in tracks.indices where tracks[index].stream.ssrc == 0 && tracks[index].parameters.carries(type) {
+        for index in tracks.indices
+        where tracks[index].stream.isFree(now: now) && tracks[index].parameters.carries(type) {
             guard values.mid == nil || values.isMid(tracks[index].parameters.mid) else { continue }
-            tracks[index].stream.ssrc = packet.ssrc
+            if tracks[index].stream.ssrc != 0 { tracks[index].buffer = AudioJitterBuffer() }
+            tracks[index].stream = ReceiveStream(ssrc: packet.ssrc, clockRate: AudioFormat.sampleRate)
             return .audio(index)
         }
         return nil
