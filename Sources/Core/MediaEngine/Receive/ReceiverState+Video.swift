@@ -128,12 +128,18 @@ extension ReceiverState {
     /// The next frame that is complete and decodable; nil if there is none.
     mutating func takeFrame(_ now: MediaInstant) -> ReceiverOutput? {
         while let span = video?.next() {
-            guard var frame = video?.pop(span), let bytes = depacketizer.frame(frame.bytes) else {
-                video?.waitForEntryPoint()
+            guard var frame = video?.pop(span) else {
                 keyframeRequester.need(now: now)
                 continue
             }
-            frame.bytes = bytes
+            if depacketizer.joinsPackets {
+                guard let joined = depacketizer.frame(frame.bytes) else {
+                    video?.waitForEntryPoint()
+                    keyframeRequester.need(now: now)
+                    continue
+                }
+                frame.bytes = joined
+            }
             if span.isEntryPoint {
                 keyframeRequester.noteServed()
                 if span.isKeyframe { counters.keyframes &+= 1 } else { counters.recoveries &+= 1 }

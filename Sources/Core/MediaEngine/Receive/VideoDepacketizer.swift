@@ -74,10 +74,15 @@ struct VideoDepacketizer {
 
     /// - Parameter payload: of the RTP packet, without padding.
     /// - Throws: `.vp8Descriptor` or `.payloadFormat` if the payload is malformed.
+    @inline(__always)
     func depacketize(_ payload: UnsafeRawBufferPointer) throws(RTPMalformed) -> DepacketizedVideo {
         guard !payload.isEmpty else { return DepacketizedVideo(bytes: payload, isPadding: true) }
-        return switch codec {
-        case .vp8: try vp8(payload)
+        return codec == .vp8 ? try Self.vp8(payload) : try other(payload)
+    }
+
+    private func other(_ payload: UnsafeRawBufferPointer) throws(RTPMalformed) -> DepacketizedVideo {
+        switch codec {
+        case .vp8: try Self.vp8(payload)
         case .vp9: try vp9(payload)
         case .h264: try h264(payload)
         case .h265: try h265(payload)
@@ -85,7 +90,7 @@ struct VideoDepacketizer {
         }
     }
 
-    private func vp8(_ payload: UnsafeRawBufferPointer) throws(RTPMalformed) -> DepacketizedVideo {
+    private static func vp8(_ payload: UnsafeRawBufferPointer) throws(RTPMalformed) -> DepacketizedVideo {
         let (descriptor, data) = try VP8PayloadDescriptor.parse(payload)
         return DepacketizedVideo(
             bytes: data, isFrameStart: descriptor.isFrameStart,
@@ -208,10 +213,12 @@ struct VideoDepacketizer {
 
     // MARK: Frames
 
-    /// Makes a frame of the packets' parts.
+    /// Whether a frame is more than its packets' parts, one behind the other.
+    var joinsPackets: Bool { codec == .av1 }
+
+    /// Makes a frame of the packets' parts; see `joinsPackets`.
     /// - Returns: nil if it is malformed. Valid until the next call.
     func frame(_ parts: EncodedFrameBytes) -> EncodedFrameBytes? {
-        guard codec == .av1 else { return parts }
         guard let units = AV1Aggregation.frame(of: parts) else { return nil }
         return EncodedFrameBytes(memory.keep(units))
     }
