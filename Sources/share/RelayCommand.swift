@@ -54,6 +54,9 @@ struct RelayCommand: ParsableCommand {
 
     func validate() throws {
         _ = try ListenAddress(listen)
+        guard !serverOptions.relayOnly else {
+            throw ValidationError("--relay-only is for hosts and viewers: a relay needs an address of its own.")
+        }
         guard (1...64).contains(maxBroadcasts) else { throw ValidationError("--max-broadcasts is 1 to 64.") }
         guard (1...10_000).contains(maxViewers) else { throw ValidationError("--max-viewers is 1 to 10000.") }
         guard (100...1_000_000).contains(maxBitrate) else {

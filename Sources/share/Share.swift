@@ -17,7 +17,7 @@ struct Share: ParsableCommand {
             share join     watches one; the same link opens in any browser
             share record   saves one to a file (share recordings shows and repairs files)
             share service  takes broadcasts in; hosts pair with it (share extension, pair)
-            share relay    takes broadcasts in and serves them to viewers (share host --relay)
+            share relay    takes broadcasts in, and serves them to viewers
             share status   and stop, pause, resume, mute, unmute, viewers, remove control a host
                            that runs on this machine, from any terminal
 

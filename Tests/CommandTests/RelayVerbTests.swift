@@ -63,6 +63,7 @@ struct RelayVerbTests {
             (["relay", "--accept", "any", "--publish-token", token], "the token"),
             (["relay", "--accept", "any", "--publish-token", folder.file("none")], "cannot be read"),
             (["relay", "--accept", "any", "--max-viewers", "0"], "--max-viewers"),
+            (["relay", "--accept", "any", "--relay-only"], "--relay-only"),
             (["relay", "--accept", "any", "--listen", "nowhere"], "--listen"),
             (["host", "--relay", "https://example.com/", "--source", "test"], "Copy it again"),
             (["host", "--relay", "x", "--preferred-extension", "y"], "exclude each other"),
