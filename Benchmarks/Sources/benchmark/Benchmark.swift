@@ -5,7 +5,7 @@ import Foundation
 struct Benchmark {
     static let usage = """
         usage: benchmark SHARE [--seconds N] [--scene still|stamp|typing|scrolling|video] [--joins N] [--soak SECONDS]
-                         [--only scenes|service|recordings|lipsync|kills|viewers|packets|allocations|memory|leaks|owners|networks|pages|links|losses|endurance]
+                         [--only scenes|service|recordings|lipsync|viewers|packets|allocations|memory|leaks|owners|networks|pages|links|losses|endurance]
                          [--against SHARE] [--still SECONDS (60)] [--minutes N (10)] [--without-chromium] [--without-gstreamer]
 
         """
