@@ -111,6 +111,13 @@ struct RelaySessionTests {
         for counters in [first.state.counters, second.state.counters] {
             #expect(zip(counters, counters.dropFirst()).allSatisfy { $0 <= $1 }, "\(counters)")
         }
+        // The publisher is told how many watch.
+        let count = await waiting(host.told) { events in
+            events.lazy.compactMap { event -> Int? in
+                if case .serviceInfo(let info) = event, info.viewers == 2 { 2 } else { nil }
+            }.first
+        }
+        #expect(count == 2)
         one.session.leave()
         #expect(await one.end.value.code == .stopped)
         // The end of the publisher is the end of the broadcast.

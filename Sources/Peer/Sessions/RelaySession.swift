@@ -66,7 +66,13 @@ public final class RelaySession: Sendable {
                 (own.id, own.secret) = (.random(), Link.randomSecret())
                 let broadcast = RelayedBroadcast(
                     name: (publisher.application?.name).map { UntrustedText.clean($0, fallback: "share") }, own,
-                    environment.with { $0 }, emit: { emit(.broadcast(id, $0)) })
+                    environment.with { $0 },
+                    emit: { event in
+                        emit(.broadcast(id, event))
+                        // The publisher learns how many watch.
+                        guard let viewers = event.viewers else { return }
+                        reference.with { $0 }?.send(ServiceInfo(viewers: viewers), to: id)
+                    })
                 relayed.with { $0[id] = Relayed(broadcast: broadcast, publisher: publisher) }
                 return broadcast
             },
@@ -116,5 +122,15 @@ public final class RelaySession: Sendable {
         await session.stop(reason: reason)
         reference.with { $0 = nil }
         environment.with { $0 = nil }
+    }
+}
+
+extension BroadcastEvent {
+    /// How many watch from now on; nil if the event does not change that.
+    fileprivate var viewers: Int? {
+        switch self {
+        case .viewerJoined(_, let viewers), .viewerLeft(_, _, let viewers): viewers
+        default: nil
+        }
     }
 }
