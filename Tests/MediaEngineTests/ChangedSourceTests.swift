@@ -67,6 +67,21 @@ import Testing
         #expect(receiver.statistics.keyframeRequests == 0)
     }
 
+    /// 0 is an SSRC, too, and no sign of a stream without packets. Found by fuzzing: the numbers of missing packets got mixed.
+    @Test func theSourceZeroIsOneLikeAnother() throws {
+        func frames(_ ssrc: UInt32, _ number: UInt16, after milliseconds: Int) throws -> Int {
+            try receive(
+                keyframe, type: 96, ssrc: ssrc, number: number, timestamp: UInt32(milliseconds) * 90,
+                after: milliseconds
+            ).frames
+        }
+        #expect(try frames(1, 100, after: 0) == 1)
+        #expect(try frames(0, 500, after: 1_500) == 1)
+        #expect(try frames(7, 20, after: 1_800) == 0)
+        #expect(try frames(0, 501, after: 2_100) == 1)
+        #expect(try frames(7, 21, after: 3_500) == 1)
+    }
+
     @Test func audioGoesOnWithTheNewSource() throws {
         func packets(_ ssrc: UInt32, _ number: UInt16, _ timestamp: UInt32, after milliseconds: Int) throws -> Int {
             try receive(

@@ -22,7 +22,7 @@ struct ReceiveStream {
 
     /// Whether a packet of another SSRC shows the stream's new one: it has none yet, or the peer has changed it without a word.
     func isFree(now: MediaInstant) -> Bool {
-        ssrc == 0 || lastPacket.map { now - $0 > Self.longestSilence } ?? false
+        lastPacket.map { now - $0 > Self.longestSilence } ?? (ssrc == 0)
     }
 
     /// Takes in a sender report about the stream.

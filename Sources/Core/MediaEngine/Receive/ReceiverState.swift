@@ -110,7 +110,7 @@ struct ReceiverState: ~Copyable {
         let type = packet.payloadType
         if let stream = parameters.video, values.mid == nil || values.isMid(stream.mid) {
             if videoStream.isFree(now: now), type == stream.payloadType {
-                if videoStream.ssrc != 0 {
+                if videoStream.lastPacket != nil {
                     rtxSSRC = 0
                     video?.restart()
                     nacks.removeAll()
@@ -126,7 +126,7 @@ struct ReceiverState: ~Copyable {
         for index in tracks.indices
         where tracks[index].stream.isFree(now: now) && tracks[index].parameters.carries(type) {
             guard values.mid == nil || values.isMid(tracks[index].parameters.mid) else { continue }
-            if tracks[index].stream.ssrc != 0 { tracks[index].buffer = AudioJitterBuffer() }
+            if tracks[index].stream.lastPacket != nil { tracks[index].buffer = AudioJitterBuffer() }
             tracks[index].stream = ReceiveStream(ssrc: packet.ssrc, clockRate: AudioFormat.sampleRate)
             return .audio(index)
         }
