@@ -91,7 +91,7 @@ let package = Package(
         layer("Core", "MediaCore"),
         layer("Core", "RTPWire", ["MediaCore"]),
         layer("Core", "SessionDescription", ["MediaCore", "RTPWire"]),
-        layer("Core", "VideoBitstream", ["MediaCore"]),
+        layer("Core", "VideoBitstream", ["MediaCore", "RTPWire"]),
         layer("Core", "Matroska", ["MediaCore"]),
         layer("Core", "MediaEngine", ["MediaCore", "RTPWire", "VideoBitstream"]),
         layer("Core", "PeerEngine", ["MediaCore", "SessionDescription"]),

@@ -20,7 +20,7 @@ let package = Package(
         .target(name: "MediaCore", swiftSettings: settings),
         .target(name: "RTPWire", dependencies: ["MediaCore"], swiftSettings: settings),
         .target(name: "SessionDescription", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
-        .target(name: "VideoBitstream", dependencies: ["MediaCore"], swiftSettings: settings),
+        .target(name: "VideoBitstream", dependencies: ["MediaCore", "RTPWire"], swiftSettings: settings),
         .target(
             name: "MediaEngine", dependencies: ["MediaCore", "RTPWire", "VideoBitstream"], swiftSettings: settings),
         .target(name: "Matroska", dependencies: ["MediaCore"], swiftSettings: settings),

@@ -25,7 +25,7 @@ let package = Package(
         layer("MediaCore"),
         layer("RTPWire", ["MediaCore"]),
         layer("SessionDescription", ["MediaCore", "RTPWire"]),
-        layer("VideoBitstream", ["MediaCore"]),
+        layer("VideoBitstream", ["MediaCore", "RTPWire"]),
         layer("MediaEngine", ["MediaCore", "RTPWire", "VideoBitstream"]),
         layer("PeerEngine", ["MediaCore", "SessionDescription"]),
         layer("Matroska", ["MediaCore"]),

@@ -32,19 +32,7 @@ struct ExtensionCommand: ParsableCommand {
                 if FileManager.default.fileExists(atPath: link) {
                     return Self.report(try ExtensionStore().install(file: link))
                 }
-                let parsed: ServiceLink
-                do throws(LinkError) {
-                    parsed = try ServiceLink(parsing: link)
-                } catch {
-                    throw Complaint(
-                        sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
-                }
-                let description: ServiceDescription
-                do throws(PairingFailure) {
-                    description = try HostCommand.describe(parsed)
-                } catch {
-                    throw Complaint(sentence: "\(error)", status: error.status)
-                }
+                let (parsed, description) = try HostCommand.describeService(at: link)
                 Self.report(try ExtensionStore().install(parsed, description))
             }
         }

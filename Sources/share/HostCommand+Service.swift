@@ -111,7 +111,13 @@ extension HostCommand {
     }
 
     /// The service of a relay, as it describes itself now.
-    static func relay(at text: String) throws -> ExtensionManifest {
+    static func relay(at text: String) throws(Complaint) -> ExtensionManifest {
+        let (link, description) = try describeService(at: text)
+        return ExtensionManifest(description, service: link)
+    }
+
+    /// Reads a service's link, and asks the service for its name, its fields and its terms.
+    static func describeService(at text: String) throws(Complaint) -> (ServiceLink, ServiceDescription) {
         let link: ServiceLink
         do throws(LinkError) {
             link = try ServiceLink(parsing: text)
@@ -119,17 +125,12 @@ extension HostCommand {
             throw Complaint(sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
         }
         do throws(PairingFailure) {
-            return ExtensionManifest(try describe(link), service: link)
+            let client = try ServiceClient(link: link)
+            defer { blocking { await client.close() } }
+            return (link, try blocking(throwing: client.describe))
         } catch {
             throw Complaint(sentence: "\(error)", status: error.status)
         }
-    }
-
-    /// Asks a service for its name, its fields and its terms.
-    static func describe(_ link: ServiceLink) throws(PairingFailure) -> ServiceDescription {
-        let client = try ServiceClient(link: link)
-        defer { blocking { await client.close() } }
-        return try blocking(throwing: client.describe)
     }
 
     private static func chosenExtension() throws -> ExtensionManifest {

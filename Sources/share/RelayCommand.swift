@@ -65,14 +65,10 @@ struct RelayCommand: ParsableCommand {
     }
 
     func run() throws {
-        try complaining { () throws(Complaint) in
-            do {
-                try relay()
-            } catch let complaint as Complaint {
-                throw complaint
-            } catch {
-                throw Complaint(sentence: "\(error)", status: .usage)
-            }
+        do {
+            try relay()
+        } catch let complaint as Complaint {
+            throw complaint.report()
         }
     }
 

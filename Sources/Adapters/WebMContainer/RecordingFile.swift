@@ -16,9 +16,14 @@ public final class RecordingFile: @unchecked Sendable {
     /// The length of the whole elements; there may be a part of another one behind them after a failure.
     public private(set) var length = 0
     private var isSynced = true
-    private let background = Monitor(BackgroundSync.idle)
+    private let background = Monitor(BackgroundSync())
 
-    private enum BackgroundSync { case idle, running, failed(Int32) }
+    /// A sync on a thread of its own.
+    private struct BackgroundSync {
+        var isRunning = false
+        /// Of a sync that failed; 0 otherwise.
+        var code: Int32 = 0
+    }
 
     /// Creates the file, with mode 0600.
     public init(creating path: String) throws(RecordingFileFailure) {
@@ -101,30 +106,24 @@ public final class RecordingFile: @unchecked Sendable {
     /// - Throws: if an earlier call has failed.
     public func requestSync() throws(RecordingFileFailure) {
         guard !isSynced else { return }
-        let (isRunning, code): (Bool, Int32) = background.with {
-            switch $0 {
-            case .idle: (false, 0)
-            case .running: (true, 0)
-            case .failed(let code): (false, code)
-            }
-        }
-        if code != 0 { throw RecordingFileFailure(errno: code, path, "cannot be written") }
-        guard !isRunning else { return }
+        let earlier = background.with { $0 }
+        guard earlier.code == 0 else { throw failure(earlier.code) }
+        guard !earlier.isRunning else { return }
         // The copy may outlive this object's descriptor.
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { return try sync() }
-        background.with { $0 = .running }
+        background.with { $0.isRunning = true }
         let background = background
         do throws(NamedThread.Failure) {
             _ = try NamedThread.start("disk-sync") {
                 let code = fdatasync(copy) == 0 ? 0 : errno
                 Glibc.close(copy)
-                background.change { $0 = code == 0 ? .idle : .failed(code) }
+                background.change { $0 = BackgroundSync(code: code) }
             }
             isSynced = true
         } catch {
             Glibc.close(copy)
-            background.with { $0 = .idle }
+            background.with { $0.isRunning = false }
             try sync()
         }
     }
@@ -132,14 +131,8 @@ public final class RecordingFile: @unchecked Sendable {
     /// Sleeps until what was written is on the disk.
     public func sync() throws(RecordingFileFailure) {
         // The kernel reports an error of the disk once.
-        let code: Int32 = background.wait { state in
-            switch state {
-            case .idle: 0
-            case .running: nil
-            case .failed(let code): code
-            }
-        }
-        if code != 0 { throw RecordingFileFailure(errno: code, path, "cannot be written") }
+        let code = background.wait { $0.isRunning ? nil : $0.code }
+        guard code == 0 else { throw failure(code) }
         guard !isSynced else { return }
         guard fdatasync(descriptor) == 0 else { throw failure() }
         isSynced = true
@@ -209,7 +202,9 @@ public final class RecordingFile: @unchecked Sendable {
         pthread_sigmask(SIG_BLOCK, &signals, nil)
     }
 
-    private func failure() -> RecordingFileFailure { RecordingFileFailure(errno: errno, path, "cannot be written") }
+    private func failure(_ code: Int32 = errno) -> RecordingFileFailure {
+        RecordingFileFailure(errno: code, path, "cannot be written")
+    }
 
     private static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }

@@ -4,8 +4,6 @@ public struct VP9PayloadDescriptor: Hashable, Sendable {
     public var isInterPredicted: Bool
     /// B: the first packet of a frame.
     public var isFrameStart: Bool
-    /// E: the last packet of a frame.
-    public var isFrameEnd: Bool
     /// 7 or 15 bits.
     public var pictureID: UInt16?
     /// TID, 0...7.
@@ -44,7 +42,6 @@ public struct VP9PayloadDescriptor: Hashable, Sendable {
         let flags = try reader.uint8()
         isInterPredicted = flags & 0x40 != 0
         isFrameStart = flags & 0x08 != 0
-        isFrameEnd = flags & 0x04 != 0
         let isFlexible = flags & 0x10 != 0
         if flags & 0x80 != 0 {
             let high = try reader.uint8()

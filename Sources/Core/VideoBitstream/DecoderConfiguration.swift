@@ -1,4 +1,5 @@
 public import MediaCore
+import RTPWire
 
 /// What a file has to say of a video stream before its first frame.
 public struct DecoderConfiguration: Equatable, Sendable {
@@ -28,14 +29,9 @@ public struct DecoderConfiguration: Equatable, Sendable {
         self.record = record
     }
 
-    /// RFC 6386 section 9.1.
     private init?(vp8 frame: UnsafeRawBufferPointer) {
-        guard frame.count >= 10, frame[0] & 1 == 0, frame[3] == 0x9D, frame[4] == 0x01, frame[5] == 0x2A else {
-            return nil
-        }
-        self.init(
-            width: (Int(frame[7]) << 8 | Int(frame[6])) & 0x3FFF,
-            height: (Int(frame[9]) << 8 | Int(frame[8])) & 0x3FFF)
+        guard let size = (try? VP8FrameHeader(frame))?.size else { return nil }
+        self.init(width: size.width, height: size.height)
     }
 
     private init?(vp9 frame: UnsafeRawBufferPointer) {

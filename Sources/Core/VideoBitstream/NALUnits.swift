@@ -2,9 +2,6 @@ public import MediaCore
 
 /// The NAL units of H.264 and H.265: ITU-T H.264 annex B, ISO/IEC 14496-15.
 public enum NALUnits {
-    /// The start code that is written before each unit of a byte stream.
-    public static let startCode: [UInt8] = [0, 0, 0, 1]
-
     /// Calls `body` with each unit of a byte stream, without start codes and trailing zeros.
     public static func forEach(in stream: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) {
         var start: Int?

@@ -39,7 +39,7 @@ public final class RelaySession: Sendable {
     }
 
     private let session: ServiceSession
-    private let reference: Monitor<ServiceSession?>
+    /// Nil after the end.
     private let environment: Monitor<RelayedBroadcast.Environment?>
 
     /// - Parameters:
@@ -51,7 +51,6 @@ public final class RelaySession: Sendable {
         decide: @escaping @Sendable (PairingRequest) async -> PairingDecision,
         admit: @escaping HostSession.KnockPolicy, emit: @escaping @Sendable (RelayEvent) -> Void
     ) {
-        let reference = Monitor<ServiceSession?>(nil)
         let environment = Monitor<RelayedBroadcast.Environment?>(nil)
         let relayed = Monitor<[SessionID: Relayed]>([:])
         var viewers = BroadcastConfiguration()
@@ -71,7 +70,7 @@ public final class RelaySession: Sendable {
                         emit(.broadcast(id, event))
                         // The publisher learns how many watch.
                         guard let viewers = event.viewers else { return }
-                        reference.with { $0 }?.send(ServiceInfo(viewers: viewers), to: id)
+                        environment.with { $0 }?.session.send(ServiceInfo(viewers: viewers), to: id)
                     })
                 relayed.with { $0[id] = Relayed(broadcast: broadcast, publisher: publisher) }
                 return broadcast
@@ -86,30 +85,23 @@ public final class RelaySession: Sendable {
                         return found
                     }
                     guard let live, let link = live.broadcast.link else { return }
-                    reference.with { $0 }?.send(url: link.text, to: id)
+                    environment.with { $0 }?.session.send(url: link.text, to: id)
                     emit(.live(id, live.publisher, link))
                 case .closed(let id, _, _): relayed.with { $0[id] = nil }
                 default: break
                 }
             })
-        self.reference = reference
         self.environment = environment
-        let session = session
         let descriptors = DescriptorPlan.ofThisProcess
-        reference.with { $0 = session }
         let shared = RelayedBroadcast.Environment(
-            identity: identity, linkHost: configuration.service.linkHost,
+            session: session, identity: identity, linkHost: configuration.service.linkHost,
             maximumViewers: configuration.maximumViewers, maximumBitrate: configuration.maximumBitrate,
-            servers: { session.iceServers },
             agents: LoopBound(
                 session.loop,
                 making: {
                     ICEAgentPool(
                         .init(agents: .max, descriptors: descriptors.agents, reserve: descriptors.reserve / 2))
-                }), decide: admit,
-            serve: { broadcast, delegate throws(SignalingServerError) in
-                try session.serve(broadcast, delegate: delegate)
-            })
+                }), decide: admit)
         environment.with { $0 = shared }
     }
 
@@ -120,7 +112,6 @@ public final class RelaySession: Sendable {
     /// Ends all broadcasts and frees everything.
     public func stop(reason: String = "the relay has stopped") async {
         await session.stop(reason: reason)
-        reference.with { $0 = nil }
         environment.with { $0 = nil }
     }
 }

@@ -15,19 +15,14 @@ import Transport
 final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
     /// What all broadcasts of a relay have in common.
     struct Environment: Sendable {
+        var session: ServiceSession
         var identity: Identity
         var linkHost: String
         var maximumViewers: Int
         var maximumBitrate: Bitrate
-        var servers: @Sendable () -> ICEServerResolver.Addresses
         /// The ICE agents of the viewers of all broadcasts.
         var agents: LoopBound<ICEAgentPool>
         var decide: HostSession.KnockPolicy
-        /// Adds a broadcast to the relay's server; returns the server's port, too.
-        var serve:
-            @Sendable (BroadcastConfiguration, any SignalingServerDelegate) throws(SignalingServerError) -> (
-                BroadcastHandle, port: Int
-            )
     }
 
     private struct Served: Sendable {
@@ -82,18 +77,18 @@ final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
             return state.served == nil && !state.isClosed
         }
         guard isFirst, let environment else { return }
-        let (loop, pool) = (environment.agents.loop, environment.agents)
+        let loop = environment.session.loop
         var broadcast: Broadcast?
-        pool.assumeIsolated {
+        environment.agents.assumeIsolated {
             broadcast = Broadcast(loop: loop, settings: settings(format, environment), source: self, agents: $0)
-            broadcast?.servers = environment.servers()
+            broadcast?.servers = environment.session.iceServers
         }
         guard let broadcast else { return }
         let core = LoopBound(loop, broadcast)
         let signaling = BroadcastSignaling(
             core: core, knocks: KnockHandler(decideKnock: environment.decide, emit: emit), onEvent: emit)
         do throws(SignalingServerError) {
-            let (handle, port) = try environment.serve(configuration, signaling)
+            let (handle, port) = try environment.session.serve(configuration, delegate: signaling)
             signaling.begin(handle)
             let link = Link(
                 host: environment.linkHost, port: port, id: handle.id, secret: handle.secret,

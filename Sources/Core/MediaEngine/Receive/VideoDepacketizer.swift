@@ -232,9 +232,7 @@ struct VideoDepacketizer {
         let longest = codec == .vp8 ? VP8FrameHeader.keyframeLength : Self.longestHeader
         return withUnsafeTemporaryAllocation(byteCount: longest, alignment: 1) { start in
             let length = frame.copy(to: start)
-            let beginning = UnsafeRawBufferPointer(rebasing: start[..<length])
-            return codec == .vp8
-                ? (try? VP8FrameHeader(beginning))?.size : DecoderConfiguration(codec, keyframe: beginning)?.size
+            return DecoderConfiguration(codec, keyframe: UnsafeRawBufferPointer(rebasing: start[..<length]))?.size
         }
     }
 }
