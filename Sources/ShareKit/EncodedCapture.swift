@@ -102,18 +102,23 @@ final class EncodedCapture: RunningCapture {
         do throws(CodecFailure) {
             encoding = try LocalEncoding(
                 source: media.takeScreen(), encoder: VP8Encoder(), audio: media.audio,
-                framesPerSecond: framesPerSecond, maximumBitrate: Self.maximumBitrate, sink: sink)
+                framesPerSecond: framesPerSecond, maximumBitrate: Self.maximumBitrate)
         } catch {
             sink.close {}
             throw ShareKitError(.failed, "the encoder cannot be started: \(error.message)")
         }
         do throws(MediaSinkFailure) {
-            try encoding.start { [weak self] failure in
-                self?.end(ShareKitError(.failed, failure.message, remedy: failure.remedy), isDiscarding: false)
-            }
+            try encoding.add(sink)
         } catch {
             sink.close {}
             throw ShareKitError(.failed, error.message, remedy: error.remedy)
+        }
+        encoding.start { [weak self] event in
+            switch event {
+            case .audioStarted: break
+            case .videoEnded(let failure), .audioNotStarted(_, let failure), .audioEnded(_, let failure):
+                self?.end(ShareKitError(.failed, failure.message, remedy: failure.remedy), isDiscarding: false)
+            }
         }
     }
 

@@ -54,7 +54,10 @@ struct ExtensionVerbTests {
         let install = try TemporaryFolder()
         let file = try manifest("record", in: folder, log: folder.file("log"))
         #expect(try run(["extension", "install", file], in: install).code == 0)
-        let arguments = ["host", "--preferred-extension", "com.example.probe", "--source", "test"]
+        let arguments = [
+            "host", "--preferred-extension", "com.example.probe", "--source", "test", "--record",
+            folder.file("all.webm"), "--clips", "5",
+        ]
         let host = try Terminal(arguments, environment: ["XDG_DATA_HOME": install.path])
         func control(_ arguments: String...) throws -> (code: Int32?, lines: [String]) {
             let process = try ShareProcess(arguments, in: host.hostFolder)
@@ -70,6 +73,7 @@ struct ExtensionVerbTests {
         #expect(status.code == 0 && status.lines.first?.contains("  live  00:00:") == true, "\(status.lines)")
         #expect(status.lines.first?.contains("  to \"Probe\"  ") == true, "\(status.lines)")
 
+        #expect(try control("clip", "-o", folder.file("clip.webm")).code == 0)
         #expect(try control("mute", "--system").code == 0)
         #expect(try control("status").lines.first?.hasSuffix("system audio muted") == true)
         #expect(try control("unmute").code == 0)
@@ -82,6 +86,11 @@ struct ExtensionVerbTests {
         #expect(try control("stop").code == 0)
         #expect(host.waitUntil { $0.contains("ended by share stop") })
         #expect(folder.lines("log").last == "finished")
+        for name in ["all.webm", "clip.webm"] {
+            let media = try MediaProbe(folder.file(name))
+            #expect(media.streams == ["vp8", "opus"], "\(name)")
+            #expect(try media.decodingErrors() == "")
+        }
     }
 
     /// The host's screen is the session's, so that its lock pauses the broadcast, and the bus names the service.

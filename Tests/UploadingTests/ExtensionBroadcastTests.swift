@@ -110,6 +110,89 @@ struct ExtensionBroadcastTests {
         await setting.broadcast.stop(EndReason(.stopped, "enough"))
     }
 
+    /// Counts what it gets.
+    private final class CountingSink: EncodedMediaSink {
+        struct State {
+            var sizes: [PixelSize] = []
+            var frames = 0
+            var packets = 0
+            var closings = 0
+        }
+        let state = Monitor(State())
+
+        func start(_ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void) {}
+
+        func receive(_ frame: EncodedVideoFrame) {
+            state.change { state in
+                state.frames += 1
+                if let size = frame.size { state.sizes.append(size) }
+            }
+        }
+
+        func receive(_ packet: EncodedAudioPacket) { state.change { $0.packets += 1 } }
+
+        func close(_ done: @escaping @Sendable () -> Void) {
+            state.change { $0.closings += 1 }
+            done()
+        }
+
+        /// False after 20 s.
+        func waitUntil(_ condition: @escaping @Sendable (State) -> Bool) async -> Bool {
+            await withCheckedContinuation { continuation in
+                _ = NamedThread("wait") { [state] in
+                    continuation.resume(
+                        returning: state.wait(until: MonotonicClock.now + .seconds(20)) { condition($0) ? true : nil }
+                            ?? false)
+                }
+            }
+        }
+    }
+
+    /// Whatever the program takes, a recorder gets encoded media, and ends with the broadcast.
+    @Test(arguments: ["record", "encoded"])
+    func aBroadcastToAProgramIsRecordedAsWell(_ behaviour: String) async throws {
+        let setting = try Setting(behaviour)
+        try await setting.broadcast.start()
+        let sink = CountingSink()
+        let other = CountingSink()
+        try await setting.broadcast.add(sink, demandsMedia: true, records: true)
+        try await setting.broadcast.add(other, demandsMedia: true, records: false)
+        #expect(await sink.waitUntil { $0.frames > 10 && $0.packets > 10 })
+        #expect(await other.waitUntil { $0.frames > 10 && $0.packets > 10 })
+        #expect(sink.state.with { $0.sizes.first } == PixelSize(width: 640, height: 480))
+        await setting.broadcast.remove(other)
+        #expect(other.state.with { $0.closings } == 1)
+        #expect(await setting.broadcast.pause())
+        #expect(await setting.broadcast.resume())
+        let before = sink.state.with { $0.frames }
+        #expect(await sink.waitUntil { $0.frames > before + 5 })
+        // The program gets what it got without a recorder.
+        let samples = setting.log.count
+        #expect(await setting.waitUntil { $0.count > samples + 10 })
+        await setting.broadcast.stop(EndReason(.stopped, "enough"))
+        #expect(sink.state.with { $0.closings } == 1)
+        let late = CountingSink()
+        try await setting.broadcast.add(late, demandsMedia: true, records: true)
+        #expect(late.state.with { $0.closings } == 1)
+    }
+
+    @Test(arguments: ["record", "encoded"])
+    func aRecorderThatJoinsAStillPictureGetsIt(_ behaviour: String) async throws {
+        let setting = try Setting(behaviour, framesPerSecond: 0)
+        try await setting.broadcast.start()
+        #expect(await setting.waitUntil { log in log.contains { $0.hasPrefix("v") } })
+        let first = CountingSink()
+        try await setting.broadcast.add(first, demandsMedia: true, records: true)
+        #expect(await first.waitUntil { !$0.sizes.isEmpty })
+        // The encoder ends with its last sink, and another one begins anew.
+        await setting.broadcast.remove(first)
+        let second = CountingSink()
+        try await setting.broadcast.add(second, demandsMedia: true, records: true)
+        #expect(await second.waitUntil { !$0.sizes.isEmpty })
+        await setting.broadcast.stop(EndReason(.stopped, "enough"))
+        #expect(second.state.with { $0.closings } == 1)
+    }
+
     @Test func feedbackIsCleanedAndPassedOn() async throws {
         let setting = try Setting("feedback")
         try await setting.broadcast.start()

@@ -6,7 +6,7 @@ import RTPWire
 /// A sink of this process that gets what the viewers of the main encoding get: a recorder, or a buffer for clips.
 /// Confined to the network loop.
 package final class LocalReceiver {
-    let sink: any EncodedMediaSink
+    package let sink: any EncodedMediaSink
     /// Media is captured and encoded for it also while nobody watches.
     let demandsMedia: Bool
     /// It records, as the viewers are told.

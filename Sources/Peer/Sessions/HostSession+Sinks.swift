@@ -42,7 +42,7 @@ extension HostSession {
 
 extension EncodedMediaSink {
     /// Closes the sink, and waits until everything is released.
-    func closed() async {
+    package func closed() async {
         await withCheckedContinuation { continuation in close { continuation.resume() } }
     }
 }

@@ -1,28 +1,37 @@
 import LinuxRuntime
 public import MediaCore
 import MediaEngine
-import Publishing
+public import Publishing
 
-/// Encodes a screen and its audio for one sink of this process, without a network: a recorder, or a buffer for clips.
+/// Encodes a screen and its audio for sinks of this process, without a network: a recorder, a buffer for clips, or the
+/// program of an extension.
 ///
 /// Call `start` once, and `stop` at the end. From any thread.
-// SAFETY: `receiver` is used with `lock` held.
-public final class LocalEncoding: @unchecked Sendable {
-    private let pipelines: MediaPipelines
-    private let sink: any EncodedMediaSink
-    private let receiver: LocalReceiver
-    /// The threads of video and audio call the sink one at a time.
-    private let lock = Monitor(())
-    private let maximumBitrate: Bitrate
+public final class LocalEncoding: Sendable {
+    public enum Event: Sendable {
+        /// The screen cannot be captured any more.
+        case videoEnded(SourceFailure)
+        /// - Parameter summary: a description for people.
+        case audioStarted(_ track: String, summary: String)
+        case audioNotStarted(_ track: String, SourceFailure)
+        case audioEnded(_ track: String, SourceFailure)
+    }
 
-    /// - Parameter sink: closed by `stop`.
+    private struct Sinks {
+        /// The threads of video and audio call the sinks one at a time.
+        var receivers: [LocalReceiver] = []
+        var isStopped = false
+    }
+
+    private let pipelines: MediaPipelines
+    private let sinks = Monitor(Sinks())
+    private let target: Monitor<EncodingTarget>
+
+    /// - Parameter maximumBitrate: of video.
     public init(
         source: sending any ScreenSource, encoder: sending any VideoEncoder, audio inputs: [AudioInput],
-        framesPerSecond: Int, maximumBitrate: Bitrate, sink: any EncodedMediaSink
+        framesPerSecond: Int, maximumBitrate: Bitrate
     ) throws(CodecFailure) {
-        self.sink = sink
-        self.maximumBitrate = maximumBitrate
-        receiver = LocalReceiver(sink, demandsMedia: true, records: true, audioTracks: inputs.count)
         let frames = FrameQueues()
         let packets = FrameQueue<AudioPacketInfo>(capacity: 32, bytes: 2_048)
         pipelines = MediaPipelines(
@@ -35,28 +44,56 @@ public final class LocalEncoding: @unchecked Sendable {
                     track: track, kind: input.kind, source: input.source, encoder: try input.makeEncoder(),
                     packets: packets)
             })
+        target = Monitor(EncodingTarget(bitrate: maximumBitrate))
+        setBitrate(maximumBitrate)
     }
 
     /// Starts the threads.
-    /// - Parameter failed: called on one of them when the screen cannot be captured any more, or an audio track.
-    /// - Throws: if the sink cannot take VP8; nothing runs then.
-    public func start(failed: @escaping @Sendable (SourceFailure) -> Void) throws(MediaSinkFailure) {
-        let pipelines = pipelines
-        try sink.start(EncodedMediaFormat(video: .vp8, audio: pipelines.audio.map(\.kind))) { _ in
-            pipelines.requestKeyframe(.main, isFirst: false)
-        }
-        pipelines.apply(EncoderPolicy.Decision(main: EncodingTarget(bitrate: maximumBitrate)))
-        pipelines.video.start(framesReady: { [self] in passFrames() }, failed: failed)
+    /// - Parameter report: called on any of them.
+    public func start(_ report: @escaping @Sendable (Event) -> Void) {
+        pipelines.video.start(framesReady: { [self] in passFrames() }, failed: { report(.videoEnded($0)) })
         for track in pipelines.audio {
+            let name = track.name
             do throws(SourceFailure) {
-                try track.start(packetsReady: { [self] in passPackets() }, ended: failed)
+                try track.start(packetsReady: { [self] in passPackets() }, ended: { report(.audioEnded(name, $0)) })
+                report(.audioStarted(name, summary: track.summary))
             } catch {
-                failed(error)
+                report(.audioNotStarted(name, error))
             }
         }
     }
 
-    /// Ends the threads and closes the sink. May be called twice.
+    /// Adds a sink, which gets all media from the next key frame on. `stop` closes it.
+    /// - Returns: false if the encoding has been stopped.
+    /// - Throws: if the sink takes no VP8. It is not added then.
+    @discardableResult
+    public func add(_ sink: any EncodedMediaSink) throws(MediaSinkFailure) -> Bool {
+        let pipelines = pipelines
+        try sink.start(EncodedMediaFormat(video: .vp8, audio: pipelines.audio.map(\.kind))) { _ in
+            pipelines.requestKeyframe(.main, isFirst: false)
+        }
+        let isAdded = sinks.with { sinks in
+            if !sinks.isStopped {
+                sinks.receivers.append(
+                    LocalReceiver(sink, demandsMedia: true, records: true, audioTracks: pipelines.audio.count))
+            }
+            return !sinks.isStopped
+        }
+        pipelines.requestKeyframe(.main, isFirst: true)
+        return isAdded
+    }
+
+    /// Removes a sink; it gets nothing from now on.
+    /// - Returns: how many sinks are left.
+    @discardableResult
+    public func remove(_ sink: any EncodedMediaSink) -> Int {
+        sinks.with { sinks in
+            sinks.receivers.removeAll { $0.sink === sink }
+            return sinks.receivers.count
+        }
+    }
+
+    /// Ends the threads and closes the sinks. May be called twice.
     public func stop() async {
         let audio = pipelines.audio
         // Stopping a source blocks until its thread has ended.
@@ -64,18 +101,60 @@ public final class LocalEncoding: @unchecked Sendable {
             await ending.ended()
         }
         await pipelines.video.stop()
-        await sink.closed()
+        let open = sinks.with { sinks in
+            defer { sinks = Sinks(receivers: [], isStopped: true) }
+            return sinks.receivers.map(\.sink)
+        }
+        for sink in open { await sink.closed() }
     }
 
+    // MARK: Control
+
+    public func setPaused(_ isPaused: Bool) {
+        pipelines.setPaused(isPaused)
+        if !isPaused { requestKeyframe() }
+    }
+
+    public func requestKeyframe() { pipelines.requestKeyframe(.main, isFirst: false) }
+
+    /// - Parameter bitrate: of video; nil: no frame is made now.
+    public func setBitrate(_ bitrate: Bitrate?) {
+        let target = target.with { target in
+            if let bitrate { target.bitrate = bitrate }
+            target.isBlocked = bitrate == nil
+            return target
+        }
+        pipelines.apply(EncoderPolicy.Decision(main: target))
+    }
+
+    public var statistics: VideoPipelineStatistics { pipelines.video.statistics }
+
+    /// In their order.
+    public var audioTracks: [AudioTrackState] { pipelines.audio.map(\.state) }
+
+    /// A muted track passes nothing.
+    /// - Returns: false if there is no track of this kind.
+    public func setAudioMuted(_ kind: MediaTrackKind, _ isMuted: Bool) -> Bool {
+        let tracks = pipelines.audio.filter { $0.kind == kind }
+        for track in tracks { _ = track.setMuted(isMuted) }
+        return !tracks.isEmpty
+    }
+
+    // MARK: Media
+
     private func passFrames() {
-        lock.with { _ in
-            while pipelines.frames[.main].pop({ bytes, info in receiver.receive(bytes, info) }) {}
+        sinks.with { sinks in
+            while pipelines.frames[.main].pop({ bytes, info in
+                for receiver in sinks.receivers { receiver.receive(bytes, info) }
+            }) {}
         }
     }
 
     private func passPackets() {
-        lock.with { _ in
-            while pipelines.packets.pop({ bytes, info in receiver.receive(bytes, info) }) {}
+        sinks.with { sinks in
+            while pipelines.packets.pop({ bytes, info in
+                for receiver in sinks.receivers { receiver.receive(bytes, info) }
+            }) {}
         }
     }
 }

@@ -54,11 +54,21 @@ extension ExtensionBroadcast: ControllableBroadcast {
     // MARK: Receivers
 
     public func add(_ sink: any EncodedMediaSink, demandsMedia: Bool, records: Bool) async throws(MediaSinkFailure) {
-        throw MediaSinkFailure(
-            "a broadcast to an extension's program is not recorded", remedy: "Record in the program itself.")
+        let uploader = state.with { $0.reason == nil ? $0.uploader : nil }
+        do throws(MediaSinkFailure) {
+            if let uploader, try uploader.add(sink) { return }
+        } catch {
+            await sink.closed()
+            throw error
+        }
+        // The broadcast has ended, or has not begun.
+        await sink.closed()
     }
 
-    public func remove(_ sink: any EncodedMediaSink) async {}
+    public func remove(_ sink: any EncodedMediaSink) async {
+        await state.with { $0.uploader }?.remove(sink)
+        await sink.closed()
+    }
 
     /// None: the program is no viewer.
     public func viewers() async -> [WatchingViewer] { [] }

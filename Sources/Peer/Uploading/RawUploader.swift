@@ -15,8 +15,13 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
         var statistics = VideoPipelineStatistics()
         /// In the order of `audio`.
         var tracks: [AudioTrackState] = []
+        /// What the sinks get; nil without any.
+        var tap: SampleTap?
     }
 
+    private let sources: SampleSources
+    private let configuration: ExtensionBroadcast.Configuration
+    private let emit = Monitor<(@Sendable (BroadcastEvent) -> Void)?>(nil)
     private let screen: any ScreenSource
     private let audio: [AudioInput]
     private let process: ExtensionProcess
@@ -29,6 +34,8 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
         _ sources: SampleSources, _ process: ExtensionProcess, _ configuration: ExtensionBroadcast.Configuration,
         fail: @escaping @Sendable (EndReason) -> Void
     ) {
+        self.sources = sources
+        self.configuration = configuration
         screen = sources.screen
         audio = sources.audio
         self.process = process
@@ -39,6 +46,7 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
     }
 
     func start(_ emit: @escaping @Sendable (BroadcastEvent) -> Void) {
+        self.emit.with { $0 = emit }
         thread.with { $0 = NamedThread("video") { self.run() } }
         for (index, input) in audio.enumerated() {
             let track: SampleDescription.AudioTrack = input.kind == .microphoneAudio ? .microphone : .application
@@ -46,7 +54,9 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
             do throws(SourceFailure) {
                 try input.source.start(
                     handler: { [process, control] samples, time in
-                        guard control.with({ !$0.isPaused && !$0.tracks[index].isMuted }) else { return }
+                        let (isWanted, tap) = control.with { (!$0.isPaused && !$0.tracks[index].isMuted, $0.tap) }
+                        guard isWanted else { return }
+                        tap?.audio[index].pass(samples, time)
                         let bytes = UnsafeRawBufferPointer(samples)
                         process.send(
                             .audio, byteCount: bytes.count, format: .pcm(track: track, bytes: bytes.count), time: time
@@ -81,6 +91,56 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
         }
     }
 
+    func add(_ sink: any EncodedMediaSink) throws(MediaSinkFailure) -> Bool {
+        let outcome: Result<Bool, MediaSinkFailure> = control.with { control in
+            guard !control.isStopped else { return .success(false) }
+            do throws(MediaSinkFailure) {
+                if let tap = control.tap {
+                    try tap.encoding.add(sink)
+                } else {
+                    let tap = try makeTap()
+                    try tap.encoding.add(sink)
+                    start(tap)
+                    control.tap = tap
+                }
+                return .success(true)
+            } catch {
+                return .failure(error)
+            }
+        }
+        screen.wake()
+        switch outcome {
+        case .success(let isAdded): return isAdded
+        case .failure(let failure): throw failure
+        }
+    }
+
+    private func makeTap() throws(MediaSinkFailure) -> SampleTap {
+        do throws(CodecFailure) {
+            return try SampleTap(sources, configuration)
+        } catch {
+            throw MediaSinkFailure("the encoder cannot be started: \(error.message)")
+        }
+    }
+
+    private func start(_ tap: SampleTap) {
+        let emit = emit
+        tap.encoding.start { event in
+            if case .videoEnded(let failure) = event {
+                emit.with { $0 }?(.warning("nothing is recorded any more: \(failure.message)"))
+            }
+        }
+    }
+
+    func remove(_ sink: any EncodedMediaSink) async {
+        let last = control.with { control -> SampleTap? in
+            guard let tap = control.tap, tap.encoding.remove(sink) == 0 else { return nil }
+            control.tap = nil
+            return tap
+        }
+        await last?.encoding.stop()
+    }
+
     func stop() async {
         control.change { $0.isStopped = true }
         screen.wake()
@@ -90,6 +150,7 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
             await ending.ended()
         }
         await thread.with { $0 }?.ended()
+        await control.with { $0.tap }?.encoding.stop()
     }
 
     // MARK: The video thread
@@ -108,6 +169,8 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
         var changed = BlockMap(canvas.size)
         var due = MonotonicClock.now
         var needsRead = true
+        // The tap that has the canvas as it is.
+        var current: SampleTap?
         screen.resume()
         while true {
             let control = control.with { $0 }
@@ -119,6 +182,10 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
                 needsRead = true
                 continue
             }
+            if let tap = control.tap, tap !== current, !needsRead {
+                tap.screen.push(canvas, changed: nil, MonotonicClock.now)
+                current = tap
+            }
             if needsRead {
                 let now = MonotonicClock.now
                 if now < due {
@@ -129,6 +196,10 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
                 if screen.size == canvas.size {
                     let captured = try screen.read(into: canvas, changed: &changed)
                     due = now + interval
+                    if let tap = control.tap, !changed.isEmpty {
+                        tap.screen.push(canvas, changed: tap === current ? changed : nil, captured)
+                        current = tap
+                    }
                     // While the program has all slots, the frame follows later, with what changes meanwhile.
                     needsRead = screen.size != canvas.size || !(changed.isEmpty || send(canvas, captured))
                     if !needsRead { changed.clear() }
