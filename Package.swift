@@ -234,8 +234,8 @@ let package = Package(
         tests(
             "RecordingTests",
             [
-                "LinuxRuntime", "Matroska", "MediaCore", "MediaEngine", "RTPWire", "Recording", "WebMContainer",
-                "VPXCodec", "OpusCodec", "TestSupport",
+                "LinuxRuntime", "Matroska", "MediaCore", "MediaEngine", "RTPWire", "Recording", "VideoBitstream",
+                "WebMContainer", "VPXCodec", "OpusCodec", "TestSupport",
             ]),
         tests("MediaEngineTests", ["MediaCore", "RTPWire", "MediaEngine"]),
         tests("PeerEngineTests", ["MediaCore", "SessionDescription", "PeerEngine"]),

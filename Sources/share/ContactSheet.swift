@@ -20,7 +20,8 @@ struct ContactSheet {
     private let converter = YUVConverter()
 
     /// Writes the sheet as a PNG file. Blocks on the disk.
-    /// - Throws: if the recording cannot be read, has no video, or if the file cannot be written.
+    /// - Throws: if the recording cannot be read, has no video, if the file cannot be written, or if ffmpeg is needed for
+    ///   the codec and is not installed.
     func write(_ recording: StoredRecording, to path: String) throws(RecordingFailure) {
         let count = columns * rows
         // In the middle of each part.
@@ -34,8 +35,9 @@ struct ContactSheet {
                 height: rows * (cell.height + gap) + gap))
         Self.fill(sheet)
         var pictures = 0
-        try RecordingFrames.forEach(of: recording.path, at: instants) { index, frames in
-            guard let picture = picture(frames, cell) else { return }
+        try RecordingFrames.forEach(of: recording.path, at: instants) { index, group throws(RecordingFailure) in
+            let decoded = group.codec == .vp8 ? picture(group, cell) : try FFmpeg.lastPicture(of: group, size: cell)
+            guard let picture = decoded else { return }
             pictures += 1
             Self.copy(
                 picture, to: sheet, x: gap + index % columns * (cell.width + gap),
@@ -57,12 +59,13 @@ struct ContactSheet {
     }
 
     /// Decodes the frames, and returns the last picture in the size of a cell.
-    private func picture(_ frames: [[UInt8]], _ cell: PixelSize) -> I420Buffer? {
+    private func picture(_ group: FrameGroup, _ cell: PixelSize) -> I420Buffer? {
+        let frames = group.frames
         let decoder = VP8Decoder()
         let scaled = I420Buffer(cell)
         var hasPicture = false
         for (index, frame) in frames.enumerated() {
-            let decoded = frame.withUnsafeBytes { try? decoder.decode($0) } ?? nil
+            let decoded = frame.bytes.withUnsafeBytes { try? decoder.decode($0) } ?? nil
             // The decoder's memory is valid until the next frame; only the last picture is of use, or that before a
             // hidden one.
             guard let decoded, index >= frames.count - 2 || !hasPicture else { continue }

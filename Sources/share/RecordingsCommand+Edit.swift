@@ -5,10 +5,11 @@ import Recording
 
 struct TrimRecordingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "trim", abstract: "Copy a part of a recording to a new file, without encoding it again.",
+        commandName: "trim", abstract: "Copy a part of a recording to a new file.",
         discussion: """
             The part begins with the last key frame before --from, unless --exact is given: then it \
-            begins with that instant. The recording itself stays as it is.
+            begins with that instant. In other codecs than VP8, ffmpeg then encodes the pictures up to the \
+            next key frame again. The recording itself stays as it is.
             """)
 
     @Argument(help: "The recording.")
@@ -35,7 +36,7 @@ struct TrimRecordingCommand: ParsableCommand {
         try editing { () throws(RecordingFailure) in
             let file = try RecordingArgument.path(file)
             return try RecordingEditor.trim(
-                file, from: from.duration, to: to?.duration, isExact: exact,
+                file, from: from.duration, to: to?.duration, isExact: exact, encoder: FFmpeg.encoder,
                 destination: .output(output, of: file, suffix: "-part"))
         }
     }

@@ -106,16 +106,22 @@ enum ExecutablePath {
     }
 }
 
-/// A program that has the terminal as long as it runs, as from a shell.
+/// A program that is waited for.
 enum ForegroundProgram {
+    /// Runs a program that has the terminal as long as it runs, as from a shell. For one at a time: Ctrl-C ends the
+    /// program alone, so that what it leaves can be removed.
     /// - Returns: the exit code, or 128 and the number of the signal that has ended it.
     /// - Throws: if it cannot be started.
     static func run(_ path: String, _ arguments: [String]) throws(Complaint) -> Int32 {
-        let words = ([path] + arguments).map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
-        // Ctrl-C ends the program alone, so that what it leaves can be removed.
         let former = signal(SIGINT, SIG_IGN)
         defer { signal(SIGINT, former) }
+        return try runBeside(path, arguments)
+    }
+
+    /// Runs a program; Ctrl-C ends it and this process.
+    static func runBeside(_ path: String, _ arguments: [String]) throws(Complaint) -> Int32 {
+        let words = ([path] + arguments).map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
         var interrupt = sigset_t()
         sigemptyset(&interrupt)
         sigaddset(&interrupt, SIGINT)

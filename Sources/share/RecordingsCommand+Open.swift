@@ -87,7 +87,7 @@ private enum LibraryActions {
         guard let path = path(of: number) else { throw RecordingFailure("there is no such recording") }
         let file = try RecordingEditor.trim(
             path, from: Position(seconds: from).duration, to: Position(seconds: to).duration, isExact: true,
-            destination: .output(nil, of: path, suffix: "-part"))
+            encoder: FFmpeg.encoder, destination: .output(nil, of: path, suffix: "-part"))
         RecordingLog().add(file, title: (try? StoredRecording(reading: file.path))?.title ?? "")
         return UntrustedText.clean((file.path as NSString).lastPathComponent, fallback: "a file")
     }

@@ -6,6 +6,7 @@ import MediaEngine
 import RTPWire
 import TestSupport
 import Testing
+import VideoBitstream
 import WebMContainer
 
 @testable import Recording
@@ -127,5 +128,34 @@ import WebMContainer
             path, from: .milliseconds(Int(second.time)), to: nil, isExact: false,
             destination: .file(folder.file("part.mkv")))
         #expect(try await pictures(of: part.path) == Array(expected[10...]))
+    }
+
+    /// The sets that a file's header has; a damaged header has those that are whole.
+    @Test(arguments: [1, 2]) func aRecordGivesItsParameterSetsBack(_ index: Int) async throws {
+        let sample = Self.cases[index]
+        let direct = folder.file("direct." + sample.format)
+        _ = try await run("ffmpeg", Self.picture + ["-c:v"] + sample.encoder + ["-f", sample.format, direct])
+        let stream = [UInt8](try Data(contentsOf: URL(fileURLWithPath: direct)))
+        let record = try #require(
+            stream.withUnsafeBytes { DecoderConfiguration(sample.codec, keyframe: $0)?.record })
+        var sets: [UInt8: [UInt8]] = [:]
+        stream.withUnsafeBytes { stream in
+            NALUnits.forEach(in: stream) { unit in
+                let type = sample.codec == .h265 ? unit[0] >> 1 & 0x3F : unit[0] & 0x1F
+                sets[type, default: []] += [0, 0, UInt8(unit.count >> 8), UInt8(unit.count & 0xFF)] + Array(unit)
+            }
+        }
+        let types: [UInt8] = sample.codec == .h265 ? [32, 33, 34] : [7, 8]
+        let expected = types.flatMap { sets[$0] ?? [] }
+        #expect(DecoderConfiguration.parameterSets(of: record, sample.codec) == expected)
+        #expect(DecoderConfiguration.parameterSets(of: record, .vp8).isEmpty)
+        var lengths: Set<Int> = []
+        for length in 0..<record.count {
+            let sets = DecoderConfiguration.parameterSets(of: Array(record.prefix(length)), sample.codec)
+            #expect(expected.starts(with: sets), "\(length)")
+            lengths.insert(sets.count)
+        }
+        // The sets come one by one, and never a part of one. Two key frames have them.
+        #expect(lengths.count >= types.count * 2)
     }
 }

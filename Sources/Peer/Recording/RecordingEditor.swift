@@ -1,5 +1,6 @@
 import Matroska
 public import MediaCore
+import VideoBitstream
 import WebMContainer
 
 /// Makes new recordings of others without encoding anything again. Files with video of a ``VideoCodec``, or without
@@ -7,22 +8,18 @@ import WebMContainer
 public enum RecordingEditor {
     /// Copies a part of a recording to a new file.
     ///
-    /// A part begins with a key frame. An exact one begins with the wanted instant: the frames from the key frame before it
-    /// are copied, too, but are not shown. This needs VP8.
+    /// A part begins with a key frame. An exact one begins with the wanted instant. In VP8 the frames from the key frame
+    /// before it are copied, too, but are not shown. In other codecs the pictures up to the next key frame are encoded again.
     /// - Parameters:
     ///   - start: from the beginning of the recording.
     ///   - end: nil: its end.
     ///   - isExact: whether the part begins with `start`, and not with the last key frame before it.
+    ///   - encoder: for exact parts of other codecs than VP8.
     public static func trim(
         _ path: String, from start: MediaDuration, to end: MediaDuration?, isExact: Bool,
-        destination: RecordingDestination
+        encoder: GroupEncoder? = nil, destination: RecordingDestination
     ) throws(RecordingFailure) -> RecordedFile {
         let source = try EditableRecording(path)
-        if isExact, let codec = source.video?.codec, codec != .vp8 {
-            throw RecordingFailure(
-                "a part of \(codec.rawValue) video cannot begin between key frames",
-                remedy: "Trim it without --exact, or export it.")
-        }
         let places = source.places(at: start.wholeMilliseconds)
         guard start.wholeMilliseconds < places.end else {
             throw RecordingFailure("\(source.name) lasts \(places.end / 1_000) s only")
@@ -32,13 +29,55 @@ public enum RecordingEditor {
         guard first < last else {
             throw RecordingFailure("there is nothing of \(source.name) in that part: it lasts \(places.end) ms")
         }
+        var cut = RecordingCut(
+            from: first, to: last == places.end ? last + 1 : last, keyframe: places.keyframe,
+            shown: isExact ? places.shown : first, offset: -first)
+        var head: FrameGroup?
+        if isExact, let video = source.video, video.codec != .vp8, places.shown > places.keyframe {
+            head = try encodedHead(of: source, video, places, &cut, encoder)
+        }
         return try write(destination, source.video, source.audio, source.title) { writer throws(RecordingFileFailure) in
-            let cut = RecordingCut(
-                from: first, to: last == places.end ? last + 1 : last, keyframe: places.keyframe,
-                shown: isExact ? places.shown : first, offset: -first)
+            for frame in head?.frames ?? [] {
+                frame.bytes.withUnsafeBytes {
+                    writer.addFrame(
+                        $0, time: max(frame.time, first) - first, isKeyframe: frame.isKeyframe, isHidden: false)
+                }
+            }
             try source.copy(cut, to: &writer)
             return last - first
         }
+    }
+
+    /// Encodes the frames from the shown one up to the next key frame.
+    /// - Parameter cut: goes on with that key frame afterwards.
+    private static func encodedHead(
+        of source: EditableRecording, _ video: RecordedVideo, _ places: EditableRecording.Places,
+        _ cut: inout RecordingCut, _ encoder: GroupEncoder?
+    ) throws(RecordingFailure) -> FrameGroup {
+        guard let encoder else {
+            throw RecordingFailure(
+                "a part of \(video.codec.rawValue) video cannot begin between key frames",
+                remedy: "Begin it with a key frame.")
+        }
+        var group = FrameGroup(video)
+        var next = Int64.max
+        source.forEachFrame { block in
+            guard block.time < cut.to else { return false }
+            if block.isKeyframe, block.time > places.shown {
+                next = block.time
+                return false
+            }
+            if block.time >= places.keyframe { group.frames.append(FrameGroup.Frame(block)) }
+            return true
+        }
+        var head = try encoder.encode(group, places.shown)
+        guard head.video.codec == video.codec, head.frames.first?.isKeyframe == true else {
+            throw RecordingFailure("the beginning of the part could not be encoded")
+        }
+        for index in head.frames.indices { head.frames[index].time += places.keyframe }
+        cut.keyframe = next
+        cut.prefix = DecoderConfiguration.parameterSets(of: video.record, video.codec)
+        return head
     }
 
     /// Joins recordings, one behind the other, in a new file.
@@ -100,6 +139,8 @@ struct RecordingCut {
     var to: Int64
     /// The key frame that is copied first.
     var keyframe: Int64
+    /// Comes before the bytes of that frame.
+    var prefix: [UInt8] = []
     /// Frames before it are hidden.
     var shown: Int64
     /// Of the new file's time.
@@ -202,6 +243,11 @@ struct EditableRecording {
     ) {
         if block.track == videoNumber {
             guard block.time >= cut.keyframe else { return }
+            if block.time == cut.keyframe, block.isKeyframe, !cut.prefix.isEmpty {
+                return (cut.prefix + bytes).withUnsafeBytes {
+                    writer.addFrame($0, time: block.time + cut.offset, isKeyframe: true, isHidden: false)
+                }
+            }
             writer.addFrame(
                 bytes, time: max(block.time, cut.from) + cut.offset, isKeyframe: block.isKeyframe,
                 isHidden: block.time < cut.shown)

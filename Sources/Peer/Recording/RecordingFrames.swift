@@ -11,29 +11,42 @@ public enum RecordingFrames {
     ///   - instants: from the beginning of the recording, rising.
     ///   - body: called for each instant with the frames from a key frame on; the last one has the picture. Not called for
     ///     instants before the first frame.
-    /// - Throws: if the file cannot be read, or has no VP8 video.
+    /// - Throws: if the file cannot be read, or has no video.
     public static func forEach(
-        of path: String, at instants: [MediaDuration], _ body: (_ index: Int, _ frames: [[UInt8]]) -> Void
+        of path: String, at instants: [MediaDuration],
+        _ body: (_ index: Int, _ group: FrameGroup) throws(RecordingFailure) -> Void
     ) throws(RecordingFailure) {
         let recording = try EditableRecording(path)
-        guard recording.video?.codec == .vp8 else {
-            throw RecordingFailure("\(recording.name) has no video that can be decoded here")
-        }
-        var group: [[UInt8]] = []
+        guard let video = recording.video else { throw RecordingFailure("\(recording.name) has no video") }
+        var group = FrameGroup(video)
         var next = 0
+        var failure: RecordingFailure?
         func pass(upTo time: Int64) {
-            while next < instants.count, instants[next].wholeMilliseconds < time {
-                if !group.isEmpty { body(next, group) }
+            while failure == nil, next < instants.count, instants[next].wholeMilliseconds < time {
+                do throws(RecordingFailure) {
+                    if !group.frames.isEmpty { try body(next, group) }
+                } catch {
+                    failure = error
+                }
                 next += 1
             }
         }
         recording.forEachFrame { block in
             pass(upTo: block.time)
-            if block.isKeyframe { group = [] }
-            if block.isKeyframe || !group.isEmpty, group.count < longestGroup { group.append(Array(block.payload)) }
-            return next < instants.count
+            if block.isKeyframe { group.frames = [] }
+            if block.isKeyframe || !group.frames.isEmpty, group.frames.count < longestGroup {
+                group.frames.append(FrameGroup.Frame(block))
+            }
+            return failure == nil && next < instants.count
         }
         pass(upTo: .max)
+        if let failure { throw failure }
+    }
+}
+
+extension FrameGroup.Frame {
+    init(_ block: RecordedBlock) {
+        self.init(time: block.time, isKeyframe: block.isKeyframe, bytes: Array(block.payload))
     }
 }
 
