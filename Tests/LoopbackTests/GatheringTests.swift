@@ -33,7 +33,7 @@ import VPXCodec
         await core.performAndWait { [servers] watching, done in
             let failure = watching.prepare(
                 .init(identity), expected: identity.fingerprint, includesLoopback: true, servers: servers,
-                usesOnlyRelays: false, policy: CandidatePolicy(.loopback))
+                usesOnlyRelays: false, place: .loopback)
             #expect(failure == nil)
             watching.initialCandidates { found in told.change { $0.append(found.credentials != nil) } }
             #expect(told.with { $0 }.isEmpty)

@@ -53,7 +53,7 @@ struct PairConsentTests {
             connection.change { $0 = core }
             await core.ifRunning { try? $0.path.gather() }
             _ = await waiting(isGathered) { $0 ? true : nil }
-            let found = await core.ifRunning { ($0.path.localCredentials, $0.path.localCandidates) }
+            let found = await core.ifRunning { ($0.path.localCredentials, ($0.path as? ICEPath)?.localCandidates ?? []) }
             guard let (credentials, candidates) = found, let print = Fingerprint(sha256: identity.fingerprint)
             else { throw SignalingError(.gone, "no credentials") }
             let offer = LocalDescription(
@@ -77,8 +77,9 @@ struct PairConsentTests {
         ///   - deaf: addresses at which nothing arrives any more.
         func send(from address: String, deaf: [String]) async {
             await core?.ifRunning { connection in
-                let agent = connection.path.agents.current
-                guard let remote = agent.socket?.remote.pointee else { return }
+                guard let agent = (connection.path as? ICEPath)?.agents.current,
+                    let remote = agent.socket?.remote.pointee
+                else { return }
                 for socket in agent.localSockets.all {
                     let own = socket.endpoint.prefix { $0 != ":" }
                     if deaf.contains(String(own)) { Self.deafen(socket.descriptor) }

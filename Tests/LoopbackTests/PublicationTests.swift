@@ -105,7 +105,7 @@ struct PublicationTests {
             let failure = await core.ifRunning {
                 $0.prepare(
                     own, as: .answerer, expected: offer.fingerprint.bytes, includesLoopback: true, servers: .init(),
-                    usesOnlyRelays: false, policy: CandidatePolicy(.loopback))
+                    usesOnlyRelays: false, place: .loopback)
             }
             #expect(failure == .some(nil))
             await core.ifRunning { $0.begin(offer) }

@@ -29,6 +29,7 @@ extension ICEAgent {
         withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { nice_address_copy_to_sockaddr(remote, $0) }
         }
+        local.descriptor.enlargeSocketBuffers(to: 1 << 20)
         return SelectedSocket(local, to: address)
     }
 
@@ -55,6 +56,7 @@ extension ICEAgent {
 
     /// Sends to `address` through `local` from now on.
     func move(to address: sockaddr_storage, through local: LocalSocket) {
+        local.descriptor.enlargeSocketBuffers(to: 1 << 20)
         socket = SelectedSocket(local, to: address)
         selectedPair = SelectedPair(
             localKind: "host", remoteKind: "prflx", local: local.endpoint, remote: address.endpoint)
@@ -65,4 +67,14 @@ extension ICEAgent {
     var isOpen: Bool { if case .open = closing { true } else { false } }
     func makeTimer(_ fire: @escaping () -> Void) -> LoopTimer { loop.makeTimer(fire) }
     func countConsentAnswer() { counters.consentAnswers += 1 }
+}
+
+extension Int32 {
+    /// Asks for larger buffers of a socket: a key frame is a burst of hundreds of packets. The kernel reduces the size to
+    /// its own limit.
+    func enlargeSocketBuffers(to bytes: Int32) {
+        var size = bytes
+        setsockopt(self, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        setsockopt(self, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    }
 }

@@ -3,7 +3,7 @@ internal import EventLoop
 internal import Glibc
 
 /// One UDP socket of an agent. Confined to the loop.
-final class LocalSocket {
+final class LocalSocket: DatagramSocket {
     enum Event {
         /// A datagram from the remote end that is not STUN; lent for the call, at the start of the buffer.
         case media(UnsafeMutableRawBufferPointer)
@@ -30,14 +30,7 @@ final class LocalSocket {
     var isOpen: Bool { g_socket_is_closed(socket) == 0 }
 
     /// `address:port`.
-    var endpoint: String {
-        var address = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        _ = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
-        }
-        return address.endpoint
-    }
+    var endpoint: String { sockaddr_storage(of: descriptor).endpoint }
 
     /// Reads media from `remote` and `other`, and answers to `checks`, without libnice. Stops at the first other
     /// datagram.
@@ -74,6 +67,15 @@ final class LocalSocket {
 }
 
 extension sockaddr_storage {
+    /// The address that a socket is bound to.
+    init(of descriptor: Int32) {
+        self.init()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        _ = withUnsafeMutablePointer(to: &self) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+    }
+
     /// `address:port`, with brackets around IPv6; "?" for other families.
     var endpoint: String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in

@@ -2,31 +2,35 @@ internal import CNice
 internal import EventLoop
 internal import Glibc
 
+/// A UDP socket that sends.
+protocol DatagramSocket: AnyObject {
+    var descriptor: Int32 { get }
+    var isOpen: Bool { get }
+}
+
 /// The socket and the destination of a direct pair, with the memory to send batches. Confined to the loop. Sending and
 /// receiving do not allocate, whereas libnice allocates an error object each time that a socket is empty.
 final class SelectedSocket {
     /// The most packets of one send; all kernel versions support 64.
     static let segmentLimit = 64
 
-    private let local: LocalSocket
+    private let local: any DatagramSocket
+    let descriptor: Int32
     private let address: UnsafeMutablePointer<sockaddr_storage>
     private let addressLength: socklen_t
     private let packets: UnsafeMutablePointer<iovec>
     private var canSegment = true
 
     /// - Parameter remote: the pair's remote end.
-    init(_ local: LocalSocket, to remote: sockaddr_storage) {
+    init(_ local: any DatagramSocket, to remote: sockaddr_storage) {
         self.local = local
+        descriptor = local.descriptor
         address = .allocate(capacity: 1)
         address.initialize(to: remote)
         let isIPv4 = Int32(remote.ss_family) == AF_INET
         addressLength = socklen_t(isIPv4 ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size)
         packets = .allocate(capacity: Self.segmentLimit)
         packets.initialize(repeating: iovec(), count: Self.segmentLimit)
-        // A key frame is a burst of hundreds of packets; the kernel reduces this size to its own limit.
-        var size: Int32 = 1 << 20
-        setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     }
 
     deinit {
@@ -35,7 +39,6 @@ final class SelectedSocket {
     }
 
     var isOpen: Bool { local.isOpen }
-    var descriptor: Int32 { local.descriptor }
     /// The destination of packets.
     var remote: UnsafePointer<sockaddr_storage> { UnsafePointer(address) }
 
@@ -48,7 +51,6 @@ final class SelectedSocket {
         _ base: UnsafeRawPointer, stride: Int, lengths: UnsafeBufferPointer<Int>,
         counting counters: inout ICEAgent.Counters
     ) {
-        let descriptor = descriptor
         var next = 0
         while next < lengths.count {
             let size = lengths[next]

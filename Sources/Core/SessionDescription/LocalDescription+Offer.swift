@@ -17,7 +17,7 @@ extension LocalDescription {
         let audio = (0..<max(audioSections, 0)).map { audioSection($0, capabilities) }
         let sections = (video + audio).prefix(SDPLimits.mediaSections)
         let mids = sections.indices.map { "\($0)" }
-        result.attributes = [
+        result.attributes += [
             SDPAttribute("group", (["BUNDLE"] + mids).joined(separator: " ")),
             SDPAttribute("ice-options", "trickle"),
             SDPAttribute("msid-semantic", " WMS *"),

@@ -32,6 +32,8 @@ public struct LocalAudioTrack: Hashable, Sendable {
 /// ``offer(_:)`` and ``answer(to:)`` return its text.
 public struct LocalDescription: Sendable {
     public var credentials: ICECredentials
+    /// This side is an ICE-lite agent: it answers checks, and makes none to find a pair.
+    public var isLite: Bool
     public var fingerprint: Fingerprint
     public var candidates: [ICECandidate]
     /// Whether no candidates will follow.
@@ -48,11 +50,12 @@ public struct LocalDescription: Sendable {
     public var name: String?
 
     public init(
-        credentials: ICECredentials, fingerprint: Fingerprint, candidates: [ICECandidate] = [],
+        credentials: ICECredentials, isLite: Bool = false, fingerprint: Fingerprint, candidates: [ICECandidate] = [],
         endsCandidates: Bool = false, video: [LocalVideoTrack] = [], audio: [LocalAudioTrack] = [], cname: String = "",
         streamID: String = "share", sessionID: UInt64 = 1, name: String? = nil
     ) {
         self.credentials = credentials
+        self.isLite = isLite
         self.fingerprint = fingerprint
         self.candidates = candidates
         self.endsCandidates = endsCandidates
@@ -72,6 +75,8 @@ public struct LocalDescription: Sendable {
         var result = SessionDescription(
             origin: "- \(sessionID & 0x7FFF_FFFF_FFFF_FFFF) \(version) IN IP4 127.0.0.1")
         result.name = name
+        // RFC 8839 section 5.3.
+        if isLite { result.attributes.append(SDPAttribute("ice-lite")) }
         return result
     }
 

@@ -61,6 +61,15 @@ static GSourceFuncs cglib_wakeup_functions = {NULL, NULL, cglib_wakeup_dispatch,
 
 static inline GSource *cglib_wakeup_new(void) { return g_source_new(&cglib_wakeup_functions, sizeof(GSource)); }
 
+// A source that only waits for a descriptor to be readable, for a reader that empties it.
+static gboolean cglib_watch_dispatch(gint descriptor, GIOCondition condition, gpointer data) { return G_SOURCE_CONTINUE; }
+
+static inline GSource *cglib_watch_new(gint descriptor) {
+    GSource *source = g_unix_fd_source_new(descriptor, G_IO_IN);
+    g_source_set_callback(source, (GSourceFunc)(void (*)(void))cglib_watch_dispatch, NULL, NULL);
+    return source;
+}
+
 // The first half of g_main_context_iteration; `cglib_dispatch` is the second. It waits to the nanosecond for the
 // earliest timer, where GLib would round up to the next millisecond. `descriptors` holds `*capacity` entries and grows
 // with g_realloc. The caller sets `*now` before and after the call. Returns the number of descriptors in use.

@@ -12,6 +12,8 @@
 #include <stun/stunagent.h>
 #include <stun/usages/ice.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
@@ -191,6 +193,98 @@ static inline cnice_received cnice_receive(int fd, const struct sockaddr_storage
     if (got <= 0) return CNICE_LEFT;
     *length = (size_t)got;
     return kind;
+}
+
+// The answering side of connectivity checks, for ICE-lite (RFC 8445 section 2.5).
+static inline StunAgent *cnice_stun_new(void) {
+    StunAgent *agent = (StunAgent *)calloc(1, sizeof *agent);
+    if (agent) {
+        stun_agent_init(agent, STUN_ALL_KNOWN_ATTRIBUTES, STUN_COMPATIBILITY_RFC5389,
+                        (StunAgentUsageFlags)(STUN_AGENT_USAGE_SHORT_TERM_CREDENTIALS | STUN_AGENT_USAGE_USE_FINGERPRINT));
+    }
+    return agent;
+}
+
+// Finds the user name of a binding request; NULL for other datagrams. Nothing is verified.
+static inline const uint8_t *cnice_request_username(StunAgent *agent, const uint8_t *bytes, size_t length,
+                                                    uint16_t *username_length) {
+    if (length < 20 || bytes[0] != 0 || bytes[1] != 1 ||
+        stun_message_validate_buffer_length(bytes, length, true) != (int)length) {
+        return NULL;
+    }
+    StunMessage message;
+    memset(&message, 0, sizeof message);
+    message.agent = agent;
+    message.buffer = (uint8_t *)bytes;
+    message.buffer_len = length;
+    return (const uint8_t *)stun_message_find(&message, STUN_ATTRIBUTE_USERNAME, username_length);
+}
+
+// Verifies a binding request, and writes the answer. Returns its length; 0 if the request is not authentic.
+static inline size_t cnice_answer_request(StunAgent *agent, const uint8_t *bytes, size_t length, const uint8_t *username,
+                                          uint16_t username_length, const char *password,
+                                          const struct sockaddr_storage *from, uint64_t tie_breaker, uint8_t *buffer,
+                                          size_t room, bool *nominates, uint32_t *priority) {
+    StunDefaultValidaterData users[2] = {
+        {(uint8_t *)username, username_length, (uint8_t *)password, strlen(password)}, {NULL, 0, NULL, 0}};
+    StunMessage request, answer;
+    if (stun_agent_validate(agent, &request, bytes, length, stun_agent_default_validater, users) != STUN_VALIDATION_SUCCESS) {
+        return 0;
+    }
+    bool is_controlling = false;
+    size_t answer_length = room;
+    StunUsageIceReturn result = stun_usage_ice_conncheck_create_reply(
+        agent, &request, &answer, buffer, &answer_length, from,
+        from->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6), &is_controlling,
+        tie_breaker, STUN_USAGE_ICE_COMPATIBILITY_RFC5245);
+    if (result != STUN_USAGE_ICE_RETURN_SUCCESS && result != STUN_USAGE_ICE_RETURN_ROLE_CONFLICT) return 0;
+    *nominates = stun_usage_ice_conncheck_use_candidate(&request);
+    *priority = stun_usage_ice_conncheck_priority(&request);
+    return answer_length;
+}
+
+// Receives up to 32 datagrams by one system call.
+#define CNICE_BATCH 32
+#define CNICE_BATCH_ROOM 2048
+typedef struct {
+    struct cnice_message {
+        struct msghdr header;
+        unsigned int length;
+    } messages[CNICE_BATCH];
+    struct iovec rooms[CNICE_BATCH];
+    struct sockaddr_storage sources[CNICE_BATCH];
+    uint8_t bytes[CNICE_BATCH][CNICE_BATCH_ROOM] __attribute__((aligned(64)));
+} cnice_batch;
+
+static inline cnice_batch *cnice_batch_new(void) {
+    void *memory = NULL;
+    return posix_memalign(&memory, 64, sizeof(cnice_batch)) == 0 ? (cnice_batch *)memory : NULL;
+}
+
+// Returns how many datagrams there were.
+static inline int cnice_batch_receive(cnice_batch *batch, int fd) {
+    for (int i = 0; i < CNICE_BATCH; i++) {
+        batch->rooms[i].iov_base = batch->bytes[i];
+        batch->rooms[i].iov_len = CNICE_BATCH_ROOM;
+        memset(&batch->messages[i].header, 0, sizeof batch->messages[i].header);
+        batch->messages[i].header.msg_iov = &batch->rooms[i];
+        batch->messages[i].header.msg_iovlen = 1;
+        batch->messages[i].header.msg_name = &batch->sources[i];
+        batch->messages[i].header.msg_namelen = sizeof batch->sources[i];
+    }
+    long got;
+    do got = syscall(SYS_recvmmsg, fd, batch->messages, CNICE_BATCH, MSG_DONTWAIT, NULL);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? 0 : (int)got;
+}
+
+// The datagram of a number; NULL if it was longer than the room.
+static inline uint8_t *cnice_batch_bytes(cnice_batch *batch, int index, size_t *length) {
+    *length = batch->messages[index].length;
+    return batch->messages[index].header.msg_flags & MSG_TRUNC ? NULL : batch->bytes[index];
+}
+static inline const struct sockaddr_storage *_Nonnull cnice_batch_source(const cnice_batch *_Nonnull batch, int index) {
+    return &batch->sources[index];
 }
 
 static inline int cnice_send_datagram(int fd, const struct sockaddr_storage *to, const void *bytes, size_t length) {

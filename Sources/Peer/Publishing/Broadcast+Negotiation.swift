@@ -1,4 +1,5 @@
 package import Admission
+import EventLoop
 import ICETransport
 import LinuxRuntime
 import MediaCore
@@ -48,7 +49,8 @@ extension Broadcast {
                 return done(.failure(OfferRefusal(.busy, "The host found no way to receive.")))
             }
             let media = media(
-                credentials, own, found.candidates, endsCandidates: found.isComplete || !isTold, ssrcs)
+                credentials, own, found.candidates, endsCandidates: found.isComplete || !isTold, ssrcs,
+                isLite: peer.negotiation.path.isLite)
             done(
                 .success(
                     OpenedSession(id: peer.id, answer: media.answer(to: offer), etag: credentials.usernameFragment)))
@@ -106,8 +108,14 @@ extension Broadcast {
     /// Opens an ICE path to a peer, within the limits of its place and of its allowance.
     func makePath(
         to viewer: Viewer, isControlling: Bool, _ allowance: ViewerAllowance
-    ) throws(ICEFailure) -> ICEPath {
+    ) throws(ICEFailure) -> any NegotiatedPath {
         let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.localInterfaceAddresses())
+        // A lite agent is always the controlled one (RFC 8445 section 6.1.1).
+        if !isControlling, let socket = settings.socket {
+            return try socket.assumeIsolated { socket throws(ICEFailure) in
+                try ICELitePath(socket, place: place, allowance: allowance)
+            }
+        }
         let path = try ICEPath(
             loop: loop,
             configuration: .init(
@@ -128,10 +136,11 @@ extension Broadcast {
 
     func media(
         _ credentials: ICECredentials, _ fingerprint: Fingerprint, _ candidates: [ICECandidate], endsCandidates: Bool,
-        _ ssrcs: [UInt32]
+        _ ssrcs: [UInt32], isLite: Bool = false
     ) -> LocalDescription {
         LocalDescription(
-            credentials: credentials, fingerprint: fingerprint, candidates: candidates, endsCandidates: endsCandidates,
+            credentials: credentials, isLite: isLite, fingerprint: fingerprint, candidates: candidates,
+            endsCandidates: endsCandidates,
             video: [LocalVideoTrack(ssrc: ssrcs[0], rtxSSRC: ssrcs[1])],
             audio: settings.audio.enumerated().map {
                 LocalAudioTrack(

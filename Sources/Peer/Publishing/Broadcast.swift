@@ -1,6 +1,6 @@
 package import Admission
 package import EventLoop
-import ICETransport
+package import ICETransport
 import LinuxRuntime
 package import MediaCore
 import MediaEngine
@@ -40,6 +40,8 @@ package final class Broadcast {
         package var maximumViewers: Int
         /// Bounds the ICE agents of all viewers.
         package var agents = ICEAgentPool.Limits()
+        /// The UDP port that all viewers share; nil: each has sockets of its own.
+        package var socket: LoopBound<ICELiteSocket>?
         /// The numeric addresses to gather on; nil for all addresses of the machine.
         package var localAddresses: [String]?
         package var includesLoopback: Bool

@@ -9,7 +9,7 @@ import Transport
 /// Applies a viewer's offer and its fragments to its ICE path: credentials, candidates and restarts. Confined to the
 /// network loop.
 final class ICENegotiation {
-    let path: ICEPath
+    let path: any NegotiatedPath
     private let candidates: CandidateReporter
     private var remote: ICECredentials?
     private var restarts = ICERestartLimiter()
@@ -17,7 +17,7 @@ final class ICENegotiation {
     private var lastReachabilityPacket: MediaInstant?
     private var isClosed = false
 
-    init(loop: EventLoop, path: ICEPath) {
+    init(loop: EventLoop, path: any NegotiatedPath) {
         self.path = path
         // A viewer that opens its event stream late gets only the last report.
         candidates = CandidateReporter(

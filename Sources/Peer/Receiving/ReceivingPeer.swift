@@ -23,7 +23,7 @@ protocol ReceivingPeerDelegate: AnyObject {
 /// The viewer's side of a session: its transport and its receiver. Confined to the network loop.
 final class ReceivingPeer: SecureTransportDelegate {
     private let loop: EventLoop
-    let path: ICEPath
+    let path: any NegotiatedPath
     let transport: SecureTransport
     private var receiver: MediaReceiver?
     private let timer: LoopTimer
@@ -39,7 +39,7 @@ final class ReceivingPeer: SecureTransportDelegate {
     /// The silence after which this machine's addresses are checked.
     static let suspicion = MediaDuration.milliseconds(1_500)
 
-    init(loop: EventLoop, path: ICEPath, transport: SecureTransport, delegate: any ReceivingPeerDelegate) {
+    init(loop: EventLoop, path: any NegotiatedPath, transport: SecureTransport, delegate: any ReceivingPeerDelegate) {
         self.loop = loop
         self.path = path
         self.transport = transport

@@ -1,5 +1,5 @@
 package import EventLoop
-import ICETransport
+package import ICETransport
 import LinuxRuntime
 package import MediaCore
 import PeerEngine
@@ -55,22 +55,33 @@ package final class Subscription {
     /// Opens a transport and starts to gather. Called again, it replaces the connection; the sink stays.
     /// - Parameters:
     ///   - role: whether this peer offers (WHEP) or answers (WHIP).
+    ///   - place: that of the other peer, by its address in signalling.
+    ///   - socket: the UDP port that all peers share, for an answerer; nil: sockets of its own.
     ///   - allowance: limits what the other peer can cause; nil for a peer that this side has chosen.
     /// - Returns: why it failed; nil if it succeeded.
     package func prepare(
         _ identity: SecureTransport.Identity, as role: NegotiationRole = .offerer, expected: [UInt8],
-        includesLoopback: Bool, servers: ICEServerResolver.Addresses, usesOnlyRelays: Bool, policy: CandidatePolicy,
+        includesLoopback: Bool, servers: ICEServerResolver.Addresses, usesOnlyRelays: Bool,
+        place: CandidatePolicy.Place, socket: LoopBound<ICELiteSocket>? = nil,
         allowance: (any TransportAllowance)? = nil
     ) -> EndReason? {
         guard !isClosed else { return EndReason(.stopped, "the session is over") }
         do {
-            let path = try ICEPath(
-                loop: loop,
-                configuration: .init(
-                    isControlling: role == .offerer, stunServers: servers.stun, turnServers: servers.turn,
-                    includesLoopback: includesLoopback, usesOnlyRelays: usesOnlyRelays),
-                limits: .init(allowance: allowance, policy: policy))
-            path.servers = servers.urls
+            let path: any NegotiatedPath
+            if let socket {
+                path = try socket.assumeIsolated { socket throws(ICEFailure) in
+                    try ICELitePath(socket, place: place, allowance: allowance)
+                }
+            } else {
+                let own = try ICEPath(
+                    loop: loop,
+                    configuration: .init(
+                        isControlling: role == .offerer, stunServers: servers.stun, turnServers: servers.turn,
+                        includesLoopback: includesLoopback, usesOnlyRelays: usesOnlyRelays),
+                    limits: .init(allowance: allowance, policy: CandidatePolicy(place)))
+                own.servers = servers.urls
+                path = own
+            }
             let transport = try SecureTransport(
                 loop: loop, isServer: role == .answerer, identity: identity, expectedFingerprint: expected, path: path)
             if let connection { retire(connection) }

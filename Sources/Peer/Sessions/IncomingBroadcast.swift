@@ -42,9 +42,12 @@ final class IncomingBroadcast: Sendable {
     }
 
     /// Answers the publisher's offer.
-    /// - Parameter servers: this service's STUN and TURN servers.
+    /// - Parameters:
+    ///   - servers: this service's STUN and TURN servers.
+    ///   - socket: the UDP port that all publishers share; nil: each has sockets of its own.
     func open(
-        _ offer: Offer, identity: Identity, servers: ICEServerResolver.Addresses
+        _ offer: Offer, identity: Identity, servers: ICEServerResolver.Addresses,
+        socket: LoopBound<ICELiteSocket>?
     ) async throws(OfferRefusal) -> OpenedSession {
         guard let print = Fingerprint(sha256: identity.fingerprint) else {
             throw OfferRefusal(.busy, "The service has no usable certificate.")
@@ -56,7 +59,7 @@ final class IncomingBroadcast: Sendable {
             if let failure = session.prepare(
                 own, as: .answerer, expected: expected,
                 includesLoopback: place == .loopback || place == .thisMachine && servers.isEmpty, servers: servers,
-                usesOnlyRelays: false, policy: CandidatePolicy(place),
+                usesOnlyRelays: false, place: place, socket: socket,
                 allowance: ViewerAllowance(.viewer, now: MonotonicClock.now))
             {
                 return failure
@@ -73,7 +76,8 @@ final class IncomingBroadcast: Sendable {
             throw OfferRefusal(.busy, "The service found no way to receive.")
         }
         let answer = LocalDescription(
-            credentials: credentials, fingerprint: print, candidates: found.candidates, endsCandidates: found.isComplete
+            credentials: credentials, isLite: socket != nil, fingerprint: print, candidates: found.candidates,
+            endsCandidates: found.isComplete
         ).answer(to: offer)
         return OpenedSession(id: id, answer: answer, etag: credentials.usernameFragment)
     }

@@ -17,7 +17,7 @@ public enum RelayEvent: Sendable {
 }
 
 /// A relay: takes broadcasts in by WHIP, after a pairing or with the token of WHIP tools, and serves each to viewers
-/// under a link of its own, without decoding it. All of them have one HTTPS port.
+/// under a link of its own, without decoding it. All of them have one HTTPS port, and one UDP port for media.
 ///
 /// Call `start` once. `stop` frees everything and may be called twice.
 public final class RelaySession: Sendable {
@@ -28,7 +28,11 @@ public final class RelaySession: Sendable {
         /// To one viewer.
         public var maximumBitrate = Bitrate.kilobits(20_000)
 
-        public init(service: ServiceSession.Configuration) { self.service = service }
+        /// - Parameter service: its `media` is a free port on all addresses unless it has one.
+        public init(service: ServiceSession.Configuration) {
+            self.service = service
+            self.service.media = service.media ?? MediaPort()
+        }
     }
 
     /// A broadcast that is taken in.

@@ -109,10 +109,12 @@ final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
         let audio = zip(format.audio, kinds).map { known, usual in
             Broadcast.AudioTrack(kind: known ?? usual, hasSilenceSuppression: false)
         }
-        return Broadcast.Settings(
+        var result = Broadcast.Settings(
             identity: .init(environment.identity), fingerprint: environment.identity.fingerprint,
             maximumBitrate: environment.maximumBitrate, audio: audio, maximumViewers: environment.maximumViewers,
             includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: name)
+        result.socket = environment.session.socket
+        return result
     }
 
     func receive(_ frame: EncodedVideoFrame) {

@@ -1,6 +1,7 @@
 public import Admission
 import EventLoop
 import ICEServers
+import ICETransport
 import LinuxRuntime
 public import MediaCore
 import Publishing
@@ -36,6 +37,8 @@ public final class ServiceSession: Sendable {
         /// The name or address in the link.
         public var linkHost: String
         public var service: ServiceConfiguration
+        /// The UDP port for the media of all peers; nil: each has ports of its own.
+        public var media: MediaPort?
         /// What the sinks take.
         public var videoCodecs: Set<VideoCodec> = [.vp8]
 
@@ -60,6 +63,7 @@ public final class ServiceSession: Sendable {
         var port = 0
         var handle: ServiceHandle?
         var servers = ICEServerResolver.Addresses()
+        var socket: LoopBound<ICELiteSocket>?
         var broadcasts: [SessionID: IncomingBroadcast] = [:]
         /// Ends when the broadcast has been closed and reported.
         var endings: [SessionID: Task<Void, Never>] = [:]
@@ -98,6 +102,10 @@ public final class ServiceSession: Sendable {
             for complaint in addresses.complaints { emit(.warning(complaint)) }
             state.with { $0.servers = addresses }
         }
+        if let media = configuration.media {
+            let opened = try await media.open(on: loop)
+            state.with { $0.socket = opened }
+        }
         var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
         settings.limit(connections: DescriptorPlan.ofThisProcess.connections)
         let server = SignalingServer(identity: identity, configuration: settings, logger: .silent)
@@ -131,6 +139,9 @@ public final class ServiceSession: Sendable {
         guard let server else { throw .stopped }
         return (try server.add(broadcast, delegate: delegate), port)
     }
+
+    /// The UDP port that all peers share; nil: each has ports of its own.
+    var socket: LoopBound<ICELiteSocket>? { state.with { $0.socket } }
 
     /// The addresses of the STUN and TURN servers.
     var iceServers: ICEServerResolver.Addresses { state.with { $0.servers } }
@@ -174,6 +185,7 @@ public final class ServiceSession: Sendable {
         for ending in state.with({ Array($0.endings.values) }) { await ending.value }
         await server?.stop()
         await resolver.close()
+        state.with { $0.socket }?.perform { $0.close() }
         await loop.stop()
     }
 
@@ -260,7 +272,7 @@ extension ServiceSession: ServiceDelegate {
         emit(.opened(id, publisher))
         let opened: OpenedSession
         do throws(OfferRefusal) {
-            opened = try await broadcast.open(offer, identity: identity, servers: servers)
+            opened = try await broadcast.open(offer, identity: identity, servers: servers, socket: socket)
         } catch {
             broadcast.end(EndReason(.failed, error.detail))
             throw error

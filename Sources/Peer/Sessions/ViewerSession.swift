@@ -142,7 +142,7 @@ public final class ViewerSession: Sendable {
             $0.prepare(
                 own, expected: expected, includesLoopback: place == .loopback, servers: addresses,
                 usesOnlyRelays: relaysOnly,
-                policy: CandidatePolicy(place))
+                place: place)
         }) ?? nil {
             throw failure
         }

@@ -23,7 +23,7 @@ package final class CandidateReporter: LocalCandidateDelegate {
 
     /// Prepares for a gathering of the path, the first one or that of a restart. Callbacks that wait for the previous
     /// gathering get the candidates found so far.
-    package func begin(_ path: ICEPath) {
+    package func begin(_ path: any NegotiatedPath) {
         handle(.cancel)
         gathering = blank
         path.candidateDelegate = self

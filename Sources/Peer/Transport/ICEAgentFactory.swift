@@ -44,7 +44,7 @@ struct ICEAgentFactory {
         var configuration = configuration
         if let checkInterval { configuration.checkInterval = checkInterval }
         guard limits.allowance?.takeAgent(now: MonotonicClock.now) ?? true else {
-            throw ICEFailure("this viewer has asked for too many connections in a short time")
+            throw .tooOften
         }
         var reservation: ICEAgentPool.Reservation?
         if let pool = limits.pool {

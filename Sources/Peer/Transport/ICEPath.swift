@@ -9,7 +9,7 @@ package import SessionDescription
 /// An ICE restart uses a new agent, because libnice binds its sockets to the addresses that the machine has when an
 /// agent is made. The old agent sends until the new one has a selected pair, and receives until authentic packets
 /// arrive by the new one.
-package final class ICEPath: PacketPath {
+package final class ICEPath: NegotiatedPath {
     package var delegate: (any PacketPathDelegate)?
     /// Receives the local candidates.
     package weak var candidateDelegate: (any LocalCandidateDelegate)?
@@ -48,6 +48,7 @@ package final class ICEPath: PacketPath {
     var limits: Limits { factory.limits }
     var configuration: ICEAgent.Configuration { factory.configuration }
     package var selectedPair: ICEAgent.SelectedPair? { agents.current.selectedPair }
+    package var isLite: Bool { false }
     package var localCredentials: ICECredentials { agents.newest.credentials }
 
     // MARK: Starting and restarting

@@ -27,9 +27,11 @@ package struct LoopBound<Value>: @unchecked Sendable {
     }
 
     /// Calls `body` at once. Must be called on the loop.
-    package func assumeIsolated(_ body: (Value) -> Void) {
+    package func assumeIsolated<Result, Failure: Error>(
+        _ body: (Value) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         assert(loop.isOnLoop)
-        body(value)
+        return try body(value)
     }
 
     /// Runs a body with a completion on the loop, and waits for the completion. Returns at once if the loop has

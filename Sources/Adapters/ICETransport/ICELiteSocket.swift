@@ -1,0 +1,313 @@
+internal import CNice
+public import EventLoop
+internal import Glibc
+internal import LinuxRuntime
+internal import MediaCore
+public import SessionDescription
+
+/// One UDP port for the sessions of all peers, as an ICE-lite agent has it (RFC 8445 section 2.5): peers check the
+/// connection, and this side answers. Confined to its loop.
+///
+/// A datagram belongs to the session whose user name fragment its STUN request names, or whose peer has proved to be at
+/// the address it comes from. A peer proves its address by answering a check with 96 random bits; before that, nothing but
+/// the answer to its own authentic request and that check is sent there.
+public final class ICELiteSocket {
+    /// Counters since the beginning.
+    public struct Counters: Hashable, Sendable {
+        public var datagrams = 0
+        /// STUN requests that name no session, or are not authentic.
+        public var refusedRequests = 0
+        /// Datagrams from an address that belongs to no session.
+        public var strangers = 0
+    }
+
+    public internal(set) var counters = Counters()
+    /// The UDP port, the same on all addresses.
+    public let port: UInt16
+    let loop: EventLoop
+    /// One for each local address.
+    let sockets: [BoundSocket]
+    let stun: UnsafeMutablePointer<StunAgent>
+    let tieBreaker = UInt64.random(in: .min ... .max)
+    /// By the local user name fragment.
+    private var agents: [String: ICELiteAgent] = [:]
+    /// By the address of the peer.
+    private var addresses: [PeerEndpoint: ICELiteAgent] = [:]
+    private let publicAddress: String?
+    private let batch: OpaquePointer
+    private var readers: [PriorityReader] = []
+    private var timer: LoopTimer?
+
+    /// How often the checks of all sessions are looked after.
+    static let tick = MediaDuration.milliseconds(250)
+    /// Batches of datagrams that are read in one iteration of the loop.
+    private static let batchLimit = 4
+
+    /// Opens the port.
+    /// - Parameters:
+    ///   - addresses: numeric local addresses; nil: all of the machine, and loopback.
+    ///   - port: 0: a free one.
+    ///   - publicAddress: another numeric address at which peers reach the port, such as that of a router that forwards it.
+    /// - Throws: if the port is taken, or no address can be bound.
+    public init(
+        loop: EventLoop, addresses: [String]? = nil, port: UInt16 = 0, publicAddress: String? = nil
+    ) throws(ICEFailure) {
+        loop.preconditionOnLoop()
+        guard let stun = cnice_stun_new(), let batch = cnice_batch_new() else {
+            throw ICEFailure("there is no memory for a socket")
+        }
+        self.loop = loop
+        self.publicAddress = publicAddress
+        self.stun = stun
+        self.batch = batch
+        let local = addresses ?? ICEAgent.localInterfaceAddresses() + ["127.0.0.1"]
+        let opened: [BoundSocket]
+        do throws(ICEFailure) {
+            opened = try BoundSocket.open(local, port: port)
+        } catch {
+            free(stun)
+            free(UnsafeMutableRawPointer(batch))
+            throw error
+        }
+        sockets = opened
+        self.port = opened[0].port
+        for (index, socket) in opened.enumerated() {
+            readers.append(
+                loop.makePriorityReader(socket.descriptor, waits: true) { [weak self] _ in
+                    self?.receive(socket, index) ?? true
+                })
+        }
+        timer = loop.makeTimer { [weak self] in self?.look() }
+    }
+
+    deinit {
+        free(stun)
+        free(UnsafeMutableRawPointer(batch))
+    }
+
+    /// Closes the port. Sessions that are left send and receive nothing any more.
+    public func close() {
+        loop.preconditionOnLoop()
+        for reader in readers { reader.close() }
+        readers = []
+        timer?.close()
+        timer = nil
+        agents = [:]
+        addresses = [:]
+        for socket in sockets { socket.close() }
+    }
+
+    /// How many sessions there are.
+    public var sessionCount: Int { Set(agents.values.map(ObjectIdentifier.init)).count }
+
+    /// The host candidates.
+    /// - Parameter includesLoopback: for a peer on this machine.
+    public func candidates(includesLoopback: Bool) -> [ICECandidate] {
+        var places = sockets.filter { includesLoopback || !$0.isLoopback }.map(\.address)
+        // The one that works from elsewhere comes first.
+        if let publicAddress { places = [publicAddress] + places.filter { $0 != publicAddress } }
+        return places.prefix(32).enumerated().compactMap { index, address in
+            // RFC 8445 section 5.1.2.1.
+            let priority = UInt32(126) << 24 | UInt32(65_535 - index) << 8 | 255
+            return ICECandidate("candidate:\(index + 1) 1 udp \(priority) \(address) \(port) typ host")
+        }
+    }
+
+    // MARK: Sessions
+
+    /// - Returns: false if there is such a session.
+    func register(_ agent: ICELiteAgent, as fragment: String) -> Bool {
+        guard agents[fragment] == nil else { return false }
+        agents[fragment] = agent
+        if agents.count == 1 { timer?.set(MonotonicClock.now + Self.tick) }
+        return true
+    }
+
+    func unregister(_ fragment: String) { agents[fragment] = nil }
+
+    /// Assigns the datagrams of an address to a session. An address that has proved itself for another session stays there
+    /// until it has proved itself for this one.
+    func assign(_ endpoint: PeerEndpoint, to agent: ICELiteAgent, isProven: Bool) {
+        if let owner = addresses[endpoint], owner !== agent {
+            guard isProven || !owner.hasProven(endpoint) else { return }
+            owner.lose(endpoint)
+        }
+        addresses[endpoint] = agent
+    }
+
+    func release(_ endpoint: PeerEndpoint, of agent: ICELiteAgent) {
+        if addresses[endpoint] === agent { addresses[endpoint] = nil }
+    }
+
+    private func look() {
+        let now = MonotonicClock.now
+        for agent in Array(agents.values) { agent.look(now) }
+        if !agents.isEmpty { timer?.set(now + Self.tick) }
+    }
+
+    // MARK: Receiving
+
+    /// - Returns: true if the socket is empty.
+    private func receive(_ socket: BoundSocket, _ index: Int) -> Bool {
+        for _ in 0..<Self.batchLimit {
+            guard socket.isOpen else { return true }
+            let count = cnice_batch_receive(batch, socket.descriptor)
+            for number in 0..<count {
+                var length = 0
+                counters.datagrams += 1
+                guard let bytes = cnice_batch_bytes(batch, Int32(number), &length), length > 0 else { continue }
+                let source = cnice_batch_source(batch, Int32(number))
+                receive(UnsafeMutableRawBufferPointer(start: bytes, count: length), from: source, socket, index)
+            }
+            if count < Int(CNICE_BATCH) { return true }
+        }
+        return false
+    }
+
+    private func receive(
+        _ datagram: UnsafeMutableRawBufferPointer, from source: UnsafePointer<sockaddr_storage>, _ socket: BoundSocket,
+        _ index: Int
+    ) {
+        let endpoint = PeerEndpoint(source.pointee, socket: index)
+        // RFC 7983 section 7: STUN begins with 0 to 3.
+        guard datagram[0] <= 3 else {
+            guard let agent = addresses[endpoint] else {
+                counters.strangers += 1
+                return
+            }
+            return agent.receive(datagram, from: endpoint)
+        }
+        if datagram.count >= 20, datagram[0] == 1 {
+            guard let agent = addresses[endpoint] else {
+                counters.strangers += 1
+                return
+            }
+            return agent.handleResponse(UnsafeRawBufferPointer(datagram), from: endpoint)
+        }
+        guard let agent = addressed(by: datagram), agent.handleRequest(datagram, from: source, endpoint, socket) else {
+            counters.refusedRequests += 1
+            return
+        }
+    }
+
+    /// The session that a STUN request names: its user name is the receiver's fragment, a colon and the sender's (RFC 8445
+    /// section 7.2.2).
+    private func addressed(by datagram: UnsafeMutableRawBufferPointer) -> ICELiteAgent? {
+        guard let (name, length) = username(datagram) else { return nil }
+        let text = UnsafeBufferPointer(start: name, count: length)
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon <= 256 else { return nil }
+        return agents[String(decoding: text[..<colon], as: UTF8.self)]
+    }
+
+    func username(_ datagram: UnsafeMutableRawBufferPointer) -> (UnsafePointer<UInt8>, Int)? {
+        var length: UInt16 = 0
+        guard let base = datagram.baseAddress,
+            let name = cnice_request_username(
+                stun, base.assumingMemoryBound(to: UInt8.self), datagram.count, &length)
+        else { return nil }
+        return (name, Int(length))
+    }
+}
+
+/// Where a peer's datagrams come from, and the local address at which they arrive.
+struct PeerEndpoint: Hashable {
+    private var high: UInt64 = 0
+    private var low: UInt64 = 0
+    private var port: UInt16 = 0
+    private var socket: UInt16
+
+    init(_ source: sockaddr_storage, socket: Int) {
+        self.socket = UInt16(truncatingIfNeeded: socket)
+        withUnsafeBytes(of: source) { bytes in
+            // Port: bytes 2 and 3. Address: from byte 4 (IPv4) or 8 (IPv6) on.
+            port = bytes.load(fromByteOffset: 2, as: UInt16.self)
+            if Int32(source.ss_family) == AF_INET {
+                low = UInt64(bytes.load(fromByteOffset: 4, as: UInt32.self)) | 1 << 63
+            } else {
+                high = bytes.load(fromByteOffset: 8, as: UInt64.self)
+                low = bytes.load(fromByteOffset: 16, as: UInt64.self)
+            }
+        }
+    }
+}
+
+/// A UDP socket that is bound to one address.
+final class BoundSocket: DatagramSocket {
+    let descriptor: Int32
+    let address: String
+    let port: UInt16
+    private(set) var isOpen = true
+
+    private init?(_ address: String, port: UInt16) {
+        guard var place = sockaddr_storage(numeric: address, port: port) else { return nil }
+        let family = Int32(place.ss_family)
+        let opened = socket(
+            family, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+        guard opened >= 0 else { return nil }
+        if family == AF_INET6 {
+            var one: Int32 = 1
+            setsockopt(opened, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &one, socklen_t(MemoryLayout<Int32>.size))
+        }
+        let length = socklen_t(
+            family == AF_INET ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size)
+        let bound = withUnsafeMutablePointer(to: &place) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(opened, $0, length) }
+        }
+        guard bound == 0 else {
+            Glibc.close(opened)
+            return nil
+        }
+        // Bursts to all peers pass through one buffer.
+        opened.enlargeSocketBuffers(to: 8 << 20)
+        descriptor = opened
+        self.address = address
+        let own = sockaddr_storage(of: opened)
+        self.port = withUnsafeBytes(of: own) { UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)) }
+    }
+
+    deinit { close() }
+
+    func close() {
+        guard isOpen else { return }
+        isOpen = false
+        Glibc.close(descriptor)
+    }
+
+    var isLoopback: Bool { IPAddress(address)?.isLoopback ?? false }
+
+    /// `address:port`.
+    var endpoint: String { sockaddr_storage(of: descriptor).endpoint }
+
+    /// Binds one port on all addresses.
+    static func open(_ addresses: [String], port: UInt16) throws(ICEFailure) -> [BoundSocket] {
+        for _ in 0..<(port == 0 ? 16 : 1) {
+            guard let first = addresses.first.flatMap({ BoundSocket($0, port: port) }) else { break }
+            let others = addresses.dropFirst().compactMap { BoundSocket($0, port: first.port) }
+            if others.count == addresses.count - 1 { return [first] + others }
+        }
+        throw ICEFailure(
+            port == 0 ? "no UDP socket can be opened on any address of this machine" : "UDP port \(port) is not free")
+    }
+}
+
+extension sockaddr_storage {
+    /// Nil unless it is a numeric address.
+    init?(numeric address: String, port: UInt16) {
+        self.init()
+        switch IPAddress(address) {
+        case .v4:
+            var four = sockaddr_in()
+            four.sin_family = sa_family_t(AF_INET)
+            four.sin_port = port.bigEndian
+            guard inet_pton(AF_INET, address, &four.sin_addr) == 1 else { return nil }
+            withUnsafeMutableBytes(of: &self) { $0.storeBytes(of: four, as: sockaddr_in.self) }
+        case .v6:
+            var six = sockaddr_in6()
+            six.sin6_family = sa_family_t(AF_INET6)
+            six.sin6_port = port.bigEndian
+            guard inet_pton(AF_INET6, address, &six.sin6_addr) == 1 else { return nil }
+            withUnsafeMutableBytes(of: &self) { $0.storeBytes(of: six, as: sockaddr_in6.self) }
+        case nil: return nil
+        }
+    }
+}

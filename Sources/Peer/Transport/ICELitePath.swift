@@ -1,0 +1,124 @@
+package import ICETransport
+import LinuxRuntime
+package import MediaCore
+package import SessionDescription
+
+/// The path of one peer over a UDP port that all peers share (ICE-lite, RFC 8445 section 2.5). Confined to the network
+/// loop.
+package final class ICELitePath: NegotiatedPath {
+    package var delegate: (any PacketPathDelegate)?
+    package weak var candidateDelegate: (any LocalCandidateDelegate)?
+    package private(set) var isFromSelectedPair = false
+    /// The other side's candidates, which are only counted: it makes the checks.
+    package private(set) var unusableCandidates = 0
+    private let socket: ICELiteSocket
+    private let agent: ICELiteAgent
+    private let owner = Owner()
+    private let includesLoopback: Bool
+    private let allowance: (any TransportAllowance)?
+    private var hasSelectedPair = false
+    /// When the selected address last changed.
+    private var selected: MediaInstant?
+    private var isClosed = false
+
+    private final class Owner {
+        var path: ICELitePath?
+    }
+
+    /// - Parameter place: that of the peer.
+    /// - Throws: if the peer has opened too many connections.
+    package init(
+        _ socket: ICELiteSocket, place: CandidatePolicy.Place, allowance: (any TransportAllowance)?
+    ) throws(ICEFailure) {
+        guard allowance?.takeAgent(now: MonotonicClock.now) ?? true else { throw .tooOften }
+        self.socket = socket
+        includesLoopback = place == .loopback || place == .thisMachine
+        self.allowance = allowance
+        let owner = owner
+        agent = ICELiteAgent(
+            socket,
+            handlers: .init(
+                willSelect: { owner.path?.delegate?.pathWillChangePair() },
+                onSelection: { _ in owner.path?.addressSelected() },
+                onDatagram: { owner.path?.received($0) }))
+        // Held until `close`, as a weak reference would cost more for each datagram.
+        owner.path = self
+    }
+
+    package var isLite: Bool { true }
+    package var selectedPair: ICEAgent.SelectedPair? { agent.selectedPair }
+    package var localCredentials: ICECredentials { agent.credentials }
+    package var hasProvenPair: Bool { agent.hasProvenPair }
+
+    package var report: ConnectivityReport {
+        ConnectivityReport(
+            localCandidates: socket.candidates(includesLoopback: includesLoopback).map { .init($0) },
+            hasSelectedPair: hasSelectedPair)
+    }
+
+    // MARK: Negotiation
+
+    package func gather() {
+        for candidate in socket.candidates(includesLoopback: includesLoopback) { candidateDelegate?.found(candidate) }
+        candidateDelegate?.finishedGathering()
+    }
+
+    package func start(remote credentials: ICECredentials) { agent.setRemote(credentials) }
+
+    package func add(_ candidates: CandidateList, ended: Bool) {}
+
+    package func restart() throws(ICEFailure) {
+        guard allowance?.takeAgent(now: MonotonicClock.now) ?? true else { throw .tooOften }
+        agent.restart()
+    }
+
+    package func dropUnansweredRestart() { agent.dropRestart() }
+
+    // MARK: Packets
+
+    package func send(_ datagram: UnsafeRawBufferPointer) { agent.send(datagram) }
+
+    package func sendBatch(_ base: UnsafeRawPointer, stride: Int, lengths: UnsafeBufferPointer<Int>) {
+        agent.sendBatch(base, stride: stride, lengths: lengths)
+    }
+
+    package func hasConsent(_ now: MediaInstant) -> Bool { agent.hasConsent(now) }
+
+    package func hasAnswered(within time: MediaDuration, now: MediaInstant) -> Bool {
+        agent.hasAnswered(within: time, now: now)
+    }
+
+    package func noteAuthentic(_ now: MediaInstant) {}
+
+    private func addressSelected() {
+        selected = MonotonicClock.now
+        if hasSelectedPair {
+            delegate?.pathDidChangePair()
+        } else {
+            hasSelectedPair = true
+            delegate?.pathIsConnected()
+        }
+    }
+
+    private func received(_ datagram: UnsafeMutableRawBufferPointer) {
+        guard !isClosed else { return }
+        let now = MonotonicClock.now
+        // After a change the peer may still send from its previous address, which has proved itself as well.
+        let isNew = selected.map { now - $0 < ICEPath.pairGrace } ?? false
+        isFromSelectedPair = isNew || agent.isFromSelectedPair
+        defer { isFromSelectedPair = false }
+        delegate?.path(received: datagram, now: now)
+    }
+
+    package func close(_ done: @escaping () -> Void) {
+        isClosed = true
+        delegate = nil
+        owner.path = nil
+        agent.close()
+        done()
+    }
+}
+
+extension ICEFailure {
+    static let tooOften = ICEFailure("this viewer has asked for too many connections in a short time")
+}
