@@ -8,10 +8,11 @@ struct ListenAddress {
     /// The address in the link.
     var linkHost: String
 
-    init(_ text: String) throws {
+    /// - Parameter option: for the error.
+    init(_ text: String, option: String = "--listen") throws {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65_535).contains(port)
-        else { throw ValidationError("--listen is ADDR:PORT, as 0.0.0.0:8443 or [::1]:0, not '\(text)'.") }
+        else { throw ValidationError("\(option) is ADDR:PORT, as 0.0.0.0:8443 or [::1]:0, not '\(text)'.") }
         var host = String(text[..<colon])
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
         if host.isEmpty || host == "*" { host = "0.0.0.0" }
@@ -19,4 +20,7 @@ struct ListenAddress {
         self.port = port
         linkHost = host == "0.0.0.0" || host == "::" ? LocalAddresses.preferred() : host
     }
+
+    /// Whether it means all addresses of the machine.
+    var isWildcard: Bool { host == "0.0.0.0" || host == "::" }
 }

@@ -21,6 +21,18 @@ struct RelayCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Address and TCP port to listen on; port 0 selects a free one.", valueName: "addr:port"))
     var listen = "0.0.0.0:0"
 
+    @Option(
+        help: ArgumentHelp(
+            "Address and UDP port for the media of all peers; the address of --listen and a free port if omitted.",
+            valueName: "addr:port"))
+    var media: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Address at which peers reach the relay, if it is not this machine's own: that of a router which forwards both ports.",
+            valueName: "addr"))
+    var `public`: String?
+
     @Option(help: ArgumentHelp("Name that publishers see.", valueName: "text"))
     var name = "Relay"
 
@@ -54,6 +66,7 @@ struct RelayCommand: ParsableCommand {
 
     func validate() throws {
         _ = try ListenAddress(listen)
+        _ = try mediaPort()
         guard !serverOptions.relayOnly else {
             throw ValidationError("--relay-only is for hosts and viewers: a relay needs an address of its own.")
         }
@@ -110,6 +123,22 @@ struct RelayCommand: ParsableCommand {
         reporter.end(reason)
     }
 
+    private func mediaPort() throws -> MediaPort {
+        // "/udp" may follow, as in a firewall's rule.
+        let text = media.map { $0.hasSuffix("/udp") ? String($0.dropLast(4)) : $0 }
+        let place = try text.map { try ListenAddress($0, option: "--media") }
+        if let place, !place.isWildcard, !MediaPort.isNumeric(place.host) {
+            throw ValidationError("--media needs a numeric address, as 198.51.100.7:3478, not '\(place.host)'.")
+        }
+        if let address = `public`, !MediaPort.isNumeric(address) {
+            throw ValidationError("--public is a numeric address, as 198.51.100.7, not '\(address)'.")
+        }
+        let host = try place?.host ?? ListenAddress(listen).host
+        return MediaPort(
+            addresses: MediaPort.isNumeric(host) ? [host] : nil, port: UInt16(place?.port ?? 0), publicAddress: `public`
+        )
+    }
+
     private func settings(_ token: String?) throws -> RelaySession.Configuration {
         let place = try ListenAddress(listen)
         guard let id = ServiceID(Self.id) else { preconditionFailure("\(Self.id) is no identifier") }
@@ -124,7 +153,9 @@ struct RelayCommand: ParsableCommand {
         service.sessionCapacity = maxBroadcasts
         var settings = RelaySession.Configuration(
             service: .init(
-                listenHost: place.host, listenPort: place.port, linkHost: place.linkHost, service: service))
+                listenHost: place.host, listenPort: place.port,
+                linkHost: place.isWildcard ? `public` ?? place.linkHost : place.linkHost, service: service))
+        settings.service.media = try mediaPort()
         settings.maximumViewers = maxViewers
         settings.maximumBitrate = .kilobits(maxBitrate)
         return settings

@@ -17,12 +17,31 @@ struct RelayVerbTests {
         }
     }
 
+    /// A UDP port that was free a moment ago.
+    private static func freePort() throws -> UInt16 {
+        let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+        defer { close(descriptor) }
+        var place = sockaddr_in()
+        place.sin_family = sa_family_t(AF_INET)
+        place.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = withUnsafeMutablePointer(to: &place) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
+        }
+        try #require(code == 0)
+        withUnsafeMutablePointer(to: &place) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(descriptor, $0, &length) }
+        }
+        return UInt16(bigEndian: place.sin_port)
+    }
+
     private func watch(_ link: String, _ more: [String] = []) throws -> ShareProcess {
         try ShareProcess(["join", "--headless", "--json"] + more, environment: ["SHARE_LINK": link])
     }
 
     @Test func aHostPublishesToARelayAndViewersWatchThere() throws {
-        let relay = try Relay()
+        let port = try Self.freePort()
+        let relay = try Relay(["--accept", "any", "--media", "127.0.0.1:\(port)/udp"])
         let host = try Terminal(["host", "--relay", relay.link, "--source", "test", "--name", "Budget"])
         #expect(host.waitUntil { $0.contains("\"Budget\" wants to broadcast to \"Relay\"") && $0.hasSuffix("[n]o:") })
         // Nothing is published before the user has answered.
@@ -36,6 +55,11 @@ struct RelayVerbTests {
         #expect(host.waitUntil { $0.contains("share: watch at https://127.0.0.1:") && $0.contains(id) })
         let (one, two) = (try watch(link), try watch(link))
         #expect(one.event("first-picture") != nil && two.event("first-picture") != nil)
+        // All media passes through the one UDP port.
+        for viewer in [one, two] {
+            let path = viewer.event("connected")?["path"] as? String ?? ""
+            #expect(path.contains("127.0.0.1:\(port) ("), "\(path)")
+        }
         #expect(relay.process.event("viewers") { $0["viewers"] as? Int == 2 } != nil)
         // A recorder is a viewer.
         let file = relay.folder.file("a.webm")
@@ -65,6 +89,10 @@ struct RelayVerbTests {
             (["relay", "--accept", "any", "--max-viewers", "0"], "--max-viewers"),
             (["relay", "--accept", "any", "--relay-only"], "--relay-only"),
             (["relay", "--accept", "any", "--listen", "nowhere"], "--listen"),
+            (["relay", "--accept", "any", "--media", "nowhere"], "--media is ADDR:PORT"),
+            (["relay", "--accept", "any", "--media", "relay.example:3478"], "--media needs a numeric address"),
+            (["relay", "--accept", "any", "--public", "relay.example"], "--public is a numeric address"),
+            (["relay", "--accept", "any", "--listen", "127.0.0.1:0", "--media", "192.0.2.7:0"], "UDP"),
             (["host", "--relay", "https://example.com/", "--source", "test"], "Copy it again"),
             (["host", "--relay", "x", "--preferred-extension", "y"], "exclude each other"),
         ] {

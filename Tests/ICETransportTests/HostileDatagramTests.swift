@@ -52,6 +52,40 @@ import Testing
         await loop.stop()
     }
 
+    /// The same at a port that peers share, with the name of a session.
+    @Test func strangersAtASharedPortGetNoAnswer() async throws {
+        let loop = EventLoop(name: "net-0")
+        let made = try await loop.run { () -> (LoopBound<ICELiteSocket>, LoopBound<ICELiteAgent>) in
+            let port = try ICELiteSocket(loop: loop, addresses: ["127.0.0.1"])
+            let session = ICELiteAgent(
+                port,
+                handlers: .init(
+                    willSelect: {}, onSelection: { _ in Issue.record("selected") },
+                    onDatagram: { _ in Issue.record("delivered") }))
+            return (LoopBound(loop, port), LoopBound(loop, session))
+        }
+        let name = made.1.read(\.credentials).usernameFragment + ":peer"
+        var generator = SeededGenerator(seed: 4)
+        let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+        defer { Glibc.close(descriptor) }
+        for round in 0..<3_000 {
+            var bytes = Self.stun(username: name, using: &generator)
+            if round % 3 == 1 { bytes = Array(bytes.prefix(.random(in: 0...bytes.count, using: &generator))) }
+            if round % 3 == 2, !bytes.isEmpty { bytes[0] = .random(in: 0...255, using: &generator) }
+            Self.send(bytes, to: made.0.read(\.port), over: descriptor)
+            if round % 50 == 0 { try await loop.run {} }
+        }
+        try await loop.run {}
+        var answer = [UInt8](repeating: 0, count: 2_048)
+        #expect(recv(descriptor, &answer, answer.count, Int32(MSG_DONTWAIT)) < 0)
+        #expect(try await loop.run { made.0.read { $0.counters.datagrams } } > 2_000)
+        try await loop.run {
+            made.1.assumeIsolated { $0.close() }
+            made.0.assumeIsolated { $0.close() }
+        }
+        await loop.stop()
+    }
+
     /// A STUN message (RFC 8489 section 5) with random attributes, some with wrong lengths.
     private static func stun(username: String, using generator: inout SeededGenerator) -> [UInt8] {
         let kinds: [UInt16] = [0x0001, 0x0101, 0x0111, 0x0011, 0x0003, 0x0016, 0x3fff]

@@ -1,5 +1,6 @@
 import EventLoop
 import ICETransport
+import SessionDescription
 import Transport
 
 /// One UDP port for the media of all peers.
@@ -16,6 +17,9 @@ public struct MediaPort: Sendable, Equatable {
         self.port = port
         self.publicAddress = publicAddress
     }
+
+    /// Whether a text is a numeric address that a peer can have; "0.0.0.0" and "::" are none.
+    public static func isNumeric(_ address: String) -> Bool { IPAddress(address)?.isUnicast ?? false }
 
     func open(on loop: EventLoop) async throws(EndReason) -> LoopBound<ICELiteSocket> {
         let opened = await withCheckedContinuation {
