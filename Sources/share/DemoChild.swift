@@ -71,6 +71,13 @@ final class DemoChild: @unchecked Sendable {
         return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
+    /// Memory in RAM.
+    var residentBytes: Int {
+        let text = (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/statm", encoding: .utf8)) ?? ""
+        let fields = text.split(separator: " ")
+        return fields.count > 1 ? (Int(fields[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE)) : 0
+    }
+
     func end() {
         guard process.isRunning else { return }
         process.terminate()

@@ -36,7 +36,7 @@ struct Share: ParsableCommand {
         subcommands: [
             HostCommand.self, JoinCommand.self, RecordCommand.self, ClipCommand.self, RecordingsCommand.self,
             RelayCommand.self, DemoCommand.self,
-            DoctorCommand.self,
+            DoctorCommand.self, BenchCommand.self,
             KnownCommand.self,
             ServiceCommand.self, ExtensionCommand.self, ServicesCommand.self, PairCommand.self, StatusCommand.self,
             StopCommand.self, PauseCommand.self, ResumeCommand.self, MuteCommand.self,

@@ -65,4 +65,70 @@ import Testing
         #expect(wrong.withLock { $0 } == 0)
         await loop.stop()
     }
+
+    /// Timers fire in the order of their deadlines, however often they were moved before.
+    @Test func manyTimersFireInOrder() async throws {
+        let loop = EventLoop(name: "net-0")
+        let done = Expectation("the last timer")
+        let fired = Mutex<[Int]>([])
+        let expected = Mutex<[Int]>([])
+        loop.perform {
+            var generator = SeededGenerator(seed: 11)
+            let start = MonotonicClock.now
+            nonisolated(unsafe) var timers: [LoopTimer] = []
+            var deadlines: [Int?] = []
+            for number in 0..<500 {
+                timers.append(loop.makeTimer { fired.withLock { $0.append(number) } })
+                deadlines.append(nil)
+            }
+            for _ in 0..<3_000 {
+                let number = Int.random(in: 0..<500, using: &generator)
+                // Each is another instant.
+                let deadline = Int.random(in: 0..<40_000, using: &generator) * 500 + number
+                deadlines[number] = Bool.random(using: &generator) ? deadline : nil
+                timers[number].set(
+                    deadlines[number].map { start + MediaDuration(nanoseconds: 10_000_000 + Int64($0)) })
+            }
+            for number in stride(from: 0, to: 500, by: 7) {
+                timers[number].close()
+                deadlines[number] = nil
+            }
+            expected.withLock {
+                $0 = deadlines.indices.filter { deadlines[$0] != nil }.sorted {
+                    (deadlines[$0] ?? 0) < (deadlines[$1] ?? 0)
+                }
+            }
+            timers.append(
+                loop.makeTimer {
+                    for timer in timers { timer.close() }
+                    done.fulfill()
+                })
+            timers[500].set(start + .milliseconds(40))
+        }
+        try await done.wait()
+        #expect(fired.withLock { $0 } == expected.withLock { $0 })
+        #expect(expected.withLock { $0.count } > 100)
+        await loop.stop()
+    }
+
+    /// A timer that sets itself to the past does not keep the others from firing.
+    @Test func aTimerOfThePastLeavesRoomForOthers() async throws {
+        let loop = EventLoop(name: "net-0")
+        let done = Expectation("the other timer")
+        loop.perform {
+            nonisolated(unsafe) var greedy: LoopTimer?
+            greedy = loop.makeTimer { greedy?.set(MediaInstant(nanoseconds: 1)) }
+            greedy?.set(MediaInstant(nanoseconds: 1))
+            nonisolated(unsafe) var other: LoopTimer?
+            other = loop.makeTimer {
+                greedy?.close()
+                other?.close()
+                (greedy, other) = (nil, nil)
+                done.fulfill()
+            }
+            other?.set(MonotonicClock.now + .milliseconds(5))
+        }
+        try await done.wait()
+        await loop.stop()
+    }
 }

@@ -53,7 +53,9 @@ struct PairConsentTests {
             connection.change { $0 = core }
             await core.ifRunning { try? $0.path.gather() }
             _ = await waiting(isGathered) { $0 ? true : nil }
-            let found = await core.ifRunning { ($0.path.localCredentials, ($0.path as? ICEPath)?.localCandidates ?? []) }
+            let found = await core.ifRunning {
+                ($0.path.localCredentials, ($0.path as? ICEPath)?.localCandidates ?? [])
+            }
             guard let (credentials, candidates) = found, let print = Fingerprint(sha256: identity.fingerprint)
             else { throw SignalingError(.gone, "no credentials") }
             let offer = LocalDescription(

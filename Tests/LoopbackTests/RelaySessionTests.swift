@@ -53,7 +53,10 @@ struct RelaySessionTests {
         let session: HostSession
         let told = Monitor<[ServiceEvent]>([])
 
-        init(to relay: Relay, name: String = "Budget", withAudio: Bool = false) async throws {
+        init(
+            to relay: Relay, name: String = "Budget", withAudio: Bool = false,
+            size: PixelSize = TestVideoSource.defaultSize
+        ) async throws {
             let identity = try Identity.ephemeral()
             let tone = AudioInput(kind: .applicationAudio, source: TestTone(), hasSilenceSuppression: false) {
                 () throws(CodecFailure) in try OpusFrameEncoder(.systemAudio)
@@ -62,7 +65,7 @@ struct RelaySessionTests {
                 configuration: .init(
                     listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil,
                     framesPerSecond: 60, maximumBitrate: .kilobits(4_000), contentHint: nil),
-                identity: identity, source: TestVideoSource(framesPerSecond: 30), encoder: VP8Encoder(),
+                identity: identity, source: TestVideoSource(size: size, framesPerSecond: 30), encoder: VP8Encoder(),
                 audio: withAudio ? [tone] : [], decide: { _ in .refused(nil) }, emit: { _ in })
             let paired = try await ServicePairing(
                 link: relay.link, application: ApplicationInfo(id: "com.example.budget", name: name),
@@ -158,6 +161,30 @@ struct RelaySessionTests {
         #expect(try await watch(try await relay.live(), seen).end.value.code == .refused)
         #expect(seen.state.counters.isEmpty)
         await host.stop()
+        await relay.session.stop()
+    }
+
+    /// A viewer that joins gets what came since the last key frame, so that joining costs the others nothing.
+    @Test func viewersThatJoinNeedNoKeyFrameOfTheirOwn() async throws {
+        let relay = try await Relay()
+        let host = try await PublishingHost(to: relay, size: TestPattern.smallestSize)
+        let link = try await relay.live()
+        var keyframes: Int?
+        var ends: [Task<EndReason, Never>] = []
+        for _ in 0..<6 {
+            let sink = RecordingSink()
+            let session = ViewerSession(
+                link: link, identity: try .ephemeral(), name: "viewer", sink: sink, emit: { _ in })
+            ends.append(Task { await session.run() })
+            try #require(await waiting(sink.state) { $0.frames.count >= 5 ? true : nil } == true)
+            #expect(sink.state.with { $0.frames.first?.isKeyframe } == true)
+            let now = try #require(await host.session.statistics()).video.keyframes
+            // The first viewer may have needed one.
+            #expect(now == keyframes ?? now)
+            keyframes = now
+        }
+        await host.stop()
+        for end in ends { #expect(await end.value.code == .hostEnded) }
         await relay.session.stop()
     }
 }

@@ -11,8 +11,7 @@
 extern int ppoll(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
 
 // A GSource that fires at an instant of CLOCK_MONOTONIC. Re-arming writes one field without a lock or system call, so
-// only the thread that iterates the context may do it. `earliest` is where the loop collects the earliest instant of
-// all timers.
+// only the thread that iterates the context may do it. `earliest` is where the loop looks for that instant.
 typedef struct {
     GSource base;
     int64_t deadline;  // nanoseconds, INT64_MAX when unset

@@ -245,8 +245,18 @@ extension Broadcast: SendingPeerDelegate {
     func viewerNeedsKeyframe(_ peer: SendingPeer) {
         let encoding = peer.frames.encodingSelector.target
         let isFirst = peer.needsKeyframe || peer.lacksFirstFrame
+        if replay(encoding, to: peer) { return }
         guard peer.allows(.key, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
         source.requestKeyframe(encoding, isFirst: isFirst)
+    }
+
+    /// Sends what came since the last key frame to a viewer that has got nothing yet.
+    private func replay(_ encoding: EncodingID, to peer: SendingPeer) -> Bool {
+        guard peer.needsFirstFrame else { return false }
+        let now = MonotonicClock.now
+        guard source.replay(encoding, { peer.send($0, $1, base: nil, now: now) }) else { return false }
+        peer.noteReplay()
+        return true
     }
 
     func viewerNeedsRecovery(_ peer: SendingPeer, from number: UInt32) {

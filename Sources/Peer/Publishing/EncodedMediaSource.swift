@@ -19,6 +19,11 @@ package protocol EncodedMediaSource: Sendable {
     /// - Parameter isFirst: for a viewer that has shown nothing yet.
     func requestKeyframe(_ encoding: EncodingID, isFirst: Bool)
 
+    /// Calls `body` with the frames from the last key frame on, in order, if they are few enough to be sent to a viewer
+    /// that joins.
+    /// - Returns: false if there are none; a key frame has to be requested then.
+    func replay(_ encoding: EncodingID, _ body: (UnsafeRawBufferPointer, FrameInfo) -> Void) -> Bool
+
     /// Requests a frame that refers to the long-term reference of this number alone, or a key frame.
     func requestRecovery(_ encoding: EncodingID, from number: UInt32)
 
@@ -30,6 +35,8 @@ package protocol EncodedMediaSource: Sendable {
 }
 
 extension EncodedMediaSource {
+    package func replay(_ encoding: EncodingID, _ body: (UnsafeRawBufferPointer, FrameInfo) -> Void) -> Bool { false }
+
     package func setPaused(_ isPaused: Bool) {}
 }
 

@@ -81,6 +81,12 @@ final class SendingPeer: SecureTransportDelegate {
         return MonotonicClock.now - connected < .seconds(3)
     }
 
+    /// Whether the viewer has connected, and no frame was sent to it yet.
+    var needsFirstFrame: Bool { isReceiving && needsKeyframe && sender.framesSent == 0 && !sender.hasFramesWaiting }
+
+    /// The frames from a key frame on were sent to it.
+    func noteReplay() { needsKeyframe = false }
+
     /// Whether a requested key frame or recovery frame is made. Always true if the sender has dropped frames of this
     /// viewer.
     /// - Parameter isShared: other viewers get the same encoding, so the frame uses their bandwidth, too.

@@ -30,11 +30,13 @@ final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
         var signaling: BroadcastSignaling
         var handle: BroadcastHandle
         var audioTracks: Int
+        var demand: LoopBound<KeyframeDemand>
     }
 
     private struct State {
         var requestKeyframe: (@Sendable (KeyframeRequest) -> Void)?
         var clock = RelayClock()
+        var history = FrameHistory()
         var served: Served?
         var link: Link?
         var isClosed = false
@@ -74,6 +76,7 @@ final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
         let isFirst = state.with { state in
             state.requestKeyframe = requestKeyframe
             state.clock = RelayClock()
+            state.history.clear()
             return state.served == nil && !state.isClosed
         }
         guard isFirst, let environment else { return }
@@ -93,9 +96,12 @@ final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
             let link = Link(
                 host: environment.linkHost, port: port, id: handle.id, secret: handle.secret,
                 fingerprint: environment.identity.fingerprint)
+            // Others go on watching until it comes.
+            let demand = KeyframeDemand(loop) { [weak self] in self?.state.with { $0.requestKeyframe }?(.wanted) }
             state.with { state in
                 state.served = Served(
-                    core: core, signaling: signaling, handle: handle, audioTracks: broadcast.settings.audio.count)
+                    core: core, signaling: signaling, handle: handle, audioTracks: broadcast.settings.audio.count,
+                    demand: LoopBound(loop, demand))
                 state.link = link
             }
         } catch {
@@ -119,16 +125,15 @@ final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
 
     func receive(_ frame: EncodedVideoFrame) {
         let now = MonotonicClock.now
-        let (served, captured) = state.with { state in
-            (
-                state.served,
-                state.clock.instant(
-                    track: Self.videoTrack, timestamp: frame.rtpTimestamp, rate: 90_000, captured: frame.captured,
-                    now: now)
-            )
+        let (served, info) = state.with { state in
+            let captured = state.clock.instant(
+                track: Self.videoTrack, timestamp: frame.rtpTimestamp, rate: 90_000, captured: frame.captured, now: now)
+            let info = FrameInfo(isKeyframe: frame.isKeyframe, layer: frame.layer, captured: captured)
+            state.history.append(frame.bytes, info)
+            return (state.served, info)
         }
         guard let served else { return }
-        let info = FrameInfo(isKeyframe: frame.isKeyframe, layer: frame.layer, captured: captured)
+        if info.isKeyframe { served.demand.assumeIsolated { $0.noteKeyframe() } }
         // The broadcast takes it out at once, as it runs on this thread.
         _ = frames[.main].push(byteCount: frame.bytes.count, info) { frame.bytes.copy(to: $0) }
         served.core.assumeIsolated { $0.videoFramesQueued() }
@@ -159,6 +164,7 @@ final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
             return state.served
         }
         guard let served else { return done() }
+        served.demand.perform { $0.close() }
         Task {
             await served.signaling.end(reason: "the publisher has left the relay")
             await served.core.performAndWait { $0.end($1) }
@@ -177,7 +183,12 @@ final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
     func requestRecovery(_ encoding: EncodingID, from number: UInt32) { requestKeyframe(encoding, isFirst: false) }
 
     func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {
-        // Others go on watching until it comes.
-        state.with { $0.requestKeyframe }?(.wanted)
+        state.with { $0.served }?.demand.assumeIsolated { $0.request() }
+    }
+
+    func replay(_ encoding: EncodingID, _ body: (UnsafeRawBufferPointer, FrameInfo) -> Void) -> Bool {
+        // Without the lock, as the viewers may ask for more.
+        let history = state.with { $0.history }
+        return encoding == .main && history.forEach(body)
     }
 }

@@ -7,19 +7,23 @@ internal import Synchronization
 ///
 /// Close everything that uses the loop, then `stop()` it: the thread keeps the loop alive until then.
 public final class EventLoop: @unchecked Sendable {
-    // SAFETY: `context`, `clock` and `wakeup` are set once and refer to objects that lock themselves or are touched on
-    // the thread only; `thread` is written in `init` and read by the first stop; `readers` and `room` are touched on
-    // the thread only; bodies from other threads pass through `inbox`.
+    // SAFETY: `context`, `clock`, `timerSource` and `wakeup` are set once and refer to objects that lock themselves or are
+    // touched on the thread only; `thread` is written in `init` and read by the first stop; `timers`, `dueTimers`,
+    // `readers` and `room` are touched on the thread only; bodies from other threads pass through `inbox`.
 
     /// The GMainContext, for libraries that attach sources of their own to it.
     public let context: OpaquePointer
-    /// Two numbers that timers share with the loop: the present time, and the earliest of all deadlines; in
+    /// Two numbers that the timers' source shares with the loop: the present time, and the earliest deadline; in
     /// nanoseconds.
-    let clock: UnsafeMutablePointer<Int64>
+    private let clock: UnsafeMutablePointer<Int64>
+    private let timerSource: UnsafeMutablePointer<cglib_timer>
     private let name: String
     private let wakeup: UnsafeMutablePointer<GSource>
     private let inbox = Mutex(Inbox())
     private nonisolated(unsafe) var thread: NamedThread?
+    private nonisolated(unsafe) var timers = TimerHeap()
+    /// Used while timers fire.
+    private nonisolated(unsafe) var dueTimers: [LoopTimer] = []
     /// The readers by their descriptors.
     private nonisolated(unsafe) var readers: [Int32: PriorityReader] = [:]
     /// The read buffer, lent to one reader after the other.
@@ -38,6 +42,7 @@ public final class EventLoop: @unchecked Sendable {
         context = g_main_context_new()
         clock = .allocate(capacity: 2)
         clock.initialize(repeating: 0, count: 2)
+        timerSource = cglib_timer_new(clock, clock + 1)
         wakeup = cglib_wakeup_new()
         g_source_set_callback(
             wakeup,
@@ -46,12 +51,25 @@ public final class EventLoop: @unchecked Sendable {
                 return 1
             }, Unmanaged.passUnretained(self).toOpaque(), nil)
         g_source_attach(wakeup, context)
+        timerSource.withMemoryRebound(to: GSource.self, capacity: 1) { source in
+            g_source_set_callback(
+                source,
+                { data in
+                    if let data { Unmanaged<EventLoop>.fromOpaque(data).takeUnretainedValue().fireTimers() }
+                    return 1
+                }, Unmanaged.passUnretained(self).toOpaque(), nil)
+            g_source_attach(source, context)
+        }
         thread = NamedThread(name) { [self] in run() }
     }
 
     deinit {
         g_source_destroy(wakeup)
         g_source_unref(wakeup)
+        timerSource.withMemoryRebound(to: GSource.self, capacity: 1) { source in
+            g_source_destroy(source)
+            g_source_unref(source)
+        }
         g_main_context_unref(context)
         clock.deallocate()
         room.deallocate()
@@ -132,6 +150,32 @@ public final class EventLoop: @unchecked Sendable {
         for body in work { body() }
         work.removeAll(keepingCapacity: true)
         inbox.withLock { swap(&$0.spare, &work) }
+    }
+
+    // MARK: Timers
+
+    /// - Parameter deadline: `.max` disarms.
+    func set(_ timer: LoopTimer, _ deadline: Int64) {
+        timer.isDue = false
+        timers.set(timer, deadline)
+        timerSource.pointee.deadline = timers.earliest
+    }
+
+    /// Fires the timers that were due when the iteration began. One that sets itself to the past fires in the next
+    /// iteration, after the other sources.
+    private func fireTimers() {
+        let now = clock[0]
+        while let timer = timers.takeDue(now) {
+            timer.isDue = true
+            dueTimers.append(timer)
+        }
+        // One that another has set, disarmed or closed meanwhile is not due any more.
+        for timer in dueTimers where timer.isDue {
+            timer.isDue = false
+            timer.fire()
+        }
+        dueTimers.removeAll(keepingCapacity: true)
+        timerSource.pointee.deadline = timers.earliest
     }
 
     // MARK: Priority readers

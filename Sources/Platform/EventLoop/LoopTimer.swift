@@ -1,47 +1,37 @@
-internal import CGLib
 public import MediaCore
 
 /// Calls back on the loop at an instant. Confined to its loop. Lives until `close()`.
 public final class LoopTimer {
     private let loop: EventLoop
-    private let fire: () -> Void
-    private var source: UnsafeMutablePointer<cglib_timer>?
+    let fire: () -> Void
+    /// Its place among the armed timers; nil while it is not armed.
+    var index: Int?
+    /// It fires in this iteration of the loop.
+    var isDue = false
+    private var isClosed = false
 
     fileprivate init(loop: EventLoop, fire: @escaping () -> Void) {
         self.loop = loop
         self.fire = fire
-        guard let source = cglib_timer_new(loop.clock, loop.clock + 1) else { return }
-        self.source = source
-        source.withMemoryRebound(to: GSource.self, capacity: 1) { source in
-            g_source_set_callback(
-                source,
-                { data in
-                    if let data { Unmanaged<LoopTimer>.fromOpaque(data).takeUnretainedValue().fire() }
-                    return 1
-                }, Unmanaged.passRetained(self).toOpaque(),
-                { data in
-                    if let data { Unmanaged<LoopTimer>.fromOpaque(data).release() }
-                })
-            g_source_attach(source, loop.context)
-        }
+        _ = Unmanaged.passRetained(self)
     }
 
     /// Fires once at `instant`, or at once if that has passed; nil disarms. Replaces the previous instant. As exact as
-    /// the scheduler, whereas GLib alone rounds up to a millisecond. Allocates: never, no system call.
+    /// the scheduler, whereas GLib alone rounds up to a millisecond. No system call; allocates only while more timers are
+    /// armed than ever before.
     public func set(_ instant: MediaInstant?) {
         assert(loop.isOnLoop)
-        source?.pointee.deadline = instant?.nanoseconds ?? .max
+        guard !isClosed else { return }
+        loop.set(self, instant?.nanoseconds ?? .max)
     }
 
     /// Ends the timer; it never fires again. A second call does nothing.
     public func close() {
         loop.preconditionOnLoop()
-        guard let source else { return }
-        self.source = nil
-        source.withMemoryRebound(to: GSource.self, capacity: 1) { source in
-            g_source_destroy(source)
-            g_source_unref(source)
-        }
+        guard !isClosed else { return }
+        isClosed = true
+        loop.set(self, .max)
+        Unmanaged.passUnretained(self).release()
     }
 }
 

@@ -1,0 +1,304 @@
+import Admission
+import ArgumentParser
+import Foundation
+import LinuxRuntime
+import MediaCore
+import Receiving
+import Sessions
+import ShareKit
+import Signaling
+import TestSource
+import Transport
+
+struct BenchCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bench", abstract: "Measure this program on this machine.", subcommands: [BenchRelayCommand.self])
+}
+
+struct BenchRelayCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "relay",
+        abstract: "Publish a test stream to a relay, watch it many times, and print what it costs.",
+        discussion: """
+            Starts a relay on this machine's loopback. The viewers are real ones, with ICE, DTLS and SRTP \
+            each, but decode nothing. CPU is that of the relay's process alone.
+            """)
+
+    @Option(help: ArgumentHelp("Viewers.", valueName: "count"))
+    var viewers = 60
+
+    @Option(help: ArgumentHelp("Bitrate of the stream, in kbit/s.", valueName: "kbit"))
+    var bitrate = 600
+
+    @Option(help: ArgumentHelp("How long to measure once all watch.", valueName: "time"))
+    var seconds = 10
+
+    @Flag(help: "Print one JSON object on stdout.")
+    var json = false
+
+    func validate() throws {
+        guard (1...90).contains(viewers) else {
+            throw ValidationError("--viewers is 1 to 90: one address may have 96 connections to a relay.")
+        }
+        guard (100...50_000).contains(bitrate) else { throw ValidationError("--bitrate is 100 to 50000 kbit/s.") }
+        guard (1...3_600).contains(seconds) else { throw ValidationError("--seconds is 1 to 3600.") }
+    }
+
+    func run() throws {
+        do {
+            FileDescriptors.raiseLimit()
+            let relay = try MeasuredRelay(viewers: viewers)
+            defer { relay.end() }
+            let publisher = try BenchPublisher(relay.link, bitrate: bitrate)
+            defer { publisher.stop() }
+            let link = try relay.broadcast()
+            let audience = BenchAudience(try Link(parsing: link))
+            defer { audience.leave() }
+            let before = relay.residentBytes
+            try audience.join(viewers)
+            ErrorOutput.writeLine("share: \(viewers) viewers watch; measuring for \(seconds) s")
+            let (start, cpu) = (audience.counters(), relay.cpuSeconds)
+            let began = MonotonicClock.now
+            let ending = Monitor<EndReason?>(nil)
+            Signals.handle { name in ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") } }
+            if let reason = waitForEnd(ending, seconds: Double(seconds)) { throw Complaint(reason) }
+            let (end, spent) = (audience.counters(), relay.cpuSeconds - cpu)
+            let time = (MonotonicClock.now - began).inSeconds
+            let packets = end.packets - start.packets
+            guard packets > 0, end.watching == viewers else {
+                throw Complaint(
+                    sentence: "\(viewers - end.watching) of \(viewers) viewers have ended", status: .lost)
+            }
+            let joins = audience.joinTimes
+            report([
+                ("viewers", .integer(viewers)), ("packetsPerSecond", .integer(Int(Double(packets) / time))),
+                ("microsecondsPerPacket", .number((spent / Double(packets) * 1e8).rounded() / 100)),
+                ("cpuPercent", .number((spent / time * 1_000).rounded() / 10)),
+                ("lost", .integer(end.lost - start.lost)),
+                ("joinMillisecondsMedian", .integer(joins[joins.count / 2])),
+                ("joinMilliseconds95", .integer(joins[joins.count * 95 / 100])),
+                ("kilobytesPerViewer", .integer(max(relay.residentBytes - before, 0) / 1_000 / viewers)),
+            ])
+        } catch let complaint as Complaint {
+            throw complaint.report()
+        }
+    }
+
+    private func report(_ figures: [(String, JSONValue)]) {
+        if json {
+            return DataOutput(isJSON: false).line(JSONValue.dictionary(Dictionary(uniqueKeysWithValues: figures)).text)
+        }
+        for (name, value) in figures {
+            // "packetsPerSecond" becomes "packets per second".
+            let words = name.reduce(into: "") { $0 += $1.isUppercase ? " " + $1.lowercased() : String($1) }
+            DataOutput(isJSON: false).line(words.padding(toLength: 28, withPad: " ", startingAt: 0) + value.text)
+        }
+    }
+}
+
+/// A relay in a process of its own.
+private final class MeasuredRelay {
+    let link: String
+    private let process: DemoChild
+
+    init(viewers: Int) throws {
+        process = try DemoChild([
+            "relay", "--listen", "127.0.0.1:0", "--accept", "any", "--max-viewers", "\(viewers)", "--json",
+        ])
+        guard let event = process.readEvent(), let link = event["link"] as? String else {
+            throw Complaint(sentence: "the relay has not started: \(process.errorText)", status: .failed)
+        }
+        self.link = link
+    }
+
+    /// The viewers' link of the first broadcast.
+    func broadcast() throws -> String {
+        while let event = process.readEvent() {
+            guard event["event"] as? String == "live", let link = event["link"] as? String else { continue }
+            // The events that follow must not fill the pipe.
+            _ = NamedThread("relay-events") { [process] in while process.readLine() != nil {} }
+            return link
+        }
+        throw Complaint(sentence: "the relay has ended: \(process.errorText)", status: .failed)
+    }
+
+    var cpuSeconds: Double { process.cpuSeconds }
+    var residentBytes: Int { process.residentBytes }
+    func end() { process.end() }
+}
+
+/// The broadcast of a test stream.
+private final class BenchPublisher {
+    private let controller: BroadcastController
+    private let destination: BroadcastDestination
+
+    init(_ link: String, bitrate: Int) throws {
+        let identity = try makeIdentity()
+        let manifest = try HostCommand.relay(at: link)
+        let application = ApplicationInfo(id: "io.sharekit.bench", name: "bench")
+        do {
+            destination = try blocking(throwing: { () throws(BroadcastRefusal) in
+                try await BroadcastActivity.pair(with: manifest, application: application, identity: identity) { _ in
+                    [:]
+                }
+            })
+        } catch {
+            throw Complaint(sentence: "the relay does not take the stream: \(error)", status: .failed)
+        }
+        var settings = HostSession.Configuration(
+            listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 30,
+            maximumBitrate: .kilobits(bitrate), contentHint: nil)
+        settings.name = "bench"
+        let screen = NoisyScreen(TestVideoSource(size: PixelSize(width: 640, height: 360), framesPerSecond: 30))
+        do throws(EndReason) {
+            controller = try BroadcastController(
+                destination, CapturedMedia(screen: screen, audio: []), settings, identity: identity, emit: { _ in },
+                report: { _ in })
+            let controller = controller
+            try blocking(throwing: { () throws(EndReason) in try await controller.start() })
+        } catch {
+            throw Complaint(error)
+        }
+    }
+
+    func stop() {
+        let (controller, destination) = (controller, destination)
+        blocking {
+            await controller.stop(EndReason(.stopped, "measured"))
+            await destination.close()
+        }
+    }
+}
+
+/// Viewers that count.
+private final class BenchAudience: Sendable {
+    struct Counters {
+        var packets = 0
+        var lost = 0
+        var watching = 0
+    }
+
+    private struct State {
+        var viewers: [PeerViewer] = []
+        var milliseconds: [Int] = []
+        var ended: [String] = []
+    }
+
+    private let link: Link
+    private let state = Monitor(State())
+    /// A relay takes so many knocks of one address at a time, so many at once, and then one in this time.
+    private static let simultaneous = 2
+    private static let burst = 18
+    private static let interval = MediaDuration.milliseconds(520)
+
+    init(_ link: Link) { self.link = link }
+
+    /// Returns when all have their first frame.
+    func join(_ count: Int) throws {
+        for number in 0..<count {
+            state.wait { $0.ended.isEmpty && number - $0.milliseconds.count >= Self.simultaneous ? nil : () }
+            if number >= Self.burst {
+                _ = state.wait(until: MonotonicClock.now + Self.interval) { $0.ended.isEmpty ? nil : () }
+            }
+            let identity = try Identity.ephemeral()
+            let began = MonotonicClock.now
+            let sink = FirstFrameSink { [state] in
+                let time = (MonotonicClock.now - began).inMilliseconds
+                state.change { $0.milliseconds.append(Int(time)) }
+            }
+            let viewer = PeerViewer(link, identity: identity, name: "viewer \(number)") { _ in sink }
+            state.with { $0.viewers.append(viewer) }
+            Task { [state] in
+                do {
+                    try await viewer.run()
+                    state.change { $0.ended.append("the broadcast has ended") }
+                } catch {
+                    state.change { $0.ended.append("\(error)") }
+                }
+            }
+        }
+        let failure = state.wait(until: MonotonicClock.now + .seconds(60)) { state -> String? in
+            if let first = state.ended.first { return first }
+            return state.milliseconds.count == count ? "" : nil
+        }
+        guard let failure, failure.isEmpty else {
+            throw Complaint(sentence: "not all viewers could watch: \(failure ?? "no frame in 60 s")", status: .lost)
+        }
+    }
+
+    /// Sorted.
+    var joinTimes: [Int] { state.with { $0.milliseconds.sorted() } }
+
+    func counters() -> Counters {
+        let viewers = state.with { $0.viewers }
+        return blocking {
+            var counters = Counters()
+            for viewer in viewers {
+                guard let statistics = await viewer.statistics() else { continue }
+                counters.packets += statistics.packetsReceived
+                counters.lost += statistics.packetsLost
+                counters.watching += 1
+            }
+            return counters
+        }
+    }
+
+    func leave() { for viewer in state.with({ $0.viewers }) { viewer.leave() } }
+}
+
+/// Calls back once.
+private final class FirstFrameSink: EncodedMediaSink {
+    private let first: Monitor<(@Sendable () -> Void)?>
+
+    init(_ first: @escaping @Sendable () -> Void) { self.first = Monitor(first) }
+
+    func start(_ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void) {}
+
+    func receive(_ frame: EncodedVideoFrame) {
+        first.with { first in
+            defer { first = nil }
+            return first
+        }?()
+    }
+
+    func receive(_ packet: EncodedAudioPacket) {}
+    func close(_ done: @escaping @Sendable () -> Void) { done() }
+}
+
+/// A screen with noise in the middle, which takes whatever bitrate there is.
+// SAFETY: the generator is used by the thread that reads.
+private final class NoisyScreen: ScreenSource, @unchecked Sendable {
+    private let screen: TestVideoSource
+    private var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+
+    init(_ screen: TestVideoSource) { self.screen = screen }
+
+    var size: PixelSize { screen.size }
+    var summary: String { screen.summary }
+    var limitations: [String] { screen.limitations }
+
+    func wait(until deadline: MediaInstant?) -> ScreenEvent { screen.wait(until: deadline) }
+
+    func read(into canvas: I420Buffer, changed: inout BlockMap) -> MediaInstant {
+        let time = screen.read(into: canvas, changed: &changed)
+        let place = PixelRect(x: 160, y: 96, width: 320, height: 176)
+        for row in place.y..<place.maxY {
+            let pixels = UnsafeMutableRawPointer(canvas.y + row * canvas.strideY + place.x)
+            for column in stride(from: 0, to: place.width, by: 8) {
+                // xorshift64 (Marsaglia, "Xorshift RNGs", 2003).
+                state ^= state << 13
+                state ^= state >> 7
+                state ^= state << 17
+                pixels.storeBytes(of: state, toByteOffset: column, as: UInt64.self)
+            }
+        }
+        changed.insert(place)
+        return time
+    }
+
+    func damageEverything() { screen.damageEverything() }
+    func wake() { screen.wake() }
+    func suspend() { screen.suspend() }
+    func resume() { screen.resume() }
+    func close() { screen.close() }
+}
