@@ -47,8 +47,14 @@ struct BenchRelayCommand: ParsableCommand {
     func run() throws {
         do {
             FileDescriptors.raiseLimit()
-            let relay = try MeasuredRelay(viewers: viewers)
+            // It ends by itself if this process is killed. Joining takes half a second for each viewer.
+            let relay = try MeasuredRelay(viewers: viewers, seconds: viewers + seconds + 120)
             defer { relay.end() }
+            let ending = Monitor<EndReason?>(nil)
+            Signals.handle { name in
+                ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
+                relay.end()
+            }
             let publisher = try BenchPublisher(relay.link, bitrate: bitrate)
             defer { publisher.stop() }
             let link = try relay.broadcast()
@@ -59,8 +65,6 @@ struct BenchRelayCommand: ParsableCommand {
             ErrorOutput.writeLine("share: \(viewers) viewers watch; measuring for \(seconds) s")
             let (start, cpu) = (audience.counters(), relay.cpuSeconds)
             let began = MonotonicClock.now
-            let ending = Monitor<EndReason?>(nil)
-            Signals.handle { name in ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") } }
             if let reason = waitForEnd(ending, seconds: Double(seconds)) { throw Complaint(reason) }
             let (end, spent) = (audience.counters(), relay.cpuSeconds - cpu)
             let time = (MonotonicClock.now - began).inSeconds
@@ -89,21 +93,26 @@ struct BenchRelayCommand: ParsableCommand {
             return DataOutput(isJSON: false).line(JSONValue.dictionary(Dictionary(uniqueKeysWithValues: figures)).text)
         }
         for (name, value) in figures {
-            // "packetsPerSecond" becomes "packets per second".
-            let words = name.reduce(into: "") { $0 += $1.isUppercase ? " " + $1.lowercased() : String($1) }
+            // "joinMilliseconds95" becomes "join milliseconds 95".
+            let words = name.reduce(into: "") { words, letter in
+                let begins = letter.isUppercase || letter.isNumber && words.last?.isNumber == false
+                words += (begins ? " " : "") + letter.lowercased()
+            }
             DataOutput(isJSON: false).line(words.padding(toLength: 28, withPad: " ", startingAt: 0) + value.text)
         }
     }
 }
 
 /// A relay in a process of its own.
-private final class MeasuredRelay {
+private final class MeasuredRelay: Sendable {
     let link: String
     private let process: DemoChild
 
-    init(viewers: Int) throws {
+    /// - Parameter seconds: the longest time that it runs.
+    init(viewers: Int, seconds: Int) throws {
         process = try DemoChild([
-            "relay", "--listen", "127.0.0.1:0", "--accept", "any", "--max-viewers", "\(viewers)", "--json",
+            "relay", "--listen", "127.0.0.1:0", "--accept", "any", "--max-viewers", "\(viewers)", "--json", "--for",
+            "\(seconds)s",
         ])
         guard let event = process.readEvent(), let link = event["link"] as? String else {
             throw Complaint(sentence: "the relay has not started: \(process.errorText)", status: .failed)

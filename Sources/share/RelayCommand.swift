@@ -23,7 +23,10 @@ struct RelayCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Address and UDP port for the media of all peers; the address of --listen and a free port if omitted.",
+            """
+            Address and UDP port for the media of all peers; the address of --listen (all addresses, if that is \
+            loopback) and a free port if omitted.
+            """,
             valueName: "addr:port"))
     var media: String?
 
@@ -133,7 +136,9 @@ struct RelayCommand: ParsableCommand {
         if let address = `public`, !MediaPort.isNumeric(address) {
             throw ValidationError("--public is a numeric address, as 198.51.100.7, not '\(address)'.")
         }
-        let host = try place?.host ?? ListenAddress(listen).host
+        // As for a host: Firefox connects to no loopback address.
+        let listening = try ListenAddress(listen).host
+        let host = place?.host ?? (MediaPort.isLoopback(listening) ? "" : listening)
         return MediaPort(
             addresses: MediaPort.isNumeric(host) ? [host] : nil, port: UInt16(place?.port ?? 0), publicAddress: `public`
         )

@@ -18,6 +18,14 @@ struct BenchVerbTests {
         #expect((1...10_000).contains(figures["joinMilliseconds95"] as? Int ?? 0))
     }
 
+    @Test func itEndsWithItsRelayOnASignal() throws {
+        let folder = try TemporaryFolder()
+        let bench = try ShareProcess(["bench", "relay", "--viewers", "2", "--seconds", "600"], in: folder)
+        #expect(bench.waitForError("2 viewers watch"))
+        bench.interrupt()
+        #expect(bench.exitCode(seconds: 20) != nil, "\(bench.errorText)")
+    }
+
     @Test func badArgumentsAreTold() throws {
         let folder = try TemporaryFolder()
         for (arguments, words) in [

@@ -78,6 +78,11 @@ struct ForeignRecordingTests {
             line.split(separator: " ").first { $0.hasPrefix("All:") }.flatMap { Double($0.dropFirst(4)) }
         }
         #expect(values.count == 13 && values.allSatisfy { $0 > 0.95 }, "\(values)")
+        // A reel goes on with the frames of another file, which have other parameter sets.
+        let reel = folder.file("reel." + (codec.file as NSString).pathExtension)
+        let joined = try ShareProcess(["recordings", "reel", part, file, "-o", reel], in: folder)
+        #expect(joined.exitCode(seconds: 60) == 0, "\(joined.errorText)")
+        #expect(try await pictures(reel) == shown + all)
         // Nothing has to be encoded for a part that begins with a key frame, so nothing needs ffmpeg.
         let plain = try ShareProcess(
             ["recordings", "trim", file, "--from", "2.05", "--exact", "-o", folder.file("plain.mkv")], in: folder,

@@ -186,6 +186,29 @@ struct ICELiteTests {
         try await setting.close()
     }
 
+    /// Whoever knows the password cannot make the port send to others without limit.
+    @Test func requestsFromUnprovenAddressesAreAnsweredASecondAtATime() async throws {
+        let setting = try await Setting(sessions: 1, connects: false)
+        let session = setting.sessions[0]
+        let silent = try SilentPeer()
+        let remote = try #require(ICECredentials(usernameFragment: "peer", password: String(repeating: "p", count: 22)))
+        try await setting.loop.run {
+            guard let lite = session.lite else { return }
+            lite.setRemote(remote)
+            silent.checks = ConsentChecks(local: remote, remote: lite.credentials, isControlling: true)
+        }
+        // The socket's buffer would overflow; an iteration of the loop empties it.
+        for _ in 0..<10 {
+            try await setting.loop.run {
+                guard let port = setting.port else { return }
+                for _ in 0..<40 { silent.request(port.port) }
+            }
+        }
+        try await setting.until { setting.port?.counters.datagrams == 400 }
+        #expect((100...200).contains(silent.count(ofKind: 1)), "\(silent.kinds.count)")
+        try await setting.close()
+    }
+
     @Test func requestsOfStrangersAreNotAnswered() async throws {
         let setting = try await Setting(sessions: 1, connects: false)
         let session = setting.sessions[0]

@@ -58,6 +58,8 @@ public final class ICELiteAgent {
     /// An address that is not selected is forgotten after this time without a request.
     private static let addressLifetime = MediaDuration.seconds(30)
     private static let addressLimit = 8
+    /// Requests from addresses that have not proved themselves are answered at most so often: their sources may be forged.
+    private static let unprovenLimit = (requests: 100, in: MediaDuration.seconds(1))
     /// While the selected address was nominated so short a time ago, one of lower priority does not replace it: with
     /// aggressive nomination (RFC 5245 section 8.1.1.2) all pairs are nominated.
     private static let nominationHold = MediaDuration.seconds(1)
@@ -76,6 +78,8 @@ public final class ICELiteAgent {
     /// When the selected address last answered a check.
     private var lastAnswer: MediaInstant?
     private var nextCheck: MediaInstant?
+    /// Since when so many requests from such addresses were answered.
+    private var unproven: (since: MediaInstant, count: Int)?
     /// The peer's first DTLS flight, from an address that has not proved itself yet.
     private var held: (endpoint: PeerEndpoint, datagram: [UInt8])?
     private var isClosed = false
@@ -190,6 +194,7 @@ public final class ICELiteAgent {
                 generation.local.password, source, socket.tieBreaker, answer.assumingMemoryBound(to: UInt8.self),
                 room.count, &nominates, &priority)
             guard length > 0 else { return false }
+            guard hasProven(endpoint) || takeUnproven(now) else { return true }
             guard let index = note(endpoint, source.pointee, local, generation.number, priority, now) else {
                 return true
             }
@@ -202,16 +207,28 @@ public final class ICELiteAgent {
         }
     }
 
+    /// Whether another request from an address that has not proved itself is answered now.
+    private func takeUnproven(_ now: MediaInstant) -> Bool {
+        guard let window = unproven, now - window.since < Self.unprovenLimit.in else {
+            unproven = (now, 1)
+            return true
+        }
+        unproven = (window.since, window.count + 1)
+        return window.count < Self.unprovenLimit.requests
+    }
+
     /// - Returns: nil if there are too many addresses.
     private func note(
         _ endpoint: PeerEndpoint, _ storage: sockaddr_storage, _ local: BoundSocket, _ generation: Int,
         _ priority: UInt32, _ now: MediaInstant
     ) -> Int? {
         if let index = addresses.firstIndex(where: { $0.endpoint == endpoint }) {
-            if addresses[index].generation != generation {
+            if addresses[index].generation < generation {
                 // It has to prove that it has the new credentials.
-                if addresses[index].generation < generation { addresses[index].isProven = false }
+                addresses[index].isProven = false
                 addresses[index].generation = generation
+                addresses[index].checks = nil
+                addresses[index].checked = nil
             }
             addresses[index].requested = now
             addresses[index].priority = priority

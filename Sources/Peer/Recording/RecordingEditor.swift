@@ -76,8 +76,13 @@ public enum RecordingEditor {
         }
         for index in head.frames.indices { head.frames[index].time += places.keyframe }
         cut.keyframe = next
-        cut.prefix = DecoderConfiguration.parameterSets(of: video.record, video.codec)
+        cut.prefix = parameterSets(of: video)
         return head
+    }
+
+    /// Those of the file's header: frames before may have others.
+    private static func parameterSets(of video: RecordedVideo?) -> [UInt8] {
+        video.map { DecoderConfiguration.parameterSets(of: $0.record, $0.codec) } ?? []
     }
 
     /// Joins recordings, one behind the other, in a new file.
@@ -100,8 +105,8 @@ public enum RecordingEditor {
             for source in sources {
                 let places = source.places(at: 0)
                 let cut = RecordingCut(
-                    from: places.keyframe, to: places.end + 1, keyframe: places.keyframe, shown: places.keyframe,
-                    offset: offset - places.keyframe)
+                    from: places.keyframe, to: places.end + 1, keyframe: places.keyframe,
+                    prefix: parameterSets(of: source.video), shown: places.keyframe, offset: offset - places.keyframe)
                 try source.copy(cut, to: &writer)
                 // The last frame is shown, too.
                 offset += max(places.end, places.lastBlock + Self.shortestFrame) - places.keyframe

@@ -21,6 +21,8 @@ public struct MediaPort: Sendable, Equatable {
     /// Whether a text is a numeric address that a peer can have; "0.0.0.0" and "::" are none.
     public static func isNumeric(_ address: String) -> Bool { IPAddress(address)?.isUnicast ?? false }
 
+    public static func isLoopback(_ address: String) -> Bool { IPAddress(address)?.isLoopback ?? false }
+
     func open(on loop: EventLoop) async throws(EndReason) -> LoopBound<ICELiteSocket> {
         let opened = await withCheckedContinuation {
             (done: CheckedContinuation<Result<LoopBound<ICELiteSocket>, EndReason>, Never>) in

@@ -9,8 +9,8 @@ package final class ICELitePath: NegotiatedPath {
     package var delegate: (any PacketPathDelegate)?
     package weak var candidateDelegate: (any LocalCandidateDelegate)?
     package private(set) var isFromSelectedPair = false
-    /// The other side's candidates, which are only counted: it makes the checks.
-    package private(set) var unusableCandidates = 0
+    /// The other side's candidates, for the report: it makes the checks.
+    private var remote = RemoteCandidates()
     private let socket: ICELiteSocket
     private let agent: ICELiteAgent
     private let owner = Owner()
@@ -46,6 +46,7 @@ package final class ICELitePath: NegotiatedPath {
     }
 
     package var isLite: Bool { true }
+    package var unusableCandidates: Int { 0 }
     package var selectedPair: ICEAgent.SelectedPair? { agent.selectedPair }
     package var localCredentials: ICECredentials { agent.credentials }
     package var hasProvenPair: Bool { agent.hasProvenPair }
@@ -53,7 +54,7 @@ package final class ICELitePath: NegotiatedPath {
     package var report: ConnectivityReport {
         ConnectivityReport(
             localCandidates: socket.candidates(includesLoopback: includesLoopback).map { .init($0) },
-            hasSelectedPair: hasSelectedPair)
+            remoteCandidates: remote.all.map { .init($0) }, refused: remote.refused, hasSelectedPair: hasSelectedPair)
     }
 
     // MARK: Negotiation
@@ -65,7 +66,10 @@ package final class ICELitePath: NegotiatedPath {
 
     package func start(remote credentials: ICECredentials) { agent.setRemote(credentials) }
 
-    package func add(_ candidates: CandidateList, ended: Bool) {}
+    package func add(_ candidates: CandidateList, ended: Bool) {
+        for candidate in candidates.usable where !remote.contains(candidate) { remote.add(candidate) }
+        remote.countRefused(candidates.named.count + candidates.dropped)
+    }
 
     package func restart() throws(ICEFailure) {
         guard allowance?.takeAgent(now: MonotonicClock.now) ?? true else { throw .tooOften }
