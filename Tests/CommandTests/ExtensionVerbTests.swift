@@ -78,8 +78,11 @@ struct ExtensionVerbTests {
         #expect(try control("status").lines.first?.hasSuffix("system audio muted") == true)
         #expect(try control("unmute").code == 0)
         #expect(try control("pause").code == 0)
-        #expect(await folder.waitForLines("log") { $0.last == "paused" })
+        #expect(await folder.waitForLines("log") { $0.contains("paused") })
         #expect(host.waitUntil { $0.contains("PAUSED 00:") })
+        // One sample of each kind may have been under way.
+        let rest = folder.lines("log").drop { $0 != "paused" }
+        #expect(rest.count <= 3, "\(rest)")
         #expect(try control("resume").code == 0)
         #expect(await folder.waitForLines("log") { $0.contains("resumed") })
         #expect(try control("viewers").lines.isEmpty)

@@ -298,6 +298,13 @@ struct ICELiteTests {
                 _ = try ICELiteSocket(loop: setting.loop, addresses: ["127.0.0.1"], port: port)
             }
         }
+        // RFC 5737: no address of this machine.
+        let bound = try await setting.loop.run { () -> [String] in
+            let port = try ICELiteSocket(loop: setting.loop, addresses: ["198.51.100.77", "127.0.0.1", "127.0.0.2"])
+            defer { port.close() }
+            return port.candidates(includesLoopback: true).map(\.address)
+        }
+        #expect(bound == ["127.0.0.1", "127.0.0.2"])
         let candidates = try await setting.loop.run { () -> [ICECandidate] in
             let port = try ICELiteSocket(loop: setting.loop, publicAddress: "192.0.2.7")
             defer { port.close() }

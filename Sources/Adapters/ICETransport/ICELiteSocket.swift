@@ -238,12 +238,17 @@ final class BoundSocket: DatagramSocket {
     let port: UInt16
     private(set) var isOpen = true
 
-    private init?(_ address: String, port: UInt16) {
-        guard var place = sockaddr_storage(numeric: address, port: port) else { return nil }
+    /// An address that cannot be bound, by its errno.
+    private struct Refusal: Error {
+        var code: Int32
+    }
+
+    private init(_ address: String, port: UInt16) throws(Refusal) {
+        guard var place = sockaddr_storage(numeric: address, port: port) else { throw Refusal(code: EINVAL) }
         let family = Int32(place.ss_family)
         let opened = socket(
             family, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-        guard opened >= 0 else { return nil }
+        guard opened >= 0 else { throw Refusal(code: errno) }
         if family == AF_INET6 {
             var one: Int32 = 1
             setsockopt(opened, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &one, socklen_t(MemoryLayout<Int32>.size))
@@ -254,8 +259,9 @@ final class BoundSocket: DatagramSocket {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(opened, $0, length) }
         }
         guard bound == 0 else {
+            let refusal = Refusal(code: errno)
             Glibc.close(opened)
-            return nil
+            throw refusal
         }
         // Bursts to all peers pass through one buffer.
         opened.enlargeSocketBuffers(to: 8 << 20)
@@ -278,15 +284,26 @@ final class BoundSocket: DatagramSocket {
     /// `address:port`.
     var endpoint: String { sockaddr_storage(of: descriptor).endpoint }
 
-    /// Binds one port on all addresses.
+    /// Binds one port on all addresses. Those that the kernel does not let be used now are left out, such as an IPv6 address
+    /// that is still being checked for duplicates (RFC 4862 section 5.4).
     static func open(_ addresses: [String], port: UInt16) throws(ICEFailure) -> [BoundSocket] {
+        // A free port of the first address may be taken on another one.
         for _ in 0..<(port == 0 ? 16 : 1) {
-            guard let first = addresses.first.flatMap({ BoundSocket($0, port: port) }) else { break }
-            let others = addresses.dropFirst().compactMap { BoundSocket($0, port: first.port) }
-            if others.count == addresses.count - 1 { return [first] + others }
+            var sockets: [BoundSocket] = []
+            var isTaken = false
+            for address in addresses where !isTaken {
+                do throws(Refusal) {
+                    sockets.append(try BoundSocket(address, port: sockets.first?.port ?? port))
+                } catch {
+                    isTaken = error.code == EADDRINUSE
+                }
+            }
+            guard isTaken else {
+                if !sockets.isEmpty { return sockets }
+                throw ICEFailure("no UDP socket can be opened on \(addresses.joined(separator: ", "))")
+            }
         }
-        throw ICEFailure(
-            port == 0 ? "no UDP socket can be opened on any address of this machine" : "UDP port \(port) is not free")
+        throw ICEFailure(port == 0 ? "no UDP port is free" : "UDP port \(port) is not free")
     }
 }
 

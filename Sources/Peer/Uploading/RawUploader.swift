@@ -56,11 +56,12 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
                     handler: { [process, control] samples, time in
                         let (isWanted, tap) = control.with { (!$0.isPaused && !$0.tracks[index].isMuted, $0.tap) }
                         guard isWanted else { return }
-                        tap?.audio[index].pass(samples, time)
                         let bytes = UnsafeRawBufferPointer(samples)
                         process.send(
                             .audio, byteCount: bytes.count, format: .pcm(track: track, bytes: bytes.count), time: time
                         ) { $0.copyMemory(from: bytes) }
+                        // The program comes first: encoding takes time.
+                        tap?.audio[index].pass(samples, time)
                     },
                     ended: { [control] failure in
                         control.with { $0.tracks[index].isCaptured = false }
@@ -196,12 +197,12 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
                 if screen.size == canvas.size {
                     let captured = try screen.read(into: canvas, changed: &changed)
                     due = now + interval
+                    // While the program has all slots, the frame follows later, with what changes meanwhile.
+                    needsRead = screen.size != canvas.size || !(changed.isEmpty || send(canvas, captured))
                     if let tap = control.tap, !changed.isEmpty {
                         tap.screen.push(canvas, changed: tap === current ? changed : nil, captured)
                         current = tap
                     }
-                    // While the program has all slots, the frame follows later, with what changes meanwhile.
-                    needsRead = screen.size != canvas.size || !(changed.isEmpty || send(canvas, captured))
                     if !needsRead { changed.clear() }
                     continue
                 }
