@@ -5,8 +5,8 @@ internal import Recording
 internal import RecordingPage
 internal import SessionBus
 
-/// A page in the browser for a recording: player, timeline, trimming and download. It is served by this process, to this
-/// machine alone, at an address that nobody can guess, until `close` or the end of the process.
+/// A page in the browser for a recording: player, timeline, trimming and download. It is served by this process, to
+/// this machine alone, at an address that nobody can guess, until `close` or the end of the process.
 public final class RecordingPreview: Sendable {
     private struct State {
         /// The recording, then the parts that were made of it.
@@ -131,8 +131,8 @@ extension Recording {
         return preview
     }
 
-    /// Gives the file to the desktop: its file manager shows the file, from where it goes to any other application. Without
-    /// a file manager the folder is opened.
+    /// Gives the file to the desktop: its file manager shows the file, from where it goes to any other application.
+    /// Without a file manager the folder is opened.
     /// - Throws: `.failed` without a desktop.
     public func share() async throws(ShareKitError) {
         try await share(with: Desktop(ProcessInfo.processInfo.environment))

@@ -20,8 +20,8 @@ struct ContactSheet {
     private let converter = YUVConverter()
 
     /// Writes the sheet as a PNG file. Blocks on the disk.
-    /// - Throws: if the recording cannot be read, has no video, if the file cannot be written, or if ffmpeg is needed for
-    ///   the codec and is not installed.
+    /// - Throws: if the recording cannot be read, has no video, if the file cannot be written, or if ffmpeg is needed
+    ///   for the codec and is not installed.
     func write(_ recording: StoredRecording, to path: String) throws(RecordingFailure) {
         let count = columns * rows
         // In the middle of each part.

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A child process of the demo. Its stderr is kept for an error message.
+/// A child process of `share demo` or `share bench`. Its stderr is kept for an error message.
 final class DemoChild: @unchecked Sendable {
-    // SAFETY: `Process` is used from the demo's thread, and from the signal thread only to end it.
+    // SAFETY: `Process` is used from the command's thread, and from the signal thread only to end it.
     private let process = Process()
     private let output = Pipe()
     private let errors = Pipe()

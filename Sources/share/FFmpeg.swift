@@ -4,11 +4,14 @@ import Recording
 
 /// ffmpeg decodes and encodes what `share` itself does not.
 enum FFmpeg {
+    /// Nil if it is not installed.
+    static var path: String? { ExecutablePath.find("ffmpeg") }
+    /// What to do if it is not installed.
+    static let remedy = "Install it: apt install ffmpeg."
+
     /// - Throws: if it is not installed.
-    static func path(for purpose: String) throws(RecordingFailure) -> String {
-        guard let path = ExecutablePath.find("ffmpeg") else {
-            throw RecordingFailure("\(purpose) needs ffmpeg", remedy: "Install it: apt install ffmpeg.")
-        }
+    private static func path(for purpose: String) throws(RecordingFailure) -> String {
+        guard let path else { throw RecordingFailure("\(purpose) needs ffmpeg", remedy: remedy) }
         return path
     }
 

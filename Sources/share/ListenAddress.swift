@@ -18,7 +18,8 @@ struct ListenAddress {
         if host.isEmpty || host == "*" { host = "0.0.0.0" }
         self.host = host
         self.port = port
-        linkHost = host == "0.0.0.0" || host == "::" ? LocalAddresses.preferred() : host
+        linkHost = host
+        if isWildcard { linkHost = LocalAddresses.preferred() }
     }
 
     /// Whether it means all addresses of the machine.

@@ -34,9 +34,8 @@ struct ExportRecordingCommand: ParsableCommand {
             } catch {
                 throw Complaint(error)
             }
-            guard let ffmpeg = ExecutablePath.find("ffmpeg") else {
-                throw Complaint(
-                    sentence: "ffmpeg is not installed", remedy: "Install it: apt install ffmpeg.", status: .failed)
+            guard let ffmpeg = FFmpeg.path else {
+                throw Complaint(sentence: "ffmpeg is not installed", remedy: FFmpeg.remedy, status: .failed)
             }
             let format = format ?? output.flatMap { ExportFormat(rawValue: ($0 as NSString).pathExtension) } ?? .mp4
             let target = output ?? (recording.path as NSString).deletingPathExtension + "." + format.rawValue

@@ -68,8 +68,7 @@ struct RelayCommand: ParsableCommand {
     static let id = "io.sharekit.relay"
 
     func validate() throws {
-        _ = try ListenAddress(listen)
-        _ = try mediaPort()
+        _ = try mediaPort(ListenAddress(listen))
         guard !serverOptions.relayOnly else {
             throw ValidationError("--relay-only is for hosts and viewers: a relay needs an address of its own.")
         }
@@ -126,7 +125,8 @@ struct RelayCommand: ParsableCommand {
         reporter.end(reason)
     }
 
-    private func mediaPort() throws -> MediaPort {
+    /// - Parameter listening: the value of `--listen`.
+    private func mediaPort(_ listening: ListenAddress) throws -> MediaPort {
         // "/udp" may follow, as in a firewall's rule.
         let text = media.map { $0.hasSuffix("/udp") ? String($0.dropLast(4)) : $0 }
         let place = try text.map { try ListenAddress($0, option: "--media") }
@@ -137,8 +137,7 @@ struct RelayCommand: ParsableCommand {
             throw ValidationError("--public is a numeric address, as 198.51.100.7, not '\(address)'.")
         }
         // As for a host: Firefox connects to no loopback address.
-        let listening = try ListenAddress(listen).host
-        let host = place?.host ?? (MediaPort.isLoopback(listening) ? "" : listening)
+        let host = place?.host ?? (MediaPort.isLoopback(listening.host) ? "" : listening.host)
         return MediaPort(
             addresses: MediaPort.isNumeric(host) ? [host] : nil, port: UInt16(place?.port ?? 0), publicAddress: `public`
         )
@@ -158,9 +157,8 @@ struct RelayCommand: ParsableCommand {
         service.sessionCapacity = maxBroadcasts
         var settings = RelaySession.Configuration(
             service: .init(
-                listenHost: place.host, listenPort: place.port,
-                linkHost: place.isWildcard ? `public` ?? place.linkHost : place.linkHost, service: service))
-        settings.service.media = try mediaPort()
+                listenHost: place.host, listenPort: place.port, linkHost: `public` ?? place.linkHost, service: service))
+        settings.service.media = try mediaPort(place)
         settings.maximumViewers = maxViewers
         settings.maximumBitrate = .kilobits(maxBitrate)
         return settings

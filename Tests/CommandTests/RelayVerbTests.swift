@@ -78,6 +78,13 @@ struct RelayVerbTests {
         #expect(relay.process.exitCode() == 0)
     }
 
+    @Test func linksHaveThePublicAddress() throws {
+        let relay = try Relay(["--accept", "any", "--public", "198.51.100.7"])
+        #expect(URL(string: relay.link)?.host == "198.51.100.7", "\(relay.link)")
+        relay.process.interrupt()
+        #expect(relay.process.exitCode() == 0)
+    }
+
     @Test func badArgumentsAreToldWithoutACrash() throws {
         let folder = try TemporaryFolder()
         let token = folder.file("token")

@@ -25,7 +25,7 @@ struct ConsentChecksTests {
         for _ in 0..<3 {
             let before = try await loop.run { pair.agent(.controlled).counters.consentAnswers }
             loop.perform { pair.agent(.controlled).checkConsent() }
-            try await until(loop) { pair.agent(.controlled).counters.consentAnswers > before }
+            try await loop.until { pair.agent(.controlled).counters.consentAnswers > before }
         }
         #expect(try await loop.run { pair.agent(.controlled).hasConsent(MonotonicClock.now) })
         // Consent expires after 30 s without an answer.
@@ -71,7 +71,7 @@ struct ConsentChecksTests {
             agent.move(to: address, through: own)
             agent.checkConsent()
         }
-        try await until(loop) { stranger.requests() >= 5 }
+        try await loop.until { stranger.requests() >= 5 }
         // Four intervals of 400 to 600 ms.
         #expect((1_500...5_000).contains((MonotonicClock.now - began).nanoseconds / 1_000_000))
         try await pair.close()
@@ -82,7 +82,7 @@ struct ConsentChecksTests {
         let loop = EventLoop(name: "net-0")
         let pair = try await pair(loop)
         let other = try await sendFromTheOther(pair, loop)
-        try await until(loop) {
+        try await loop.until {
             pair.agent(.controlled).checkUnverifiedAddress(MonotonicClock.now)
             return pair.agent(.controlled).selectedPair?.remote == other
         }
@@ -103,7 +103,7 @@ struct ConsentChecksTests {
         let stranger = try Stranger()
         let place = try await loop.run { pair.agent(.controlled).selectedPair?.local }
         let port = try #require(place.flatMap { $0.split(separator: ":").last }.flatMap { UInt16($0) })
-        try await until(loop) {
+        try await loop.until {
             stranger.send([0x80, 1, 2, 3], to: port)
             pair.agent(.controlled).checkUnverifiedAddress(MonotonicClock.now)
             return stranger.requests() >= 3
@@ -141,25 +141,6 @@ struct ConsentChecksTests {
             }
         }
         timer?.set(MonotonicClock.now)
-    }
-
-    /// Polls the condition each 20 ms, on the loop.
-    private func until(_ loop: EventLoop, _ condition: @escaping @Sendable () -> Bool) async throws {
-        let done = Expectation("the condition")
-        loop.perform {
-            nonisolated(unsafe) var timer: LoopTimer?
-            timer = loop.makeTimer {
-                if condition() {
-                    done.fulfill()
-                    timer?.close()
-                    timer = nil
-                } else {
-                    timer?.set(MonotonicClock.now + .milliseconds(20))
-                }
-            }
-            timer?.set(MonotonicClock.now)
-        }
-        try await done.wait()
     }
 }
 

@@ -80,27 +80,8 @@ struct ICELiteTests {
                 }
             }
             for session in sessions where connects {
-                try await until { session.lite?.selectedPair != nil && session.peer?.selectedPair != nil }
+                try await loop.until { session.lite?.selectedPair != nil && session.peer?.selectedPair != nil }
             }
-        }
-
-        /// Polls the condition each 10 ms, on the loop.
-        func until(_ condition: @escaping @Sendable () -> Bool) async throws {
-            let done = Expectation("the condition")
-            loop.perform { [loop] in
-                nonisolated(unsafe) var timer: LoopTimer?
-                timer = loop.makeTimer {
-                    if condition() {
-                        done.fulfill()
-                        timer?.close()
-                        timer = nil
-                    } else {
-                        timer?.set(MonotonicClock.now + .milliseconds(10))
-                    }
-                }
-                timer?.set(MonotonicClock.now)
-            }
-            try await done.wait()
         }
 
         func close() async throws {
@@ -123,7 +104,7 @@ struct ICELiteTests {
             }
         }
         for (index, session) in setting.sessions.enumerated() {
-            try await setting.until { !session.received.isEmpty && !session.receivedByPeer.isEmpty }
+            try await setting.loop.until { !session.received.isEmpty && !session.receivedByPeer.isEmpty }
             #expect(try await setting.loop.run { session.received } == [[0x80, UInt8(index)]])
             #expect(try await setting.loop.run { session.receivedByPeer } == [[0x90, UInt8(index)]])
         }
@@ -150,7 +131,7 @@ struct ICELiteTests {
                 lengths.withUnsafeBufferPointer { session.lite?.sendBatch(base, stride: 1_500, lengths: $0) }
             }
         }
-        try await setting.until { session.receivedByPeer.count == lengths.count }
+        try await setting.loop.until { session.receivedByPeer.count == lengths.count }
         #expect(try await setting.loop.run { session.receivedByPeer.map(\.count) } == lengths)
         #expect(try await setting.loop.run { session.lite?.counters.segmentedSends ?? 0 } >= 3)
         try await setting.close()
@@ -173,7 +154,7 @@ struct ICELiteTests {
             silent.send([22, 1, 2, 3], to: port.port)
             silent.send([0x80, 1, 2, 3], to: port.port)
         }
-        try await setting.until { silent.count(ofKind: 1) == 20 }
+        try await setting.loop.until { silent.count(ofKind: 1) == 20 }
         try await setting.loop.run {
             session.send([22, 9, 9])
             session.lite?.sendBatch([0x80, 0, 0, 0], stride: 4, lengths: UnsafeBufferPointer(start: nil, count: 0))
@@ -204,7 +185,7 @@ struct ICELiteTests {
                 for _ in 0..<40 { silent.request(port.port) }
             }
         }
-        try await setting.until { setting.port?.counters.datagrams == 400 }
+        try await setting.loop.until { setting.port?.counters.datagrams == 400 }
         #expect((100...200).contains(silent.count(ofKind: 1)), "\(silent.kinds.count)")
         try await setting.close()
     }
@@ -228,7 +209,7 @@ struct ICELiteTests {
             stranger.send([0], to: port.port)
             stranger.send([UInt8](repeating: 0x80, count: 4_000), to: port.port)
         }
-        try await setting.until { setting.port?.counters.datagrams == 6 }
+        try await setting.loop.until { setting.port?.counters.datagrams == 6 }
         let counters = try #require(try await setting.loop.run { setting.port?.counters })
         #expect(counters.refusedRequests == 3 && counters.strangers == 2)
         #expect(stranger.kinds.isEmpty)
@@ -251,12 +232,12 @@ struct ICELiteTests {
             let checks = ConsentChecks(local: remote, remote: lite.credentials, isControlling: true)
             for _ in 0..<requests { checks?.send(to: socket.remote, through: socket.descriptor, number: 0) }
         }
-        try await setting.until { (setting.port?.counters.datagrams ?? 0) >= before + requests }
+        try await setting.loop.until { (setting.port?.counters.datagrams ?? 0) >= before + requests }
         try await setting.loop.run {
             victim.sendFromPeer([0x80, 7])
             victim.send([0x90, 7])
         }
-        try await setting.until { victim.received == [[0x80, 7]] && victim.receivedByPeer.last == [0x90, 7] }
+        try await setting.loop.until { victim.received == [[0x80, 7]] && victim.receivedByPeer.last == [0x90, 7] }
         #expect(try await setting.loop.run { forger.received.isEmpty && forger.lite?.selectedPair == nil })
         try await setting.loop.run { forger.lite?.close() }
         try await setting.close()
@@ -275,12 +256,12 @@ struct ICELiteTests {
             session.send([0x90, 1])
             try session.connect(port)
         }
-        try await setting.until { session.selections == [false, true] && session.peer?.selectedPair != nil }
+        try await setting.loop.until { session.selections == [false, true] && session.peer?.selectedPair != nil }
         let after = try await setting.loop.run {
             (session.lite?.selectedPair?.remote, session.lite?.credentials.usernameFragment)
         }
         #expect(after.0 != before && after.1 != name)
-        try await setting.until { session.receivedByPeer.first == [0x90, 1] }
+        try await setting.loop.until { session.receivedByPeer.first == [0x90, 1] }
         // A restart that nobody uses changes nothing.
         try await setting.loop.run {
             session.lite?.restart()

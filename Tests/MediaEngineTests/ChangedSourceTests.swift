@@ -67,7 +67,8 @@ import Testing
         #expect(receiver.statistics.keyframeRequests == 0)
     }
 
-    /// 0 is an SSRC, too, and no sign of a stream without packets. Found by fuzzing: the numbers of missing packets got mixed.
+    /// 0 is an SSRC, too, and no sign of a stream without packets. Found by fuzzing: the numbers of missing packets got
+    /// mixed.
     @Test func theSourceZeroIsOneLikeAnother() throws {
         func frames(_ ssrc: UInt32, _ number: UInt16, after milliseconds: Int) throws -> Int {
             try receive(

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What recording costs: a viewer that records beside one that does not, latency with recorders at both ends, a clip of 15 s,
-/// and twenty recorders on one core.
+/// What recording costs: a viewer that records beside one that does not, latency with recorders at both ends, a clip of
+/// 15 s, and twenty recorders on one core.
 func measureRecordings(binary: String, seconds: Int) throws {
     let arguments = ["--audio", "none", "--bitrate", "2500", "--mode", "motion"]
     try withDisplays(start: { try Scene.video.start(on: $0, seconds: seconds * 6 + 90) }) { display, _ in

@@ -70,8 +70,8 @@ extension ICEAgent {
 }
 
 extension Int32 {
-    /// Asks for larger buffers of a socket: a key frame is a burst of hundreds of packets. The kernel reduces the size to
-    /// its own limit.
+    /// Asks for larger buffers of a socket: a key frame is a burst of hundreds of packets. The kernel reduces the size
+    /// to its own limit.
     func enlargeSocketBuffers(to bytes: Int32) {
         var size = bytes
         setsockopt(self, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))

@@ -7,14 +7,14 @@ public import SessionDescription
 
 /// One peer's session at an ``ICELiteSocket``. Confined to the socket's loop.
 ///
-/// The peer controls (RFC 8445 section 6.1.1): it checks, and nominates the pair. This side checks an address once before
-/// it sends anything there, and the selected one each 5 s for consent (RFC 7675).
+/// The peer controls (RFC 8445 section 6.1.1): it checks, and nominates the pair. This side checks an address once
+/// before it sends anything there, and the selected one each 5 s for consent (RFC 7675).
 public final class ICELiteAgent {
     /// The agent's callbacks, on the loop. They may be called from within a method of the agent.
     public struct Handlers {
-        /// Another address is about to be selected, because of a restart if `isRestart`.
+        /// Another address is about to be selected.
         public var willSelect: () -> Void
-        /// An address is selected; the first one, or another.
+        /// An address is selected; the first one, or another, because of a restart if `isRestart`.
         public var onSelection: (_ isRestart: Bool) -> Void
         /// Called with one datagram that is not STUN; lent for the call, and may be overwritten.
         public var onDatagram: (UnsafeMutableRawBufferPointer) -> Void
@@ -58,7 +58,8 @@ public final class ICELiteAgent {
     /// An address that is not selected is forgotten after this time without a request.
     private static let addressLifetime = MediaDuration.seconds(30)
     private static let addressLimit = 8
-    /// Requests from addresses that have not proved themselves are answered at most so often: their sources may be forged.
+    /// Requests from addresses that have not proved themselves are answered at most so often: their sources may be
+    /// forged.
     private static let unprovenLimit = (requests: 100, in: MediaDuration.seconds(1))
     /// While the selected address was nominated so short a time ago, one of lower priority does not replace it: with
     /// aggressive nomination (RFC 5245 section 8.1.1.2) all pairs are nominated.
@@ -88,11 +89,8 @@ public final class ICELiteAgent {
     public init(_ socket: ICELiteSocket, handlers: Handlers) {
         self.socket = socket
         self.handlers = handlers
-        var generator = SystemRandomNumberGenerator()
-        current = Generation(number: 0, local: .random(using: &generator))
-        while !socket.register(self, as: current.local.usernameFragment) {
-            current = Generation(number: 0, local: .random(using: &generator))
-        }
+        current = Generation(number: 0, local: socket.unusedCredentials())
+        socket.register(self, as: current.local.usernameFragment)
     }
 
     /// Of this side, the newest.
@@ -114,11 +112,8 @@ public final class ICELiteAgent {
     public func restart() {
         guard !isClosed else { return }
         dropRestart()
-        var generator = SystemRandomNumberGenerator()
-        var generation: Generation
-        repeat {
-            generation = Generation(number: current.number + 1, local: .random(using: &generator))
-        } while !socket.register(self, as: generation.local.usernameFragment)
+        let generation = Generation(number: current.number + 1, local: socket.unusedCredentials())
+        socket.register(self, as: generation.local.usernameFragment)
         next = generation
     }
 
@@ -175,24 +170,23 @@ public final class ICELiteAgent {
     // MARK: Checks
 
     /// Answers a request of the peer.
+    /// - Parameter username: that of the request.
     /// - Returns: false if it is not authentic.
     func handleRequest(
-        _ datagram: UnsafeMutableRawBufferPointer, from source: UnsafePointer<sockaddr_storage>,
-        _ endpoint: PeerEndpoint, _ local: BoundSocket
+        _ datagram: UnsafeMutableRawBufferPointer, _ username: RequestUsername,
+        from source: UnsafePointer<sockaddr_storage>, _ endpoint: PeerEndpoint, _ local: BoundSocket
     ) -> Bool {
-        guard let base = datagram.baseAddress, let (name, nameLength) = socket.username(datagram) else { return false }
-        let text = UnsafeBufferPointer(start: name, count: nameLength)
-        let isOfNext = next.map { text.starts(with: $0.local.usernameFragment.utf8) } ?? false
-        guard let generation = isOfNext ? next : current else { return false }
+        let isOfNext = username.fragment == next?.local.usernameFragment
+        guard let base = datagram.baseAddress, let generation = isOfNext ? next : current else { return false }
         let now = MonotonicClock.now
         return withUnsafeTemporaryAllocation(byteCount: 1_024, alignment: 8) { room in
             guard let answer = room.baseAddress else { return false }
             var nominates = false
             var priority: UInt32 = 0
             let length = cnice_answer_request(
-                socket.stun, base.assumingMemoryBound(to: UInt8.self), datagram.count, name, UInt16(nameLength),
-                generation.local.password, source, socket.tieBreaker, answer.assumingMemoryBound(to: UInt8.self),
-                room.count, &nominates, &priority)
+                socket.stun, base.assumingMemoryBound(to: UInt8.self), datagram.count, username.bytes,
+                username.length, generation.local.password, source, socket.tieBreaker,
+                answer.assumingMemoryBound(to: UInt8.self), room.count, &nominates, &priority)
             guard length > 0 else { return false }
             guard hasProven(endpoint) || takeUnproven(now) else { return true }
             guard let index = note(endpoint, source.pointee, local, generation.number, priority, now) else {

@@ -9,8 +9,8 @@ public import SessionDescription
 /// connection, and this side answers. Confined to its loop.
 ///
 /// A datagram belongs to the session whose user name fragment its STUN request names, or whose peer has proved to be at
-/// the address it comes from. A peer proves its address by answering a check with 96 random bits; before that, nothing but
-/// the answer to its own authentic request and that check is sent there.
+/// the address it comes from. A peer proves its address by answering a check with 96 random bits; before that, nothing
+/// but the answer to its own authentic request and that check is sent there.
 public final class ICELiteSocket {
     /// Counters since the beginning.
     public struct Counters: Hashable, Sendable {
@@ -47,7 +47,8 @@ public final class ICELiteSocket {
     /// - Parameters:
     ///   - addresses: numeric local addresses; nil: all of the machine, and loopback.
     ///   - port: 0: a free one.
-    ///   - publicAddress: another numeric address at which peers reach the port, such as that of a router that forwards it.
+    ///   - publicAddress: another numeric address at which peers reach the port, such as that of a router that forwards
+    ///     it.
     /// - Throws: if the port is taken, or no address can be bound.
     public init(
         loop: EventLoop, addresses: [String]? = nil, port: UInt16 = 0, publicAddress: String? = nil
@@ -98,7 +99,7 @@ public final class ICELiteSocket {
     }
 
     /// How many sessions there are.
-    public var sessionCount: Int { Set(agents.values.map(ObjectIdentifier.init)).count }
+    var sessionCount: Int { Set(agents.values.map(ObjectIdentifier.init)).count }
 
     /// The host candidates.
     /// - Parameter includesLoopback: for a peer on this machine.
@@ -115,18 +116,24 @@ public final class ICELiteSocket {
 
     // MARK: Sessions
 
-    /// - Returns: false if there is such a session.
-    func register(_ agent: ICELiteAgent, as fragment: String) -> Bool {
-        guard agents[fragment] == nil else { return false }
+    /// New credentials with a user name fragment that no session has.
+    func unusedCredentials() -> ICECredentials {
+        var generator = SystemRandomNumberGenerator()
+        var credentials: ICECredentials
+        repeat { credentials = .random(using: &generator) } while agents[credentials.usernameFragment] != nil
+        return credentials
+    }
+
+    /// - Parameter fragment: that of ``unusedCredentials()``.
+    func register(_ agent: ICELiteAgent, as fragment: String) {
         agents[fragment] = agent
         if agents.count == 1 { timer?.set(MonotonicClock.now + Self.tick) }
-        return true
     }
 
     func unregister(_ fragment: String) { agents[fragment] = nil }
 
-    /// Assigns the datagrams of an address to a session. An address that has proved itself for another session stays there
-    /// until it has proved itself for this one.
+    /// Assigns the datagrams of an address to a session. An address that has proved itself for another session stays
+    /// there until it has proved itself for this one.
     func assign(_ endpoint: PeerEndpoint, to agent: ICELiteAgent, isProven: Bool) {
         if let owner = addresses[endpoint], owner !== agent {
             guard isProven || !owner.hasProven(endpoint) else { return }
@@ -184,28 +191,35 @@ public final class ICELiteSocket {
             }
             return agent.handleResponse(UnsafeRawBufferPointer(datagram), from: endpoint)
         }
-        guard let agent = addressed(by: datagram), agent.handleRequest(datagram, from: source, endpoint, socket) else {
+        guard let username = RequestUsername(datagram, stun), let agent = agents[username.fragment],
+            agent.handleRequest(datagram, username, from: source, endpoint, socket)
+        else {
             counters.refusedRequests += 1
             return
         }
     }
+}
 
-    /// The session that a STUN request names: its user name is the receiver's fragment, a colon and the sender's (RFC 8445
-    /// section 7.2.2).
-    private func addressed(by datagram: UnsafeMutableRawBufferPointer) -> ICELiteAgent? {
-        guard let (name, length) = username(datagram) else { return nil }
-        let text = UnsafeBufferPointer(start: name, count: length)
-        guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon <= 256 else { return nil }
-        return agents[String(decoding: text[..<colon], as: UTF8.self)]
-    }
+/// The user name of a STUN request: the receiver's fragment, a colon and the sender's (RFC 8445 section 7.2.2). Nothing
+/// is verified. It lies in the datagram.
+struct RequestUsername {
+    let bytes: UnsafePointer<UInt8>
+    let length: UInt16
+    /// The receiver's fragment, which names the session.
+    let fragment: String
 
-    func username(_ datagram: UnsafeMutableRawBufferPointer) -> (UnsafePointer<UInt8>, Int)? {
+    /// Nil for other datagrams.
+    fileprivate init?(_ datagram: UnsafeMutableRawBufferPointer, _ stun: UnsafeMutablePointer<StunAgent>) {
         var length: UInt16 = 0
         guard let base = datagram.baseAddress,
-            let name = cnice_request_username(
+            let bytes = cnice_request_username(
                 stun, base.assumingMemoryBound(to: UInt8.self), datagram.count, &length)
         else { return nil }
-        return (name, Int(length))
+        let text = UnsafeBufferPointer(start: bytes, count: Int(length))
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon <= 256 else { return nil }
+        self.bytes = bytes
+        self.length = length
+        fragment = String(decoding: text[..<colon], as: UTF8.self)
     }
 }
 
@@ -253,8 +267,7 @@ final class BoundSocket: DatagramSocket {
             var one: Int32 = 1
             setsockopt(opened, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &one, socklen_t(MemoryLayout<Int32>.size))
         }
-        let length = socklen_t(
-            family == AF_INET ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size)
+        let length = cnice_address_length(&place)
         let bound = withUnsafeMutablePointer(to: &place) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(opened, $0, length) }
         }
@@ -281,11 +294,8 @@ final class BoundSocket: DatagramSocket {
 
     var isLoopback: Bool { IPAddress(address)?.isLoopback ?? false }
 
-    /// `address:port`.
-    var endpoint: String { sockaddr_storage(of: descriptor).endpoint }
-
-    /// Binds one port on all addresses. Those that the kernel does not let be used now are left out, such as an IPv6 address
-    /// that is still being checked for duplicates (RFC 4862 section 5.4).
+    /// Binds one port on all addresses. Those that the kernel does not let be used now are left out, such as an IPv6
+    /// address that is still being checked for duplicates (RFC 4862 section 5.4).
     static func open(_ addresses: [String], port: UInt16) throws(ICEFailure) -> [BoundSocket] {
         // A free port of the first address may be taken on another one.
         for _ in 0..<(port == 0 ? 16 : 1) {

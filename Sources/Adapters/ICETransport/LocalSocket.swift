@@ -29,9 +29,6 @@ final class LocalSocket: DatagramSocket {
     /// libnice closes a failed socket; its descriptor may then belong to another file.
     var isOpen: Bool { g_socket_is_closed(socket) == 0 }
 
-    /// `address:port`.
-    var endpoint: String { sockaddr_storage(of: descriptor).endpoint }
-
     /// Reads media from `remote` and `other`, and answers to `checks`, without libnice. Stops at the first other
     /// datagram.
     /// - Parameters:

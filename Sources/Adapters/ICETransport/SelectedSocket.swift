@@ -8,6 +8,11 @@ protocol DatagramSocket: AnyObject {
     var isOpen: Bool { get }
 }
 
+extension DatagramSocket {
+    /// `address:port`.
+    var endpoint: String { sockaddr_storage(of: descriptor).endpoint }
+}
+
 /// The socket and the destination of a direct pair, with the memory to send batches. Confined to the loop. Sending and
 /// receiving do not allocate, whereas libnice allocates an error object each time that a socket is empty.
 final class SelectedSocket {
@@ -27,8 +32,7 @@ final class SelectedSocket {
         descriptor = local.descriptor
         address = .allocate(capacity: 1)
         address.initialize(to: remote)
-        let isIPv4 = Int32(remote.ss_family) == AF_INET
-        addressLength = socklen_t(isIPv4 ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size)
+        addressLength = cnice_address_length(address)
         packets = .allocate(capacity: Self.segmentLimit)
         packets.initialize(repeating: iovec(), count: Self.segmentLimit)
     }

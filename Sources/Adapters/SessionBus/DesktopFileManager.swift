@@ -5,8 +5,8 @@ public enum DesktopFileManager {
     /// The longest time that the call waits for the desktop, in ms.
     private static let timeout: gint = 5_000
 
-    /// Opens a window that shows the folder of a file, with the file selected. Blocks until the file manager has answered;
-    /// the bus starts one if there is one.
+    /// Opens a window that shows the folder of a file, with the file selected. Blocks until the file manager has
+    /// answered; the bus starts one if there is one.
     /// - Parameters:
     ///   - uri: of the file: "file:///home/...".
     ///   - address: as in DBUS_SESSION_BUS_ADDRESS.

@@ -45,8 +45,8 @@ public final class RecordingFile: @unchecked Sendable {
     /// Where the next cluster will be, relative to the segment's start.
     public var position: Int { length - (header?.segmentStart ?? 0) }
 
-    /// Renames a file with one extension to another one, with a number before it if the name is taken. A file that cannot be
-    /// renamed keeps its name.
+    /// Renames a file with one extension to another one, with a number before it if the name is taken. A file that
+    /// cannot be renamed keeps its name.
     public func changeExtension(from former: String, to other: String) {
         guard path.hasSuffix(former), isAtItsPath else { return }
         let stem = path.dropLast(former.count)
@@ -101,8 +101,8 @@ public final class RecordingFile: @unchecked Sendable {
         try write(patch.bytes, at: header.cuesContent.lowerBound + patch.offset)
     }
 
-    /// Has what was written put on the disk, on a thread of its own: a disk that takes seconds holds up no further writing.
-    /// Does nothing while an earlier call goes on.
+    /// Has what was written put on the disk, on a thread of its own: a disk that takes seconds holds up no further
+    /// writing. Does nothing while an earlier call goes on.
     /// - Throws: if an earlier call has failed.
     public func requestSync() throws(RecordingFileFailure) {
         guard !isSynced else { return }

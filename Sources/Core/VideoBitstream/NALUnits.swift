@@ -30,12 +30,15 @@ public enum NALUnits {
     public static func lengthPrefixed(_ stream: UnsafeRawBufferPointer) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(stream.count + 16)
-        forEach(in: stream) { unit in
-            let length = UInt32(truncatingIfNeeded: unit.count)
-            for shift: UInt32 in [24, 16, 8, 0] { result.append(UInt8(truncatingIfNeeded: length >> shift)) }
-            result.append(contentsOf: unit)
-        }
+        forEach(in: stream) { append($0, to: &result) }
         return result
+    }
+
+    /// Appends a unit with its length before it, in 4 bytes.
+    static func append(_ unit: some Collection<UInt8>, to result: inout [UInt8]) {
+        let length = UInt32(truncatingIfNeeded: unit.count)
+        for shift: UInt32 in [24, 16, 8, 0] { result.append(UInt8(truncatingIfNeeded: length >> shift)) }
+        result.append(contentsOf: unit)
     }
 
     /// The bytes of a unit without those that keep start codes out of it: H.264 section 7.3.1, H.265 section 7.3.1.1.

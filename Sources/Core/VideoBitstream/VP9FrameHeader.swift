@@ -1,8 +1,8 @@
 /// The first byte of a VP9 frame: VP9 Bitstream & Decoding Process Specification section 6.2.
 public enum VP9FrameHeader {
     //  +-+-+-+-+-+-+-+-+
-    //  |1 0|L H|S|T|...|   profile = 2 H + L; profile 3 has a zero before S; S: shows an existing frame; T: 0 for a key frame
-    //  +-+-+-+-+-+-+-+-+
+    //  |1 0|L H|S|T|...|   profile = 2 H + L; profile 3 has a zero before S
+    //  +-+-+-+-+-+-+-+-+   S: shows an existing frame; T: 0 for a key frame
 
     /// - Parameter data: the start of a frame; one byte suffices.
     public static func isKeyframe(_ data: UnsafeRawBufferPointer) -> Bool {

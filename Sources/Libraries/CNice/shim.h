@@ -75,6 +75,10 @@ static inline int cnice_send_segments(int fd, const struct sockaddr_storage *to,
     return sent < 0 ? errno : 0;
 }
 
+static inline socklen_t cnice_address_length(const struct sockaddr_storage *address) {
+    return address->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+}
+
 static inline int cnice_is_same_address(const struct sockaddr_storage *a, const struct sockaddr_storage *b) {
     if (a->ss_family != b->ss_family) return 0;
     if (a->ss_family == AF_INET) {
@@ -98,6 +102,11 @@ typedef struct {
     int next;
 } cnice_checks;
 
+static inline void cnice_stun_init(StunAgent *agent) {
+    stun_agent_init(agent, STUN_ALL_KNOWN_ATTRIBUTES, STUN_COMPATIBILITY_RFC5389,
+                    (StunAgentUsageFlags)(STUN_AGENT_USAGE_SHORT_TERM_CREDENTIALS | STUN_AGENT_USAGE_USE_FINGERPRINT));
+}
+
 static inline cnice_checks *cnice_checks_new(const char *password, uint64_t tie_breaker) {
     cnice_checks *checks = (cnice_checks *)calloc(1, sizeof *checks);
     size_t length = strlen(password);
@@ -105,8 +114,7 @@ static inline cnice_checks *cnice_checks_new(const char *password, uint64_t tie_
         free(checks);
         return NULL;
     }
-    stun_agent_init(&checks->agent, STUN_ALL_KNOWN_ATTRIBUTES, STUN_COMPATIBILITY_RFC5389,
-                    (StunAgentUsageFlags)(STUN_AGENT_USAGE_SHORT_TERM_CREDENTIALS | STUN_AGENT_USAGE_USE_FINGERPRINT));
+    cnice_stun_init(&checks->agent);
     memcpy(checks->key, password, length);
     checks->key_length = length;
     checks->tie_breaker = tie_breaker;
@@ -198,10 +206,7 @@ static inline cnice_received cnice_receive(int fd, const struct sockaddr_storage
 // The answering side of connectivity checks, for ICE-lite (RFC 8445 section 2.5).
 static inline StunAgent *cnice_stun_new(void) {
     StunAgent *agent = (StunAgent *)calloc(1, sizeof *agent);
-    if (agent) {
-        stun_agent_init(agent, STUN_ALL_KNOWN_ATTRIBUTES, STUN_COMPATIBILITY_RFC5389,
-                        (StunAgentUsageFlags)(STUN_AGENT_USAGE_SHORT_TERM_CREDENTIALS | STUN_AGENT_USAGE_USE_FINGERPRINT));
-    }
+    if (agent) cnice_stun_init(agent);
     return agent;
 }
 
@@ -234,8 +239,7 @@ static inline size_t cnice_answer_request(StunAgent *agent, const uint8_t *bytes
     bool is_controlling = false;
     size_t answer_length = room;
     StunUsageIceReturn result = stun_usage_ice_conncheck_create_reply(
-        agent, &request, &answer, buffer, &answer_length, from,
-        from->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6), &is_controlling,
+        agent, &request, &answer, buffer, &answer_length, from, cnice_address_length(from), &is_controlling,
         tie_breaker, STUN_USAGE_ICE_COMPATIBILITY_RFC5245);
     if (result != STUN_USAGE_ICE_RETURN_SUCCESS && result != STUN_USAGE_ICE_RETURN_ROLE_CONFLICT) return 0;
     *nominates = stun_usage_ice_conncheck_use_candidate(&request);
@@ -258,20 +262,23 @@ typedef struct {
 
 static inline cnice_batch *cnice_batch_new(void) {
     void *memory = NULL;
-    return posix_memalign(&memory, 64, sizeof(cnice_batch)) == 0 ? (cnice_batch *)memory : NULL;
+    if (posix_memalign(&memory, 64, sizeof(cnice_batch)) != 0) return NULL;
+    cnice_batch *batch = (cnice_batch *)memory;
+    memset(batch->messages, 0, sizeof batch->messages);
+    for (int i = 0; i < CNICE_BATCH; i++) {
+        batch->rooms[i].iov_base = batch->bytes[i];
+        batch->rooms[i].iov_len = CNICE_BATCH_ROOM;
+        batch->messages[i].header.msg_iov = &batch->rooms[i];
+        batch->messages[i].header.msg_iovlen = 1;
+        batch->messages[i].header.msg_name = &batch->sources[i];
+    }
+    return batch;
 }
 
 // Returns how many datagrams there were.
 static inline int cnice_batch_receive(cnice_batch *batch, int fd) {
-    for (int i = 0; i < CNICE_BATCH; i++) {
-        batch->rooms[i].iov_base = batch->bytes[i];
-        batch->rooms[i].iov_len = CNICE_BATCH_ROOM;
-        memset(&batch->messages[i].header, 0, sizeof batch->messages[i].header);
-        batch->messages[i].header.msg_iov = &batch->rooms[i];
-        batch->messages[i].header.msg_iovlen = 1;
-        batch->messages[i].header.msg_name = &batch->sources[i];
-        batch->messages[i].header.msg_namelen = sizeof batch->sources[i];
-    }
+    // The kernel replaces the length of the name. It sets the flags anew, and leaves the rest.
+    for (int i = 0; i < CNICE_BATCH; i++) batch->messages[i].header.msg_namelen = sizeof batch->sources[i];
     long got;
     do got = syscall(SYS_recvmmsg, fd, batch->messages, CNICE_BATCH, MSG_DONTWAIT, NULL);
     while (got < 0 && errno == EINTR);
@@ -288,8 +295,8 @@ static inline const struct sockaddr_storage *_Nonnull cnice_batch_source(const c
 }
 
 static inline int cnice_send_datagram(int fd, const struct sockaddr_storage *to, const void *bytes, size_t length) {
-    socklen_t to_length = to->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
-    return sendto(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)to, to_length) < 0 ? errno : 0;
+    const struct sockaddr *address = (const struct sockaddr *)to;
+    return sendto(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL, address, cnice_address_length(to)) < 0 ? errno : 0;
 }
 
 #endif

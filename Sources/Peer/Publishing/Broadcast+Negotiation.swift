@@ -112,16 +112,14 @@ extension Broadcast {
         let place = CandidatePolicy.place(of: viewer.address, own: ICEAgent.localInterfaceAddresses())
         // A lite agent is always the controlled one (RFC 8445 section 6.1.1).
         if !isControlling, let socket = settings.socket {
-            return try socket.assumeIsolated { socket throws(ICEFailure) in
-                try ICELitePath(socket, place: place, allowance: allowance)
-            }
+            return try ICELitePath(socket, place: place, allowance: allowance)
         }
         let path = try ICEPath(
             loop: loop,
             configuration: .init(
                 isControlling: isControlling, stunServers: servers.stun, turnServers: servers.turn,
                 localAddresses: settings.localAddresses,
-                includesLoopback: settings.includesLoopback && isLoopbackOfUse(to: place),
+                includesLoopback: settings.includesLoopback && place.gathersLoopback(with: servers),
                 usesOnlyRelays: settings.usesOnlyRelays, usesUPnP: settings.usesUPnP),
             limits: .init(pool: agents, allowance: allowance, policy: CandidatePolicy(place)))
         path.servers = servers.urls
@@ -161,12 +159,6 @@ extension Broadcast {
             self?.delegate?.broadcast(
                 foundCandidates: late.fragment(credentials, mid: mid).serialised, of: id)
         }
-    }
-
-    /// Whether loopback candidates are gathered. 127.0.0.1 reaches no remote STUN or TURN server, and the attempts keep
-    /// gathering busy; with servers, loopback is therefore only for viewers that came over loopback.
-    private func isLoopbackOfUse(to place: CandidatePolicy.Place) -> Bool {
-        place == .loopback || place == .thisMachine && servers.isEmpty
     }
 
     /// Applies a trickle fragment: further candidates, or an ICE restart if its credentials are new (RFC 9725 section

@@ -69,9 +69,7 @@ package final class Subscription {
         do {
             let path: any NegotiatedPath
             if let socket {
-                path = try socket.assumeIsolated { socket throws(ICEFailure) in
-                    try ICELitePath(socket, place: place, allowance: allowance)
-                }
+                path = try ICELitePath(socket, place: place, allowance: allowance)
             } else {
                 let own = try ICEPath(
                     loop: loop,

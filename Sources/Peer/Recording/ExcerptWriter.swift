@@ -41,6 +41,11 @@ struct ExcerptWriter {
         hidden.withUnsafeBytes { assembler.append(track: 1, time: time, isKeyframe: isKeyframe, $0) }
     }
 
+    /// Adds a frame of a group, at another time.
+    mutating func addFrame(_ frame: FrameGroup.Frame, time: Int64) {
+        frame.bytes.withUnsafeBytes { addFrame($0, time: time, isKeyframe: frame.isKeyframe, isHidden: false) }
+    }
+
     /// Adds a packet; the time since the one before is filled with silence. One that is too early is left out.
     mutating func addPacket(_ bytes: UnsafeRawBufferPointer, track: Int, time: Int64) {
         guard audio.indices.contains(track), let toc = bytes.first else { return }

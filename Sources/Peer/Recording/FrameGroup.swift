@@ -33,23 +33,14 @@ public struct FrameGroup: Sendable {
 
     /// Writes a file of their own, which begins with the first of them. Blocks on the disk.
     public func write(to path: String) throws(RecordingFailure) {
-        do throws(RecordingFileFailure) {
-            var writer = try ExcerptWriter(to: .file(path), video: video, audio: [], title: nil)
-            do throws(RecordingFileFailure) {
-                let start = frames.first?.time ?? 0
-                for frame in frames {
-                    frame.bytes.withUnsafeBytes {
-                        writer.addFrame($0, time: frame.time - start, isKeyframe: frame.isKeyframe, isHidden: false)
-                    }
-                    try writer.write(upTo: frame.time - start)
-                }
-                _ = try writer.finish(duration: (frames.last?.time ?? 0) - start)
-            } catch {
-                writer.discard()
-                throw error
+        let start = frames.first?.time ?? 0
+        _ = try RecordingEditor.write(.file(path), video, [], nil) { writer throws(RecordingFileFailure) in
+            for frame in frames {
+                writer.addFrame(frame, time: frame.time - start)
+                // One by one: the writer sorts by time what it has, and decoding may need another order.
+                try writer.write(upTo: frame.time - start)
             }
-        } catch {
-            throw RecordingFailure(error)
+            return (frames.last?.time ?? 0) - start
         }
     }
 }
@@ -58,8 +49,8 @@ public struct FrameGroup: Sendable {
 public struct GroupEncoder: Sendable {
     /// Decodes a group, and encodes the pictures from the frame of a time on.
     ///
-    /// The new group begins with a key frame and has its parameter sets in the frames. Its times begin with the first frame of
-    /// the given group.
+    /// The new group begins with a key frame and has its parameter sets in the frames. Its times begin with the first
+    /// frame of the given group.
     let encode: @Sendable (_ group: FrameGroup, _ time: Int64) throws(RecordingFailure) -> FrameGroup
 
     public init(_ encode: @escaping @Sendable (FrameGroup, Int64) throws(RecordingFailure) -> FrameGroup) {

@@ -8,8 +8,9 @@ import WebMContainer
 public enum RecordingEditor {
     /// Copies a part of a recording to a new file.
     ///
-    /// A part begins with a key frame. An exact one begins with the wanted instant. In VP8 the frames from the key frame
-    /// before it are copied, too, but are not shown. In other codecs the pictures up to the next key frame are encoded again.
+    /// A part begins with a key frame. An exact one begins with the wanted instant. In VP8 the frames from the key
+    /// frame before it are copied, too, but are not shown. In other codecs the pictures up to the next key frame are
+    /// encoded again.
     /// - Parameters:
     ///   - start: from the beginning of the recording.
     ///   - end: nil: its end.
@@ -37,12 +38,7 @@ public enum RecordingEditor {
             head = try encodedHead(of: source, video, places, &cut, encoder)
         }
         return try write(destination, source.video, source.audio, source.title) { writer throws(RecordingFileFailure) in
-            for frame in head?.frames ?? [] {
-                frame.bytes.withUnsafeBytes {
-                    writer.addFrame(
-                        $0, time: max(frame.time, first) - first, isKeyframe: frame.isKeyframe, isHidden: false)
-                }
-            }
+            for frame in head?.frames ?? [] { writer.addFrame(frame, time: max(frame.time, first) - first) }
             try source.copy(cut, to: &writer)
             return last - first
         }
@@ -118,7 +114,8 @@ public enum RecordingEditor {
     /// How long the last frame of a joined recording is shown, in milliseconds.
     private static let shortestFrame: Int64 = 33
 
-    private static func write(
+    /// Creates a file, and completes it after `body`, which returns its length. After an error there is none.
+    static func write(
         _ destination: RecordingDestination, _ video: RecordedVideo?, _ audio: [String?],
         _ title: String?, _ body: (inout ExcerptWriter) throws(RecordingFileFailure) -> Int64
     ) throws(RecordingFailure) -> RecordedFile {

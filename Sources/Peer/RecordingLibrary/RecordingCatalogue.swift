@@ -36,7 +36,8 @@ public final class RecordingCatalogue: Sendable {
             close(descriptor)
             var configuration = GRDB.Configuration()
             configuration.busyMode = .timeout(5)
-            // A note does not wait for the disk, on which recordings are written; a loss of power may cost the last notes.
+            // A note does not wait for the disk, on which recordings are written; a loss of power may cost the last
+            // notes.
             configuration.prepareDatabase {
                 try $0.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
             }

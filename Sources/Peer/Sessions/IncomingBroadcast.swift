@@ -58,7 +58,7 @@ final class IncomingBroadcast: Sendable {
         let failure = await core.ifRunning { session -> EndReason? in
             if let failure = session.prepare(
                 own, as: .answerer, expected: expected,
-                includesLoopback: place == .loopback || place == .thisMachine && servers.isEmpty, servers: servers,
+                includesLoopback: place.gathersLoopback(with: servers), servers: servers,
                 usesOnlyRelays: false, place: place, socket: socket,
                 allowance: ViewerAllowance(.viewer, now: MonotonicClock.now))
             {

@@ -4,8 +4,8 @@ import MediaCore
 import Publishing
 import Transport
 
-/// The key frames that viewers of a relayed stream ask for, as one request a second at most, which is repeated until one
-/// comes. Confined to the network loop.
+/// The key frames that viewers of a relayed stream ask for, as one request a second at most, which is repeated until
+/// one comes. Confined to the network loop.
 final class KeyframeDemand {
     private let send: () -> Void
     private var timer: LoopTimer?

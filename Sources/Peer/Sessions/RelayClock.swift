@@ -1,7 +1,7 @@
 import MediaCore
 
-/// Times of relayed media on this machine's media clock. Tracks keep the distance that the publisher's sender reports give
-/// them, whatever the publisher's wall clock says. A value without a clock of its own.
+/// Times of relayed media on this machine's media clock. Tracks keep the distance that the publisher's sender reports
+/// give them, whatever the publisher's wall clock says. A value without a clock of its own.
 struct RelayClock {
     /// A track that has no sender report yet goes by its arrival and its RTP timestamps.
     private struct Track {

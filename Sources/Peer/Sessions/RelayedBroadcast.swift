@@ -8,7 +8,8 @@ import Publishing
 import Signaling
 import Transport
 
-/// One broadcast of a relay: takes in what the publisher's session receives, and serves it to viewers without decoding it.
+/// One broadcast of a relay: takes in what the publisher's session receives, and serves it to viewers without decoding
+/// it.
 ///
 /// It is the sink of the publisher's session and the source of a ``Broadcast`` on the same network loop.
 /// - Isolation: as for `EncodedMediaSink` and `EncodedMediaSource`.

@@ -15,6 +15,12 @@ package struct CandidatePolicy: Sendable {
         case thisMachine
         case link
         case elsewhere
+
+        /// Whether loopback candidates are gathered for the peer. 127.0.0.1 reaches no remote STUN or TURN server, and
+        /// the attempts keep gathering busy; with servers, loopback is therefore only for peers that came over loopback.
+        package func gathersLoopback(with servers: ICEServerResolver.Addresses) -> Bool {
+            self == .loopback || self == .thisMachine && servers.isEmpty
+        }
     }
 
     /// - Parameters:

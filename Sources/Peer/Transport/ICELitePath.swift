@@ -1,3 +1,4 @@
+package import EventLoop
 package import ICETransport
 import LinuxRuntime
 package import MediaCore
@@ -25,14 +26,16 @@ package final class ICELitePath: NegotiatedPath {
         var path: ICELitePath?
     }
 
+    /// Must be called on the loop of the socket.
     /// - Parameter place: that of the peer.
     /// - Throws: if the peer has opened too many connections.
     package init(
-        _ socket: ICELiteSocket, place: CandidatePolicy.Place, allowance: (any TransportAllowance)?
+        _ socket: LoopBound<ICELiteSocket>, place: CandidatePolicy.Place, allowance: (any TransportAllowance)?
     ) throws(ICEFailure) {
         guard allowance?.takeAgent(now: MonotonicClock.now) ?? true else { throw .tooOften }
+        let socket = socket.assumeIsolated { $0 }
         self.socket = socket
-        includesLoopback = place == .loopback || place == .thisMachine
+        includesLoopback = CandidatePolicy(place).allowsLoopback
         self.allowance = allowance
         let owner = owner
         agent = ICELiteAgent(

@@ -2,8 +2,8 @@ package import ICETransport
 package import MediaCore
 package import SessionDescription
 
-/// A path that both sides set up in their session descriptions: credentials, candidates and restarts (RFC 8839). Confined
-/// to the network loop.
+/// A path that both sides set up in their session descriptions: credentials, candidates and restarts (RFC 8839).
+/// Confined to the network loop.
 package protocol NegotiatedPath: PacketPath {
     /// Receives the local candidates. Held weakly.
     var candidateDelegate: (any LocalCandidateDelegate)? { get set }
@@ -24,8 +24,8 @@ package protocol NegotiatedPath: PacketPath {
     func start(remote credentials: ICECredentials)
     /// Adds the other side's candidates.
     func add(_ candidates: CandidateList, ended: Bool)
-    /// Begins an ICE restart with new credentials. Afterwards call `gather`, signal the restart, and call `start` with the
-    /// answer. An unfinished earlier restart is given up.
+    /// Begins an ICE restart with new credentials. Afterwards call `gather`, signal the restart, and call `start` with
+    /// the answer. An unfinished earlier restart is given up.
     /// - Throws: if there is no room for it; nothing has then changed.
     func restart() throws(ICEFailure)
     /// Gives up a restart that the other side has not answered.

@@ -110,10 +110,7 @@ final class RawUploader: SampleUploader, @unchecked Sendable {
             }
         }
         screen.wake()
-        switch outcome {
-        case .success(let isAdded): return isAdded
-        case .failure(let failure): throw failure
-        }
+        return try outcome.get()
     }
 
     private func makeTap() throws(MediaSinkFailure) -> SampleTap {

@@ -24,8 +24,8 @@ final class SampleTap: Sendable {
 }
 
 /// The frames of a screen that another thread captures.
-// SAFETY: `state` is used with its lock held, and the canvas in it by whoever holds it; `size` is used by the thread that
-// reads.
+// SAFETY: `state` is used with its lock held, and the canvas in it by whoever holds it; `size` is used by the thread
+// that reads.
 final class TappedScreen: ScreenSource, @unchecked Sendable {
     private struct State {
         var canvas: I420Buffer

@@ -7,8 +7,8 @@ internal import Synchronization
 ///
 /// Close everything that uses the loop, then `stop()` it: the thread keeps the loop alive until then.
 public final class EventLoop: @unchecked Sendable {
-    // SAFETY: `context`, `clock`, `timerSource` and `wakeup` are set once and refer to objects that lock themselves or are
-    // touched on the thread only; `thread` is written in `init` and read by the first stop; `timers`, `dueTimers`,
+    // SAFETY: `context`, `clock`, `timerSource` and `wakeup` are set once and refer to objects that lock themselves or
+    // are touched on the thread only; `thread` is written in `init` and read by the first stop; `timers`, `dueTimers`,
     // `readers` and `room` are touched on the thread only; bodies from other threads pass through `inbox`.
 
     /// The GMainContext, for libraries that attach sources of their own to it.

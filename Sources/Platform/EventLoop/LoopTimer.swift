@@ -17,8 +17,8 @@ public final class LoopTimer {
     }
 
     /// Fires once at `instant`, or at once if that has passed; nil disarms. Replaces the previous instant. As exact as
-    /// the scheduler, whereas GLib alone rounds up to a millisecond. No system call; allocates only while more timers are
-    /// armed than ever before.
+    /// the scheduler, whereas GLib alone rounds up to a millisecond. No system call; allocates only while more timers
+    /// are armed than ever before.
     public func set(_ instant: MediaInstant?) {
         assert(loop.isOnLoop)
         guard !isClosed else { return }

@@ -42,8 +42,8 @@ extension EventLoop {
     /// - Parameters:
     ///   - waits: no other GLib source waits for the descriptor. It must stay open until the reader is closed.
     ///   - read: called in each iteration in which the descriptor is readable and has no error. The buffer of 65,536
-    ///     bytes is lent for the call. It returns true to hide the descriptor from GLib's sources for this iteration. It
-    ///     may close the reader.
+    ///     bytes is lent for the call. It returns true to hide the descriptor from GLib's sources for this iteration.
+    ///     It may close the reader.
     public func makePriorityReader(
         _ descriptor: Int32, waits: Bool = false, _ read: @escaping (UnsafeMutableRawBufferPointer) -> Bool
     ) -> PriorityReader {

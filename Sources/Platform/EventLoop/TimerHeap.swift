@@ -1,4 +1,5 @@
-/// The armed timers of a loop in a binary heap: setting one takes O(log n), however many there are. Confined to the loop.
+/// The armed timers of a loop in a binary heap: setting one takes O(log n), however many there are. Confined to the
+/// loop.
 struct TimerHeap {
     private struct Entry {
         var deadline: Int64

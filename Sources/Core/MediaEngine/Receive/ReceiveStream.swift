@@ -20,7 +20,8 @@ struct ReceiveStream {
         clock = ClockMapping(clockRate: clockRate)
     }
 
-    /// Whether a packet of another SSRC shows the stream's new one: it has none yet, or the peer has changed it without a word.
+    /// Whether a packet of another SSRC shows the stream's new one: it has none yet, or the peer has changed it without
+    /// a word.
     func isFree(now: MediaInstant) -> Bool {
         lastPacket.map { now - $0 > Self.longestSilence } ?? (ssrc == 0)
     }

@@ -103,7 +103,8 @@ struct ReceiverState: ~Copyable {
         return adopt(packet, values, now)
     }
 
-    /// Binds an unknown SSRC to a stream whose SSRC is not known yet, or that has been silent. Its numbers and times start anew.
+    /// Binds an unknown SSRC to a stream whose SSRC is not known yet, or that has been silent. Its numbers and times
+    /// start anew.
     private mutating func adopt(
         _ packet: RTPPacketView, _ values: HeaderExtensionValuesView, _ now: MediaInstant
     ) -> Source? {

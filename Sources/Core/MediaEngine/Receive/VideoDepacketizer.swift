@@ -17,9 +17,9 @@ struct DepacketizedVideo {
     var pictureID: UInt16?
 }
 
-/// Reads the RTP payload format of one codec: VP8 (RFC 7741), VP9 (RFC 9628), H.264 (RFC 6184, packetization modes 0 and
-/// 1), H.265 (RFC 7798), AV1 (the Alliance for Open Media's). `FrameAssembler` evaluates the RTP marker, which all of them
-/// set in a frame's last packet.
+/// Reads the RTP payload format of one codec: VP8 (RFC 7741), VP9 (RFC 9628), H.264 (RFC 6184, packetization modes 0
+/// and 1), H.265 (RFC 7798), AV1 (the Alliance for Open Media's). `FrameAssembler` evaluates the RTP marker, which all
+/// of them set in a frame's last packet.
 ///
 /// Key frames of H.264 and H.265 are recognised by the parameter sets in front of them, which WebRTC sends with each
 /// (RFC 7742 section 6.2).
