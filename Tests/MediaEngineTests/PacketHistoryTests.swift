@@ -19,7 +19,7 @@ import Testing
         #expect(history.room == 0 && history.waitingBytes == 80)
         for _ in 0..<8 { history.noteSent(now: .at(0)) }
         #expect(history.room == 8 && history.waitingBytes == 0)
-        #expect(history.sent(Int64(first))?.bytes[0] == UInt8(truncatingIfNeeded: first))
+        #expect(history.sent(Int64(first)).flatMap { history.bytes($0)?[0] } == UInt8(truncatingIfNeeded: first))
         fill(&history, 1)
         #expect(history.sent(Int64(first)) == nil && history.sent(Int64(first) + 1) != nil)
         #expect(history.sent(Int64(first) + 8) == nil, "it waits")

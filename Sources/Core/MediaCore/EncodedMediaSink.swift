@@ -2,11 +2,14 @@
 public struct EncodedMediaFormat: Equatable, Sendable {
     /// Nil without video.
     public var video: VideoCodec?
+    /// The video's format parameters in the session description; nil for none.
+    public var videoParameters: String?
     /// The kind of each Opus track, in the order of `EncodedAudioPacket.track`; nil if the description does not say.
     public var audio: [MediaTrackKind?]
 
-    public init(video: VideoCodec?, audio: [MediaTrackKind?]) {
+    public init(video: VideoCodec?, videoParameters: String? = nil, audio: [MediaTrackKind?]) {
         self.video = video
+        self.videoParameters = videoParameters
         self.audio = audio
     }
 }

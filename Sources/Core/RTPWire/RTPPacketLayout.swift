@@ -4,7 +4,7 @@ public struct RTPPacketLayout: Hashable, Sendable {
     /// Bytes before the payload.
     public private(set) var headerLength = 0
     /// The packet's marker bit.
-    public private(set) var isMarked = false
+    public var isMarked = false
     // 0: the packet has no such field.
     private var transportSequenceOffset: UInt16 = 0
     private var absSendTimeOffset: UInt16 = 0

@@ -36,6 +36,10 @@ public struct MediaCapabilities: Hashable, Sendable {
     public var direction: MediaDirection
     /// The first of these codecs in an offer is used.
     public var videoCodecs: Set<VideoCodec>
+    /// The format parameters of the video that is sent. Of several payload types of its codec the one that they fit is used.
+    public var formatParameters: String?
+    /// Long-term references are negotiated, if the other side offers them.
+    public var usesReferences = true
     /// The limit of video sections; further ones are refused.
     public var videoSections: Int
     public var audioSections: Int
@@ -51,6 +55,13 @@ public struct MediaCapabilities: Hashable, Sendable {
 
     /// One screen with the audio of applications and of a microphone: what a host sends.
     public static let sending = MediaCapabilities(direction: .sendOnly)
+    /// What a relay sends of video in this codec.
+    public static func forwarding(_ codec: VideoCodec, formatParameters: String?) -> MediaCapabilities {
+        var result = MediaCapabilities(direction: .sendOnly, videoCodecs: [codec])
+        result.formatParameters = formatParameters
+        result.usesReferences = false
+        return result
+    }
     /// The capabilities of a viewer, a recorder or a service.
     public static func receiving(_ videoCodecs: Set<VideoCodec> = [.vp8]) -> MediaCapabilities {
         MediaCapabilities(direction: .receiveOnly, videoCodecs: videoCodecs)

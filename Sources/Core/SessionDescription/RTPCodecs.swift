@@ -80,11 +80,7 @@ extension MediaDescription {
 
     /// Returns the format parameters of a payload type, unchanged; empty if there are none.
     func formatParameters(_ payloadType: UInt8) -> [(name: Substring, value: Substring)] {
-        guard let line = formatLine(payloadType) else { return [] }
-        return line.fields(separatedBy: UInt8(ascii: ";"), limit: 64).map { field in
-            let (name, value) = field.cut(at: UInt8(ascii: "="))
-            return (name.trimmed, (value ?? "").trimmed)
-        }
+        formatLine(payloadType)?.formatParameters ?? []
     }
 
     /// Returns the `fmtp` line of a payload type, without the payload type. RFC 8866 section 6.15.
@@ -96,22 +92,29 @@ extension MediaDescription {
         return nil
     }
 
-    /// Returns the first of these codecs, its payload type and that of its retransmissions (RFC 4588); nil if there is
-    /// none.
-    func videoCodec(of codecs: Set<VideoCodec>) -> (codec: VideoCodec, payloadType: UInt8, rtx: UInt8?)? {
+    /// Returns the first codec of the capabilities, its payload type and that of its retransmissions (RFC 4588); nil if
+    /// there is none.
+    func videoCodec(
+        _ capabilities: MediaCapabilities
+    ) -> (codec: VideoCodec, payloadType: UInt8, rtx: UInt8?)? {
         let mappings = RTPMapping.all(in: self)
-        for mapping in mappings where mapping.clockRate == 90_000 {
-            guard let codec = VideoCodec(encoding: mapping.encoding), codecs.contains(codec) else { continue }
-            let type = mapping.payloadType
-            let rtx = mappings.first { other in
-                other.matches("rtx", 90_000) && other.payloadType != type
-                    && formatParameters(other.payloadType).contains {
-                        $0.name.equalsIgnoringCase("apt") && $0.value.decimal(upTo: 127) == UInt64(type)
-                    }
-            }
-            return (codec, type, rtx?.payloadType)
+        let usable = mappings.compactMap { mapping -> (codec: VideoCodec, type: UInt8)? in
+            guard mapping.clockRate == 90_000, let codec = VideoCodec(encoding: mapping.encoding),
+                capabilities.videoCodecs.contains(codec)
+            else { return nil }
+            return (codec, mapping.payloadType)
         }
-        return nil
+        let fitting = capabilities.formatParameters.flatMap { wanted in
+            usable.first { VideoFormat($0.codec, wanted[...]) == VideoFormat($0.codec, formatLine($0.type) ?? "") }
+        }
+        guard let (codec, type) = fitting ?? usable.first else { return nil }
+        let rtx = mappings.first { other in
+            other.matches("rtx", 90_000) && other.payloadType != type
+                && formatParameters(other.payloadType).contains {
+                    $0.name.equalsIgnoringCase("apt") && $0.value.decimal(upTo: 127) == UInt64(type)
+                }
+        }
+        return (codec, type, rtx?.payloadType)
     }
 
     /// The payload type of Opus; nil if there is none. RFC 7587 section 7.
@@ -129,5 +132,38 @@ extension MediaDescription {
                     return !blocks.isEmpty && blocks.allSatisfy { $0.decimal(upTo: 127) == UInt64(opus) }
                 } ?? false
         }?.payloadType
+    }
+}
+
+extension Substring {
+    /// The parameters of an `fmtp` line.
+    fileprivate var formatParameters: [(name: Substring, value: Substring)] {
+        fields(separatedBy: UInt8(ascii: ";"), limit: 64).map { field in
+            let (name, value) = field.cut(at: UInt8(ascii: "="))
+            return (name.trimmed, (value ?? "").trimmed)
+        }
+    }
+}
+
+/// What of a codec's format parameters both sides must have alike: RFC 6184 section 8.2.2, RFC 7798 section 7.2.2, RFC 9628
+/// section 6, and the Alliance for Open Media's payload format for AV1, section 7.2.
+private struct VideoFormat: Hashable {
+    private let codec: VideoCodec
+    private var values: [String]
+
+    init(_ codec: VideoCodec, _ line: Substring) {
+        self.codec = codec
+        let parameters = line.formatParameters
+        func value(_ name: String, _ usual: String) -> String {
+            parameters.first { $0.name.equalsIgnoringCase(name) }.map { $0.value.lowercased() } ?? usual
+        }
+        switch codec {
+        case .vp8: values = []
+        case .vp9, .h265: values = [value("profile-id", codec == .vp9 ? "0" : "1")]
+        case .av1: values = [value("profile", "0")]
+        // Without the level.
+        case .h264:
+            values = [value("packetization-mode", "0"), String(value("profile-level-id", "420010").prefix(4))]
+        }
     }
 }

@@ -20,7 +20,7 @@ public struct VideoSection: Hashable, Sendable {
 
     /// Returns nil without one of the codecs.
     init?(_ media: MediaDescription, in description: SessionDescription, _ capabilities: MediaCapabilities) {
-        guard let (codec, payloadType, rtx) = media.videoCodec(of: capabilities.videoCodecs) else { return nil }
+        guard let (codec, payloadType, rtx) = media.videoCodec(capabilities) else { return nil }
         mid = media.validMid ?? "0"
         direction = media.direction
         self.codec = codec
@@ -28,9 +28,15 @@ public struct VideoSection: Hashable, Sendable {
         rtxPayloadType = rtx
         formatParameters = media.formatLine(payloadType).map { String($0) }
         (ssrc, rtxSSRC) = media.sources
-        feedback = RTCPFeedback(attributes: media.attributes, payloadType: payloadType)
-        extensions = HeaderExtensionMap(
+        var feedback = RTCPFeedback(attributes: media.attributes, payloadType: payloadType)
+        var extensions = HeaderExtensionMap(
             attributes: media.attributes + description.attributes, authorReceives: capabilities.direction.sends)
+        if !capabilities.usesReferences {
+            feedback.remove(.referenceSelection)
+            extensions[.frameReferences] = nil
+        }
+        self.feedback = feedback
+        self.extensions = extensions
     }
 }
 

@@ -67,9 +67,13 @@ extension Broadcast {
         guard !isEnded else { throw OfferRefusal(.ended, "The broadcast has ended.") }
         let offer: Offer
         do throws(OfferError) {
-            offer = try Offer(text, for: .sending)
+            offer = try Offer(text, for: settings.capabilities)
         } catch {
-            throw error.refusal
+            guard error == .noCommonVideoCodec, let codec = settings.capabilities.videoCodecs.first else {
+                throw error.refusal
+            }
+            throw OfferRefusal(
+                .notAcceptable, "The offer has no \(codec.rawValue), and the broadcast has nothing else.")
         }
         guard offer.fingerprint.bytes == viewer.fingerprint, let own = Fingerprint(sha256: settings.fingerprint) else {
             throw OfferRefusal(.unprocessable, "The offer's certificate is not the one that was let in.")
@@ -206,8 +210,8 @@ extension Broadcast {
     /// - Parameter limit: the bitrate limit of this viewer; nil for none.
     func makeSender(for remote: some RemoteDescription, _ ssrcs: [UInt32], _ limit: Bitrate?) -> MediaSender {
         MediaSender(
-            parameters(remote, ssrcs, limit), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(),
-            now: MonotonicClock.now)
+            parameters(remote, ssrcs, limit), forwarding: forwarded, seed: UInt64.random(in: .min ... .max),
+            ntpEpoch: WallClock.now(), now: MonotonicClock.now)
     }
 
     private func parameters(

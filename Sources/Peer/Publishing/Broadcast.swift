@@ -5,7 +5,7 @@ import LinuxRuntime
 package import MediaCore
 import MediaEngine
 import RTPWire
-import SessionDescription
+package import SessionDescription
 package import Transport
 
 /// Receives the events of a broadcast, on the network loop.
@@ -51,6 +51,7 @@ package final class Broadcast {
         package var name: String?
         /// Returns the bitrate limit of one viewer, which applies if it is less than `maximumBitrate`; nil for none.
         package var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
+        package var capabilities = MediaCapabilities.sending
 
         package init(
             identity: SecureTransport.Identity, fingerprint: [UInt8], maximumBitrate: Bitrate, audio: [AudioTrack],
@@ -79,6 +80,8 @@ package final class Broadcast {
     package let agents: ICEAgentPool
     let allowances = ViewerAllowances(now: MonotonicClock.now)
     let source: any EncodedMediaSource
+    /// The source's forwarded video.
+    let forwarded: ForwardedVideo?
     var viewers = ViewerRoster()
     var receivers: [LocalReceiver] = []
     /// Sessions that this host has offered and that wait for their answer.
@@ -99,6 +102,7 @@ package final class Broadcast {
         self.loop = loop
         self.settings = settings
         self.source = source
+        forwarded = source.forwarded?.assumeIsolated { $0 }
         self.agents = agents ?? ICEAgentPool(settings.agents)
         policy = EncoderPolicy(maximumBitrate: settings.maximumBitrate, hasAudio: !settings.audio.isEmpty)
         cname = RandomName.random().text
@@ -150,6 +154,12 @@ package final class Broadcast {
         updateReferences(now)
     }
 
+    /// Called when the forwarded video has got packets.
+    package func packetsForwarded() {
+        let now = MonotonicClock.now
+        for viewer in viewers.all { viewer.forward(now: now) }
+    }
+
     private func deliver(_ encoding: EncodingID, _ now: MediaInstant) {
         while source.frames[encoding].pop({ bytes, info in
             guard !pausing.withholdsFrame(captured: info.captured) else { return }
@@ -176,6 +186,8 @@ package final class Broadcast {
 
     /// Runs after each frame, and while viewers have a backlog.
     func updateEncoders() {
+        // There are none.
+        guard forwarded == nil else { return }
         let now = MonotonicClock.now
         var load = EncoderPolicy.Load()
         for viewer in viewers.all where viewer.isReceiving {
@@ -220,6 +232,7 @@ package final class Broadcast {
 
     /// Runs after each frame.
     private func updateReferences(_ now: MediaInstant) {
+        guard forwarded == nil else { return }
         updateReferences(of: .main, &lastReferences.main, now)
         updateReferences(of: .low, &lastReferences.low, now)
     }
@@ -245,18 +258,9 @@ extension Broadcast: SendingPeerDelegate {
     func viewerNeedsKeyframe(_ peer: SendingPeer) {
         let encoding = peer.frames.encodingSelector.target
         let isFirst = peer.needsKeyframe || peer.lacksFirstFrame
-        if replay(encoding, to: peer) { return }
+        if peer.rewind() { return }
         guard peer.allows(.key, isShared: viewers.isShared(encoding), now: MonotonicClock.now) else { return }
         source.requestKeyframe(encoding, isFirst: isFirst)
-    }
-
-    /// Sends what came since the last key frame to a viewer that has got nothing yet.
-    private func replay(_ encoding: EncodingID, to peer: SendingPeer) -> Bool {
-        guard peer.needsFirstFrame else { return false }
-        let now = MonotonicClock.now
-        guard source.replay(encoding, { peer.send($0, $1, base: nil, now: now) }) else { return false }
-        peer.noteReplay()
-        return true
     }
 
     func viewerNeedsRecovery(_ peer: SendingPeer, from number: UInt32) {

@@ -1,3 +1,4 @@
+package import EventLoop
 package import LinuxRuntime
 package import MediaCore
 package import MediaEngine
@@ -11,6 +12,8 @@ package import MediaEngine
 package protocol EncodedMediaSource: Sendable {
     var frames: FrameQueues { get }
     var packets: FrameQueue<AudioPacketInfo> { get }
+    /// Video that is forwarded in packets, in place of frames; nil: there is none.
+    var forwarded: LoopBound<ForwardedVideo>? { get }
 
     /// Sets what the viewers can receive now.
     func apply(_ decision: EncoderPolicy.Decision)
@@ -18,11 +21,6 @@ package protocol EncodedMediaSource: Sendable {
     /// Requests a key frame.
     /// - Parameter isFirst: for a viewer that has shown nothing yet.
     func requestKeyframe(_ encoding: EncodingID, isFirst: Bool)
-
-    /// Calls `body` with the frames from the last key frame on, in order, if they are few enough to be sent to a viewer
-    /// that joins.
-    /// - Returns: false if there are none; a key frame has to be requested then.
-    func replay(_ encoding: EncodingID, _ body: (UnsafeRawBufferPointer, FrameInfo) -> Void) -> Bool
 
     /// Requests a frame that refers to the long-term reference of this number alone, or a key frame.
     func requestRecovery(_ encoding: EncodingID, from number: UInt32)
@@ -35,7 +33,7 @@ package protocol EncodedMediaSource: Sendable {
 }
 
 extension EncodedMediaSource {
-    package func replay(_ encoding: EncodingID, _ body: (UnsafeRawBufferPointer, FrameInfo) -> Void) -> Bool { false }
+    package var forwarded: LoopBound<ForwardedVideo>? { nil }
 
     package func setPaused(_ isPaused: Bool) {}
 }

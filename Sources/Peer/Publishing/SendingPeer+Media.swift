@@ -30,6 +30,13 @@ extension SendingPeer {
         pump()
     }
 
+    /// Takes what the forwarded video has got.
+    func forward(now: MediaInstant) {
+        guard isReceiving, !isEnded else { return }
+        sender.handleForwarded(now: now)
+        pump()
+    }
+
     private func noteHold(_ info: FrameInfo, isTaken: Bool) {
         guard let change = info.changedSince else { return }
         frames.freezeMeter.note(change: change, isTaken: isTaken)

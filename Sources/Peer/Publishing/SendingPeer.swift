@@ -81,11 +81,14 @@ final class SendingPeer: SecureTransportDelegate {
         return MonotonicClock.now - connected < .seconds(3)
     }
 
-    /// Whether the viewer has connected, and no frame was sent to it yet.
-    var needsFirstFrame: Bool { isReceiving && needsKeyframe && sender.framesSent == 0 && !sender.hasFramesWaiting }
-
-    /// The frames from a key frame on were sent to it.
-    func noteReplay() { needsKeyframe = false }
+    /// Sends what was forwarded since the last key frame to a viewer that has got nothing yet.
+    /// - Returns: false if it needs a key frame.
+    func rewind() -> Bool {
+        guard isReceiving, needsKeyframe, sender.rewindForwarded(now: MonotonicClock.now) else { return false }
+        needsKeyframe = false
+        pump()
+        return true
+    }
 
     /// Whether a requested key frame or recovery frame is made. Always true if the sender has dropped frames of this
     /// viewer.
@@ -118,6 +121,7 @@ final class SendingPeer: SecureTransportDelegate {
                 EndReason(.connectionLost, "the viewer has gone: it hung up, and nothing comes from it any more"))
         case .interrupted:
             frames.layerFilter.reset()
+            sender.resetForwarded()
             delegate?.viewerIsInterrupted(self)
         case nil: if isReceiving, needsKeyframe { delegate?.viewerNeedsKeyframe(self) }
         }

@@ -58,11 +58,13 @@ final class ReceivingPeer: SecureTransportDelegate {
     var badPackets: Int { transport.badPackets + path.unusableCandidates }
 
     /// Applies the sender's description.
-    func begin(_ remote: some RemoteDescription) {
+    /// - Parameter forwarded: gets the video packets, too.
+    func begin(_ remote: some RemoteDescription, forwarded: ForwardedVideo? = nil) {
         let now = MonotonicClock.now
         started = now
         receiver = MediaReceiver(
-            parameters(remote), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(), now: now)
+            parameters(remote), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(),
+            forwarded: forwarded, now: now)
         transport.expect(remote.fingerprints.others)
         path.start(remote: remote.credentials)
         add(remote.candidates, ended: remote.endsCandidates)

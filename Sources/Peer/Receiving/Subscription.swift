@@ -103,7 +103,9 @@ package final class Subscription {
         guard !isClosed else { return }
         do throws(MediaSinkFailure) {
             try sink.start(
-                EncodedMediaFormat(video: remote.video.first?.codec, audio: remote.audio.map(\.kind)),
+                EncodedMediaFormat(
+                    video: remote.video.first?.codec, videoParameters: remote.video.first?.formatParameters,
+                    audio: remote.audio.map(\.kind)),
                 requestKeyframe: { [core = LoopBound(loop, WeakBox(self))] request in
                     core.perform { $0.value?.connection?.requestKeyframe(request) }
                 })
@@ -112,7 +114,7 @@ package final class Subscription {
             return outcome.settle(reason)
         }
         hostCredentials = remote.credentials
-        connection?.begin(remote)
+        connection?.begin(remote, forwarded: (sink as? any ForwardingSink)?.forwarded?.assumeIsolated { $0 })
     }
 
     /// Adds candidates that the host found after its answer. Fragments of another ICE session are ignored.

@@ -32,6 +32,8 @@ public final class RelaySession: Sendable {
         public init(service: ServiceSession.Configuration) {
             self.service = service
             self.service.media = service.media ?? MediaPort()
+            self.service.videoCodecs = Set(VideoCodec.allCases)
+            self.service.forwardsPackets = true
         }
     }
 

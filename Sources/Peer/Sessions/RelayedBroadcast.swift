@@ -5,6 +5,9 @@ import LinuxRuntime
 import MediaCore
 import MediaEngine
 import Publishing
+import RTPWire
+import Receiving
+import SessionDescription
 import Signaling
 import Transport
 
@@ -13,7 +16,7 @@ import Transport
 ///
 /// It is the sink of the publisher's session and the source of a ``Broadcast`` on the same network loop.
 /// - Isolation: as for `EncodedMediaSink` and `EncodedMediaSource`.
-final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
+final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// What all broadcasts of a relay have in common.
     struct Environment: Sendable {
         var session: ServiceSession
@@ -34,10 +37,17 @@ final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
         var demand: LoopBound<KeyframeDemand>
     }
 
+    private struct Video: Sendable {
+        var codec: VideoCodec
+        var packets: LoopBound<ForwardedVideo>
+    }
+
     private struct State {
         var requestKeyframe: (@Sendable (KeyframeRequest) -> Void)?
         var clock = RelayClock()
-        var history = FrameHistory()
+        var video: Video?
+        /// The viewers are about to get packets.
+        var isForwarding = false
         var served: Served?
         var link: Link?
         var isClosed = false
@@ -77,11 +87,20 @@ final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
         let isFirst = state.with { state in
             state.requestKeyframe = requestKeyframe
             state.clock = RelayClock()
-            state.history.clear()
             return state.served == nil && !state.isClosed
         }
-        guard isFirst, let environment else { return }
+        guard let environment else { return }
+        let codec = format.video ?? .vp8
+        guard isFirst else {
+            guard let video = state.with({ $0.video }), video.codec == codec else {
+                throw MediaSinkFailure("the publisher has changed the video codec")
+            }
+            return video.packets.assumeIsolated { $0.restart() }
+        }
         let loop = environment.session.loop
+        let packets = LoopBound(loop, ForwardedVideo(codec))
+        packets.assumeIsolated { $0.onPackets = { [weak self] in self?.forward() } }
+        state.with { $0.video = Video(codec: codec, packets: packets) }
         var broadcast: Broadcast?
         environment.agents.assumeIsolated {
             broadcast = Broadcast(loop: loop, settings: settings(format, environment), source: self, agents: $0)
@@ -121,23 +140,42 @@ final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
             maximumBitrate: environment.maximumBitrate, audio: audio, maximumViewers: environment.maximumViewers,
             includesLoopback: true, usesUPnP: false, usesOnlyRelays: false, name: name)
         result.socket = environment.session.socket
+        result.capabilities = .forwarding(format.video ?? .vp8, formatParameters: format.videoParameters)
         return result
     }
 
+    // MARK: Media
+
+    var videoCodecs: Set<VideoCodec> { Set(VideoCodec.allCases) }
+
+    var forwarded: LoopBound<ForwardedVideo>? { state.with { $0.video?.packets } }
+
+    /// Has all packets of one iteration of the loop sent at once.
+    private func forward() {
+        let served = state.with { state -> Served? in
+            guard !state.isForwarding, let served = state.served else { return nil }
+            state.isForwarding = true
+            return served
+        }
+        served?.core.perform { [weak self] in
+            self?.state.with { $0.isForwarding = false }
+            $0.packetsForwarded()
+        }
+    }
+
+    /// Takes the time and the kind of a frame, whose packets were forwarded already.
     func receive(_ frame: EncodedVideoFrame) {
         let now = MonotonicClock.now
-        let (served, info) = state.with { state in
-            let captured = state.clock.instant(
-                track: Self.videoTrack, timestamp: frame.rtpTimestamp, rate: 90_000, captured: frame.captured, now: now)
-            let info = FrameInfo(isKeyframe: frame.isKeyframe, layer: frame.layer, captured: captured)
-            state.history.append(frame.bytes, info)
-            return (state.served, info)
+        let (served, video, captured) = state.with { state in
+            (
+                state.served, state.video,
+                state.clock.instant(
+                    track: Self.videoTrack, timestamp: frame.rtpTimestamp, rate: 90_000, captured: frame.captured,
+                    now: now)
+            )
         }
-        guard let served else { return }
-        if info.isKeyframe { served.demand.assumeIsolated { $0.noteKeyframe() } }
-        // The broadcast takes it out at once, as it runs on this thread.
-        _ = frames[.main].push(byteCount: frame.bytes.count, info) { frame.bytes.copy(to: $0) }
-        served.core.assumeIsolated { $0.videoFramesQueued() }
+        video?.packets.assumeIsolated { $0.note(RTPTimestamp(frame.rtpTimestamp), captured: captured) }
+        if frame.isKeyframe { served?.demand.assumeIsolated { $0.noteKeyframe() } }
     }
 
     func receive(_ packet: EncodedAudioPacket) {
@@ -185,11 +223,5 @@ final class RelayedBroadcast: EncodedMediaSink, EncodedMediaSource {
 
     func requestKeyframe(_ encoding: EncodingID, isFirst: Bool) {
         state.with { $0.served }?.demand.assumeIsolated { $0.request() }
-    }
-
-    func replay(_ encoding: EncodingID, _ body: (UnsafeRawBufferPointer, FrameInfo) -> Void) -> Bool {
-        // Without the lock, as the viewers may ask for more.
-        let history = state.with { $0.history }
-        return encoding == .main && history.forEach(body)
     }
 }

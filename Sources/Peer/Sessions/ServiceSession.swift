@@ -41,6 +41,8 @@ public final class ServiceSession: Sendable {
         public var media: MediaPort?
         /// What the sinks take.
         public var videoCodecs: Set<VideoCodec> = [.vp8]
+        /// The sinks forward packets, and can make no use of long-term references.
+        var forwardsPackets = false
 
         public init(listenHost: String, listenPort: Int, linkHost: String, service: ServiceConfiguration) {
             self.listenHost = listenHost
@@ -248,7 +250,7 @@ extension ServiceSession: ServiceDelegate {
     public func openSession(offer text: String, publisher: Publisher) async throws(OfferRefusal) -> OpenedSession {
         let offer: Offer
         do throws(OfferError) {
-            offer = try Offer(text, for: .receiving(configuration.videoCodecs))
+            offer = try Offer(text, for: capabilities)
         } catch {
             throw error.refusal
         }
@@ -279,6 +281,12 @@ extension ServiceSession: ServiceDelegate {
         }
         trickle(broadcast, id)
         return opened
+    }
+
+    private var capabilities: MediaCapabilities {
+        var result = MediaCapabilities.receiving(configuration.videoCodecs)
+        result.usesReferences = !configuration.forwardsPackets
+        return result
     }
 
     /// Sends the candidates that are found after an answer.

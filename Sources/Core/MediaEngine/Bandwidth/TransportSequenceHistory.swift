@@ -21,7 +21,8 @@ struct TransportSequenceHistory {
     }
 
     private var entries: [Entry]
-    private let mask: Int64
+    private var mask: Int64
+    private let largest: Int
     private(set) var nextSequence: Int64
     private(set) var highestAcknowledged: Int64?
     private let first: Int64
@@ -32,10 +33,15 @@ struct TransportSequenceHistory {
     /// Unwraps the 24-bit reference time of feedback messages.
     private var lastReference: Int64?
 
-    init(capacity: Int, first: Int64) {
+    /// - Parameters:
+    ///   - capacity: a power of two.
+    ///   - grows: it begins small, and grows as long as packets would leave it within 4 s.
+    init(capacity: Int, grows: Bool = false, first: Int64) {
         precondition(capacity > 0 && capacity & (capacity - 1) == 0, "a register of \(capacity) packets")
-        entries = Array(repeating: Entry(), count: capacity)
-        mask = Int64(capacity - 1)
+        largest = capacity
+        let count = grows ? min(Self.initialCount, capacity) : capacity
+        entries = Array(repeating: Entry(), count: count)
+        mask = Int64(count - 1)
         nextSequence = first
         self.first = first
         oldestRecent = first
@@ -47,10 +53,25 @@ struct TransportSequenceHistory {
         bytes: Int, now: MediaInstant, isDuringStall: Bool, isAudio: Bool = false
     ) -> SequenceNumber {
         let sequence = nextSequence
+        if entries.count < largest { makeRoom(now) }
         entries[Int(sequence & mask)] = Entry(
             sequence: sequence, sent: now, bytes: bytes, isDuringStall: isDuringStall, isAudio: isAudio)
         nextSequence &+= 1
         return SequenceNumber(truncating: sequence)
+    }
+
+    private static let initialCount = 64
+    /// Feedback comes within this time, unless the path is broken.
+    private static let useful = MediaDuration.seconds(4)
+
+    /// Doubles the number of entries if the one that is overwritten next is still of use.
+    private mutating func makeRoom(_ now: MediaInstant) {
+        let oldest = entries[Int(nextSequence & mask)]
+        guard oldest.sequence >= 0, now - oldest.sent < Self.useful else { return }
+        var larger = Array(repeating: Entry(), count: entries.count * 2)
+        for entry in entries where entry.sequence >= 0 { larger[Int(entry.sequence) & (larger.count - 1)] = entry }
+        entries = larger
+        mask = Int64(larger.count - 1)
     }
 
     /// Records that a packet is sent again with the same bytes.

@@ -11,8 +11,12 @@ public final class MediaReceiver {
     /// - Parameters:
     ///   - seed: reserved for pseudorandom values.
     ///   - ntpEpoch: the wall clock at `now`.
-    public init(_ parameters: ReceiverParameters, seed: UInt64, ntpEpoch: NTPTimestamp, now: MediaInstant) {
-        state = ReceiverState(parameters, ntpEpoch: ntpEpoch, now: now)
+    ///   - forwarded: gets the video packets, too.
+    public init(
+        _ parameters: ReceiverParameters, seed: UInt64, ntpEpoch: NTPTimestamp, forwarded: ForwardedVideo? = nil,
+        now: MediaInstant
+    ) {
+        state = ReceiverState(parameters, ntpEpoch: ntpEpoch, forwarded: forwarded, now: now)
     }
 
     // MARK: Input

@@ -23,6 +23,7 @@ extension ReceiverState {
             case .restarted(let number):
                 sequence = number
                 video?.restart()
+                forwarded?.restart()
                 nacks.removeAll()
                 videoStream.statistics.restart()
                 keyframeRequester.need(now: now)
@@ -36,6 +37,7 @@ extension ReceiverState {
             if isRetransmission { counters.repaired &+= 1 } else { counters.lost &-= 1 }
         }
         let part = try depacketizer.depacketize(packet.payload)
+        forwarded?.insert(sequence, packet, part, now: now)
         insert(sequence, part, packet, values.frameReferences, now)
         noteGap(previous, sequence, now)
         noteEntryPoints(now)

@@ -7,6 +7,7 @@ struct ReceiverState: ~Copyable {
     let parameters: ReceiverParameters
     var video: FrameAssembler?
     let depacketizer: VideoDepacketizer
+    let forwarded: ForwardedVideo?
     var videoStream: ReceiveStream
     /// 0: not known yet.
     var rtxSSRC: UInt32
@@ -37,8 +38,11 @@ struct ReceiverState: ~Copyable {
         var buffer = AudioJitterBuffer()
     }
 
-    init(_ parameters: ReceiverParameters, ntpEpoch: NTPTimestamp, now: MediaInstant) {
+    init(
+        _ parameters: ReceiverParameters, ntpEpoch: NTPTimestamp, forwarded: ForwardedVideo?, now: MediaInstant
+    ) {
         self.parameters = parameters
+        self.forwarded = forwarded
         reports = ReceiverReportSchedule(ntpEpoch: ntpEpoch, now: now)
         videoStream = ReceiveStream(ssrc: parameters.video?.ssrc ?? 0, clockRate: 90_000)
         rtxSSRC = parameters.video?.rtxSSRC ?? 0
@@ -114,6 +118,7 @@ struct ReceiverState: ~Copyable {
                 if videoStream.lastPacket != nil {
                     rtxSSRC = 0
                     video?.restart()
+                    forwarded?.restart()
                     nacks.removeAll()
                 }
                 videoStream = ReceiveStream(ssrc: packet.ssrc, clockRate: 90_000)

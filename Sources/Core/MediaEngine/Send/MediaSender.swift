@@ -4,15 +4,19 @@ public import RTPWire
 /// The sending side of an RTP session without I/O: encoded frames and Opus packets go in, RTP and RTCP packets come
 /// out.
 ///
-/// Call a `handle` function, then `poll` until it returns `.wait`. Confined to one thread. Allocates only in `init`.
+/// Call a `handle` function, then `poll` until it returns `.wait`. Confined to one thread. Allocates only in `init`; with a forwarded source also when the bitrate has risen.
 public final class MediaSender {
     private var state: SenderState
 
     /// - Parameters:
+    ///   - source: the video that is sent; nil: that of `handleFrame`.
     ///   - seed: for initial sequence numbers, timestamps and PictureIDs.
     ///   - ntpEpoch: the wall clock at `now`, for sender reports.
-    public init(_ parameters: SenderParameters, seed: UInt64, ntpEpoch: NTPTimestamp, now: MediaInstant) {
-        state = SenderState(parameters, seed: seed, ntpEpoch: ntpEpoch, now: now)
+    public init(
+        _ parameters: SenderParameters, forwarding source: ForwardedVideo? = nil, seed: UInt64, ntpEpoch: NTPTimestamp,
+        now: MediaInstant
+    ) {
+        state = SenderState(parameters, forwarding: source, seed: seed, ntpEpoch: ntpEpoch, now: now)
     }
 
     // MARK: Input
@@ -34,6 +38,20 @@ public final class MediaSender {
         state.handleFrame(
             bytes, isKeyframe: isKeyframe, layer: layer, captured: captured, now: now, references: references)
     }
+
+    /// Takes in what the forwarded source has got; its packets wait for the pacer.
+    public func handleForwarded(now: MediaInstant) { state.handleForwarded(now: now) }
+
+    /// Sends the forwarded video from the newest key frame on, to a receiver that has got nothing yet.
+    /// - Returns: false if that is too much, or there is none.
+    public func rewindForwarded(now: MediaInstant) -> Bool {
+        guard state.video.forwarded?.rewind() == true else { return false }
+        state.handleForwarded(now: now)
+        return true
+    }
+
+    /// The receiver got nothing for a while, and can only go on with a key frame.
+    public func resetForwarded() { state.video.forwarded?.reset() }
 
     /// Takes in one Opus packet; it is sent without pacing.
     /// - Parameter track: index into the parameters' audio streams.

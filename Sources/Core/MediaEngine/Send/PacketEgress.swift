@@ -5,7 +5,7 @@ import RTPWire
 /// that depend on the send time, and records the packet for feedback, pacing and bitrates.
 struct PacketEgress {
     /// The sent packets, in which transport-wide feedback is looked up.
-    var sent = TransportSequenceHistory(capacity: 8_192, first: 1)
+    var sent: TransportSequenceHistory
     var pacer: Pacer
     var stall: StallDetector
     /// The bitrate of all RTP packets.
@@ -15,7 +15,9 @@ struct PacketEgress {
     private(set) var packets = 0
     private(set) var bytes = 0
 
-    init(pacingRate: Bitrate, now: MediaInstant) {
+    /// - Parameter historyGrows: as for `TransportSequenceHistory`.
+    init(historyGrows: Bool, pacingRate: Bitrate, now: MediaInstant) {
+        sent = TransportSequenceHistory(capacity: 8_192, grows: historyGrows, first: 1)
         pacer = Pacer(rate: pacingRate, now: now)
         stall = StallDetector(now: now)
     }

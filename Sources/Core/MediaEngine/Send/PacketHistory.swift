@@ -5,6 +5,9 @@ import RTPWire
 /// retransmission (compare libwebrtc's `rtp_packet_history.cc`).
 ///
 /// A packet lies in slot `sequence % capacity`. Overflow: a frame that does not fit beside what waits is refused.
+///
+/// The packets of a forwarded stream (``ForwardedVideo``) are kept by the source, once for all receivers. Their history has
+/// entries only, which grow with the bitrate, and writes a packet anew each time.
 struct PacketHistory {
     /// A packet that waits or was sent.
     struct Entry {
@@ -25,11 +28,22 @@ struct PacketHistory {
         var transportSequence: Int64 = -1
         /// The transport-wide number of its last RTX packet; -1 for none.
         var rtxTransportSequence: Int64 = -1
+        /// Of a forwarded packet: its position in the source.
+        var position: Int64 = -1
+        var timestamp = RTPTimestamp(0)
+        /// What is subtracted from the picture ID of the source.
+        var pictureIDShift: UInt16 = 0
+        var announcesMid = false
     }
 
-    private let slab: PacketSlab
+    /// Nil until the protected form of a forwarded packet is stored.
+    private var slab: PacketSlab?
+    private let slotBytes: Int
+    private var writer: ForwardedPacketWriter?
     private var entries: [Entry]
-    private let mask: Int64
+    private var mask: Int64
+    /// How many packets can wait.
+    let capacity: Int
     /// The first packet that waits.
     private(set) var nextToSend: Int64
     /// The sequence number of the next packet to be appended.
@@ -42,6 +56,8 @@ struct PacketHistory {
     init(capacity: Int, slotBytes: Int, first: Int64) {
         precondition(capacity > 0 && capacity & (capacity - 1) == 0, "a history of \(capacity) packets")
         slab = PacketSlab(capacity: capacity, slotBytes: slotBytes)
+        self.slotBytes = slotBytes
+        self.capacity = capacity
         entries = Array(repeating: Entry(), count: capacity)
         mask = Int64(capacity - 1)
         nextToSend = first
@@ -49,7 +65,26 @@ struct PacketHistory {
         oldestUseful = first
     }
 
-    var capacity: Int { entries.count }
+    /// The history of a forwarded stream.
+    init(capacity: Int, slotBytes: Int, first: Int64, writer: ForwardedPacketWriter) {
+        let initial = min(Self.initialEntries, capacity)
+        precondition(initial & (initial - 1) == 0, "a history of \(initial) packets")
+        self.slotBytes = slotBytes
+        self.capacity = capacity
+        self.writer = writer
+        entries = Array(repeating: Entry(), count: initial)
+        mask = Int64(initial - 1)
+        nextToSend = first
+        nextToWrite = first
+        oldestUseful = first
+    }
+
+    private static let initialEntries = 32
+    /// A forwarded packet can be sent again for so long, if `capacity` allows it.
+    private static let memory = MediaDuration.seconds(2)
+    /// The number of packets whose protected form is kept, of a forwarded stream.
+    private static let protectedCapacity = 512
+
     /// No packet waits.
     var isEmpty: Bool { nextToSend == nextToWrite }
     var waitingCount: Int { Int(nextToWrite &- nextToSend) }
@@ -57,8 +92,11 @@ struct PacketHistory {
     var room: Int { capacity &- waitingCount }
     var newestSent: Int64? { nextToSend > oldestUseful ? nextToSend &- 1 : nil }
 
-    /// The slot of the next packet.
-    var nextSlot: UnsafeMutableRawBufferPointer { slab[Int(nextToWrite & mask)] }
+    /// The slot of the next packet, unless the stream is forwarded.
+    var nextSlot: UnsafeMutableRawBufferPointer {
+        guard let slab else { preconditionFailure("a forwarded packet has no slot") }
+        return slab[Int(nextToWrite & mask)]
+    }
 
     /// Appends the packet in `nextSlot` to those that wait.
     mutating func commit(length: Int, layout: RTPPacketLayout) {
@@ -66,6 +104,38 @@ struct PacketHistory {
         entries[Int(nextToWrite & mask)] = Entry(sequence: nextToWrite, length: length, layout: layout)
         nextToWrite &+= 1
         waitingBytes &+= length
+    }
+
+    /// Appends a packet of the source to those that wait.
+    /// - Parameter announcesMid: the packet carries the MID.
+    mutating func append(
+        _ packet: ForwardedVideo.Packet, timestamp: RTPTimestamp, pictureIDShift: UInt16, announcesMid: Bool,
+        now: MediaInstant
+    ) {
+        precondition(room > 0, "the history is full")
+        guard let writer else { preconditionFailure("the history of another stream") }
+        makeRoom(now)
+        var entry = Entry(sequence: nextToWrite, layout: writer.layout(announcesMid: announcesMid))
+        entry.layout.isMarked = packet.isMarked
+        entry.length = entry.layout.headerLength &+ packet.length
+        entry.position = packet.position
+        entry.timestamp = timestamp
+        entry.pictureIDShift = pictureIDShift
+        entry.announcesMid = announcesMid
+        entries[Int(nextToWrite & mask)] = entry
+        nextToWrite &+= 1
+        waitingBytes &+= entry.length
+    }
+
+    /// Doubles the number of entries if the one that is overwritten next is still of use.
+    private mutating func makeRoom(_ now: MediaInstant) {
+        let oldest = entries[Int(nextToWrite & mask)]
+        guard oldest.sequence >= 0, entries.count < capacity else { return }
+        guard oldest.sequence >= nextToSend || now - oldest.firstSent < Self.memory else { return }
+        var larger = Array(repeating: Entry(), count: entries.count * 2)
+        for entry in entries where entry.sequence >= 0 { larger[Int(entry.sequence) & (larger.count - 1)] = entry }
+        entries = larger
+        mask = Int64(larger.count - 1)
     }
 
     /// Drops all packets that wait.
@@ -81,10 +151,15 @@ struct PacketHistory {
     mutating func beginKeyframe() { oldestUseful = nextToWrite }
 
     /// The first packet that waits; nil if there is none.
-    var next: (bytes: UnsafeRawBufferPointer, entry: Entry)? {
-        guard nextToSend < nextToWrite else { return nil }
-        let entry = entries[Int(nextToSend & mask)]
-        return (bytes(entry), entry)
+    var next: Entry? { nextToSend < nextToWrite ? entries[Int(nextToSend & mask)] : nil }
+
+    /// Copies a packet into the buffer.
+    /// - Returns: false if the source has overwritten it.
+    func copy(_ entry: Entry, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
+        if let writer { return writer.write(entry, into: buffer) }
+        guard let bytes = bytes(entry) else { return false }
+        buffer.copyMemory(from: bytes)
+        return true
     }
 
     mutating func noteSent(now: MediaInstant, transportSequence: Int64 = -1) {
@@ -97,25 +172,28 @@ struct PacketHistory {
     }
 
     /// A sent packet that can be retransmitted; nil if it was overwritten, replaced, or still waits.
-    func sent(_ sequence: Int64) -> (bytes: UnsafeRawBufferPointer, entry: Entry)? {
+    func sent(_ sequence: Int64) -> Entry? {
         guard sequence >= oldestUseful, sequence < nextToSend else { return nil }
         let entry = entries[Int(sequence & mask)]
-        guard entry.sequence == sequence else { return nil }
-        return (bytes(entry), entry)
+        return entry.sequence == sequence ? entry : nil
     }
 
     /// Stores the protected form of a sent packet in place of the unprotected one.
     mutating func noteProtected(_ sequence: Int64, _ bytes: UnsafeRawBufferPointer) {
         let index = Int(sequence & mask)
-        guard entries[index].sequence == sequence, bytes.count <= slab.slotBytes else { return }
-        slab[index].copyMemory(from: bytes)
+        guard entries[index].sequence == sequence, bytes.count <= slotBytes else { return }
+        let slab = slab ?? PacketSlab(capacity: Self.protectedCapacity, slotBytes: slotBytes)
+        self.slab = slab
+        slab[Int(sequence) & (slab.capacity - 1)].copyMemory(from: bytes)
         entries[index].protectedLength = bytes.count
     }
 
     /// The protected form of a sent packet; nil if it was overwritten, replaced, or not stored.
     func protected(_ sequence: Int64) -> (bytes: UnsafeRawBufferPointer, entry: Entry)? {
-        guard let (_, entry) = sent(sequence), entry.protectedLength > 0 else { return nil }
-        let slot = slab[Int(sequence & mask)]
+        guard let entry = sent(sequence), entry.protectedLength > 0, let slab,
+            sequence >= nextToSend &- Int64(slab.capacity)
+        else { return nil }
+        let slot = slab[Int(sequence) & (slab.capacity - 1)]
         return (UnsafeRawBufferPointer(rebasing: slot[0..<entry.protectedLength]), entry)
     }
 
@@ -144,7 +222,9 @@ struct PacketHistory {
         entries[Int(sequence & mask)].rtxTransportSequence = transportSequence
     }
 
-    private func bytes(_ entry: Entry) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: slab[Int(entry.sequence & mask)][0..<entry.length])
+    /// The packet before protection, valid until the next call; nil if the source has overwritten it.
+    func bytes(_ entry: Entry) -> UnsafeRawBufferPointer? {
+        if let writer { return writer.scratch(entry) }
+        return slab.map { UnsafeRawBufferPointer(rebasing: $0[Int(entry.sequence & mask)][0..<entry.length]) }
     }
 }

@@ -58,7 +58,7 @@ struct Retransmitter {
             let sequence =
                 history.nextToSend &+ Int64(SequenceNumber(truncating: history.nextToSend).distance(to: number))
             if detectsIgnoredRTX, !isIgnored { isIgnored = isRTXIgnored(sequence, sent, &history, now) }
-            guard waiting.count < room, let (_, entry) = history.sent(sequence), !entry.isQueued,
+            guard waiting.count < room, let entry = history.sent(sequence), !entry.isQueued,
                 entry.retransmissionCount < Self.maximumRetransmissions,
                 !isGreedy || entry.retransmissionCount < 2 && now - entry.firstSent < .seconds(1) + path.roundTrip * 2,
                 entry.retransmissionCount == 0 || now - entry.lastSent >= patience, now - entry.lastSent < .seconds(10),
@@ -76,7 +76,7 @@ struct Retransmitter {
     private mutating func isRTXIgnored(
         _ sequence: Int64, _ sent: TransportSequenceHistory, _ history: inout PacketHistory, _ now: MediaInstant
     ) -> Bool {
-        guard let (_, entry) = history.sent(sequence), sent.isAcknowledged(entry.rtxTransportSequence) else {
+        guard let entry = history.sent(sequence), sent.isAcknowledged(entry.rtxTransportSequence) else {
             return false
         }
         history.noteRTXSequence(sequence, transportSequence: -1)
@@ -106,7 +106,7 @@ struct Retransmitter {
         guard let ssrc = stream.rtxSSRC, let payloadType = stream.rtxPayloadType else {
             return sendProtected(sequence, &history, &egress, buffer, now)
         }
-        guard let (bytes, entry) = history.sent(sequence) else { return nil }
+        guard let entry = history.sent(sequence), let bytes = history.bytes(entry) else { return nil }
         let length: Int
         do {
             length = try RTX.wrap(

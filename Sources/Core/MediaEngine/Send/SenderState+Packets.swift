@@ -35,7 +35,7 @@ extension SenderState {
             if let packet = retransmit(sequence, now, buffer) {
                 retransmitter.noteSent(bytes: packet.length, now: now)
                 // The packet was lost before, so duplicates of the retransmission follow.
-                let retransmissionCount = Int(video.history.sent(sequence)?.entry.retransmissionCount ?? 0)
+                let retransmissionCount = Int(video.history.sent(sequence)?.retransmissionCount ?? 0)
                 redundancy.add(
                     sequence, count: min(affordableDuplicates(1, bytes: packet.length, now), retransmissionCount),
                     now: now)

@@ -21,13 +21,16 @@ struct SenderState: ~Copyable {
     var workLimiter: RTCPWorkLimiter
     var counters = SenderStatistics()
 
-    init(_ parameters: SenderParameters, seed: UInt64, ntpEpoch: NTPTimestamp, now: MediaInstant) {
+    init(
+        _ parameters: SenderParameters, forwarding source: ForwardedVideo?, seed: UInt64, ntpEpoch: NTPTimestamp,
+        now: MediaInstant
+    ) {
         precondition((200...1_472).contains(parameters.maximumPacketSize), "packets of \(parameters.maximumPacketSize)")
         var random = SeededRandom(seed: seed)
         self.parameters = parameters
         let first = Self.initialSequence(&random)
         retransmitter = Retransmitter(first: Self.initialSequence(&random))
-        video = VideoSendStream(parameters, first: first, epoch: now, random: &random)
+        video = VideoSendStream(parameters, first: first, forwarding: source, epoch: now, random: &random)
         tracks = parameters.audio.map {
             AudioTrack($0, slotBytes: parameters.maximumPacketSize, epoch: now, random: &random)
         }
@@ -36,6 +39,7 @@ struct SenderState: ~Copyable {
             now: now)
         signalledEstimate = bandwidth.estimate
         egress = PacketEgress(
+            historyGrows: source != nil,
             pacingRate: Bitrate(bitsPerSecond: parameters.startBitrate.bitsPerSecond / 2 &* 5), now: now)
         rtcp = RTCPSender(ntpEpoch: ntpEpoch, now: now)
         workLimiter = RTCPWorkLimiter(now: now)
@@ -86,7 +90,7 @@ struct SenderState: ~Copyable {
     }
 
     /// Drops what waits, as the next frame does not refer to it.
-    private mutating func replaceWaiting() {
+    mutating func replaceWaiting() {
         counters.packetsReplaced &+= video.history.waitingCount
         video.history.dropWaiting()
         video.history.beginKeyframe()

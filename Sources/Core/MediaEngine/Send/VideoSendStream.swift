@@ -7,6 +7,8 @@ struct VideoSendStream {
     var history: PacketHistory
     /// nil: no video was negotiated.
     private(set) var packetizer: VP8Packetizer?
+    /// nil: the frames are packetized here.
+    var forwarded: ForwardedStream?
     var report = SenderReportState()
     var tail = TailLossProbe()
     /// nil: the viewer does not need it.
@@ -22,7 +24,17 @@ struct VideoSendStream {
     private(set) var reportedHighest: UInt32?
 
     /// - Parameter first: the first sequence number.
-    init(_ parameters: SenderParameters, first: SequenceNumber, epoch: MediaInstant, random: inout SeededRandom) {
+    init(
+        _ parameters: SenderParameters, first: SequenceNumber, forwarding source: ForwardedVideo?, epoch: MediaInstant,
+        random: inout SeededRandom
+    ) {
+        if let source, let stream = parameters.video {
+            history = PacketHistory(
+                capacity: parameters.historyCapacity, slotBytes: ForwardedVideo.largestPacket, first: Int64(first.rawValue),
+                writer: ForwardedPacketWriter(source, stream, ids: parameters.extensions))
+            forwarded = ForwardedStream(source)
+            return
+        }
         history = PacketHistory(
             capacity: parameters.video == nil ? 1 : parameters.historyCapacity,
             slotBytes: parameters.maximumPacketSize &+ MediaSender.protectionRoom, first: Int64(first.rawValue))
@@ -68,11 +80,12 @@ struct VideoSendStream {
     mutating func takeNext(
         into buffer: UnsafeMutableRawBufferPointer, transportSequence: Int64, keepsProtected: Bool, now: MediaInstant
     ) -> PacketHistory.Entry? {
-        guard let (bytes, entry) = history.next else { return nil }
-        buffer.copyMemory(from: bytes)
+        guard let entry = history.next else { return nil }
+        let isThere = history.copy(entry, into: buffer)
         history.noteSent(now: now, transportSequence: transportSequence)
+        guard isThere else { return nil }
         if keepsProtected { unprotected = entry.sequence }
-        report.note(payloadBytes: bytes.count &- entry.layout.headerLength)
+        report.note(payloadBytes: entry.length &- entry.layout.headerLength)
         if entry.layout.isMarked {
             if entry.sequence != keepAlive?.lastSequence { framesSent &+= 1 }
             if history.isEmpty { keepAlive?.noteIdle(now: now) }
@@ -91,7 +104,18 @@ struct VideoSendStream {
     mutating func forgetUnprotected() { unprotected = nil }
 
     /// A packet of the stream has arrived, so packets need not carry the MID any more.
-    mutating func noteArrival() { packetizer?.announcesMid = false }
+    mutating func noteArrival() {
+        packetizer?.announcesMid = false
+        forwarded?.announcesMid = false
+    }
+
+    /// The RTP timestamp of an instant; nil if it is not known yet.
+    func timestamp(at instant: MediaInstant) -> RTPTimestamp? {
+        packetizer?.timestamp(at: instant) ?? forwarded?.source.timestamp(at: instant)
+    }
+
+    /// A frame of the forwarded stream begins.
+    mutating func noteFrame(now: MediaInstant) { lastFrame = now }
 
     /// The receiver reported this as the highest sequence number.
     mutating func noteHighestReceived(_ highest: UInt32) {
@@ -106,8 +130,8 @@ struct VideoSendStream {
     var probePacket: Int64? {
         guard let newest = history.newestSent else { return nil }
         for sequence in stride(from: newest, to: newest &- 64, by: -1) {
-            guard let (bytes, _) = history.sent(sequence) else { break }
-            if bytes.count > 400 { return sequence }
+            guard let entry = history.sent(sequence) else { break }
+            if entry.length > 400 { return sequence }
         }
         return newest
     }

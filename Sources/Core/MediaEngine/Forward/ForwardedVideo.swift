@@ -1,0 +1,189 @@
+public import MediaCore
+public import RTPWire
+
+/// The packets of a video stream that is forwarded without being decoded, in order, kept once for all receivers.
+///
+/// A `MediaReceiver` puts them in, and any number of `MediaSender`s take them out and answer NACKs from here. A packet
+/// behind a gap waits until the gap is filled, or a key frame begins: no receiver could decode it before. The memory is a
+/// ring; its oldest packets are overwritten.
+/// - Isolation: confined to one thread. Allocates only in `init`.
+public final class ForwardedVideo {
+    /// A packet of the stream.
+    struct Packet {
+        /// Counts the packets of the stream; consecutive, unlike sequence numbers.
+        var position: Int64 = -1
+        /// Of the payload, 0 if the packet is to be left out.
+        var length = 0
+        var timestamp = RTPTimestamp(0)
+        var isMarked = false
+        /// The packet is the first of a frame.
+        var isFrameStart = false
+        /// The packet is the first of a key frame.
+        var isKeyframe = false
+        /// Temporal layer; 0 is the base.
+        var layer: UInt8 = 0
+        /// Where in the payload the picture ID lies; 0: there is none.
+        var pictureIDOffset = 0
+        /// The picture ID has 15 bits, not 7.
+        var isPictureIDLong = false
+    }
+
+    public let codec: VideoCodec
+    private let slab: PacketSlab
+    private var packets: [Packet]
+    private let mask: Int64
+    /// The position of sequence number 0 in the stream's first round.
+    private var shift: Int64?
+    private var highest: Int64 = -1
+    /// The position of the next packet; those before it can be sent.
+    private(set) var end: Int64 = 0
+    /// Nothing is sent before the next key frame.
+    private var waitsForKeyframe = true
+    private var isFrameOpen = false
+    /// The first packet of the newest key frame; nil before the first one.
+    private(set) var keyframeStart: Int64?
+    /// Bytes of the packets from `keyframeStart` on, and how many frames they are.
+    private(set) var bytesSinceKeyframe = 0
+    private(set) var framesSinceKeyframe = 0
+    private var rate = SentBitrateMeter()
+    private var baseRate = SentBitrateMeter()
+    /// Of the newest frame; nil before the first.
+    private(set) var lastTimestamp: RTPTimestamp?
+    private var clock: (timestamp: RTPTimestamp, instant: MediaInstant)?
+    /// For packets that are written again; see `ForwardedPacketWriter.scratch`.
+    let scratch = PacketSlab(capacity: 1, slotBytes: 2_048)
+    /// Called when packets can be sent.
+    public var onPackets: (() -> Void)?
+
+    /// The longest payload in bytes: with the receiver's header, RTX and SRTP it stays within an Ethernet packet.
+    static let largestPayload = 1_400
+    /// With the header and the protection of a receiver.
+    static let largestPacket = largestPayload + 128
+
+    /// - Parameter capacity: of the ring, in packets; a power of two.
+    public init(_ codec: VideoCodec, capacity: Int = 2_048) {
+        precondition(capacity > 0 && capacity & (capacity - 1) == 0, "a ring of \(capacity) packets")
+        self.codec = codec
+        slab = PacketSlab(capacity: capacity, slotBytes: Self.largestPayload)
+        packets = Array(repeating: Packet(), count: capacity)
+        mask = Int64(capacity - 1)
+    }
+
+    // MARK: The source
+
+    /// Takes in a packet.
+    /// - Parameters:
+    ///   - sequence: the unwrapped sequence number.
+    ///   - part: of the same packet.
+    func insert(_ sequence: Int64, _ packet: RTPPacketView, _ part: DepacketizedVideo, now: MediaInstant) {
+        let shift = shift ?? highest &+ 1 &- sequence
+        self.shift = shift
+        let position = sequence &+ shift
+        guard position >= end, packets[Int(position & mask)].position < position else { return }
+        // No receiver could use what is left of its frame.
+        guard packet.payload.count <= Self.largestPayload else { return waitsForKeyframe = true }
+        store(position, packet, part)
+        if position &- end >= Int64(packets.count) { waitsForKeyframe = true }
+        if part.isKeyframe, waitsForKeyframe || position > end {
+            end = position
+            waitsForKeyframe = false
+            isFrameOpen = false
+        }
+        guard !waitsForKeyframe, position == end else { return }
+        advance(now)
+        onPackets?()
+    }
+
+    /// The source's sequence numbers and picture IDs begin anew, with a key frame.
+    public func restart() {
+        shift = nil
+        waitsForKeyframe = true
+        end = highest &+ 1
+    }
+
+    private func store(_ position: Int64, _ packet: RTPPacketView, _ part: DepacketizedVideo) {
+        let index = Int(position & mask)
+        slab[index].copyMemory(from: packet.payload)
+        packets[index] = Packet(
+            position: position, length: part.isPadding ? 0 : packet.payload.count, timestamp: packet.timestamp,
+            isMarked: packet.marker, isFrameStart: part.isFrameStart, isKeyframe: part.isKeyframe, layer: part.layer)
+        (packets[index].pictureIDOffset, packets[index].isPictureIDLong) = pictureID(packet.payload)
+        highest = max(highest, position)
+    }
+
+    /// Where the picture ID lies: RFC 7741 section 4.2, RFC 9628 section 4.2.
+    private func pictureID(_ payload: UnsafeRawBufferPointer) -> (offset: Int, isLong: Bool) {
+        guard payload.count > 3 else { return (0, false) }
+        switch codec {
+        case .vp8 where payload[0] & 0x80 != 0 && payload[1] & 0x80 != 0: return (2, payload[2] & 0x80 != 0)
+        case .vp9 where payload[0] & 0x80 != 0: return (1, payload[1] & 0x80 != 0)
+        default: return (0, false)
+        }
+    }
+
+    /// Makes the packets without a gap before them available.
+    private func advance(_ now: MediaInstant) {
+        while packets[Int(end & mask)].position == end {
+            let index = Int(end & mask)
+            let packet = packets[index]
+            defer { end &+= 1 }
+            guard packet.length > 0 else { continue }
+            // Not all codecs mark the first packet of a frame.
+            packets[index].isFrameStart = packet.isFrameStart || !isFrameOpen
+            isFrameOpen = !packet.isMarked
+            if packet.isKeyframe {
+                keyframeStart = end
+                bytesSinceKeyframe = 0
+                framesSinceKeyframe = 0
+            }
+            if packets[index].isFrameStart {
+                framesSinceKeyframe &+= 1
+                lastTimestamp = packet.timestamp
+            }
+            bytesSinceKeyframe &+= packet.length
+            rate.note(bytes: packet.length, now: now)
+            if packet.layer == 0 { baseRate.note(bytes: packet.length, now: now) }
+        }
+    }
+
+    // MARK: The clock
+
+    /// Takes in when the frame of this timestamp was captured, on the clock of the senders.
+    public func note(_ timestamp: RTPTimestamp, captured: MediaInstant) { clock = (timestamp, captured) }
+
+    /// The RTP timestamp of an instant, for sender reports; nil before the first frame.
+    func timestamp(at instant: MediaInstant) -> RTPTimestamp? {
+        clock.map { $0.timestamp.advanced(by: instant - $0.instant, clockRate: 90_000) }
+    }
+
+    // MARK: The receivers
+
+    /// A packet before `end`; nil if it was overwritten.
+    func packet(_ position: Int64) -> Packet? {
+        let packet = packets[Int(position & mask)]
+        return packet.position == position ? packet : nil
+    }
+
+    /// The payload of a packet, valid until the next one is taken in.
+    func payload(_ packet: Packet) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: slab[Int(packet.position & mask)][..<packet.length])
+    }
+
+    /// The bitrates of the payloads over the last second: of all, and of the base layer.
+    func bitrate(now: MediaInstant) -> Bitrate { rate.rate(now: now) }
+    func baseBitrate(now: MediaInstant) -> Bitrate { baseRate.rate(now: now) }
+
+    /// Adds to the picture ID of a payload, modulo its range.
+    func patchPictureID(_ packet: Packet, in payload: UnsafeMutableRawBufferPointer, by difference: UInt16) {
+        let offset = packet.pictureIDOffset
+        guard offset > 0 else { return }
+        if packet.isPictureIDLong {
+            let old = UInt16(payload[offset] & 0x7F) << 8 | UInt16(payload[offset &+ 1])
+            let new = old &+ difference
+            payload[offset] = 0x80 | UInt8(truncatingIfNeeded: new >> 8) & 0x7F
+            payload[offset &+ 1] = UInt8(truncatingIfNeeded: new)
+        } else {
+            payload[offset] = (payload[offset] &+ UInt8(truncatingIfNeeded: difference)) & 0x7F
+        }
+    }
+}
