@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func anAllowanceOutlivesTheSession() {
-        let book = ViewerAllowances(now: start)
+        let book = ViewerAllowances(viewers: 8, now: start)
         var taken = 0
         // One session each tenth of a second for a minute.
         for step in 0..<600 {
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func aViewerThatJoinsAgainOwesTheKeyFramesOfItsFormerSessions() {
-        let book = ViewerAllowances(now: start)
+        let book = ViewerAllowances(viewers: 8, now: start)
         // One session each half second for a minute.
         let granted = (0..<120).count { step in
             let now = start + .milliseconds(step * 500)
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func manyCertificatesOfOneAddressShareAnAllowance() {
-        let book = ViewerAllowances(now: start)
+        let book = ViewerAllowances(viewers: 8, now: start)
         let taken = (0..<200).count { book.allowance(for: viewer(UInt8($0)), now: start).takeAgent(now: start) }
         #expect(taken == 64)
         let other = book.allowance(for: viewer(7, "192.0.2.2"), now: start)
@@ -55,15 +55,15 @@ import Testing
     }
 
     @Test func allowancesTakeConstantMemoryAndTheOldOnesGoFirst() {
-        let book = ViewerAllowances(now: start)
-        for number in 0..<(ViewerAllowances.capacity * 2) {
+        let book = ViewerAllowances(viewers: 8, now: start)
+        for number in 0..<4_096 {
             var viewer = viewer(0, "address \(number)")
             viewer = Viewer(
                 knock: viewer.knock, name: viewer.name, kind: viewer.kind, address: viewer.address,
                 fingerprint: withUnsafeBytes(of: number) { Array($0) })
             _ = book.allowance(for: viewer, now: start).takeAgent(now: start)
         }
-        #expect(book.count <= ViewerAllowances.capacity)
+        #expect(book.count <= 2_048)
         // After a while the allowances are full again, and can be removed.
         let later = start + .seconds(600)
         #expect(book.allowance(for: viewer(9), now: later).takeAgent(now: later))
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test func anOutageWithEightCandidatesARestartIsWithinTheAllowance() {
-        let book = ViewerAllowances(now: start)
+        let book = ViewerAllowances(viewers: 8, now: start)
         let allowance = book.allowance(for: viewer(1), now: start)
         for restart in 0..<10 {
             let now = start + .seconds(restart * 3)

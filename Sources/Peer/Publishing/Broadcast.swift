@@ -78,7 +78,7 @@ package final class Broadcast {
     let cname: String
     package let settings: Settings
     package let agents: ICEAgentPool
-    let allowances = ViewerAllowances(now: MonotonicClock.now)
+    let allowances: ViewerAllowances
     let source: any EncodedMediaSource
     /// The source's forwarded video.
     let forwarded: ForwardedVideo?
@@ -101,6 +101,7 @@ package final class Broadcast {
     ) {
         self.loop = loop
         self.settings = settings
+        allowances = ViewerAllowances(viewers: settings.maximumViewers, now: MonotonicClock.now)
         self.source = source
         forwarded = source.forwarded?.assumeIsolated { $0 }
         self.agents = agents ?? ICEAgentPool(settings.agents)

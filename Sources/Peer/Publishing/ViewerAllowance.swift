@@ -74,14 +74,18 @@ final class ViewerAllowances {
         case address(String)
     }
 
-    static let capacity = 2_048
+    private let capacity: Int
     private var allowances: [Key: ViewerAllowance] = [:]
     /// Shared by all viewers for whom the table has no room.
     private let overflow: ViewerAllowance
 
     var count: Int { allowances.count }
 
-    init(now: MediaInstant) { overflow = ViewerAllowance(.address, now: now) }
+    /// - Parameter viewers: at a time. Four times as many are remembered, and 2,048 at least.
+    init(viewers: Int, now: MediaInstant) {
+        capacity = max(2_048, viewers * 4)
+        overflow = ViewerAllowance(.address, now: now)
+    }
 
     func allowance(for viewer: Viewer, now: MediaInstant) -> ViewerAllowance {
         let address = find(.address(viewer.address), now) { ViewerAllowance(.address, now: now) }
@@ -95,8 +99,8 @@ final class ViewerAllowances {
         _ key: Key, _ now: MediaInstant, _ make: () -> ViewerAllowance
     ) -> ViewerAllowance {
         if let known = allowances[key] { return known }
-        if allowances.count >= Self.capacity { allowances = allowances.filter { !$0.value.isFull(now: now) } }
-        guard allowances.count < Self.capacity else { return overflow }
+        if allowances.count >= capacity { allowances = allowances.filter { !$0.value.isFull(now: now) } }
+        guard allowances.count < capacity else { return overflow }
         let made = make()
         allowances[key] = made
         return made

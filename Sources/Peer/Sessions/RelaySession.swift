@@ -60,12 +60,13 @@ public final class RelaySession: Sendable {
         let environment = Monitor<RelayedBroadcast.Environment?>(nil)
         let relayed = Monitor<[SessionID: Relayed]>([:])
         var viewers = BroadcastConfiguration()
-        // As for a host: twice as many places as viewers, for those whose end nobody has noticed yet.
-        viewers.sessionCapacity = configuration.maximumViewers * 2
+        viewers.serve(viewers: configuration.maximumViewers)
         viewers.iceServers = configuration.service.service.iceServers
         let settings = viewers
+        var service = configuration.service
+        service.viewers = configuration.maximumViewers
         session = ServiceSession(
-            configuration: configuration.service, identity: identity, decide: decide,
+            configuration: service, identity: identity, decide: decide,
             makeSink: { id, publisher in
                 var own = settings
                 (own.id, own.secret) = (.random(), Link.randomSecret())

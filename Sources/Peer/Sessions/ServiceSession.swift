@@ -43,6 +43,8 @@ public final class ServiceSession: Sendable {
         public var videoCodecs: Set<VideoCodec> = [.vp8]
         /// The sinks forward packets, and can make no use of long-term references.
         var forwardsPackets = false
+        /// Those that the server serves beside the publishers, at a time.
+        var viewers = 0
 
         public init(listenHost: String, listenPort: Int, linkHost: String, service: ServiceConfiguration) {
             self.listenHost = listenHost
@@ -109,7 +111,10 @@ public final class ServiceSession: Sendable {
             state.with { $0.socket = opened }
         }
         var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
-        settings.limit(connections: DescriptorPlan.ofThisProcess.connections)
+        settings.serve(viewers: configuration.viewers)
+        // Peers on one UDP port take no descriptors.
+        settings.limit(
+            connections: DescriptorPlan.ofThisProcess.connections(sharesPort: configuration.media != nil))
         let server = SignalingServer(identity: identity, configuration: settings, logger: .silent)
         let port: Int
         do throws(SignalingServerError) {

@@ -59,6 +59,9 @@ package struct DescriptorPlan: Equatable {
         agents = max(0, free - connections)
     }
 
+    /// - Parameter sharesPort: the peers share a UDP port, so the agents need few descriptors.
+    package func connections(sharesPort: Bool) -> Int { sharesPort ? connections + agents / 2 : connections }
+
     package static var ofThisProcess: DescriptorPlan {
         DescriptorPlan(limit: FileDescriptors.limit, used: FileDescriptors.open ?? 64)
     }

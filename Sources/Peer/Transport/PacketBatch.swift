@@ -6,6 +6,10 @@ final class PacketBatch {
     let capacity: Int
     let memory: UnsafeMutableRawPointer
     private(set) var count = 0
+    /// Whose packets it holds.
+    var owner: SecureTransport?
+    /// For a received packet that is not aligned.
+    let scratch = UnsafeMutableRawPointer.allocate(byteCount: slotBytes, alignment: 64)
     private let lengths: UnsafeMutableBufferPointer<Int>
 
     init(capacity: Int) {
@@ -17,6 +21,7 @@ final class PacketBatch {
     deinit {
         memory.deallocate()
         lengths.deallocate()
+        scratch.deallocate()
     }
 
     var isFull: Bool { count == capacity }

@@ -41,9 +41,8 @@ package final class SecureTransport {
     private let dtls: DTLSSession
     private var srtp: SRTPSession?
     private let dtlsTimer: LoopTimer
-    private let batch = PacketBatch(capacity: 32)
-    /// A buffer for packets that are not aligned.
-    private let scratch = UnsafeMutableRawPointer.allocate(byteCount: PacketBatch.slotBytes, alignment: 64)
+    /// All transports of a loop share it, as each sends its packets before the next one does.
+    private let batch: PacketBatch
     private let isClient: Bool
     private var isClosed = false
 
@@ -55,6 +54,7 @@ package final class SecureTransport {
         loop: EventLoop, isServer: Bool, identity: Identity, expectedFingerprint: [UInt8], path: any PacketPath
     ) throws {
         self.path = path
+        batch = loop.shared { PacketBatch(capacity: 32) }
         isClient = !isServer
         let owner = WeakBox<SecureTransport>()
         do {
@@ -71,8 +71,6 @@ package final class SecureTransport {
         path.delegate = self
     }
 
-    deinit { scratch.deallocate() }
-
     /// Sets the further fingerprints of the remote certificate; to be called before the handshake.
     package func expect(_ fingerprints: [Fingerprint]) { dtls.furtherFingerprints = fingerprints.map(\.bytes) }
 
@@ -82,13 +80,19 @@ package final class SecureTransport {
     // MARK: Sending
 
     /// The buffer for the next packet; at least 1,400 bytes.
-    package var slot: UnsafeMutableRawBufferPointer { batch.slot }
+    package var slot: UnsafeMutableRawBufferPointer {
+        if batch.owner !== self {
+            batch.owner?.flush()
+            batch.owner = self
+        }
+        return batch.slot
+    }
 
     /// Protects the RTP packet in `slot`. It is sent with `flush`, or when the batch is full.
     /// - Returns: the protected packet, valid until the next one is written into `slot`; nil if it cannot be sent.
     @discardableResult
     package func sendMedia(_ length: Int) -> UnsafeRawBufferPointer? {
-        guard let srtp, let base = batch.slot.baseAddress else { return nil }
+        guard let srtp, let base = slot.baseAddress else { return nil }
         do throws(SRTPFailure) {
             let protected = try srtp.protectRTP(base, length: length)
             commit(protected)
@@ -107,7 +111,7 @@ package final class SecureTransport {
 
     /// Protects the RTCP packet in `slot`.
     package func sendControl(_ length: Int) {
-        guard let srtp, let base = batch.slot.baseAddress else { return }
+        guard let srtp, let base = slot.baseAddress else { return }
         do throws(SRTPFailure) {
             commit(try srtp.protectRTCP(base, length: length))
         } catch {
@@ -122,7 +126,7 @@ package final class SecureTransport {
 
     /// Sends the batch, unless consent to send to that address has expired (RFC 7675 section 5.1).
     package func flush() {
-        guard batch.count > 0 else { return }
+        guard batch.owner === self, batch.count > 0 else { return }
         guard path.hasConsent(MonotonicClock.now) else { return batch.clear() }
         path.sendBatch(UnsafeRawPointer(batch.memory), stride: PacketBatch.slotBytes, lengths: batch.committed)
         batch.clear()
@@ -137,8 +141,8 @@ package final class SecureTransport {
         }
         // libsrtp2 reads whole words. The loop's own buffer is aligned; libnice's may not be.
         if UInt(bitPattern: base) % 4 != 0 {
-            scratch.copyMemory(from: base, byteCount: datagram.count)
-            base = scratch
+            batch.scratch.copyMemory(from: base, byteCount: datagram.count)
+            base = batch.scratch
         }
         let length: Int
         do throws(SRTPFailure) {
@@ -199,6 +203,10 @@ package final class SecureTransport {
     package func close(_ done: @escaping () -> Void = {}) {
         if !isClosed {
             isClosed = true
+            if batch.owner === self {
+                batch.clear()
+                batch.owner = nil
+            }
             dtls.close()
             dtlsTimer.close()
             srtp = nil

@@ -9,7 +9,7 @@ internal import Synchronization
 public final class EventLoop: @unchecked Sendable {
     // SAFETY: `context`, `clock`, `timerSource` and `wakeup` are set once and refer to objects that lock themselves or
     // are touched on the thread only; `thread` is written in `init` and read by the first stop; `timers`, `dueTimers`,
-    // `readers` and `room` are touched on the thread only; bodies from other threads pass through `inbox`.
+    // `readers`, `sharedObjects` and `room` are touched on the thread only; bodies from other threads pass through `inbox`.
 
     /// The GMainContext, for libraries that attach sources of their own to it.
     public let context: OpaquePointer
@@ -24,6 +24,8 @@ public final class EventLoop: @unchecked Sendable {
     private nonisolated(unsafe) var timers = TimerHeap()
     /// Used while timers fire.
     private nonisolated(unsafe) var dueTimers: [LoopTimer] = []
+    /// One object of each type that everything on the loop shares.
+    private nonisolated(unsafe) var sharedObjects: [ObjectIdentifier: AnyObject] = [:]
     /// The readers by their descriptors.
     private nonisolated(unsafe) var readers: [Int32: PriorityReader] = [:]
     /// The read buffer, lent to one reader after the other.
@@ -61,6 +63,15 @@ public final class EventLoop: @unchecked Sendable {
             g_source_attach(source, context)
         }
         thread = NamedThread(name) { [self] in run() }
+    }
+
+    /// The one object of its type that everything on the loop shares. To be called on the loop.
+    public func shared<Object: AnyObject>(_ make: () -> Object) -> Object {
+        let key = ObjectIdentifier(Object.self)
+        if let known = sharedObjects[key] as? Object { return known }
+        let made = make()
+        sharedObjects[key] = made
+        return made
     }
 
     deinit {

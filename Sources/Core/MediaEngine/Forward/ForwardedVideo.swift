@@ -37,6 +37,8 @@ public final class ForwardedVideo {
     private var highest: Int64 = -1
     /// The position of the next packet; those before it can be sent.
     private(set) var end: Int64 = 0
+    /// The key frame after the last gap that was given up; nothing before it is sent any more.
+    private(set) var resumption: Int64 = 0
     /// Nothing is sent before the next key frame.
     private var waitsForKeyframe = true
     private var isFrameOpen = false
@@ -52,7 +54,7 @@ public final class ForwardedVideo {
     private var clock: (timestamp: RTPTimestamp, instant: MediaInstant)?
     /// For packets that are written again; see `ForwardedPacketWriter.scratch`.
     let scratch = PacketSlab(capacity: 1, slotBytes: 2_048)
-    /// Called when packets can be sent.
+    /// Called when packets can be sent, while the `MediaReceiver` takes one in: it must not be called then.
     public var onPackets: (() -> Void)?
 
     /// The longest payload in bytes: with the receiver's header, RTX and SRTP it stays within an Ethernet packet.
@@ -86,6 +88,7 @@ public final class ForwardedVideo {
         if position &- end >= Int64(packets.count) { waitsForKeyframe = true }
         if part.isKeyframe, waitsForKeyframe || position > end {
             end = position
+            resumption = position
             waitsForKeyframe = false
             isFrameOpen = false
         }

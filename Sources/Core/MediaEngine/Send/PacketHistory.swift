@@ -85,6 +85,8 @@ struct PacketHistory {
     /// The number of packets whose protected form is kept, of a forwarded stream.
     private static let protectedCapacity = 512
 
+    /// How many packets it holds at present.
+    var count: Int { entries.count }
     /// No packet waits.
     var isEmpty: Bool { nextToSend == nextToWrite }
     var waitingCount: Int { Int(nextToWrite &- nextToSend) }

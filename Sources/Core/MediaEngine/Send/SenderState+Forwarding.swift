@@ -11,6 +11,7 @@ extension SenderState {
         case .nothing, nil: break
         }
         guard var next = video.forwarded?.next, next < source.end else { return }
+        next = max(next, source.resumption)
         let rate = videoEstimate(now: now)
         while next < source.end {
             guard let packet = source.packet(next) else {

@@ -28,6 +28,18 @@ public struct BroadcastConfiguration: Sendable {
     var tokenLimits = TokenTable.Limits()
     var eventStreamCapacity = 256
 
+    /// Makes room for so many viewers at a time.
+    public mutating func serve(viewers: Int) {
+        // Twice as many places as viewers, for those whose end nobody has noticed yet.
+        sessionCapacity = viewers * 2
+        eventStreamCapacity = max(eventStreamCapacity, viewers * 2)
+        tokenLimits.all = max(tokenLimits.all, viewers * 2)
+        tokenLimits.ofAddress = max(tokenLimits.ofAddress, viewers / 8)
+        pendingKnocks = max(pendingKnocks, viewers / 16)
+        knockRate.burst = max(knockRate.burst, Double(viewers) / 4)
+        knockRate.perSecond = max(knockRate.perSecond, Double(viewers) / 16)
+    }
+
     /// The rate of knocks with a correct proof, over all addresses.
     struct KnockRate: Sendable {
         var burst = 60.0

@@ -1,0 +1,268 @@
+import MediaCore
+import RTPWire
+import Testing
+
+@testable import MediaEngine
+
+@Suite struct ForwardedVideoTests {
+    /// The first bytes of a key frame of 64 x 48 pixels, and of another frame.
+    private static let keyframe: [UInt8] = [0x10, 0, 0, 0x9D, 0x01, 0x2A, 64, 0, 48, 0]
+    private static let interframe: [UInt8] = [0x11, 0, 0, 1, 2, 3]
+
+    /// Puts in the packet of a VP8 frame, whole unless `part` says otherwise.
+    private func insert(
+        _ sequence: Int64, into source: ForwardedVideo, _ descriptor: [UInt8] = [0x10], isKeyframe: Bool = false,
+        isStart: Bool = true, isMarked: Bool = true, padding: Bool = false, extra: Int = 0, at time: Int = 0
+    ) throws {
+        var descriptor = descriptor
+        if !isStart { descriptor[0] &= ~0x10 }
+        let data = isKeyframe ? Self.keyframe : Self.interframe
+        let payload = padding ? [] : descriptor + data + [UInt8](repeating: UInt8(truncatingIfNeeded: sequence), count: extra)
+        let number = UInt16(truncatingIfNeeded: sequence)
+        let header: [UInt8] = [
+            0x80, (isMarked ? 0x80 : 0) | 96, UInt8(number >> 8), UInt8(number & 0xFF), 0, 0,
+            UInt8(truncatingIfNeeded: sequence >> 8), UInt8(truncatingIfNeeded: sequence), 0, 0, 0, 9,
+        ]
+        try withBytes(header + payload) { bytes in
+            let view = try RTPPacketView(bytes)
+            let part = try VideoDepacketizer(source.codec).depacketize(view.payload)
+            source.insert(sequence, view, part, now: .at(time))
+        }
+    }
+
+    /// The sequence numbers of what can be sent.
+    private func sequences(_ source: ForwardedVideo) -> [Int] {
+        (source.resumption..<source.end).compactMap { source.packet($0) }.filter { $0.length > 0 }.map { Int($0.timestamp.rawValue) }
+    }
+
+    @Test(arguments: wrapPoints)
+    func packetsBehindAGapWaitUntilItIsFilled(first: UInt16) throws {
+        let source = ForwardedVideo(.vp8, capacity: 16)
+        let first = Int64(first)
+        var calls = 0
+        source.onPackets = { calls += 1 }
+        try insert(first, into: source, isKeyframe: true)
+        try insert(first + 2, into: source)
+        try insert(first + 3, into: source)
+        let before = source.end
+        #expect(before == 1 && calls == 1)
+        try insert(first + 1, into: source)
+        #expect(source.end == 4 && calls == 2)
+        let expected = (0..<4).map { Int(UInt16(truncatingIfNeeded: first + $0)) }
+        #expect(sequences(source) == expected)
+    }
+
+    @Test func nothingIsSentBeforeAKeyFrame() throws {
+        let source = ForwardedVideo(.vp8, capacity: 16)
+        for sequence in 10..<14 as Range<Int64> { try insert(sequence, into: source) }
+        #expect(source.end == 0 && source.keyframeStart == nil)
+        try insert(14, into: source, isKeyframe: true)
+        #expect(sequences(source) == [14])
+    }
+
+    @Test func aKeyFrameEndsTheWaitForALostPacket() throws {
+        let source = ForwardedVideo(.vp8, capacity: 16)
+        try insert(0, into: source, isKeyframe: true)
+        try insert(2, into: source)
+        try insert(4, into: source, isKeyframe: true)
+        #expect(source.end == 5 && source.keyframeStart == 4 && source.framesSinceKeyframe == 1)
+        // The lost packet comes too late.
+        try insert(1, into: source)
+        #expect(source.end == 5 && source.packet(1) == nil)
+    }
+
+    @Test func aGapThatExceedsTheRingIsGivenUp() throws {
+        let source = ForwardedVideo(.vp8, capacity: 16)
+        try insert(0, into: source, isKeyframe: true)
+        for sequence in 2..<30 as Range<Int64> { try insert(sequence, into: source) }
+        #expect(source.end == 1)
+        try insert(1, into: source)
+        #expect(source.end == 1, "what follows it was overwritten")
+        try insert(30, into: source, isKeyframe: true)
+        #expect(source.end == 31)
+    }
+
+    @Test func aTooLongPayloadIsNotSent() throws {
+        let source = ForwardedVideo(.vp8, capacity: 16)
+        try insert(0, into: source, isKeyframe: true)
+        try insert(1, into: source, extra: ForwardedVideo.largestPayload)
+        try insert(2, into: source)
+        #expect(source.end == 1)
+        try insert(3, into: source, isKeyframe: true)
+        #expect(source.end == 4)
+    }
+
+    @Test func paddingClosesAGapAndIsLeftOut() throws {
+        let source = ForwardedVideo(.vp8, capacity: 16)
+        try insert(0, into: source, isKeyframe: true)
+        try insert(1, into: source, padding: true)
+        try insert(2, into: source)
+        #expect(source.end == 3 && sequences(source) == [0, 2])
+    }
+
+    @Test func anotherSourceBeginsWithItsKeyFrame() throws {
+        let source = ForwardedVideo(.vp8, capacity: 16)
+        try insert(100, into: source, isKeyframe: true)
+        try insert(102, into: source)
+        source.restart()
+        try insert(7, into: source)
+        try insert(8, into: source, isKeyframe: true)
+        try insert(9, into: source)
+        #expect(sequences(source) == [8, 9])
+    }
+
+    @Test func theFirstPacketOfAFrameIsKnownWithoutAMark() throws {
+        let source = ForwardedVideo(.h264, capacity: 16)
+        // A sequence parameter set, two slices of its frame, and one of the next frame.
+        let units: [(UInt8, Bool)] = [(0x67, false), (0x65, false), (0x65, true), (0x41, true)]
+        for (index, (unit, isMarked)) in units.enumerated() {
+            try insert(Int64(index), into: source, [unit], isMarked: isMarked)
+        }
+        let starts = (0..<source.end).compactMap { source.packet($0)?.isFrameStart }
+        #expect(starts == [true, false, false, true] && source.keyframeStart == 0)
+        #expect(source.framesSinceKeyframe == 2)
+    }
+
+    // MARK: The receivers' packets
+
+    private func sender(_ source: ForwardedVideo, rtx: Bool = true) -> SenderState {
+        let video = VideoStreamParameters(
+            ssrc: 0xAABB_CCDD, payloadType: 120, rtxSSRC: rtx ? 0x1122_3344 : nil, rtxPayloadType: rtx ? 121 : nil,
+            mid: "7")
+        let parameters = SenderParameters(
+            video: video, audio: [], extensions: [.transportSequence: 3, .mid: 1], cname: "c",
+            startBitrate: .kilobits(2_500), maximumBitrate: .kilobits(20_000), usesTransportFeedback: true,
+            historyCapacity: 2_048)
+        return SenderState(
+            parameters, forwarding: source, seed: 1, ntpEpoch: NTPTimestamp(unixSeconds: 0, nanoseconds: 0), now: .at(0))
+    }
+
+    /// The RTP packets that the sender has to send now.
+    private func packets(of sender: inout SenderState, at time: Int) -> [[UInt8]] {
+        var result: [[UInt8]] = []
+        var room = [UInt8](repeating: 0, count: 1_600)
+        sender.handleForwarded(now: .at(time))
+        room.withUnsafeMutableBytes { buffer in
+            while true {
+                switch sender.poll(now: .at(time), into: buffer) {
+                case .rtp(let length): result.append(Array(buffer[..<length]))
+                case .protected, .rtcp, .event: continue
+                case .wait: return
+                }
+            }
+        }
+        return result
+    }
+
+    @Test func aReceiverGetsItsOwnHeaderAndTheSourcesPayload() throws {
+        let source = ForwardedVideo(.vp8, capacity: 16)
+        try insert(0, into: source, isKeyframe: true)
+        var sender = sender(source)
+        #expect(packets(of: &sender, at: 0).isEmpty, "it has joined after the key frame")
+        try insert(1, into: source, isKeyframe: true, isMarked: false)
+        try insert(2, into: source, isStart: false)
+        let sent = packets(of: &sender, at: 10).filter { $0[1] & 0x7F == 120 }
+        try #require(sent.count == 2)
+        for (bytes, isMarked) in zip(sent, [false, true]) {
+            try withBytes(bytes) { bytes in
+                let view = try RTPPacketView(bytes)
+                #expect(view.ssrc == 0xAABB_CCDD && view.marker == isMarked)
+                #expect(view.values(of: [.transportSequence: 3, .mid: 1]).isMid("7"))
+                let data = Array(view.payload)
+                #expect(isMarked ? data == [0x00] + Self.interframe : data == [0x10] + Self.keyframe)
+            }
+        }
+    }
+
+    /// Layer 1 frames that a receiver does not get leave no gap in its picture IDs. RFC 7741 section 4.2.
+    @Test(arguments: [true, false]) func pictureIDsOfAReceiverAreConsecutive(isLong: Bool) throws {
+        let source = ForwardedVideo(.vp8, capacity: 64)
+        // Extension, start; I, L and T; the picture ID; TL0PICIDX; TID 0 or 1.
+        func descriptor(_ picture: Int, layer: UInt8) -> [UInt8] {
+            let identifier = isLong ? [0x80 | UInt8(picture >> 8 & 0x7F), UInt8(picture & 0xFF)] : [UInt8(picture & 0x7F)]
+            return [0x90, 0xE0] + identifier + [5, layer << 6]
+        }
+        var sender = sender(source)
+        let first = isLong ? 0x7FFA : 0x7A
+        try insert(0, into: source, descriptor(first, layer: 0), isKeyframe: true)
+        var sent = packets(of: &sender, at: 0)
+        // A congested receiver gets the base layer alone.
+        for index in 1..<12 {
+            sender.video.forwarded?.filter.note(isCongested: true, now: .at(index))
+            try insert(Int64(index), into: source, descriptor(first + index, layer: UInt8(index % 2)), at: index)
+            let range: Range<Int64> = Int64(index)..<Int64(index + 1)
+            for position in range {
+                guard let packet = source.packet(position) else { continue }
+                let admitted = sender.video.forwarded?.admits(packet, rate: .kilobits(100), now: .at(index)) == true
+                #expect(admitted == (index % 2 == 0))
+                guard admitted, let shift = sender.video.forwarded?.pictureIDShift else { continue }
+                sender.video.history.append(
+                    packet, timestamp: packet.timestamp, pictureIDShift: shift, announcesMid: false, now: .at(index))
+            }
+        }
+        sent += packets(of: &sender, at: 20)
+        let identifiers = try sent.filter { $0[1] & 0x7F == 120 }.map { bytes in
+            try withBytes(bytes) { try VP8PayloadDescriptor.parse(RTPPacketView($0).payload).descriptor.pictureID }
+        }
+        let range = isLong ? 0x8000 : 0x80
+        #expect(identifiers == (0..<6).map { UInt16((first + $0) % range) })
+    }
+
+    @Test func aNackIsAnsweredFromTheSource() throws {
+        let source = ForwardedVideo(.vp8, capacity: 64)
+        var sender = sender(source)
+        try insert(0, into: source, isKeyframe: true)
+        for sequence in 1..<5 as Range<Int64> { try insert(sequence, into: source, extra: 300) }
+        let sent = packets(of: &sender, at: 0).filter { $0[1] & 0x7F == 120 }
+        try #require(sent.count == 5)
+        let nack: [UInt8] = [0x81, 205, 0, 3, 0, 0, 0, 1, 0xAA, 0xBB, 0xCC, 0xDD] + sent[3][2...3] + [0, 0]
+        withBytes(nack) { sender.handleRTCP($0, now: .at(50)) }
+        let again = packets(of: &sender, at: 50).filter { $0[1] & 0x7F == 121 }
+        let packet = try #require(again.first { $0.suffix(300) == sent[3].suffix(300) })
+        // The original sequence number comes before the payload.
+        let number = try withBytes(packet) { Array(try RTPPacketView($0).payload.prefix(2)) }
+        #expect(number == Array(sent[3][2...3]))
+    }
+
+    @Test func aReceiverGoesOnWithTheKeyFrameAfterAGap() throws {
+        let source = ForwardedVideo(.vp8, capacity: 64)
+        var sender = sender(source)
+        try insert(0, into: source, isKeyframe: true)
+        #expect(packets(of: &sender, at: 0).count { $0[1] & 0x7F == 120 } == 1)
+        source.restart()
+        try insert(500, into: source)
+        try insert(501, into: source, isKeyframe: true)
+        let sent = packets(of: &sender, at: 100).filter { $0[1] & 0x7F == 120 }
+        #expect(sent.map { Array($0.suffix(10)) } == [Self.keyframe])
+        expect(!sender.keyframeRequests.hasGap, "no further key frame is asked for")
+    }
+
+    @Test func aReceiverThatIsBehindTheRingGoesOnWithAKeyFrame() throws {
+        let source = ForwardedVideo(.vp8, capacity: 16)
+        var sender = sender(source)
+        try insert(0, into: source, isKeyframe: true)
+        #expect(packets(of: &sender, at: 0).count { $0[1] & 0x7F == 120 } == 1)
+        for sequence in 1..<40 as Range<Int64> { try insert(sequence, into: source) }
+        #expect(packets(of: &sender, at: 1_000).allSatisfy { $0[1] & 0x7F != 120 })
+        expect(sender.keyframeRequests.hasGap)
+        try insert(40, into: source, isKeyframe: true)
+        #expect(packets(of: &sender, at: 1_010).contains { $0.suffix(10) == Self.keyframe[...] })
+    }
+
+    @Test func aHistoryGrowsWithTheBitrateAlone() throws {
+        let source = ForwardedVideo(.vp8, capacity: 64)
+        var sender = sender(source)
+        for sequence in 0..<600 as Range<Int64> {
+            let time = Int(sequence) * 100
+            try insert(sequence, into: source, isKeyframe: sequence == 0, at: time)
+            _ = packets(of: &sender, at: time)
+        }
+        #expect(sender.video.history.count <= 64 && sender.egress.sent.capacity <= 128)
+        for sequence in 600..<1_600 as Range<Int64> {
+            let time = 60_000 + Int(sequence - 600) * 2
+            try insert(sequence, into: source, at: time)
+            _ = packets(of: &sender, at: time)
+        }
+        #expect(sender.video.history.count >= 512 && sender.egress.sent.capacity >= 512)
+    }
+}

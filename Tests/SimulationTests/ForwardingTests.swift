@@ -1,0 +1,112 @@
+import MediaCore
+import MediaEngine
+import Testing
+
+/// A relay forwards packets: every viewer gets the publisher's frames, whatever the others' networks are like.
+@Suite struct ForwardingTests {
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func withoutLossEveryFrameArrivesAndNothingIsAdded(seed: UInt64) {
+        let relay = SimulatedRelay(seed: seed)
+        let viewers = (0..<3).map { relay.join(seed: seed * 10 + $0) }
+        relay.run(for: .seconds(10))
+        for viewer in viewers {
+            #expect(viewer.shown.map(\.number) == Array(0..<viewer.shown.count))
+            #expect(viewer.shown.count >= relay.made.count - 3)
+            #expect(viewer.damaged == 0 && viewer.protectedTwice == 0)
+            // Both links take 25 ms each.
+            let longest = viewer.shown.dropFirst(30).map { $0.at - relay.made[$0.number] }.max()
+            #expect(longest ?? .seconds(9) <= .milliseconds(51))
+        }
+        #expect(relay.keyframesMade == 1)
+    }
+
+    @Test(arguments: [4, 5, 6] as [UInt64])
+    func aViewersLossIsRepairedByTheRelayAlone(seed: UInt64) {
+        let relay = SimulatedRelay(seed: seed)
+        let lossy = relay.join(seed: seed * 10, .init(delay: .milliseconds(25), lossPercent: 5))
+        let clean = relay.join(seed: seed * 10 + 1)
+        relay.run(for: .seconds(30))
+        #expect(lossy.shown.count >= relay.made.count - 5 && lossy.damaged == 0 && lossy.protectedTwice == 0)
+        #expect(lossy.sender.statistics.retransmissions > 20)
+        #expect(clean.shown.count >= relay.made.count - 3)
+        #expect(relay.publisher.statistics.nackedPackets == 0, "the publisher's link lost nothing")
+        #expect(relay.keyframesMade <= 2)
+    }
+
+    @Test func aViewerWithoutRTXGetsTheVeryBytesAgain() {
+        let relay = SimulatedRelay(seed: 7)
+        let viewer = relay.join(seed: 70, .init(delay: .milliseconds(25), lossPercent: 5), hasRTX: false)
+        relay.run(for: .seconds(20))
+        #expect(viewer.shown.count >= relay.made.count - 5 && viewer.damaged == 0 && viewer.protectedTwice == 0)
+    }
+
+    @Test(arguments: [8, 9] as [UInt64])
+    func thePublishersLossIsRepairedBeforeItIsForwarded(seed: UInt64) {
+        let relay = SimulatedRelay(seed: seed, .init(delay: .milliseconds(15), lossPercent: 5))
+        let viewer = relay.join(seed: seed * 10)
+        relay.run(for: .seconds(30))
+        #expect(viewer.shown.count >= relay.made.count - 5 && viewer.damaged == 0)
+        // The viewer sees no gap, and asks for nothing.
+        #expect(viewer.sender.statistics.nackedPackets == 0)
+        #expect(zip(viewer.shown, viewer.shown.dropFirst()).allSatisfy { $0.number < $1.number })
+    }
+
+    @Test func aSlowViewerIsLeftBehindAndNobodyElseNoticesIt() {
+        let relay = SimulatedRelay(seed: 10)
+        relay.frameBytes = 8_000
+        let slow = relay.join(seed: 100, .init(delay: .milliseconds(25), rate: .kilobits(600)))
+        let fast = relay.join(seed: 101)
+        relay.run(for: .seconds(30))
+        #expect(fast.shown.count >= relay.made.count - 3)
+        let longest = fast.shown.dropFirst(30).map { $0.at - relay.made[$0.number] }.max()
+        #expect(longest ?? .seconds(9) <= .milliseconds(80))
+        // It still gets pictures now and then, and they are whole.
+        #expect(slow.shown.count >= 20 && slow.damaged == 0)
+        // Each key frame costs the others bitrate: its requests become fewer and fewer.
+        #expect(relay.keyframesMade <= 8)
+    }
+
+    @Test func aViewerThatCannotTakeAllGetsTheBaseLayer() {
+        let relay = SimulatedRelay(seed: 11)
+        relay.hasLayers = true
+        relay.frameBytes = 5_000
+        let slow = relay.join(seed: 110, .init(delay: .milliseconds(25), rate: .kilobits(900)))
+        let fast = relay.join(seed: 111)
+        relay.run(for: .seconds(30))
+        let late = slow.shown.filter { $0.at > SimulatedRelay.start + .seconds(15) }
+        #expect(late.count { $0.layer == 0 } >= 200, "15 base frames a second")
+        #expect(late.count { $0.layer == 1 } <= 120)
+        #expect(slow.damaged == 0 && fast.shown.count >= relay.made.count - 3)
+        #expect(relay.keyframesMade <= 5)
+    }
+
+    @Test func whoJoinsLateIsServedWithoutAKeyFrameAtTheHost() {
+        let relay = SimulatedRelay(seed: 12)
+        relay.frameBytes = 400
+        _ = relay.join(seed: 120)
+        relay.run(for: .seconds(3))
+        relay.isStill = true
+        relay.run(for: .seconds(1))
+        let keyframes = relay.keyframesMade
+        let late = relay.join(seed: 121)
+        relay.run(for: .milliseconds(200))
+        #expect(late.shown.last?.number == relay.made.count - 1)
+        #expect(relay.keyframesMade == keyframes)
+        relay.isStill = false
+        relay.run(for: .seconds(3))
+        #expect(late.shown.last?.number ?? 0 >= relay.made.count - 3 && late.damaged == 0)
+        #expect(relay.keyframesMade == keyframes)
+    }
+
+    @Test func aViewerOfABigStreamWaitsForOneKeyFrameThatAllShare() {
+        let relay = SimulatedRelay(seed: 13)
+        relay.frameBytes = 12_000
+        _ = relay.join(seed: 130)
+        relay.run(for: .seconds(5))
+        let demands = relay.demands
+        let late = (0..<5).map { relay.join(seed: 131 + $0) }
+        relay.run(for: .seconds(2))
+        #expect(late.allSatisfy { !$0.shown.isEmpty && $0.damaged == 0 })
+        #expect(relay.demands - demands <= 2)
+    }
+}
