@@ -17,7 +17,8 @@ import Testing
         var descriptor = descriptor
         if !isStart { descriptor[0] &= ~0x10 }
         let data = isKeyframe ? Self.keyframe : Self.interframe
-        let payload = padding ? [] : descriptor + data + [UInt8](repeating: UInt8(truncatingIfNeeded: sequence), count: extra)
+        let payload =
+            padding ? [] : descriptor + data + [UInt8](repeating: UInt8(truncatingIfNeeded: sequence), count: extra)
         let number = UInt16(truncatingIfNeeded: sequence)
         let header: [UInt8] = [
             0x80, (isMarked ? 0x80 : 0) | 96, UInt8(number >> 8), UInt8(number & 0xFF), 0, 0,
@@ -32,7 +33,9 @@ import Testing
 
     /// The sequence numbers of what can be sent.
     private func sequences(_ source: ForwardedVideo) -> [Int] {
-        (source.resumption..<source.end).compactMap { source.packet($0) }.filter { $0.length > 0 }.map { Int($0.timestamp.rawValue) }
+        (source.resumption..<source.end).compactMap { source.packet($0) }.filter { $0.length > 0 }.map {
+            Int($0.timestamp.rawValue)
+        }
     }
 
     @Test(arguments: wrapPoints)
@@ -134,7 +137,8 @@ import Testing
             startBitrate: .kilobits(2_500), maximumBitrate: .kilobits(20_000), usesTransportFeedback: true,
             historyCapacity: 2_048)
         return SenderState(
-            parameters, forwarding: source, seed: 1, ntpEpoch: NTPTimestamp(unixSeconds: 0, nanoseconds: 0), now: .at(0))
+            parameters, forwarding: source, seed: 1, ntpEpoch: NTPTimestamp(unixSeconds: 0, nanoseconds: 0), now: .at(0)
+        )
     }
 
     /// The RTP packets that the sender has to send now.
@@ -179,7 +183,8 @@ import Testing
         let source = ForwardedVideo(.vp8, capacity: 64)
         // Extension, start; I, L and T; the picture ID; TL0PICIDX; TID 0 or 1.
         func descriptor(_ picture: Int, layer: UInt8) -> [UInt8] {
-            let identifier = isLong ? [0x80 | UInt8(picture >> 8 & 0x7F), UInt8(picture & 0xFF)] : [UInt8(picture & 0x7F)]
+            let identifier =
+                isLong ? [0x80 | UInt8(picture >> 8 & 0x7F), UInt8(picture & 0xFF)] : [UInt8(picture & 0x7F)]
             return [0x90, 0xE0] + identifier + [5, layer << 6]
         }
         var sender = sender(source)

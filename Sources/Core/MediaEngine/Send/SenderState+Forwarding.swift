@@ -44,7 +44,8 @@ extension SenderState {
         }
         guard let stamp = video.forwarded?.timestamp(of: packet), let stream = video.forwarded else { return }
         video.history.append(
-            packet, timestamp: stamp, pictureIDShift: stream.pictureIDShift, announcesMid: stream.announcesMid, now: now)
+            packet, timestamp: stamp, pictureIDShift: stream.pictureIDShift, announcesMid: stream.announcesMid, now: now
+        )
         if stream.isKeyframe { keyframeRequests.noteEntryPoint(lastSequence: video.history.nextToWrite &- 1, now: now) }
         let duplicates = affordableDuplicates(1, bytes: packet.length, now)
         if duplicates > 0 { video.history.setDuplicateCount(duplicates, from: video.history.nextToWrite &- 1) }

@@ -30,7 +30,8 @@ struct VideoSendStream {
     ) {
         if let source, let stream = parameters.video {
             history = PacketHistory(
-                capacity: parameters.historyCapacity, slotBytes: ForwardedVideo.largestPacket, first: Int64(first.rawValue),
+                capacity: parameters.historyCapacity, slotBytes: ForwardedVideo.largestPacket,
+                first: Int64(first.rawValue),
                 writer: ForwardedPacketWriter(source, stream, ids: parameters.extensions))
             forwarded = ForwardedStream(source)
             return
