@@ -11,19 +11,27 @@ extension InteropTests {
                 parsing: try await relay.line(.standard, within: .seconds(20)) { $0.contains("\"event\":\"\(name)\"") })
         }
 
-        @Test func browsersWatchWhatAWHIPToolPublishes() async throws {
-            let folder = try TemporaryFolder()
-            let token = "a-token-for-foreign-clients"
-            try (token + "\n").write(toFile: folder.file("token"), atomically: true, encoding: .utf8)
+        private static let token = "a-token-for-foreign-clients"
+
+        /// Starts a relay.
+        /// - Returns: the relay, and the URL of its WHIP endpoint.
+        private func relay(in folder: TemporaryFolder) async throws -> (Program, String) {
+            try (Self.token + "\n").write(toFile: folder.file("token"), atomically: true, encoding: .utf8)
             let relay = try Program(
                 Program.share(),
                 ["relay", "--listen", "127.0.0.1:0", "--publish-token", folder.file("token"), "--json"],
                 environment: ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path])
-            defer { relay.kill() }
             let link = try #require(try await event("link", of: relay)["link"].string)
-            let url = (link.split(separator: "#").first.map(String.init) ?? "") + "/whip"
+            return (relay, (link.split(separator: "#").first.map(String.init) ?? "") + "/whip")
+        }
+
+        @Test func browsersWatchWhatAWHIPToolPublishes() async throws {
+            let folder = try TemporaryFolder()
+            let (relay, url) = try await relay(in: folder)
+            defer { relay.kill() }
             let program = try ForeignPeer.aiortc.program("publisher.py")
-            let publisher = try Program(program[0], [program[1], "--url", url, "--token", token, "--seconds", "40"])
+            let publisher = try Program(
+                program[0], [program[1], "--url", url, "--token", Self.token, "--seconds", "40"])
             let live = try #require(try await event("live", of: relay)["link"].string)
             for kind in Browser.Kind.allCases {
                 try await Browser.with(kind) { browser in
@@ -37,6 +45,38 @@ extension InteropTests {
                 }
             }
             publisher.interrupt()
+            _ = try await event("closed", of: relay)
+        }
+
+        /// A relay forwards what it could not decode.
+        @Test(arguments: ["vp9", "av1", "h264"])
+        func aBrowserPublishesInAnyCodec(codec: String) async throws {
+            let folder = try TemporaryFolder()
+            let (relay, url) = try await relay(in: folder)
+            defer { relay.kill() }
+            try await Browser.with(.chromium) { publisher in
+                #expect(try await publisher.publish(to: url, token: Self.token, codec: codec) == 201)
+                let live = try #require(try await event("live", of: relay)["link"].string)
+                let file = folder.file(codec == "h264" ? "kept.mkv" : "kept.webm")
+                let recorder = try Program(
+                    Program.share(), ["record", live, "-o", file, "--for", "6s"],
+                    environment: ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path])
+                try await Browser.with(.chromium) { viewer in
+                    try await viewer.recordPeers()
+                    try await viewer.watch(live)
+                    try await viewer.waitForState("playing", within: .seconds(20))
+                    let video = try await viewer.inbound("video", until: "entry.framesDecoded >= 40")
+                    #expect(video["frameWidth"] == 320 && video["frameHeight"] == 240, "\(video.text)")
+                    #expect(video["keyFramesDecoded"].number ?? 100 <= 4, "\(video.text)")
+                    #expect(video["freezeCount"].number ?? 0 <= 1, "\(video.text)")
+                }
+                #expect(await recorder.exitCode() == 0, "\(recorder.text.errors)")
+                let probe = try Program(
+                    "ffprobe",
+                    ["-v", "error", "-show_entries", "stream=codec_name,width,height", "-of", "csv=p=0", file])
+                #expect(await probe.exitCode() == 0 && probe.text.output == "\(codec),320,240\n")
+                #expect(try await publisher.endPublishing(token: Self.token) == 200)
+            }
             _ = try await event("closed", of: relay)
         }
     }

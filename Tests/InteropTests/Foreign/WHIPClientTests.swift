@@ -49,61 +49,15 @@ extension InteropTests {
             }
         }
 
-        /// Publishes a canvas of 320 x 240 pixels, as any page could, and returns the answer's status.
-        private func publish(_ browser: Browser, to url: String, codec: String) async throws -> Double? {
-            try await browser.evaluate(
-                """
-                (async () => {
-                    const canvas = document.createElement("canvas");
-                    [canvas.width, canvas.height] = [320, 240];
-                    const context = canvas.getContext("2d");
-                    let number = 0;
-                    window.drawing = setInterval(() => {
-                        context.fillStyle = `rgb(${number++ % 256}, 80, 80)`;
-                        context.fillRect(0, 0, 320, 240);
-                    }, 50);
-                    const peer = window.peer = new RTCPeerConnection();
-                    const video = peer.addTransceiver(canvas.captureStream(20).getVideoTracks()[0],
-                        { direction: "sendonly" });
-                    const codecs = RTCRtpSender.getCapabilities("video").codecs;
-                    const wanted = new RegExp("/(\(codec)|rtx)$", "i");
-                    video.setCodecPreferences?.(codecs.filter(each => wanted.test(each.mimeType)));
-                    await peer.setLocalDescription();
-                    if (peer.iceGatheringState !== "complete") {
-                        await new Promise(done => peer.addEventListener("icegatheringstatechange", () => {
-                            if (peer.iceGatheringState === "complete") done();
-                        }));
-                    }
-                    const answer = await fetch("\(url)", {
-                        method: "POST", body: peer.localDescription.sdp,
-                        headers: { "Content-Type": "application/sdp", Authorization: "Bearer \(Self.token)" },
-                    });
-                    window.session = new URL(answer.headers.get("Location"), "\(url)").href;
-                    await peer.setRemoteDescription({ type: "answer", sdp: await answer.text() });
-                    return answer.status;
-                })()
-                """
-            ).number
-        }
-
-        private func end(_ browser: Browser) async throws -> Double? {
-            try await browser.evaluate(
-                """
-                fetch(window.session, { method: "DELETE", headers: { Authorization: "Bearer \(Self.token)" } })
-                    .then(answer => answer.status)
-                """
-            ).number
-        }
-
         @Test(arguments: Browser.Kind.allCases)
         func browsersPublish(kind: Browser.Kind) async throws {
             let folder = try TemporaryFolder()
             try await withService(in: folder) { service, url in
                 try await Browser.with(kind) { browser in
-                    #expect(try await publish(browser, to: url, codec: "vp8") == 201)
+                    #expect(try await browser.publish(to: url, token: Self.token, codec: "vp8") == 201)
                     let picture = try await event("first-picture", of: service)
                     #expect(picture["width"].number == 320 && picture["height"].number == 240)
-                    #expect(try await end(browser) == 200)
+                    #expect(try await browser.endPublishing(token: Self.token) == 200)
                     _ = try await event("broadcast-closed", of: service)
                 }
             }
@@ -115,7 +69,7 @@ extension InteropTests {
             let folder = try TemporaryFolder()
             try await withService(in: folder, keeping: ["--record", folder.path]) { service, url in
                 try await Browser.with(.chromium) { browser in
-                    #expect(try await publish(browser, to: url, codec: codec) == 201)
+                    #expect(try await browser.publish(to: url, token: Self.token, codec: codec) == 201)
                     let path = try #require(try await event("recording", of: service)["file"].string)
                     #expect(path.hasSuffix(codec == "h264" ? ".mkv" : ".webm"))
                     let sent = try await browser.evaluate(
@@ -129,7 +83,7 @@ extension InteropTests {
                             poll();
                         })
                         """)
-                    #expect(try await end(browser) == 200)
+                    #expect(try await browser.endPublishing(token: Self.token) == 200)
                     let recorded = try await event("recorded", of: service)
                     #expect(recorded["file"].string == path)
                     let described = try await output(
