@@ -24,8 +24,8 @@ final class DTLSPair {
             (Side.server, TestIdentity.one, serverExpects), (.client, .two, clientExpects),
         ] {
             sessions[side] = try DTLSSession(
-                role: side == .server ? .server : .client, certificateDER: identity.certificateDER,
-                privateKeyDER: identity.privateKeyDER, expectedFingerprint: expected,
+                role: side == .server ? .server : .client, identity: try identity.forDTLS(),
+                expectedFingerprint: expected,
                 firstTimeout: firstTimeout,
                 send: { [unowned self] in send(Array($0), from: side) },
                 onEvent: { [unowned self] event in
@@ -72,4 +72,10 @@ final class DTLSPair {
     }
 
     var isConnected: Bool { keys.count == 2 }
+}
+
+extension TestIdentity {
+    func forDTLS() throws -> DTLSIdentity {
+        try DTLSIdentity(certificateDER: certificateDER, privateKeyDER: privateKeyDER)
+    }
 }

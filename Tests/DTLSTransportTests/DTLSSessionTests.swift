@@ -25,8 +25,7 @@ import Testing
     func serverAnswersTheSplitHelloOfBrowsersWithGCM(_ browser: BrowserHello) throws {
         var answers: [[UInt8]] = []
         let server = try DTLSSession(
-            role: .server, certificateDER: TestIdentity.one.certificateDER,
-            privateKeyDER: TestIdentity.one.privateKeyDER, expectedFingerprint: nil,
+            role: .server, identity: try TestIdentity.one.forDTLS(), expectedFingerprint: nil,
             send: { answers.append(Array($0)) }, onEvent: { _ in })
         for datagram in browser.datagrams {
             #expect(answers.isEmpty)
@@ -128,8 +127,7 @@ import Testing
         var generator = SeededGenerator(seed: 11)
         for round in 0..<300 {
             let server = try DTLSSession(
-                role: .server, certificateDER: TestIdentity.one.certificateDER,
-                privateKeyDER: TestIdentity.one.privateKeyDER, expectedFingerprint: nil,
+                role: .server, identity: try TestIdentity.one.forDTLS(), expectedFingerprint: nil,
                 send: { _ in }, onEvent: { _ in })
             for var datagram in BrowserHello.allCases[round % 2].datagrams {
                 for _ in 0..<Int.random(in: 1...8, using: &generator) {
@@ -159,15 +157,11 @@ import Testing
 
     @Test func aKeyOfAnotherCertificateIsRefused() {
         #expect(throws: DTLSFailure.self) {
-            _ = try DTLSSession(
-                role: .server, certificateDER: TestIdentity.one.certificateDER,
-                privateKeyDER: TestIdentity.two.privateKeyDER, expectedFingerprint: nil,
-                send: { _ in }, onEvent: { _ in })
+            _ = try DTLSIdentity(
+                certificateDER: TestIdentity.one.certificateDER, privateKeyDER: TestIdentity.two.privateKeyDER)
         }
         #expect(throws: DTLSFailure.self) {
-            _ = try DTLSSession(
-                role: .server, certificateDER: [1, 2, 3], privateKeyDER: [], expectedFingerprint: nil,
-                send: { _ in }, onEvent: { _ in })
+            _ = try DTLSIdentity(certificateDER: [1, 2, 3], privateKeyDER: [])
         }
     }
 }

@@ -37,7 +37,6 @@ public final class DTLSSession {
     let role: Role
     let expectedFingerprint: [UInt8]?
     private let wire = DatagramBIO()
-    private let context: OpaquePointer
     let ssl: OpaquePointer
     private var send: (UnsafeRawBufferPointer) -> Void
     private var onEvent: (Event) -> Void
@@ -45,33 +44,20 @@ public final class DTLSSession {
 
     /// - Parameters:
     ///   - role: the DTLS role. `.server` answers `setup:passive` and chooses the SRTP profile: GCM-128 first.
-    ///   - privateKeyDER: PKCS #8 or SEC 1.
     ///   - expectedFingerprint: SHA-256 of the peer's certificate, 32 bytes; nil accepts every certificate, and the
     ///     caller checks `peerFingerprint`.
     ///   - firstTimeout: the time before the first retransmission. It doubles up to 3 s; there are 12 retransmissions.
     ///   - send: sends one datagram, which is borrowed for the call.
-    /// - Throws: `.identity` if the certificate or key cannot be used, `.library` if OpenSSL refuses.
+    /// - Throws: `.library` if OpenSSL refuses.
     public init(
-        role: Role, certificateDER: [UInt8], privateKeyDER: [UInt8], expectedFingerprint: [UInt8]?,
+        role: Role, identity: DTLSIdentity, expectedFingerprint: [UInt8]?,
         firstTimeout: MediaDuration = .milliseconds(100),
         send: @escaping (UnsafeRawBufferPointer) -> Void, onEvent: @escaping (Event) -> Void
     ) throws(DTLSFailure) {
-        guard let context = SSL_CTX_new(role == .server ? DTLS_server_method() : DTLS_client_method()) else {
-            throw .library(Self.reason())
-        }
-        do throws(DTLSFailure) {
-            try Self.configure(context, certificateDER, privateKeyDER)
-        } catch {
-            SSL_CTX_free(context)
-            throw error
-        }
-        guard let ssl = SSL_new(context) else {
-            SSL_CTX_free(context)
-            throw .library(Self.reason())
-        }
+        // The session holds the context, too.
+        guard let ssl = SSL_new(identity.context) else { throw .library(Self.reason()) }
         guard let bio = wire.makeBIO() else {
             SSL_free(ssl)
-            SSL_CTX_free(context)
             throw .library(Self.reason())
         }
         // The BIO is both reader and writer; OpenSSL takes one reference for both.
@@ -81,16 +67,12 @@ public final class DTLSSession {
         if role == .server { SSL_set_accept_state(ssl) } else { SSL_set_connect_state(ssl) }
         self.role = role
         self.expectedFingerprint = expectedFingerprint
-        self.context = context
         self.ssl = ssl
         self.send = send
         self.onEvent = onEvent
     }
 
-    deinit {
-        SSL_free(ssl)
-        SSL_CTX_free(context)
-    }
+    deinit { SSL_free(ssl) }
 
     /// Sends the ClientHello in the client role; a server waits for it.
     public func start() {

@@ -176,6 +176,10 @@ package final class Broadcast {
         let now = MonotonicClock.now
         while source.packets.pop({ bytes, info in
             guard !pausing.withholds(captured: info.captured) else { return }
+            guard info.lostSamples == 0 else {
+                for viewer in viewers.all { viewer.noteLostAudio(info.track, samplesPerChannel: info.lostSamples) }
+                return
+            }
             for viewer in viewers.all {
                 viewer.sendAudio(bytes, track: info.track, captured: info.captured, now: now)
             }

@@ -65,9 +65,12 @@ package struct FrameInfo: Sendable {
 package struct AudioPacketInfo: Sendable {
     package var track: Int
     package var captured: MediaInstant
+    /// The samples of each channel in a packet that was lost before it came here, whose bytes are empty; 0 for any other.
+    package var lostSamples: Int
 
-    package init(track: Int, captured: MediaInstant) {
+    package init(track: Int, captured: MediaInstant, lostSamples: Int = 0) {
         self.track = track
         self.captured = captured
+        self.lostSamples = lostSamples
     }
 }

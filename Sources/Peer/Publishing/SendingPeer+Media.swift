@@ -48,6 +48,10 @@ extension SendingPeer {
         pump()
     }
 
+    func noteLostAudio(_ track: Int, samplesPerChannel: Int) {
+        sender.handleLostAudio(track: track, samplesPerChannel: samplesPerChannel)
+    }
+
     func pump() {
         guard isConnected, !isEnded else { return }
         while true {

@@ -179,8 +179,6 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     }
 
     func receive(_ packet: EncodedAudioPacket) {
-        // A lost packet is a gap to the viewers, too, who conceal it.
-        guard case .packet(let bytes) = packet.payload else { return }
         let now = MonotonicClock.now
         let (served, captured) = state.with { state in
             (
@@ -191,7 +189,14 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             )
         }
         guard let served, packet.track < served.audioTracks else { return }
-        _ = packets.push(bytes, AudioPacketInfo(track: packet.track, captured: captured))
+        var info = AudioPacketInfo(track: packet.track, captured: captured)
+        if case .packet(let bytes) = packet.payload {
+            _ = packets.push(bytes, info)
+        } else {
+            // The viewers conceal it, or restore it from the next packet.
+            info.lostSamples = packet.samplesPerChannel
+            _ = packets.push(UnsafeRawBufferPointer(start: nil, count: 0), info)
+        }
         served.core.assumeIsolated { $0.audioPacketsQueued() }
     }
 

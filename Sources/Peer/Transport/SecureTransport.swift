@@ -59,8 +59,9 @@ package final class SecureTransport {
         let owner = WeakBox<SecureTransport>()
         do {
             dtls = try DTLSSession(
-                role: isServer ? .server : .client, certificateDER: identity.certificateDER,
-                privateKeyDER: identity.privateKeyDER, expectedFingerprint: expectedFingerprint,
+                role: isServer ? .server : .client,
+                identity: loop.shared { DTLSIdentityStore() }.identity(of: identity),
+                expectedFingerprint: expectedFingerprint,
                 send: { path.send($0) }, onEvent: { owner.value?.handshake($0) })
         } catch {
             path.close {}

@@ -6,7 +6,10 @@ import RTPWire
 struct AudioTrack {
     let stream: AudioStreamParameters
     private static let capacity = 16
-    private let slab: PacketSlab
+    private var slab: PacketSlab
+    private let largestPacket: Int
+    /// Nearly all Opus packets fit, with RED, too.
+    private static let usualPacket = 640
     private var lengths = [Int](repeating: 0, count: capacity)
     private var layouts = [RTPPacketLayout](repeating: RTPPacketLayout(), count: capacity)
     /// Where the Opus packet lies in each slot, for RED packets that carry it again.
@@ -30,7 +33,8 @@ struct AudioTrack {
     init(_ stream: AudioStreamParameters, slotBytes: Int, epoch: MediaInstant, random: inout SeededRandom) {
         self.stream = stream
         self.epoch = epoch
-        slab = PacketSlab(capacity: Self.capacity, slotBytes: slotBytes)
+        slab = PacketSlab(capacity: Self.capacity, slotBytes: min(Self.usualPacket, slotBytes))
+        largestPacket = slotBytes
         timestampOffset = RTPTimestamp(UInt32.random(in: .min ... .max, using: &random))
         nextToSend = Int64(UInt16.random(in: 0...0x7FFF, using: &random))
         nextToWrite = nextToSend
@@ -51,7 +55,8 @@ struct AudioTrack {
         _ packet: UnsafeRawBufferPointer, captured: MediaInstant, ids: HeaderExtensionMap,
         distances: RedundancyDistances = .none
     ) -> Bool {
-        guard !packet.isEmpty, packet.count &+ 64 <= slab.slotBytes else { return false }
+        guard !packet.isEmpty, packet.count &+ 64 <= largestPacket else { return false }
+        if slab.slotBytes < largestPacket, packet.count &* 3 &+ 128 > slab.slotBytes { enlarge() }
         if nextToWrite &- nextToSend == Int64(Self.capacity) {
             nextToSend &+= 1
             dropped &+= 1
@@ -84,6 +89,21 @@ struct AudioTrack {
         }
         nextToWrite &+= 1
         return true
+    }
+
+    /// Makes room for packets over the usual size, once.
+    private mutating func enlarge() {
+        let larger = PacketSlab(capacity: Self.capacity, slotBytes: largestPacket)
+        for index in 0..<Self.capacity { larger[index].copyMemory(from: UnsafeRawBufferPointer(slab[index])) }
+        slab = larger
+    }
+
+    /// Leaves out one packet that was lost before: the receiver conceals it.
+    mutating func skip(samplesPerChannel: Int) {
+        guard nextToSend == nextToWrite, let last = lastTimestamp else { return }
+        nextToWrite &+= 1
+        nextToSend = nextToWrite
+        lastTimestamp = last.advanced(by: samplesPerChannel)
     }
 
     /// How many of the packets at these distances can be carried again: adjacent in time, and within the limits of RED.

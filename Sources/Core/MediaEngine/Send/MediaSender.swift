@@ -59,6 +59,12 @@ public final class MediaSender {
         state.handleAudio(bytes, track: track, captured: captured, now: now)
     }
 
+    /// Takes note that an Opus packet was lost before it came here: the receiver sees a gap, and conceals it.
+    public func handleLostAudio(track: Int, samplesPerChannel: Int) {
+        guard state.tracks.indices.contains(track) else { return }
+        state.tracks[track].skip(samplesPerChannel: samplesPerChannel)
+    }
+
     /// Takes in one RTCP datagram, compound or reduced-size (RFC 5506), after SRTCP unprotection.
     ///
     /// Its processing is bounded by `RTCPWorkLimiter`, whatever counts the messages claim; what exceeds the limit is
