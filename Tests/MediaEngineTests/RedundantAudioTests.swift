@@ -43,6 +43,28 @@ import Testing
         }
     }
 
+    /// What a relay's publisher has lost is a gap to the viewers, who conceal it.
+    @Test func aLostPacketLeavesAGap() throws {
+        var track = track()
+        func header(at milliseconds: Int) throws -> (sequence: SequenceNumber, timestamp: RTPTimestamp) {
+            let isTaken = withBytes([0x48, 1, 2]) {
+                track.append($0, captured: .at(milliseconds), ids: HeaderExtensionMap())
+            }
+            expect(isTaken)
+            defer { track.popNext() }
+            let view = try RTPPacketView(require(track.next).bytes)
+            return (view.sequenceNumber, view.timestamp)
+        }
+        let first = try header(at: 0)
+        track.skip(samplesPerChannel: 960)
+        let third = try header(at: 40)
+        #expect(first.sequence.distance(to: third.sequence) == 2)
+        #expect(first.timestamp.distance(to: third.timestamp) == 1_920)
+        // The packet before the gap is not carried again as if it came right before.
+        let sent = try send(4, at: 60, .lastTwo, from: &track)
+        #expect(sent.blocks.count == 2 && sent.offsets == [960, 0])
+    }
+
     @Test func withoutNegotiationOrDistancesPacketsHaveNoRED() throws {
         var plain = track(AudioStreamParameters(ssrc: 3, payloadType: 111, mid: "1"))
         var unwilling = track()
