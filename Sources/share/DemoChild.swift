@@ -62,21 +62,10 @@ final class DemoChild: @unchecked Sendable {
         return process.terminationStatus
     }
 
-    var cpuSeconds: Double {
-        guard let text = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8),
-            let end = text.lastIndex(of: ")")
-        else { return 0 }
-        let fields = text[text.index(after: end)...].split(separator: " ")
-        guard fields.count > 13, let user = Double(fields[11]), let system = Double(fields[12]) else { return 0 }
-        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
-    }
-
+    private var figures: ProcessFigures { ProcessFigures("\(process.processIdentifier)") }
+    var cpuSeconds: Double { figures.cpuSeconds }
     /// Memory in RAM.
-    var residentBytes: Int {
-        let text = (try? String(contentsOfFile: "/proc/\(process.processIdentifier)/statm", encoding: .utf8)) ?? ""
-        let fields = text.split(separator: " ")
-        return fields.count > 1 ? (Int(fields[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE)) : 0
-    }
+    var residentBytes: Int { figures.residentBytes }
 
     func end() {
         guard process.isRunning else { return }

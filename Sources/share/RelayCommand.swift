@@ -57,6 +57,18 @@ struct RelayCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Maximum bitrate to one viewer, in kbit/s.", valueName: "kbit"))
     var maxBitrate = 20_000
 
+    @Option(
+        help: ArgumentHelp(
+            "Where to serve /metrics (for Prometheus), /health and /ready, by plain HTTP: an address that only your monitoring reaches.",
+            valueName: "addr:port"))
+    var metrics: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "On SIGTERM, take nobody in any more, and end when all broadcasts have ended, or after this time: 90s, 10m, 2h.",
+            valueName: "time"))
+    var drain: Timespan?
+
     @OptionGroup(title: "Network options") var serverOptions: ServerOptions
 
     @Option(name: .customLong("for"), help: ArgumentHelp("End after this time: 90, 90s, 10m, 2h.", valueName: "time"))
@@ -69,6 +81,7 @@ struct RelayCommand: ParsableCommand {
 
     func validate() throws {
         _ = try mediaPort(ListenAddress(listen))
+        if let metrics { _ = try ListenAddress(metrics, option: "--metrics") }
         guard !serverOptions.relayOnly else {
             throw ValidationError("--relay-only is for hosts and viewers: a relay needs an address of its own.")
         }
@@ -105,10 +118,19 @@ struct RelayCommand: ParsableCommand {
             accept == .ask && !hasTerminal ? .known : accept, known: KnownViewers(file: "known-hosts"), prompt: prompt)
         let reporter = RelayReporter(output: DataOutput(isJSON: json))
         let ending = Monitor<EndReason?>(nil)
-        Signals.handle { name in ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") } }
+        let drains = Monitor(false)
+        Signals.handle { name in
+            drains.change { $0 = name == "SIGTERM" }
+            ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
+        }
+        let events = Monitor(0)
         let session = RelaySession(
             configuration: try settings(token), identity: identity, decide: { await policy.decide($0) },
-            admit: { _ in .accepted }, emit: { reporter.report($0) })
+            admit: { _ in .accepted },
+            emit: {
+                reporter.report($0)
+                events.change { $0 &+= 1 }
+            })
         if hasTerminal, accept != .any { prompt.start() }
         let link: ServiceLink
         do throws(EndReason) {
@@ -116,13 +138,48 @@ struct RelayCommand: ParsableCommand {
         } catch {
             throw Complaint(error)
         }
-        reporter.begin(link)
+        let status = try serveStatus(of: session)
+        reporter.begin(link, metrics: status?.address)
         if waitForEnd(ending, seconds: duration?.seconds ?? .infinity) == nil {
             ending.change { $0 = $0 ?? EndReason(.stopped, "the time is over") }
         }
+        if let drain, drains.with({ $0 }), !session.isIdle {
+            session.drain()
+            reporter.drains(drain)
+            _ = events.wait(until: MonotonicClock.now + .milliseconds(Int(drain.seconds * 1_000))) { _ in
+                session.isIdle ? () : nil
+            }
+        }
         let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
-        blocking { await session.stop() }
+        blocking {
+            await session.stop()
+            await status?.server.stop()
+        }
         reporter.end(reason)
+    }
+
+    /// Serves the pages of `--metrics`.
+    /// - Returns: nil without it.
+    private func serveStatus(of session: RelaySession) throws -> (server: StatusServer, address: String)? {
+        guard let metrics else { return nil }
+        let place = try ListenAddress(metrics, option: "--metrics")
+        let began = MonotonicClock.now
+        let server = StatusServer(host: place.host, port: place.port) { path in
+            switch path {
+            case "/metrics":
+                let text = RelayMetrics(await session.statistics(), uptime: MonotonicClock.now - began).text
+                return .init(type: "text/plain; version=0.0.4; charset=utf-8", text)
+            case "/health": return .init("ok\n")
+            case "/ready": return session.isReady ? .init("ready\n") : .init(status: 503, "draining\n")
+            default: return nil
+            }
+        }
+        do throws(SignalingServerError) {
+            let port = try blocking(throwing: { () throws(SignalingServerError) in try await server.start() })
+            return (server, "http://\(place.linkHost.contains(":") ? "[\(place.linkHost)]" : place.linkHost):\(port)")
+        } catch {
+            throw Complaint(sentence: "--metrics: \(error)", status: .failed)
+        }
     }
 
     /// - Parameter listening: the value of `--listen`.
@@ -187,9 +244,20 @@ final class RelayReporter: Sendable {
 
     init(output: DataOutput) { self.output = output }
 
-    func begin(_ link: ServiceLink) {
-        if output.isJSON { output.event("link", ["link": .string(link.text)]) } else { output.line(link.text) }
+    /// - Parameter metrics: where they are served; nil: nowhere.
+    func begin(_ link: ServiceLink, metrics: String?) {
+        if output.isJSON {
+            output.event("link", [("link", .string(link.text))] + (metrics.map { [("metrics", .string($0))] } ?? []))
+        } else {
+            output.line(link.text)
+        }
+        if let metrics { ErrorOutput.writeLine("share: metrics: \(metrics)/metrics") }
         ErrorOutput.writeLine("share: publish here: share host --relay '\(link.text)'")
+    }
+
+    func drains(_ time: Timespan) {
+        if output.isJSON { output.event("draining", ["seconds": .number(time.seconds)]) }
+        ErrorOutput.writeLine("share: taking nobody in any more; ending with the last broadcast")
     }
 
     func report(_ event: RelayEvent) {

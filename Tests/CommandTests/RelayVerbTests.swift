@@ -78,6 +78,46 @@ struct RelayVerbTests {
         #expect(relay.process.exitCode() == 0)
     }
 
+    /// An operator watches a relay, and takes it out of service without a cut.
+    @Test func metricsTellWhatRunsAndTheRelayDrains() throws {
+        let relay = try Relay(["--accept", "any", "--metrics", "127.0.0.1:0", "--drain", "60s"])
+        let begin = try #require(relay.process.lines.first { $0.contains("\"metrics\"") })
+        let address = try #require(
+            (try JSONSerialization.jsonObject(with: Data(begin.utf8)) as? [String: Any])?["metrics"] as? String)
+        func ask(_ path: String, _ more: [String] = []) throws -> (status: String, text: String) {
+            let program = try Program("curl", ["-s", "-w", "\n%{http_code}"] + more + [address + path])
+            #expect(program.exitCode(seconds: 20) == 0)
+            let lines = program.text.output.split(separator: "\n", omittingEmptySubsequences: false)
+            return (String(lines.last ?? ""), lines.dropLast().joined(separator: "\n"))
+        }
+        #expect(try ask("/health") == ("200", "ok\n") && ask("/ready") == ("200", "ready\n"))
+        #expect(try ask("/metrics").text.contains("share_relay_broadcasts 0\n"))
+        #expect(try ask("/other").status == "404" && ask("/metrics", ["-X", "POST"]).status == "405")
+        let host = try Terminal(["host", "--relay", relay.link, "--source", "test", "--name", "A \"b\""])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        let link = try #require(relay.process.event("live")?["link"] as? String)
+        let viewer = try watch(link)
+        #expect(viewer.event("first-picture") != nil)
+        let text = try ask("/metrics").text
+        let id = try #require(URL(string: link)?.path.dropFirst())
+        let labels = "{id=\"\(id)\",name=\"A \\\"b\\\"\",codec=\"VP8\"}"
+        #expect(text.contains("share_broadcast_connected_viewers\(labels) 1\n"), "\(text)")
+        let sent = text.split(separator: "\n").first { $0.hasPrefix("share_broadcast_sent_packets_total\(labels)") }
+        #expect(sent?.split(separator: " ").last.flatMap { Int($0) } ?? 0 > 10, "\(text)")
+        #expect(text.contains("share_knocks_total 1\n") && text.contains("share_pairings_total 1\n"))
+        // What runs goes on; nobody else comes in.
+        relay.process.requestEnd()
+        #expect(relay.process.event("draining") != nil)
+        #expect(try ask("/ready") == ("503", "draining\n"))
+        let late = try watch(link)
+        #expect(late.exitCode() != 0 && late.errorText.contains("the relay is about to stop"), "\(late.errorText)")
+        #expect(viewer.isRunning)
+        try host.type("C-c")
+        #expect(viewer.event("ended")?["code"] as? String == "hostEnded")
+        #expect(relay.process.exitCode() == 0)
+    }
+
     @Test func linksHaveThePublicAddress() throws {
         let relay = try Relay(["--accept", "any", "--public", "198.51.100.7"])
         #expect(URL(string: relay.link)?.host == "198.51.100.7", "\(relay.link)")
@@ -98,6 +138,7 @@ struct RelayVerbTests {
             (["relay", "--accept", "any", "--listen", "nowhere"], "--listen"),
             (["relay", "--accept", "any", "--media", "nowhere"], "--media is ADDR:PORT"),
             (["relay", "--accept", "any", "--media", "relay.example:3478"], "--media needs a numeric address"),
+            (["relay", "--accept", "any", "--metrics", "nowhere"], "--metrics is ADDR:PORT"),
             (["relay", "--accept", "any", "--public", "relay.example"], "--public is a numeric address"),
             (["relay", "--accept", "any", "--listen", "127.0.0.1:0", "--media", "198.51.100.77:0"], "no UDP socket"),
             (["host", "--relay", "https://example.com/", "--source", "test"], "Copy it again"),

@@ -49,6 +49,7 @@ final class ShareProcess {
 
     func exitCode(seconds: Double = 30) -> Int32? { program.exitCode(seconds: seconds) }
     func interrupt() { program.interrupt() }
+    func requestEnd() { program.requestEnd() }
     func kill() { program.kill() }
 }
 

@@ -3,7 +3,35 @@ import LinuxRuntime
 import MediaCore
 import MediaEngine
 
+/// What a broadcast has sent to its viewers, for a relay. A flat record.
+package struct BroadcastTraffic: Sendable {
+    package var viewers = 0
+    package var connected = 0
+    package var packets = 0
+    package var bytes = 0
+    package var retransmissions = 0
+    package var keyframeRequests = 0
+    package var badPackets = 0
+}
+
 extension Broadcast {
+    package var traffic: BroadcastTraffic {
+        let now = MonotonicClock.now
+        var totals = viewers.past
+        var result = BroadcastTraffic()
+        for viewer in viewers.all {
+            totals.add(viewer, now: now)
+            result.connected += viewer.isConnected ? 1 : 0
+        }
+        result.viewers = viewers.count
+        result.packets = totals.packets
+        result.bytes = totals.bytes
+        result.retransmissions = totals.retransmissions
+        result.keyframeRequests = totals.keyframeRequests
+        result.badPackets = totals.badPackets
+        return result
+    }
+
     package func statistics(video: VideoPipelineStatistics) -> HostStatistics {
         let now = MonotonicClock.now
         var totals = viewers.past

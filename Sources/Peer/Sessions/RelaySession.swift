@@ -3,6 +3,7 @@ import EventLoop
 import LinuxRuntime
 public import MediaCore
 public import Publishing
+import Receiving
 public import Signaling
 public import Transport
 
@@ -45,6 +46,8 @@ public final class RelaySession: Sendable {
     }
 
     private let session: ServiceSession
+    private let relayed: Monitor<[SessionID: Relayed]>
+    private let isDraining: Monitor<Bool>
     /// Nil after the end.
     private let environment: Monitor<RelayedBroadcast.Environment?>
 
@@ -59,6 +62,9 @@ public final class RelaySession: Sendable {
     ) {
         let environment = Monitor<RelayedBroadcast.Environment?>(nil)
         let relayed = Monitor<[SessionID: Relayed]>([:])
+        self.relayed = relayed
+        let isDraining = Monitor(false)
+        self.isDraining = isDraining
         var viewers = BroadcastConfiguration()
         viewers.serve(viewers: configuration.maximumViewers)
         viewers.iceServers = configuration.service.service.iceServers
@@ -66,7 +72,8 @@ public final class RelaySession: Sendable {
         var service = configuration.service
         service.viewers = configuration.maximumViewers
         session = ServiceSession(
-            configuration: service, identity: identity, decide: decide,
+            configuration: service, identity: identity,
+            decide: { isDraining.with { $0 } ? .busy : await decide($0) },
             makeSink: { id, publisher in
                 var own = settings
                 (own.id, own.secret) = (.random(), Link.randomSecret())
@@ -83,6 +90,7 @@ public final class RelaySession: Sendable {
                 return broadcast
             },
             emit: { event in
+                if case .closed(let id, _, _) = event { relayed.with { $0[id] = nil } }
                 emit(.service(event))
                 switch event {
                 case .connected(let id, _):
@@ -94,7 +102,6 @@ public final class RelaySession: Sendable {
                     guard let live, let link = live.broadcast.link else { return }
                     environment.with { $0 }?.session.send(url: link.text, to: id)
                     emit(.live(id, live.publisher, link))
-                case .closed(let id, _, _): relayed.with { $0[id] = nil }
                 default: break
                 }
             })
@@ -108,13 +115,45 @@ public final class RelaySession: Sendable {
                 making: {
                     ICEAgentPool(
                         .init(agents: .max, descriptors: descriptors.agents, reserve: descriptors.reserve / 2))
-                }), decide: admit)
+                }), decide: { isDraining.with { $0 } ? .refused(Self.drainingText) : await admit($0) })
         environment.with { $0 = shared }
     }
 
     /// Opens the server.
     /// - Returns: the link for publishers. It holds no secret: who has it may ask to publish.
     public func start() async throws(EndReason) -> ServiceLink { try await session.start() }
+
+    private static let drainingText = "the relay is about to stop"
+
+    /// Takes no further publisher and no further viewer from now on. What runs goes on.
+    public func drain() {
+        isDraining.change { $0 = true }
+        session.refuseBroadcasts()
+    }
+
+    /// Whether publishers and viewers are taken.
+    public var isReady: Bool { !isDraining.with { $0 } }
+
+    /// Whether no broadcast runs.
+    public var isIdle: Bool { relayed.with { $0.isEmpty } }
+
+    public func statistics() async -> RelayStatistics {
+        var result = RelayStatistics()
+        result.isDraining = isDraining.with { $0 }
+        result.signaling = session.signalingStatistics
+        for (id, relayed) in relayed.with({ $0 }).sorted(by: { $0.key.text < $1.key.text }) {
+            guard let (broadcast, codec, traffic) = await relayed.broadcast.traffic() else { continue }
+            let received = await session.statistics(of: id)
+            result.broadcasts.append(
+                RelayStatistics.Broadcast(
+                    name: relayed.broadcast.displayName, id: broadcast.text, codec: codec, viewers: traffic.viewers,
+                    connected: traffic.connected, packetsReceived: received?.packetsReceived ?? 0,
+                    bytesReceived: received?.bytesReceived ?? 0, packetsLost: received?.packetsLost ?? 0,
+                    packetsSent: traffic.packets, bytesSent: traffic.bytes, retransmissions: traffic.retransmissions,
+                    keyframeRequests: traffic.keyframeRequests, badPackets: traffic.badPackets))
+        }
+        return result
+    }
 
     /// Ends all broadcasts and frees everything.
     public func stop(reason: String = "the relay has stopped") async {

@@ -79,6 +79,16 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// The viewers' link; nil before media was negotiated.
     var link: Link? { state.with { $0.link } }
 
+    /// For people.
+    var displayName: String { name ?? "" }
+
+    /// The codec, and what was sent to the viewers; nil before media was negotiated.
+    func traffic() async -> (id: BroadcastID, codec: VideoCodec?, BroadcastTraffic)? {
+        let (served, codec) = state.with { ($0.served, $0.video?.codec) }
+        guard let served, let traffic = await served.core.ifRunning({ $0.traffic }) else { return nil }
+        return (served.handle.id, codec, traffic)
+    }
+
     // MARK: The publisher's session
 
     func start(

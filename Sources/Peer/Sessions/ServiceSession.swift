@@ -74,6 +74,8 @@ public final class ServiceSession: Sendable {
         /// The questions that wait for an answer.
         var questions: [KnockID: PairingRequest] = [:]
         var isStopped = false
+        /// No further broadcast is taken.
+        var isFull = false
     }
     private let state = Monitor(State())
 
@@ -176,6 +178,12 @@ public final class ServiceSession: Sendable {
         }
     }
 
+    /// Takes no further broadcast from now on.
+    func refuseBroadcasts() { state.change { $0.isFull = true } }
+
+    /// Of the server, since its start.
+    var signalingStatistics: SignalingStatistics { state.with { $0.server }?.statistics ?? SignalingStatistics() }
+
     public func statistics(of session: SessionID) async -> ViewerStatistics? {
         await state.with { $0.broadcasts[session] }?.statistics()
     }
@@ -267,7 +275,7 @@ extension ServiceSession: ServiceDelegate {
             id: id, loop: loop, publisher: publisher, sink: makeSink(id, publisher),
             emit: { [weak self] in self?.report($0, of: id) })
         let servers: ICEServerResolver.Addresses? = state.with { state in
-            guard !state.isStopped else { return nil }
+            guard !state.isStopped, !state.isFull else { return nil }
             state.broadcasts[id] = broadcast
             return state.servers
         }

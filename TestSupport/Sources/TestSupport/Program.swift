@@ -205,6 +205,9 @@ public final class Program: @unchecked Sendable {
     /// Sends SIGINT, as Ctrl-C does.
     public func interrupt() { signal(SIGINT) }
 
+    /// Sends SIGTERM, as a service manager does.
+    public func requestEnd() { signal(SIGTERM) }
+
     /// Sends SIGTERM and waits for the end.
     public func terminate() { end(SIGTERM) }
 

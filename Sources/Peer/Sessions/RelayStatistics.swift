@@ -1,0 +1,33 @@
+public import MediaCore
+public import Signaling
+
+/// The statistics of a relay. A flat record, as each value is reported by its own name.
+public struct RelayStatistics: Sendable {
+    /// One broadcast.
+    public struct Broadcast: Sendable {
+        /// For people; cleaned.
+        public var name: String
+        public var id: String
+        public var codec: VideoCodec?
+        public var viewers = 0
+        /// Viewers with media flowing.
+        public var connected = 0
+        /// From the publisher.
+        public var packetsReceived = 0
+        public var bytesReceived = 0
+        public var packetsLost = 0
+        /// To all viewers since its begin, with retransmissions.
+        public var packetsSent = 0
+        public var bytesSent = 0
+        public var retransmissions = 0
+        /// By viewers.
+        public var keyframeRequests = 0
+        /// Malformed, unexpected or unauthentic packets of all viewers.
+        public var badPackets = 0
+    }
+
+    public var broadcasts: [Broadcast] = []
+    public var signaling = SignalingStatistics()
+    /// No publisher and no viewer is taken any more.
+    public var isDraining = false
+}

@@ -1,0 +1,86 @@
+import Foundation
+import LinuxRuntime
+import MediaCore
+import Sessions
+import Signaling
+import Transport
+
+/// The statistics of a relay in Prometheus's text format (exposition format 0.0.4).
+struct RelayMetrics {
+    private(set) var text = ""
+
+    init(_ statistics: RelayStatistics, uptime: MediaDuration) {
+        let broadcasts = statistics.broadcasts
+        add("share_relay_uptime_seconds", "Time since the start.", isCounter: false, uptime.inSeconds)
+        add(
+            "share_relay_draining", "1 if nobody is taken in any more.", isCounter: false, statistics.isDraining ? 1 : 0
+        )
+        add("share_relay_broadcasts", "Broadcasts that run.", isCounter: false, Double(broadcasts.count))
+        add("share_relay_viewers", "Viewers of all broadcasts.", isCounter: false, sum(broadcasts) { $0.viewers })
+        add("process_cpu_seconds_total", "CPU time of the process.", ProcessFigures().cpuSeconds)
+        add(
+            "process_resident_memory_bytes", "Memory of the process.", isCounter: false,
+            Double(ProcessFigures().residentBytes))
+        add("process_open_fds", "Open file descriptors.", isCounter: false, Double(FileDescriptors.open ?? 0))
+        addBroadcasts(broadcasts)
+        let signaling = statistics.signaling
+        add("share_https_requests_total", "Requests.", Double(signaling.requests))
+        add("share_https_connections_total", "Connections.", Double(signaling.connections))
+        add(
+            "share_https_refused_total", "Connections and requests over a limit.",
+            Double(signaling.connectionsRefused + signaling.connectionsDisplaced + signaling.requestsLimited))
+        add("share_knocks_total", "Viewers that knocked.", Double(signaling.knocks))
+        add("share_pairings_total", "Publishers that asked to pair.", Double(signaling.pairings))
+        add(
+            "share_wrong_secrets_total", "Wrong proofs, tokens and certificates.",
+            Double(signaling.wrongProofs + signaling.wrongTokens + signaling.wrongFingerprints))
+    }
+
+    private mutating func addBroadcasts(_ all: [RelayStatistics.Broadcast]) {
+        let gauges: [(String, String, (RelayStatistics.Broadcast) -> Int)] = [
+            ("viewers", "Viewers.", { $0.viewers }),
+            ("connected_viewers", "Viewers with media flowing.", { $0.connected }),
+        ]
+        let counters: [(String, String, (RelayStatistics.Broadcast) -> Int)] = [
+            ("received_packets_total", "RTP packets of the publisher.", { $0.packetsReceived }),
+            ("received_bytes_total", "Bytes of them.", { $0.bytesReceived }),
+            ("received_lost_packets_total", "Packets of the publisher that were lost on the way.", { $0.packetsLost }),
+            ("sent_packets_total", "RTP packets to viewers.", { $0.packetsSent }),
+            ("sent_bytes_total", "Bytes of them.", { $0.bytesSent }),
+            ("retransmissions_total", "Of those, packets that were sent again.", { $0.retransmissions }),
+            ("keyframe_requests_total", "Requests of viewers.", { $0.keyframeRequests }),
+            ("bad_packets_total", "Packets that were malformed or not authentic.", { $0.badPackets }),
+        ]
+        for (list, kind) in [(gauges, "gauge"), (counters, "counter")] {
+            for (name, help, value) in list where !all.isEmpty {
+                let name = "share_broadcast_" + name
+                text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
+                for broadcast in all { text += "\(name){\(labels(broadcast))} \(value(broadcast))\n" }
+            }
+        }
+    }
+
+    private func labels(_ broadcast: RelayStatistics.Broadcast) -> String {
+        let codec = broadcast.codec.map(\.rawValue) ?? ""
+        return "id=\"\(escaped(broadcast.id))\",name=\"\(escaped(broadcast.name))\",codec=\"\(codec)\""
+    }
+
+    /// A label's value: a publisher chooses its name.
+    private func escaped(_ text: String) -> String {
+        text.replacingOccurrences(of: "\\", with: "\\\\").replacingOccurrences(of: "\"", with: "\\\"")
+            .replacingOccurrences(of: "\n", with: "\\n")
+    }
+
+    private func sum(_ all: [RelayStatistics.Broadcast], _ value: (RelayStatistics.Broadcast) -> Int) -> Double {
+        Double(all.reduce(0) { $0 + value($1) })
+    }
+
+    private mutating func add(_ name: String, _ help: String, isCounter: Bool = true, _ value: Double) {
+        text +=
+            "# HELP \(name) \(help)\n# TYPE \(name) \(isCounter ? "counter" : "gauge")\n\(name) \(Self.number(value))\n"
+    }
+
+    private static func number(_ value: Double) -> String {
+        value == value.rounded() ? String(Int64(value)) : String(format: "%.3f", value)
+    }
+}
