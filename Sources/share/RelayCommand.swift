@@ -1,6 +1,7 @@
 import Admission
 import ArgumentParser
 import Foundation
+import ICEServers
 import LinuxRuntime
 import MediaCore
 import Publishing
@@ -68,6 +69,12 @@ struct RelayCommand: ParsableCommand {
             "On SIGTERM, take nobody in any more, and end when all broadcasts have ended, or after this time: 90s, 10m, 2h.",
             valueName: "time"))
     var drain: Timespan?
+
+    @Option(
+        help: ArgumentHelp(
+            "File with the secret of your TURN servers (coturn's static-auth-secret): each peer gets credentials of its own, which expire. The URLs of --turn need no USER then.",
+            valueName: "file"))
+    var turnSecret: String?
 
     @OptionGroup(title: "Network options") var serverOptions: ServerOptions
 
@@ -210,7 +217,9 @@ struct RelayCommand: ParsableCommand {
             throw Complaint(sentence: "--name: \(error)", status: .usage)
         }
         var service = ServiceConfiguration(description, fixedToken: token)
-        service.iceServers = try serverOptions.servers()
+        service.turnSecret = try readTURNSecret()
+        service.iceServers =
+            try service.turnSecret == nil ? serverOptions.servers() : serverOptions.serversWithSecret()
         service.sessionCapacity = maxBroadcasts
         var settings = RelaySession.Configuration(
             service: .init(
@@ -219,6 +228,18 @@ struct RelayCommand: ParsableCommand {
         settings.maximumViewers = maxViewers
         settings.maximumBitrate = .kilobits(maxBitrate)
         return settings
+    }
+
+    private func readTURNSecret() throws -> TURNSecret? {
+        guard let turnSecret else { return nil }
+        let text = (try? String(contentsOfFile: turnSecret, encoding: .utf8)) ?? ""
+        let secret = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard secret.utf8.count >= 16 else {
+            throw Complaint(
+                sentence: "\(turnSecret) has no secret of 16 characters or more",
+                remedy: "Make a long one, for coturn too: openssl rand -hex 32", status: .usage)
+        }
+        return TURNSecret(secret)
     }
 
     private func readToken() throws -> String? {

@@ -22,7 +22,19 @@ struct ServerOptions: ParsableArguments {
     @Flag(help: "Send media through the TURN servers only, and give the peer no candidate with your own address.")
     var relayOnly = false
 
-    func validate() throws { _ = try servers(credential: "unknown as yet") }
+    func validate() throws {
+        for text in stun { _ = try Self.stun(text) }
+        // Whether a user name is needed shows later.
+        for text in turn { _ = try text.contains("@") ? Self.turn(text, "unknown as yet") : Self.turn(text) }
+    }
+
+    /// The servers of a node that makes the credentials itself, in the given order, STUN before TURN.
+    func serversWithSecret() throws -> [ICEServer] {
+        guard !turn.contains(where: { $0.contains("@") }) else {
+            throw ValidationError("--turn-secret makes the user names: leave them out of --turn.")
+        }
+        return try stun.map { ICEServer(urls: [try Self.stun($0)]) } + turn.map { try Self.turn($0) }
+    }
 
     /// The servers in the given order, STUN before TURN.
     func servers() throws -> [ICEServer] {
@@ -41,6 +53,13 @@ struct ServerOptions: ParsableArguments {
 
     private static func stun(_ text: String) throws -> String {
         try read(text.lowercased().hasPrefix("stun:") ? text : "stun:" + text, "--stun").text
+    }
+
+    /// - Parameter text: a URL without a user name.
+    private static func turn(_ text: String) throws -> ICEServer {
+        let url = try read(text, "--turn")
+        guard url.kind == .turn else { throw ValidationError("--turn begins with turn: or turns:.") }
+        return ICEServer(urls: [url.text])
     }
 
     private static func turn(_ text: String, _ credential: String) throws -> ICEServer {

@@ -118,6 +118,29 @@ struct RelayVerbTests {
         #expect(relay.process.exitCode() == 0)
     }
 
+    /// A viewer that reaches nothing by UDP gets to the relay over the operator's TURN server, with credentials that
+    /// expire.
+    @Test func viewersGetCredentialsForTheTURNServer() throws {
+        let secret = "a secret that coturn knows"
+        let server = try LoopbackTURNServer(secret: secret)
+        let folder = try TemporaryFolder()
+        try secret.write(toFile: folder.file("secret"), atomically: true, encoding: .utf8)
+        let relay = try Relay([
+            "--accept", "any", "--media", "127.0.0.1:0", "--turn", "turn:127.0.0.1:\(server.port)?transport=tcp",
+            "--turn-secret", folder.file("secret"),
+        ])
+        let host = try Terminal(["host", "--relay", relay.link, "--source", "test"])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        let link = try #require(relay.process.event("live")?["link"] as? String)
+        let viewer = try watch(link, ["--relay-only"])
+        #expect(viewer.event("first-picture") != nil, "\(viewer.errorText)")
+        let path = viewer.event("connected")?["path"] as? String ?? ""
+        #expect(path.hasPrefix("relayed, "), "\(path)")
+        relay.process.interrupt()
+        #expect(relay.process.exitCode() == 0)
+    }
+
     @Test func linksHaveThePublicAddress() throws {
         let relay = try Relay(["--accept", "any", "--public", "198.51.100.7"])
         #expect(URL(string: relay.link)?.host == "198.51.100.7", "\(relay.link)")
@@ -138,6 +161,8 @@ struct RelayVerbTests {
             (["relay", "--accept", "any", "--listen", "nowhere"], "--listen"),
             (["relay", "--accept", "any", "--media", "nowhere"], "--media is ADDR:PORT"),
             (["relay", "--accept", "any", "--media", "relay.example:3478"], "--media needs a numeric address"),
+            (["relay", "--accept", "any", "--turn-secret", token], "has no secret of 16"),
+            (["relay", "--accept", "any", "--turn", "turn:127.0.0.1"], "the TURN server's credential is missing"),
             (["relay", "--accept", "any", "--metrics", "nowhere"], "--metrics is ADDR:PORT"),
             (["relay", "--accept", "any", "--public", "relay.example"], "--public is a numeric address"),
             (["relay", "--accept", "any", "--listen", "127.0.0.1:0", "--media", "198.51.100.77:0"], "no UDP socket"),

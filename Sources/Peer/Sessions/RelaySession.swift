@@ -68,6 +68,7 @@ public final class RelaySession: Sendable {
         var viewers = BroadcastConfiguration()
         viewers.serve(viewers: configuration.maximumViewers)
         viewers.iceServers = configuration.service.service.iceServers
+        viewers.turnSecret = configuration.service.service.turnSecret
         let settings = viewers
         var service = configuration.service
         service.viewers = configuration.maximumViewers

@@ -9,7 +9,16 @@ public final class LoopbackTURNServer: Sendable {
     private let program: Program
     private let folder: TemporaryFolder
 
-    public init(password: String) throws {
+    /// Accepts the users with credentials made from this secret (coturn's `use-auth-secret`).
+    public convenience init(secret: String) throws {
+        try self.init(["--use-auth-secret", "--static-auth-secret", secret])
+    }
+
+    public convenience init(password: String) throws {
+        try self.init(["--lt-cred-mech", "--user", "\(Self.user):\(password)"])
+    }
+
+    private init(_ guests: [String]) throws {
         folder = try TemporaryFolder()
         port = try Self.freePort()
         program = try Program(
@@ -17,10 +26,10 @@ public final class LoopbackTURNServer: Sendable {
             [
                 "-n", "--no-cli", "--listening-ip", "127.0.0.1", "--relay-ip", "127.0.0.1", "--listening-port",
                 "\(port)",
-                "--no-tls", "--no-dtls", "--lt-cred-mech", "--user", "\(Self.user):\(password)", "--realm", "test",
+                "--no-tls", "--no-dtls", "--realm", "test",
                 "--allow-loopback-peers", "--no-rfc5780", "--log-file", "stdout", "--simple-log",
                 "--pidfile", folder.path + "/pid", "--userdb", folder.path + "/users",
-            ])
+            ] + guests)
         guard program.line(seconds: 20, { $0.contains("Total General servers") ? true : nil }) == true else {
             throw Program.Failure("coturn did not start: \(program.text.output.suffix(500)) \(program.text.errors)")
         }

@@ -12,6 +12,8 @@ public struct BroadcastConfiguration: Sendable {
     /// The token with which players join without a knock; nil unless the user asked for it. See ``FixedToken``.
     public var fixedToken: String?
     public var iceServers: [ICEServer] = []
+    /// Makes credentials for the TURN servers among them that have no user name.
+    public var turnSecret: TURNSecret?
     /// Knocks that wait for an answer at a time.
     public var pendingKnocks = 8
     /// Those from one address (IPv6: /64).

@@ -126,7 +126,7 @@ extension BroadcastRoutes {
         case .waiting: return RouteResponse(.accepted)
         case .unknown: return gone
         case .outcome(.accepted(let token)):
-            return RouteResponse(.ok, json: AdmissionDocument(token: token, iceServers: configuration.iceServers))
+            return RouteResponse(.ok, json: AdmissionDocument(token: token, iceServers: configuration.issuedServers))
         case .outcome(.refused(let reason)):
             return refused(reason, Int(configuration.refusalTimeout / .seconds(1)))
         case .outcome(.unanswered):

@@ -1,5 +1,16 @@
 import Admission
+import FoundationEssentials
 import ICEServers
+
+extension BroadcastConfiguration {
+    /// The servers for one viewer.
+    var issuedServers: [ICEServer] { iceServers.issued(with: turnSecret, to: RandomName.random().text, at: Date()) }
+}
+
+extension ServiceConfiguration {
+    /// The servers for one publisher.
+    var issuedServers: [ICEServer] { iceServers.issued(with: turnSecret, to: RandomName.random().text, at: Date()) }
+}
 
 extension ICEServer {
     /// The values of its `Link` headers, one for each URL (RFC 9725 section 4.6).

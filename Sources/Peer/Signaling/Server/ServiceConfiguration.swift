@@ -9,6 +9,8 @@ public import ICEServers
 public struct ServiceConfiguration: Sendable {
     public var description: ServiceDescription
     public var iceServers: [ICEServer] = []
+    /// Makes credentials for the TURN servers among them that have no user name.
+    public var turnSecret: TURNSecret?
     /// Where people can watch what this service takes in; told with each grant. An event may replace it.
     public var broadcastURL: String?
     /// The token with which WHIP tools publish without a pairing; nil unless the user asked for it. See ``FixedToken``.

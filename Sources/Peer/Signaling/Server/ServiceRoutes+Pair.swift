@@ -92,7 +92,7 @@ extension ServiceRoutes {
     private func response(to outcome: PairingTable.Outcome) -> RouteResponse {
         switch outcome {
         case .granted(let grant):
-            return RouteResponse(.ok, json: PairingGrantDocument(grant, iceServers: configuration.iceServers))
+            return RouteResponse(.ok, json: PairingGrantDocument(grant, iceServers: configuration.issuedServers))
         case .refused(let reason):
             let seconds = Int(configuration.refusalTimeout / .seconds(1))
             return RouteResponse(

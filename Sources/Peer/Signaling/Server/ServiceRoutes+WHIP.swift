@@ -58,7 +58,7 @@ extension ServiceRoutes {
         case .failure(let reason): return sessions.refusal(reason)
         case .success(let session):
             service.sendLasting(of: session.id)
-            return sessions.created(session, links: configuration.iceServers.flatMap(\.links))
+            return sessions.created(session, links: configuration.issuedServers.flatMap(\.links))
         }
     }
 }

@@ -1,0 +1,34 @@
+import Crypto
+public import Foundation
+
+/// The secret that this node shares with its TURN servers, from which it makes credentials that expire
+/// (draft-uberti-behave-turn-rest-00 section 2.2; coturn's `use-auth-secret`).
+public struct TURNSecret: Sendable {
+    private let key: SymmetricKey
+
+    /// As long as a session may take: coturn checks a credential again with each allocation and permission.
+    public static let lifetime: TimeInterval = 12 * 3_600
+
+    /// - Parameter text: as in the TURN server's configuration.
+    public init(_ text: String) { key = SymmetricKey(data: Array(text.utf8)) }
+
+    /// The user name with its end in Unix seconds, and the base64 HMAC-SHA1 of it.
+    public func credentials(for user: String, at time: Date) -> (username: String, credential: String) {
+        let username = "\(Int((time + Self.lifetime).timeIntervalSince1970)):\(user)"
+        let code = HMAC<Insecure.SHA1>.authenticationCode(for: Array(username.utf8), using: key)
+        return (username, Data(code).base64EncodedString())
+    }
+}
+
+extension [ICEServer] {
+    /// The servers as one peer gets them: TURN servers without a user name get credentials of their own.
+    /// - Parameter secret: nil: the servers stay as they are.
+    public func issued(with secret: TURNSecret?, to user: String, at time: Date) -> [ICEServer] {
+        guard let secret else { return self }
+        let (username, credential) = secret.credentials(for: user, at: time)
+        return map { server in
+            guard server.username == nil, server.urls.contains(where: { $0.hasPrefix("turn") }) else { return server }
+            return ICEServer(urls: server.urls, username: username, credential: credential)
+        }
+    }
+}
