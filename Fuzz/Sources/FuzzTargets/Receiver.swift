@@ -2,12 +2,14 @@ import MediaCore
 import MediaEngine
 import RTPWire
 
-/// Runs a receiver on a script of packets and time. Polling ends, wait deadlines are in the future, and returned bytes
+/// Runs a receiver on a script of packets and time, and a sender that forwards its video. Polling ends, wait deadlines are in the future, and returned bytes
 /// are in the receiver's memory.
 func fuzzReceiver(_ bytes: UnsafeRawBufferPointer) {
     var script = Script(bytes)
     let kind = script.byte()
     let codec = VideoCodec.allCases[Int(kind >> 4) % VideoCodec.allCases.count]
+    let forwarded = ForwardedVideo(codec, capacity: 64)
+    let sender = forwarder(forwarded, hasRTX: kind & 2 == 0)
     let receiver = MediaReceiver(
         ReceiverParameters(
             video: VideoStreamParameters(
@@ -23,13 +25,15 @@ func fuzzReceiver(_ bytes: UnsafeRawBufferPointer) {
                 .frameReferences: kind & 4 == 0 ? 5 : nil,
             ],
             cname: "v", localSSRC: 9, usesTransportFeedback: kind & 8 == 0, packetCapacity: 256), seed: 1,
-        ntpEpoch: NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0), now: scriptStart)
+        ntpEpoch: NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0), forwarded: forwarded, now: scriptStart)
     var now = scriptStart
     var packets = PacketMaker(codec)
     withUnsafeTemporaryAllocation(byteCount: 1_500, alignment: 8) { buffer in
         while !script.isOver {
-            step(receiver, &script, &packets, now, buffer)
+            step(receiver, sender, &script, &packets, now, buffer)
             drain(receiver, now, buffer)
+            sender.handleForwarded(now: now)
+            drain(sender, now)
             now = now + script.pause()
         }
     }
@@ -37,9 +41,41 @@ func fuzzReceiver(_ bytes: UnsafeRawBufferPointer) {
     _ = receiver.roundTripTime
 }
 
+private func forwarder(_ source: ForwardedVideo, hasRTX: Bool) -> MediaSender {
+    MediaSender(
+        SenderParameters(
+            video: VideoStreamParameters(
+                ssrc: 0x1111, payloadType: 96, rtxSSRC: hasRTX ? 0x2222 : nil, rtxPayloadType: hasRTX ? 97 : nil,
+                mid: "0"),
+            audio: [], extensions: [.transportSequence: 3, .absSendTime: 2, .mid: 1], cname: "r",
+            startBitrate: .kilobits(2_500), maximumBitrate: .kilobits(20_000), usesTransportFeedback: true,
+            historyCapacity: 256),
+        forwarding: source, seed: 1, ntpEpoch: NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0),
+        now: scriptStart)
+}
+
+/// Polls until the sender waits. What it sends is a packet that it can read again.
+private func drain(_ sender: MediaSender, _ now: MediaInstant) {
+    withUnsafeTemporaryAllocation(byteCount: 1_600, alignment: 8) { room in
+        for _ in 0..<10_000 {
+            switch sender.poll(now: now, into: room) {
+            case .rtp(let length):
+                let packet = UnsafeRawBufferPointer(rebasing: room[..<length])
+                guard (try? RTPPacketView(packet)) != nil else { fatalError("a forwarded packet is malformed") }
+                sender.keepProtected(packet)
+            case .protected, .rtcp, .event: continue
+            case .wait(let until, _):
+                precondition(until > now, "a deadline in the past")
+                return
+            }
+        }
+        fatalError("polling does not end")
+    }
+}
+
 private func step(
-    _ receiver: MediaReceiver, _ script: inout Script, _ packets: inout PacketMaker, _ now: MediaInstant,
-    _ buffer: UnsafeMutableRawBufferPointer
+    _ receiver: MediaReceiver, _ sender: MediaSender, _ script: inout Script, _ packets: inout PacketMaker,
+    _ now: MediaInstant, _ buffer: UnsafeMutableRawBufferPointer
 ) {
     let choice = script.byte()
     switch choice & 15 {
@@ -48,7 +84,10 @@ private func step(
     case 9, 10:
         if let bytes = try? packets.audio(&script, choice, buffer) { receiver.handleRTP(bytes, now: now) }
     case 11: receiver.handleRTP(script.bytes(Int(script.word() & 0x7FF)), now: now)
-    case 12, 13: receiver.handleRTCP(script.bytes(Int(script.word() & 0x7FF)), now: now)
+    case 12, 13:
+        let bytes = script.bytes(Int(script.word() & 0x7FF))
+        receiver.handleRTCP(bytes, now: now)
+        sender.handleRTCP(bytes, now: now)
     case 14:
         var writer = ByteWriter(buffer)
         let time = NTPTimestamp(rawValue: UInt64(script.word()) << 48 | UInt64(script.word()) << 16)
