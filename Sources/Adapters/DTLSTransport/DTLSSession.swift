@@ -90,8 +90,10 @@ public final class DTLSSession {
     public func handleTimeout(_ now: MediaInstant) {
         guard state != .ended, let deadline, deadline <= now else { return }
         ERR_clear_error()
+        SSL_alloc_buffers(ssl)
         let result = wire.reading(nil) { cssl_handle_timeout(ssl) }
         flush()
+        releaseBuffers()
         if result < 0 {
             end(with: .failed(.timeout))
         } else {
@@ -104,6 +106,7 @@ public final class DTLSSession {
         guard state != .ended else { return }
         if state == .connected {
             ERR_clear_error()
+            SSL_alloc_buffers(ssl)
             _ = wire.reading(nil) { SSL_shutdown(ssl) }
         }
         state = .ended
@@ -117,14 +120,17 @@ public final class DTLSSession {
 
     private func advance(with datagram: UnsafeRawBufferPointer?) {
         ERR_clear_error()
+        SSL_alloc_buffers(ssl)
         let outcome = wire.reading(datagram) { run() }
         switch outcome {
         case .waiting:
             flush()
+            releaseBuffers()
             updateDeadline()
         case .connected(let keys):
             state = .connected
             flush()
+            releaseBuffers()
             updateDeadline()
             onEvent(.connected(keys))
         case .failed(let failure):
@@ -176,6 +182,12 @@ public final class DTLSSession {
                 }
             }
         }
+    }
+
+    /// Gives back the record buffers, 32 KB, which are not needed between the few datagrams after the handshake.
+    /// OpenSSL's own mode for that leaves DTLS out.
+    private func releaseBuffers() {
+        if state == .connected { SSL_free_buffers(ssl) }
     }
 
     private func flush() {
