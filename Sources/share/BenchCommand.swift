@@ -1,5 +1,6 @@
 import Admission
 import ArgumentParser
+import EventLoop
 import Foundation
 import LinuxRuntime
 import MediaCore
@@ -20,8 +21,8 @@ struct BenchRelayCommand: ParsableCommand {
         commandName: "relay",
         abstract: "Publish a test stream to a relay, watch it many times, and print what it costs.",
         discussion: """
-            Starts a relay on this machine's loopback. The viewers are real ones, with ICE, DTLS and SRTP \
-            each, but decode nothing. CPU is that of the relay's process alone.
+            Starts a relay on this machine's loopback. The viewers are real ones, with HTTPS, ICE, DTLS and SRTP \
+            each, from addresses of their own, but decode nothing. CPU is that of the relay's process alone.
             """)
 
     @Option(help: ArgumentHelp("Viewers.", valueName: "count"))
@@ -37,9 +38,7 @@ struct BenchRelayCommand: ParsableCommand {
     var json = false
 
     func validate() throws {
-        guard (1...90).contains(viewers) else {
-            throw ValidationError("--viewers is 1 to 90: one address may have 96 connections to a relay.")
-        }
+        guard (1...2_000).contains(viewers) else { throw ValidationError("--viewers is 1 to 2000.") }
         guard (100...50_000).contains(bitrate) else { throw ValidationError("--bitrate is 100 to 50000 kbit/s.") }
         guard (1...3_600).contains(seconds) else { throw ValidationError("--seconds is 1 to 3600.") }
     }
@@ -47,7 +46,7 @@ struct BenchRelayCommand: ParsableCommand {
     func run() throws {
         do {
             FileDescriptors.raiseLimit()
-            // It ends by itself if this process is killed. Joining takes half a second for each viewer.
+            // It ends by itself if this process is killed.
             let relay = try MeasuredRelay(viewers: viewers, seconds: viewers + seconds + 120)
             defer { relay.end() }
             let ending = Monitor<EndReason?>(nil)
@@ -188,17 +187,17 @@ private final class BenchAudience: Sendable {
     }
 
     private struct State {
-        var viewers: [PeerViewer] = []
+        var viewers: [ViewerSession] = []
         var milliseconds: [Int] = []
         var ended: [String] = []
     }
 
     private let link: Link
+    private let loop = EventLoop(name: "viewers")
     private let state = Monitor(State())
-    /// A relay takes so many knocks of one address at a time, so many at once, and then one in this time.
+    /// A relay takes so many knocks of one address at a time, and 20 at once.
     private static let simultaneous = 2
-    private static let burst = 18
-    private static let interval = MediaDuration.milliseconds(520)
+    private static let ofAddress = 16
 
     init(_ link: Link) { self.link = link }
 
@@ -206,24 +205,21 @@ private final class BenchAudience: Sendable {
     func join(_ count: Int) throws {
         for number in 0..<count {
             state.wait { $0.ended.isEmpty && number - $0.milliseconds.count >= Self.simultaneous ? nil : () }
-            if number >= Self.burst {
-                _ = state.wait(until: MonotonicClock.now + Self.interval) { $0.ended.isEmpty ? nil : () }
-            }
+            guard state.with({ $0.ended.isEmpty }) else { break }
+            let place = number / Self.ofAddress + 1
             let identity = try Identity.ephemeral()
             let began = MonotonicClock.now
             let sink = FirstFrameSink { [state] in
                 let time = (MonotonicClock.now - began).inMilliseconds
                 state.change { $0.milliseconds.append(Int(time)) }
             }
-            let viewer = PeerViewer(link, identity: identity, name: "viewer \(number)") { _ in sink }
+            let viewer = ViewerSession(
+                link: link, identity: identity, name: "viewer \(number)", sink: sink,
+                seat: .init(loop: loop, localAddress: "127.0.\(place / 250 + 1).\(place % 250 + 1)"), emit: { _ in })
             state.with { $0.viewers.append(viewer) }
             Task { [state] in
-                do {
-                    try await viewer.run()
-                    state.change { $0.ended.append("the broadcast has ended") }
-                } catch {
-                    state.change { $0.ended.append("\(error)") }
-                }
+                let reason = await viewer.run()
+                state.change { $0.ended.append(reason.sentence) }
             }
         }
         let failure = state.wait(until: MonotonicClock.now + .seconds(60)) { state -> String? in

@@ -7,12 +7,13 @@ import Testing
 struct BenchVerbTests {
     @Test func aRelayIsMeasured() throws {
         let folder = try TemporaryFolder()
-        let bench = try ShareProcess(["bench", "relay", "--viewers", "3", "--seconds", "2", "--json"], in: folder)
+        let bench = try ShareProcess(["bench", "relay", "--viewers", "20", "--seconds", "2", "--json"], in: folder)
         #expect(bench.exitCode(seconds: 60) == 0, "\(bench.errorText)")
         let line = try #require(bench.lines.last)
         let figures = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
-        #expect(figures["viewers"] as? Int == 3)
-        #expect(figures["packetsPerSecond"] as? Int ?? 0 > 60)
+        #expect(figures["viewers"] as? Int == 20)
+        // More than one address has.
+        #expect(figures["packetsPerSecond"] as? Int ?? 0 > 600)
         #expect(figures["microsecondsPerPacket"] as? Double ?? 0 > 0.5)
         #expect(figures["lost"] as? Int == 0)
         #expect((1...10_000).contains(figures["joinMilliseconds95"] as? Int ?? 0))
@@ -29,7 +30,7 @@ struct BenchVerbTests {
     @Test func badArgumentsAreTold() throws {
         let folder = try TemporaryFolder()
         for (arguments, words) in [
-            (["--viewers", "0"], "--viewers is 1 to 90"), (["--bitrate", "1"], "--bitrate"),
+            (["--viewers", "0"], "--viewers is 1 to 2000"), (["--bitrate", "1"], "--bitrate"),
             (["--seconds", "0"], "--seconds"),
         ] {
             let bench = try ShareProcess(["bench", "relay"] + arguments, in: folder)

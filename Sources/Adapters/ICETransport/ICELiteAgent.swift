@@ -9,6 +9,9 @@ public import SessionDescription
 ///
 /// The peer controls (RFC 8445 section 6.1.1): it checks, and nominates the pair. This side checks an address once
 /// before it sends anything there, and the selected one each 5 s for consent (RFC 7675).
+///
+/// An agent that controls is the other side of such a session, for many cheap viewers in one process: it checks the
+/// candidates that it is given, and takes the first one that answers.
 public final class ICELiteAgent {
     /// The agent's callbacks, on the loop. They may be called from within a method of the agent.
     public struct Handlers {
@@ -84,10 +87,12 @@ public final class ICELiteAgent {
     /// The peer's first DTLS flight, from an address that has not proved itself yet.
     private var held: (endpoint: PeerEndpoint, datagram: [UInt8])?
     private var isClosed = false
+    private let isControlling: Bool
 
     /// Begins a session with new credentials.
-    public init(_ socket: ICELiteSocket, handlers: Handlers) {
+    public init(_ socket: ICELiteSocket, isControlling: Bool = false, handlers: Handlers) {
         self.socket = socket
+        self.isControlling = isControlling
         self.handlers = handlers
         current = Generation(number: 0, local: socket.unusedCredentials())
         socket.register(self, as: current.local.usernameFragment)
@@ -185,7 +190,7 @@ public final class ICELiteAgent {
             var priority: UInt32 = 0
             let length = cnice_answer_request(
                 socket.stun, base.assumingMemoryBound(to: UInt8.self), datagram.count, username.bytes,
-                username.length, generation.local.password, source, socket.tieBreaker,
+                username.length, generation.local.password, source, isControlling, socket.tieBreaker,
                 answer.assumingMemoryBound(to: UInt8.self), room.count, &nominates, &priority)
             guard length > 0 else { return false }
             guard hasProven(endpoint) || takeUnproven(now) else { return true }
@@ -198,6 +203,20 @@ public final class ICELiteAgent {
             _ = cnice_send_datagram(local.descriptor, source, answer, length)
             if nominates, addresses[index].isProven { nominate(index, now) }
             return true
+        }
+    }
+
+    /// Checks the peer's candidates, of an agent that controls. Call it after `setRemote`.
+    public func check(_ candidates: [ICECandidate]) {
+        let now = MonotonicClock.now
+        for candidate in candidates {
+            guard !isClosed, candidate.component == 1, candidate.transport == .udp,
+                let place = sockaddr_storage(numeric: candidate.address, port: candidate.port),
+                let (number, local) = socket.sockets.enumerated().first(where: { $0.element.canReach(place) }),
+                let index = note(
+                    PeerEndpoint(place, socket: number), place, local, current.number, candidate.priority, now)
+            else { continue }
+            prove(index, now)
         }
     }
 
@@ -252,7 +271,8 @@ public final class ICELiteAgent {
             addresses[index].checked.map({ now - $0 >= Self.proofInterval }) ?? true
         else { return }
         if addresses[index].checks == nil {
-            addresses[index].checks = ConsentChecks(local: credentials.local, remote: remote, isControlling: false)
+            addresses[index].checks = ConsentChecks(
+                local: credentials.local, remote: remote, isControlling: isControlling)
         }
         addresses[index].checked = now
         let descriptor = addresses[index].socket.descriptor
@@ -299,6 +319,9 @@ public final class ICELiteAgent {
         {
             nextCheck = now + ICEAgent.repetitionInterval
             prove(index, now)
+        }
+        if isControlling, selected == nil {
+            for index in addresses.indices where !addresses[index].isProven { prove(index, now) }
         }
         addresses.removeAll { address in
             guard address.endpoint != selected?.endpoint, now - address.requested > Self.addressLifetime else {

@@ -294,6 +294,9 @@ final class BoundSocket: DatagramSocket {
 
     var isLoopback: Bool { IPAddress(address)?.isLoopback ?? false }
 
+    /// Whether both are of one family.
+    func canReach(_ place: sockaddr_storage) -> Bool { address.contains(":") == (Int32(place.ss_family) == AF_INET6) }
+
     /// Binds one port on all addresses. Those that the kernel does not let be used now are left out, such as an IPv6
     /// address that is still being checked for duplicates (RFC 4862 section 5.4).
     static func open(_ addresses: [String], port: UInt16) throws(ICEFailure) -> [BoundSocket] {

@@ -228,15 +228,14 @@ static inline const uint8_t *cnice_request_username(StunAgent *agent, const uint
 // Verifies a binding request, and writes the answer. Returns its length; 0 if the request is not authentic.
 static inline size_t cnice_answer_request(StunAgent *agent, const uint8_t *bytes, size_t length, const uint8_t *username,
                                           uint16_t username_length, const char *password,
-                                          const struct sockaddr_storage *from, uint64_t tie_breaker, uint8_t *buffer,
-                                          size_t room, bool *nominates, uint32_t *priority) {
+                                          const struct sockaddr_storage *from, bool is_controlling, uint64_t tie_breaker,
+                                          uint8_t *buffer, size_t room, bool *nominates, uint32_t *priority) {
     StunDefaultValidaterData users[2] = {
         {(uint8_t *)username, username_length, (uint8_t *)password, strlen(password)}, {NULL, 0, NULL, 0}};
     StunMessage request, answer;
     if (stun_agent_validate(agent, &request, bytes, length, stun_agent_default_validater, users) != STUN_VALIDATION_SUCCESS) {
         return 0;
     }
-    bool is_controlling = false;
     size_t answer_length = room;
     StunUsageIceReturn result = stun_usage_ice_conncheck_create_reply(
         agent, &request, &answer, buffer, &answer_length, from, cnice_address_length(from), &is_controlling,

@@ -59,11 +59,13 @@ final class ReceivingPeer: SecureTransportDelegate {
 
     /// Applies the sender's description.
     /// - Parameter forwarded: gets the video packets, too.
-    func begin(_ remote: some RemoteDescription, forwarded: ForwardedVideo? = nil) {
+    func begin(
+        _ remote: some RemoteDescription, packetCapacity: Int = 4_096, forwarded: ForwardedVideo? = nil
+    ) {
         let now = MonotonicClock.now
         started = now
         receiver = MediaReceiver(
-            parameters(remote), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(),
+            parameters(remote, packetCapacity), seed: UInt64.random(in: .min ... .max), ntpEpoch: WallClock.now(),
             forwarded: forwarded, now: now)
         transport.expect(remote.fingerprints.others)
         path.start(remote: remote.credentials)
@@ -77,7 +79,7 @@ final class ReceivingPeer: SecureTransportDelegate {
         path.add(candidates, ended: ended)
     }
 
-    private func parameters(_ remote: some RemoteDescription) -> ReceiverParameters {
+    private func parameters(_ remote: some RemoteDescription, _ packetCapacity: Int) -> ReceiverParameters {
         let cname = String(UInt64.random(in: .min ... .max), radix: 36)
         return ReceiverParameters(
             video: remote.video.first.map {
@@ -92,7 +94,7 @@ final class ReceivingPeer: SecureTransportDelegate {
             },
             extensions: remote.extensions, cname: cname,
             localSSRC: UInt32.random(in: 1...UInt32.max),
-            usesTransportFeedback: remote.feedback.contains(.transportWide))
+            usesTransportFeedback: remote.feedback.contains(.transportWide), packetCapacity: packetCapacity)
     }
 
     var silence: MediaDuration { liveness.silence(MonotonicClock.now) }

@@ -32,6 +32,8 @@ package final class Subscription {
     let recoveryTimer: LoopTimer
     /// This machine's addresses at the beginning of the last attempt to reconnect.
     var addressesAtAttempt: [String] = []
+    /// See `ReceiverParameters`.
+    package var packetCapacity = 4_096
     /// The highest temporal layer since the last report; nil if no frame came.
     var layer: UInt8?
 
@@ -56,7 +58,7 @@ package final class Subscription {
     /// - Parameters:
     ///   - role: whether this peer offers (WHEP) or answers (WHIP).
     ///   - place: that of the other peer, by its address in signalling.
-    ///   - socket: the UDP port that all peers share, for an answerer; nil: sockets of its own.
+    ///   - socket: the UDP port that all peers share, or that is this offerer's own; nil: an ICE agent of its own.
     ///   - allowance: limits what the other peer can cause; nil for a peer that this side has chosen.
     /// - Returns: why it failed; nil if it succeeded.
     package func prepare(
@@ -69,7 +71,8 @@ package final class Subscription {
         do {
             let path: any NegotiatedPath
             if let socket {
-                path = try ICELitePath(socket, place: place, allowance: allowance)
+                path = try ICELitePath(
+                    socket, isControlling: role == .offerer, place: place, allowance: allowance)
             } else {
                 let own = try ICEPath(
                     loop: loop,
@@ -114,7 +117,9 @@ package final class Subscription {
             return outcome.settle(reason)
         }
         hostCredentials = remote.credentials
-        connection?.begin(remote, forwarded: (sink as? any ForwardingSink)?.forwarded?.assumeIsolated { $0 })
+        connection?.begin(
+            remote, packetCapacity: packetCapacity,
+            forwarded: (sink as? any ForwardingSink)?.forwarded?.assumeIsolated { $0 })
     }
 
     /// Adds candidates that the host found after its answer. Fragments of another ICE session are ignored.

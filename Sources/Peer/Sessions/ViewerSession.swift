@@ -1,5 +1,5 @@
 public import Admission
-import EventLoop
+package import EventLoop
 public import ICEServers
 import ICETransport
 import LinuxRuntime
@@ -26,6 +26,8 @@ public final class ViewerSession: Sendable {
     private let capabilities: MediaCapabilities
     let emit: @Sendable (ViewerEvent) -> Void
     private let loop: EventLoop
+    private let seat: SharedSeat?
+    private let socket = Monitor<LoopBound<ICELiteSocket>?>(nil)
     let core: LoopBound<Subscription>
     let outcome = Outcome()
     /// The reason that the host's event names.
@@ -48,10 +50,34 @@ public final class ViewerSession: Sendable {
     ///   - usesOnlyRelays: hides this machine's addresses from the host in the media path.
     ///   - records: tells the host, and so its user and the other viewers, that this viewer records.
     ///   - sink: used by this session only, which closes it at its end.
-    public init(
+    public convenience init(
         link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
         records: Bool = false, sink: any EncodedMediaSink, emit: @escaping @Sendable (ViewerEvent) -> Void
     ) {
+        self.init(
+            link: link, identity: identity, name: name, servers: servers, usesOnlyRelays: usesOnlyRelays,
+            records: records, sink: sink, seat: nil, emit: emit)
+    }
+
+    /// What one of many sessions in a process has in place of threads and an ICE agent of its own.
+    package struct SharedSeat: Sendable {
+        package var loop: EventLoop
+        /// The numeric address that the session comes from.
+        package var localAddress: String
+
+        package init(loop: EventLoop, localAddress: String) {
+            self.loop = loop
+            self.localAddress = localAddress
+        }
+    }
+
+    /// - Parameter seat: nil: the session has threads of its own.
+    package init(
+        link: Link, identity: Identity, name: String, servers: [ICEServer] = [], usesOnlyRelays: Bool = false,
+        records: Bool = false, sink: any EncodedMediaSink, seat: SharedSeat?,
+        emit: @escaping @Sendable (ViewerEvent) -> Void
+    ) {
+        self.seat = seat
         self.link = link
         self.identity = identity
         self.name = name
@@ -60,7 +86,7 @@ public final class ViewerSession: Sendable {
         self.records = records
         capabilities = .receiving(sink.videoCodecs)
         self.emit = emit
-        let loop = EventLoop(name: "net-0")
+        let loop = seat?.loop ?? EventLoop(name: "net-0")
         self.loop = loop
         let outcome = outcome
         let (requests, source) = AsyncStream.makeStream(
@@ -70,8 +96,10 @@ public final class ViewerSession: Sendable {
         core = LoopBound(
             loop,
             making: {
-                Subscription(
+                let core = Subscription(
                     loop: loop, sink: sink, emit: emit, outcome: outcome, request: { source.yield($0) })
+                if seat != nil { core.packetCapacity = 256 }
+                return core
             })
     }
 
@@ -84,10 +112,13 @@ public final class ViewerSession: Sendable {
     public func run() async -> EndReason {
         let client: SignalingClient
         do throws(SignalingError) {
-            client = try SignalingClient(link: link)
+            var settings = SignalingClient.Configuration()
+            settings.sharesThreads = seat != nil
+            settings.localAddress = seat?.localAddress
+            client = try SignalingClient(link: link, configuration: settings)
         } catch {
             await core.performAndWait { $0.close($1) }
-            await loop.stop()
+            await stopLoop()
             return EndReason(error)
         }
         let journey = Task {
@@ -105,8 +136,30 @@ public final class ViewerSession: Sendable {
         await servers.with({ $0 })?.close()
         // TLS waits up to 5 s for the peer's close_notify, so closing runs in the background.
         Task.detached { await client.close() }
-        await loop.stop()
+        await stopLoop()
         return reason
+    }
+
+    private func stopLoop() async {
+        guard seat != nil else { return await loop.stop() }
+        await socket.with({ $0 })?.performAndWait { socket, done in
+            socket.close()
+            done()
+        }
+    }
+
+    /// The socket of a session that shares a loop; nil if it does not.
+    private func sharedSocket() async throws(EndReason) -> LoopBound<ICELiteSocket>? {
+        guard let seat else { return nil }
+        if let known = socket.with({ $0 }) { return known }
+        let opened = await core.ifRunning { [loop] _ in
+            try? LoopBound(loop, ICELiteSocket(loop: loop, addresses: [seat.localAddress]))
+        }
+        guard let opened = opened ?? nil else {
+            throw EndReason(.failed, "no UDP socket can be opened at \(seat.localAddress)")
+        }
+        socket.with { $0 = opened }
+        return opened
     }
 
     /// Adds the results of server checks to a reason that says that no connection was found, or that it was lost.
@@ -138,11 +191,12 @@ public final class ViewerSession: Sendable {
         let expected = link.fingerprint
         let relaysOnly = usesOnlyRelays
         let place = CandidatePolicy.place(of: link.host, own: ICEAgent.localInterfaceAddresses())
+        let socket = try await sharedSocket()
         if let failure = await core.ifRunning({
             $0.prepare(
                 own, expected: expected, includesLoopback: place == .loopback, servers: addresses,
                 usesOnlyRelays: relaysOnly,
-                place: place)
+                place: place, socket: socket)
         }) ?? nil {
             throw failure
         }

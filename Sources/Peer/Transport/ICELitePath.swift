@@ -15,6 +15,7 @@ package final class ICELitePath: NegotiatedPath {
     private let socket: ICELiteSocket
     private let agent: ICELiteAgent
     private let owner = Owner()
+    private let isControlling: Bool
     private let includesLoopback: Bool
     private let allowance: (any TransportAllowance)?
     private var hasSelectedPair = false
@@ -27,11 +28,15 @@ package final class ICELitePath: NegotiatedPath {
     }
 
     /// Must be called on the loop of the socket.
-    /// - Parameter place: that of the peer.
+    /// - Parameters:
+    ///   - isControlling: this side checks the peer's candidates; see ``ICELiteAgent``.
+    ///   - place: that of the peer.
     /// - Throws: if the peer has opened too many connections.
     package init(
-        _ socket: LoopBound<ICELiteSocket>, place: CandidatePolicy.Place, allowance: (any TransportAllowance)?
+        _ socket: LoopBound<ICELiteSocket>, isControlling: Bool = false, place: CandidatePolicy.Place,
+        allowance: (any TransportAllowance)?
     ) throws(ICEFailure) {
+        self.isControlling = isControlling
         guard allowance?.takeAgent(now: MonotonicClock.now) ?? true else { throw .tooOften }
         let socket = socket.assumeIsolated { $0 }
         self.socket = socket
@@ -39,7 +44,7 @@ package final class ICELitePath: NegotiatedPath {
         self.allowance = allowance
         let owner = owner
         agent = ICELiteAgent(
-            socket,
+            socket, isControlling: isControlling,
             handlers: .init(
                 willSelect: { owner.path?.delegate?.pathWillChangePair() },
                 onSelection: { _ in owner.path?.addressSelected() },
@@ -48,7 +53,7 @@ package final class ICELitePath: NegotiatedPath {
         owner.path = self
     }
 
-    package var isLite: Bool { true }
+    package var isLite: Bool { !isControlling }
     package var unusableCandidates: Int { 0 }
     package var selectedPair: ICEAgent.SelectedPair? { agent.selectedPair }
     package var localCredentials: ICECredentials { agent.credentials }
@@ -72,6 +77,7 @@ package final class ICELitePath: NegotiatedPath {
     package func add(_ candidates: CandidateList, ended: Bool) {
         for candidate in candidates.usable where !remote.contains(candidate) { remote.add(candidate) }
         remote.countRefused(candidates.named.count + candidates.dropped)
+        if isControlling { agent.check(candidates.usable) }
     }
 
     package func restart() throws(ICEFailure) {

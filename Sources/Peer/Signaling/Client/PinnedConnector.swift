@@ -12,13 +12,18 @@ struct PinnedConnector: Sendable {
     let server: PinnedServer
     let group: any EventLoopGroup
     let timeout: Duration
+    private let local: SocketAddress?
     private let context: NIOSSLContext
     private let seen = SeenCertificate()
 
     /// The server's certificate (DER), which has the pinned fingerprint; nil before the first connection.
     var certificate: [UInt8]? { seen.bytes }
 
-    init(to server: PinnedServer, group: any EventLoopGroup, timeout: Duration) throws(SignalingError) {
+    /// - Parameter address: the numeric address to connect from; nil: the system's choice.
+    init(
+        to server: PinnedServer, group: any EventLoopGroup, timeout: Duration, from address: String? = nil
+    ) throws(SignalingError) {
+        local = address.flatMap { try? SocketAddress(ipAddress: $0, port: 0) }
         self.server = server
         self.group = group
         self.timeout = timeout
@@ -77,7 +82,7 @@ struct PinnedConnector: Sendable {
         let ready = loop.makePromise(of: Void.self)
         let deadline = loop.scheduleTask(in: TimeAmount(timeout)) { ready.fail(ChannelError.connectTimeout(.zero)) }
         defer { deadline.cancel() }
-        let bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(timeout)).channelInitializer { channel in
+        var bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(timeout)).channelInitializer { channel in
             channel.eventLoop.makeCompletedFuture {
                 let tls = try NIOSSLClientHandler(context: context, serverHostname: serverName) { chain, verdict in
                     let bytes = (try? chain.first?.toDERBytes()) ?? []
@@ -98,6 +103,7 @@ struct PinnedConnector: Sendable {
                 try pipeline.addHandler(HTTPExchange())
             }
         }
+        if let local { bootstrap = bootstrap.bind(to: local) }
         do {
             let channel: any Channel
             if let address = try? SocketAddress(ipAddress: server.host, port: server.port) {

@@ -23,8 +23,9 @@ actor PinnedHTTPClient {
     init(to server: PinnedServer, configuration: SignalingClient.Configuration) throws(SignalingError) {
         self.server = server
         self.configuration = configuration
-        group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        connector = try PinnedConnector(to: server, group: group, timeout: configuration.connectTimeout)
+        group = configuration.sharesThreads ? .singleton : MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        connector = try PinnedConnector(
+            to: server, group: group, timeout: configuration.connectTimeout, from: configuration.localAddress)
     }
 
     func authorize(with token: String) { self.token = token }
@@ -44,7 +45,11 @@ actor PinnedHTTPClient {
         for channel in idle + streams { channel.close(promise: nil) }
         idle = []
         streams = []
-        if connecting == 0 { try? await group.shutdownGracefully() }
+        if connecting == 0 { await shutDown() }
+    }
+
+    private func shutDown() async {
+        if !configuration.sharesThreads { try? await group.shutdownGracefully() }
     }
 
     /// Opens a connection. NIO must not connect with a group that is shut down; so if `close` was called meanwhile, the
@@ -60,7 +65,7 @@ actor PinnedHTTPClient {
         }
         connecting -= 1
         guard isClosed else { return try result.get() }
-        if connecting == 0 { try? await group.shutdownGracefully() }
+        if connecting == 0 { await shutDown() }
         throw .lost(server)
     }
 }

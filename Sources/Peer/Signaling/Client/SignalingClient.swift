@@ -16,6 +16,10 @@ public actor SignalingClient {
         public var pollTimeout: Duration = .seconds(30)
         /// Capacity of the queue of unread events; one more ends the stream with `.connectionLost`.
         public var eventCapacity = 64
+        /// The client runs on threads that all such clients share.
+        package var sharesThreads = false
+        /// The numeric address to connect from; nil: the system's choice.
+        package var localAddress: String?
         public init() {}
     }
 
