@@ -12,14 +12,27 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
     private let knocks: KnockHandler
     private let onEvent: @Sendable (BroadcastEvent) -> Void
     /// The server's handle of this broadcast.
-    private let served = Monitor<BroadcastHandle?>(nil)
-    /// How many recorders the viewers know of.
-    private let recorders = Monitor(0)
+    private let served: Monitor<BroadcastHandle?>
+    /// Tells the viewers how many they are.
+    private let audience: Throttle<Audience>
 
     init(core: LoopBound<Broadcast>, knocks: KnockHandler, onEvent: @escaping @Sendable (BroadcastEvent) -> Void) {
         self.core = core
         self.knocks = knocks
         self.onEvent = onEvent
+        let served = Monitor<BroadcastHandle?>(nil)
+        self.served = served
+        // How many recorders the viewers know of.
+        let recorders = Monitor(0)
+        audience = Throttle { audience in
+            guard let served = served.with({ $0 }) else { return }
+            served.send(.viewerCount(audience.viewers))
+            let isNew = recorders.with { recorders in
+                defer { recorders = audience.recorders }
+                return recorders != audience.recorders
+            }
+            if isNew { served.send(.recorderCount(audience.recorders)) }
+        }
         core.perform { [weak self] in $0.delegate = self }
     }
 
@@ -53,9 +66,7 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
         let opened: OpenedSession = try await ask { broadcast, done in
             broadcast.open(offer: offer, viewer: viewer, words: words, answer: done)
         }
-        if let served = served.with({ $0 }) {
-            tell(served, await core.ifRunning { $0.audience } ?? Audience())
-        }
+        if served.with({ $0 }) != nil { tell(await core.ifRunning { $0.audience } ?? Audience()) }
         return opened
     }
 
@@ -100,20 +111,14 @@ final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
     func broadcast(ended session: SessionID, audience: Audience) {
         guard let served = served.with({ $0 }) else { return }
         served.forget(session)
-        tell(served, audience)
+        tell(audience)
     }
 
     func broadcast(changed audience: Audience) {
-        guard let served = served.with({ $0 }) else { return }
-        tell(served, audience)
+        tell(audience)
     }
 
-    private func tell(_ served: BroadcastHandle, _ audience: Audience) {
-        served.send(.viewerCount(audience.viewers))
-        let isNew = recorders.with { recorders in
-            defer { recorders = audience.recorders }
-            return recorders != audience.recorders
-        }
-        if isNew { served.send(.recorderCount(audience.recorders)) }
+    private func tell(_ audience: Audience) {
+        self.audience.pass(audience, interval: .betweenAudienceReports(viewers: audience.viewers))
     }
 }

@@ -78,14 +78,17 @@ public final class RelaySession: Sendable {
             makeSink: { id, publisher in
                 var own = settings
                 (own.id, own.secret) = (.random(), Link.randomSecret())
+                // The publisher learns how many watch.
+                let audience = Throttle<Int> { viewers in
+                    environment.with { $0 }?.session.send(ServiceInfo(viewers: viewers), to: id)
+                }
                 let broadcast = RelayedBroadcast(
                     name: (publisher.application?.name).map { UntrustedText.clean($0, fallback: "share") }, own,
                     environment.with { $0 },
                     emit: { event in
                         emit(.broadcast(id, event))
-                        // The publisher learns how many watch.
                         guard let viewers = event.viewers else { return }
-                        environment.with { $0 }?.session.send(ServiceInfo(viewers: viewers), to: id)
+                        audience.pass(viewers, interval: .betweenAudienceReports(viewers: viewers))
                     })
                 relayed.with { $0[id] = Relayed(broadcast: broadcast, publisher: publisher) }
                 return broadcast

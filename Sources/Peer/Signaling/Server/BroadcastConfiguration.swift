@@ -38,8 +38,9 @@ public struct BroadcastConfiguration: Sendable {
         tokenLimits.all = max(tokenLimits.all, viewers * 2)
         tokenLimits.ofAddress = max(tokenLimits.ofAddress, viewers / 8)
         pendingKnocks = max(pendingKnocks, viewers / 16)
-        knockRate.burst = max(knockRate.burst, Double(viewers) / 4)
-        knockRate.perSecond = max(knockRate.perSecond, Double(viewers) / 16)
+        // All may come at once, or come back within seconds.
+        knockRate.burst = max(knockRate.burst, Double(viewers))
+        knockRate.perSecond = max(knockRate.perSecond, Double(viewers) / 4)
     }
 
     /// The rate of knocks with a correct proof, over all addresses.

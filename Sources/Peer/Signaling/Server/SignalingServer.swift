@@ -46,13 +46,15 @@ public actor SignalingServer {
             self.port = port
         }
 
-        /// Makes room for an audience: each viewer holds a connection for events. One address may have an eighth of
+        /// Makes room for an audience: each viewer holds a connection for events, and needs two more to join. One address may have an eighth of
         /// them, and all can come back within seconds.
         public mutating func serve(viewers: Int) {
-            limits.connections = max(limits.connections, viewers + viewers / 4 + 64)
+            limits.connections = max(limits.connections, viewers * 3 + 64)
             limits.connectionsPerAddress = max(limits.connectionsPerAddress, viewers / 8)
-            limits.allConnectionBurst = max(limits.allConnectionBurst, Double(viewers) / 2)
-            limits.allConnectionsPerSecond = max(limits.allConnectionsPerSecond, Double(min(viewers, 4_000)) / 8)
+            limits.allConnectionBurst = max(limits.allConnectionBurst, Double(viewers) * 2)
+            limits.allConnectionsPerSecond = max(limits.allConnectionsPerSecond, Double(min(viewers, 4_000)) / 4)
+            // An address is forgotten only while it has nothing open.
+            limits.addresses = max(limits.addresses, viewers * 4)
         }
 
         /// Limits the number of connections, for a process that may have few file descriptors. One address may have a
