@@ -1,10 +1,8 @@
 import Admission
 import ArgumentParser
-import EventLoop
 import Foundation
 import LinuxRuntime
 import MediaCore
-import Receiving
 import Sessions
 import ShareKit
 import Signaling
@@ -21,8 +19,9 @@ struct BenchRelayCommand: ParsableCommand {
         commandName: "relay",
         abstract: "Publish a test stream to a relay, watch it many times, and print what it costs.",
         discussion: """
-            Starts a relay on this machine's loopback. The viewers are real ones, with HTTPS, ICE, DTLS and SRTP \
-            each, from addresses of their own, but decode nothing. CPU is that of the relay's process alone.
+            Starts a relay on this machine's loopback. The viewers have HTTPS, ICE, DTLS and SRTP each, but decode \
+            nothing; they share a thread, and each address in 127.0.0.0/16 has 16 of them at most. CPU is that of \
+            the relay's process alone.
             """)
 
     @Option(help: ArgumentHelp("Viewers.", valueName: "count"))
@@ -44,12 +43,13 @@ struct BenchRelayCommand: ParsableCommand {
     }
 
     func run() throws {
+        let ending = Monitor<EndReason?>(nil)
         do {
             FileDescriptors.raiseLimit()
-            // It ends by itself if this process is killed.
+            try requireDescriptors()
+            // It ends by itself if this process is killed. Joining takes less than half a second for each viewer.
             let relay = try MeasuredRelay(viewers: viewers, seconds: viewers + seconds + 120)
             defer { relay.end() }
-            let ending = Monitor<EndReason?>(nil)
             Signals.handle { name in
                 ending.change { $0 = $0 ?? EndReason(.stopped, "ended by \(name)") }
                 relay.end()
@@ -69,8 +69,9 @@ struct BenchRelayCommand: ParsableCommand {
             let time = (MonotonicClock.now - began).inSeconds
             let packets = end.packets - start.packets
             guard packets > 0, end.watching == viewers else {
+                let why = audience.firstEnd.map { ": \($0)" } ?? ""
                 throw Complaint(
-                    sentence: "\(viewers - end.watching) of \(viewers) viewers have ended", status: .lost)
+                    sentence: "\(viewers - end.watching) of \(viewers) viewers have ended\(why)", status: .lost)
             }
             let joins = audience.joinTimes
             report([
@@ -83,8 +84,18 @@ struct BenchRelayCommand: ParsableCommand {
                 ("kilobytesPerViewer", .integer(max(relay.residentBytes - before, 0) / 1_000 / viewers)),
             ])
         } catch let complaint as Complaint {
-            throw complaint.report()
+            // After a signal the viewers end because the relay does.
+            throw (ending.with { $0 }.map { Complaint($0) } ?? complaint).report()
         }
+    }
+
+    /// A viewer has two connections and a UDP port; a connection of its knock closes later.
+    private func requireDescriptors() throws {
+        let needed = viewers * 4 + 256
+        guard FileDescriptors.limit < needed else { return }
+        throw Complaint(
+            sentence: "\(viewers) viewers need \(needed) open files; this process may have \(FileDescriptors.limit)",
+            remedy: "raise the limit with ulimit -n \(needed), or take fewer viewers", status: .failed)
     }
 
     private func report(_ figures: [(String, JSONValue)]) {
@@ -176,98 +187,6 @@ private final class BenchPublisher {
             await destination.close()
         }
     }
-}
-
-/// Viewers that count.
-private final class BenchAudience: Sendable {
-    struct Counters {
-        var packets = 0
-        var lost = 0
-        var watching = 0
-    }
-
-    private struct State {
-        var viewers: [ViewerSession] = []
-        var milliseconds: [Int] = []
-        var ended: [String] = []
-    }
-
-    private let link: Link
-    private let loop = EventLoop(name: "viewers")
-    private let state = Monitor(State())
-    /// A relay takes so many knocks of one address at a time, and 20 at once.
-    private static let simultaneous = 2
-    private static let ofAddress = 16
-
-    init(_ link: Link) { self.link = link }
-
-    /// Returns when all have their first frame.
-    func join(_ count: Int) throws {
-        for number in 0..<count {
-            state.wait { $0.ended.isEmpty && number - $0.milliseconds.count >= Self.simultaneous ? nil : () }
-            guard state.with({ $0.ended.isEmpty }) else { break }
-            let place = number / Self.ofAddress + 1
-            let identity = try Identity.ephemeral()
-            let began = MonotonicClock.now
-            let sink = FirstFrameSink { [state] in
-                let time = (MonotonicClock.now - began).inMilliseconds
-                state.change { $0.milliseconds.append(Int(time)) }
-            }
-            let viewer = ViewerSession(
-                link: link, identity: identity, name: "viewer \(number)", sink: sink,
-                seat: .init(loop: loop, localAddress: "127.0.\(place / 250 + 1).\(place % 250 + 1)"), emit: { _ in })
-            state.with { $0.viewers.append(viewer) }
-            Task { [state] in
-                let reason = await viewer.run()
-                state.change { $0.ended.append(reason.sentence) }
-            }
-        }
-        let failure = state.wait(until: MonotonicClock.now + .seconds(60)) { state -> String? in
-            if let first = state.ended.first { return first }
-            return state.milliseconds.count == count ? "" : nil
-        }
-        guard let failure, failure.isEmpty else {
-            throw Complaint(sentence: "not all viewers could watch: \(failure ?? "no frame in 60 s")", status: .lost)
-        }
-    }
-
-    /// Sorted.
-    var joinTimes: [Int] { state.with { $0.milliseconds.sorted() } }
-
-    func counters() -> Counters {
-        let viewers = state.with { $0.viewers }
-        return blocking {
-            var counters = Counters()
-            for viewer in viewers {
-                guard let statistics = await viewer.statistics() else { continue }
-                counters.packets += statistics.packetsReceived
-                counters.lost += statistics.packetsLost
-                counters.watching += 1
-            }
-            return counters
-        }
-    }
-
-    func leave() { for viewer in state.with({ $0.viewers }) { viewer.leave() } }
-}
-
-/// Calls back once.
-private final class FirstFrameSink: EncodedMediaSink {
-    private let first: Monitor<(@Sendable () -> Void)?>
-
-    init(_ first: @escaping @Sendable () -> Void) { self.first = Monitor(first) }
-
-    func start(_ format: EncodedMediaFormat, requestKeyframe: @escaping @Sendable (KeyframeRequest) -> Void) {}
-
-    func receive(_ frame: EncodedVideoFrame) {
-        first.with { first in
-            defer { first = nil }
-            return first
-        }?()
-    }
-
-    func receive(_ packet: EncodedAudioPacket) {}
-    func close(_ done: @escaping @Sendable () -> Void) { done() }
 }
 
 /// A screen with noise in the middle, which takes whatever bitrate there is.

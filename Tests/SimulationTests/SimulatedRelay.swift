@@ -265,7 +265,7 @@ final class SimulatedRelay {
             while true {
                 switch receiver.poll(now: now, into: bytes) {
                 case .rtcp(let length): down.send(UnsafeRawBufferPointer(rebasing: bytes[..<length]), now: now)
-                case .frame(_, let info): source.note(info.timestamp, captured: now)
+                case .frame(_, let info): source.note(rtpTimestamp: info.timestamp.rawValue, captured: now)
                 case .audio, .event: break
                 case .wait(let until, _): return receiverWake = until
                 }

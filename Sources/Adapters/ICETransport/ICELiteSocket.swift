@@ -36,6 +36,8 @@ public final class ICELiteSocket {
     private let publicAddress: String?
     private let batch: OpaquePointer
     private var readers: [PriorityReader] = []
+    /// Waits for the port, if it is one of many.
+    private let readerSet: ReaderSet?
     private var timer: LoopTimer?
 
     /// How often the checks of all sessions are looked after.
@@ -49,9 +51,11 @@ public final class ICELiteSocket {
     ///   - port: 0: a free one.
     ///   - publicAddress: another numeric address at which peers reach the port, such as that of a router that forwards
     ///     it.
+    ///   - isOneOfMany: whether the loop has many such sockets, with a session each.
     /// - Throws: if the port is taken, or no address can be bound.
     public init(
-        loop: EventLoop, addresses: [String]? = nil, port: UInt16 = 0, publicAddress: String? = nil
+        loop: EventLoop, addresses: [String]? = nil, port: UInt16 = 0, publicAddress: String? = nil,
+        isOneOfMany: Bool = false
     ) throws(ICEFailure) {
         loop.preconditionOnLoop()
         guard let stun = cnice_stun_new(), let batch = cnice_batch_new() else {
@@ -59,6 +63,7 @@ public final class ICELiteSocket {
         }
         self.loop = loop
         self.publicAddress = publicAddress
+        readerSet = isOneOfMany ? loop.readerSet : nil
         self.stun = stun
         self.batch = batch
         let local = addresses ?? ICEAgent.localInterfaceAddresses() + ["127.0.0.1"]
@@ -73,10 +78,15 @@ public final class ICELiteSocket {
         sockets = opened
         self.port = opened[0].port
         for (index, socket) in opened.enumerated() {
-            readers.append(
-                loop.makePriorityReader(socket.descriptor, waits: true) { [weak self] _ in
-                    self?.receive(socket, index) ?? true
-                })
+            let read = { [weak self] in self?.receive(socket, index) ?? true }
+            guard let readerSet else {
+                readers.append(loop.makePriorityReader(socket.descriptor, waits: true) { _ in read() })
+                continue
+            }
+            guard readerSet.add(socket.descriptor, read) else {
+                close()
+                throw ICEFailure("the kernel does not wait for another socket")
+            }
         }
         timer = loop.makeTimer { [weak self] in self?.look() }
     }
@@ -91,6 +101,7 @@ public final class ICELiteSocket {
         loop.preconditionOnLoop()
         for reader in readers { reader.close() }
         readers = []
+        if let readerSet { for socket in sockets where socket.isOpen { readerSet.remove(socket.descriptor) } }
         timer?.close()
         timer = nil
         agents = [:]

@@ -5,7 +5,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 #include <time.h>
+#include <unistd.h>
 
 // Declared by glibc for _GNU_SOURCE only, which would change types that the Glibc module defines without it.
 extern int ppoll(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
@@ -103,5 +105,28 @@ static inline void cglib_dispatch(GMainContext *context, GPollFD *descriptors, g
     g_main_context_check(context, priority, descriptors, count);
     g_main_context_dispatch(context);
 }
+
+// An epoll set whose members are waited for to be readable. epoll_event is packed, which Swift does not import.
+static inline int cglib_epoll_new(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+static inline int cglib_epoll_add(int set, int descriptor) {
+    struct epoll_event event = {.events = EPOLLIN, .data = {.fd = descriptor}};
+    return epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &event);
+}
+
+static inline void cglib_epoll_remove(int set, int descriptor) {
+    struct epoll_event event = {0, {0}};
+    epoll_ctl(set, EPOLL_CTL_DEL, descriptor, &event);
+}
+
+// Writes up to 64 readable members, without waiting. Returns how many.
+static inline int cglib_epoll_wait(int set, int *descriptors, int capacity) {
+    struct epoll_event events[64];
+    int count = epoll_wait(set, events, capacity < 64 ? capacity : 64, 0);
+    for (int i = 0; i < count; i++) descriptors[i] = events[i].data.fd;
+    return count < 0 ? 0 : count;
+}
+
+static inline void cglib_close(int descriptor) { close(descriptor); }
 
 #endif

@@ -5,7 +5,6 @@ import LinuxRuntime
 import MediaCore
 import MediaEngine
 import Publishing
-import RTPWire
 import Receiving
 import SessionDescription
 import Signaling
@@ -184,7 +183,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
                     now: now)
             )
         }
-        video?.packets.assumeIsolated { $0.note(RTPTimestamp(frame.rtpTimestamp), captured: captured) }
+        video?.packets.assumeIsolated { $0.note(rtpTimestamp: frame.rtpTimestamp, captured: captured) }
         if frame.isKeyframe { served?.demand.assumeIsolated { $0.noteKeyframe() } }
     }
 

@@ -1,5 +1,5 @@
 public import Admission
-package import EventLoop
+import EventLoop
 public import ICEServers
 import ICETransport
 import LinuxRuntime
@@ -61,14 +61,19 @@ public final class ViewerSession: Sendable {
 
     /// What one of many sessions in a process has in place of threads and an ICE agent of its own.
     package struct SharedSeat: Sendable {
-        package var loop: EventLoop
+        let loop: EventLoop
         /// The numeric address that the session comes from.
-        package var localAddress: String
+        let localAddress: String
+    }
 
-        package init(loop: EventLoop, localAddress: String) {
-            self.loop = loop
-            self.localAddress = localAddress
-        }
+    /// The loop of many sessions in a process.
+    package final class SharedLoop: Sendable {
+        private let loop = EventLoop(name: "viewers")
+
+        package init() {}
+
+        /// - Parameter address: the numeric address that the session comes from.
+        package func seat(at address: String) -> SharedSeat { SharedSeat(loop: loop, localAddress: address) }
     }
 
     /// - Parameter seat: nil: the session has threads of its own.
@@ -153,7 +158,7 @@ public final class ViewerSession: Sendable {
         guard let seat else { return nil }
         if let known = socket.with({ $0 }) { return known }
         let opened = await core.ifRunning { [loop] _ in
-            try? LoopBound(loop, ICELiteSocket(loop: loop, addresses: [seat.localAddress]))
+            try? LoopBound(loop, ICELiteSocket(loop: loop, addresses: [seat.localAddress], isOneOfMany: true))
         }
         guard let opened = opened ?? nil else {
             throw EndReason(.failed, "no UDP socket can be opened at \(seat.localAddress)")

@@ -1,5 +1,5 @@
 public import MediaCore
-public import RTPWire
+import RTPWire
 
 /// The packets of a video stream that is forwarded without being decoded, in order, kept once for all receivers.
 ///
@@ -152,7 +152,7 @@ public final class ForwardedVideo {
     // MARK: The clock
 
     /// Takes in when the frame of this timestamp was captured, on the clock of the senders.
-    public func note(_ timestamp: RTPTimestamp, captured: MediaInstant) { clock = (timestamp, captured) }
+    public func note(rtpTimestamp: UInt32, captured: MediaInstant) { clock = (RTPTimestamp(rtpTimestamp), captured) }
 
     /// The RTP timestamp of an instant, for sender reports; nil before the first frame.
     func timestamp(at instant: MediaInstant) -> RTPTimestamp? {
