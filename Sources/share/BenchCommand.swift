@@ -68,6 +68,9 @@ struct BenchRelayCommand: ParsableCommand {
             let (end, spent) = (audience.counters(), relay.cpuSeconds - cpu)
             let time = (MonotonicClock.now - began).inSeconds
             let packets = end.packets - start.packets
+            guard relay.isRunning else {
+                throw Complaint(sentence: "the relay has ended while it was measured", status: .failed)
+            }
             guard packets > 0, end.watching == viewers else {
                 let why = audience.firstEnd.map { ": \($0)" } ?? ""
                 throw Complaint(
@@ -141,6 +144,7 @@ private final class MeasuredRelay: Sendable {
         throw Complaint(sentence: "the relay has ended: \(process.errorText)", status: .failed)
     }
 
+    var isRunning: Bool { process.isRunning }
     var cpuSeconds: Double { process.cpuSeconds }
     var residentBytes: Int { process.residentBytes }
     func end() { process.end() }

@@ -62,6 +62,7 @@ final class DemoChild: @unchecked Sendable {
         return process.terminationStatus
     }
 
+    var isRunning: Bool { process.isRunning }
     private var figures: ProcessFigures { ProcessFigures("\(process.processIdentifier)") }
     var cpuSeconds: Double { figures.cpuSeconds }
     /// Memory in RAM.

@@ -27,6 +27,18 @@ struct BenchVerbTests {
         #expect(bench.exitCode(seconds: 20) != nil, "\(bench.errorText)")
     }
 
+    /// Figures of a process that has gone would be nonsense.
+    @Test func aRelayThatIsKilledIsTold() throws {
+        let folder = try TemporaryFolder()
+        let bench = try ShareProcess(["bench", "relay", "--viewers", "2", "--seconds", "3"], in: folder)
+        #expect(bench.waitForError("2 viewers watch"))
+        let killer = try Program("pkill", ["-KILL", "-P", "\(bench.processID)", "-f", "share relay"])
+        #expect(killer.exitCode(seconds: 20) == 0)
+        let code = try #require(bench.exitCode(seconds: 30))
+        #expect(code != 0, "\(bench.lines)")
+        #expect(bench.errorText.contains("the relay has ended"), "\(bench.errorText)")
+    }
+
     @Test func tooFewOpenFilesAreTold() throws {
         let folder = try TemporaryFolder()
         let bench = try ShareProcess(
