@@ -39,7 +39,8 @@ final class ReturnQuestion: Sendable {
                 let answer = QuestionWindow.ask(
                     title: "share",
                     "Your session was locked, and the broadcast of your screen is paused.\nResume it?",
-                    accept: "Resume", refuse: "End the broadcast")
+                    accept: "Resume", refuse: "End the broadcast",
+                    isWanted: { state.with { !$0.isWithdrawn } })
                 // A window that disappears after the next question was asked is shown for that one.
                 let (isOver, isWanted) = state.with { state in
                     state.hasWindow = answer == nil && !state.isWithdrawn && state.wasWithdrawn

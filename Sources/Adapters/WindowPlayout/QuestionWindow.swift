@@ -1,6 +1,7 @@
 internal import CSDL
 internal import Glibc
-internal import Synchronization
+internal import LinuxRuntime
+internal import MediaCore
 
 /// A small window with a question and some buttons.
 public enum QuestionWindow {
@@ -13,34 +14,54 @@ public enum QuestionWindow {
     }
 
     private struct Asking {
+        /// The number of this question among all of the process.
+        let number: Int
         var isWithdrawn = false
         /// The thread that asks, as a folder of /proc: "1234/task/1240"; nil before the window is opened.
         var thread: String?
     }
 
-    /// Nil if nothing is asked.
-    private static let asking = Mutex<Asking?>(nil)
+    private struct State {
+        var count = 0
+        /// Nil if nothing is asked.
+        var asking: Asking?
+    }
+
+    private static let state = Monitor(State())
+    /// The longest wait for a withdrawn window: SDL answers when its child process has ended.
+    private static let closingTime = MediaDuration.seconds(2)
+    /// How often a withdrawn window's process is looked for: SDL may not have started it yet.
+    private static let lookInterval = MediaDuration.milliseconds(20)
 
     /// Asks, and blocks until there is an answer. Escape, and closing the window, refuse. One call at a time.
+    /// - Parameter isWanted: called once, on this thread, after ``withdraw()`` has begun to see this question. With false,
+    ///   the question is not shown.
     /// - Returns: whether the question was accepted; nil if there is no display, or the question was withdrawn.
-    public static func ask(title: String, _ question: String, accept: String, refuse: String) -> Bool? {
-        show(title, question, [refuse, accept]).map { $0 == 1 }
+    public static func ask(
+        title: String, _ question: String, accept: String, refuse: String, isWanted: () -> Bool = { true }
+    ) -> Bool? {
+        show(title, question, [refuse, accept], isWanted).map { $0 == 1 }
     }
 
     /// Lets the user choose one of the answers, of which at most ``answerLimit`` are shown.
     /// - Returns: the index of the answer; nil if the user refuses, if there is no display, or if it was withdrawn.
     public static func choose(title: String, _ question: String, among answers: [String], refuse: String) -> Int? {
-        show(title, question, [refuse] + answers.prefix(answerLimit)).flatMap { $0 == 0 ? nil : $0 - 1 }
+        show(title, question, [refuse] + answers.prefix(answerLimit)) { true }.flatMap { $0 == 0 ? nil : $0 - 1 }
     }
 
-    private static func show(_ title: String, _ question: String, _ answers: [String]) -> Int? {
-        asking.withLock { $0 = Asking() }
-        defer { asking.withLock { $0 = nil } }
-        guard SDLLibrary.open(UInt32(SDL_INIT_VIDEO)) else { return nil }
+    private static func show(
+        _ title: String, _ question: String, _ answers: [String], _ isWanted: () -> Bool
+    ) -> Int? {
+        state.with { state in
+            state.count += 1
+            state.asking = Asking(number: state.count)
+        }
+        defer { state.change { $0.asking = nil } }
+        guard isWanted(), SDLLibrary.open(UInt32(SDL_INIT_VIDEO)) else { return nil }
         defer { SDLLibrary.close(UInt32(SDL_INIT_VIDEO)) }
-        let isWithdrawn = asking.withLock { asking in
-            asking?.thread = link("/proc/thread-self")
-            return asking?.isWithdrawn ?? true
+        let isWithdrawn = state.with { state in
+            state.asking?.thread = link("/proc/thread-self")
+            return state.asking?.isWithdrawn ?? true
         }
         if isWithdrawn { return nil }
         let texts = answers.map { strdup($0) }
@@ -50,19 +71,34 @@ public enum QuestionWindow {
     }
 
     /// Takes a question back that another thread asks; its window disappears, and `ask` returns nil. Without one this does
-    /// nothing. Call it before the process ends, too: the window would stay.
+    /// nothing. Call it before the process ends, too: the window would stay, and a process must not end while SDL closes its
+    /// connection on the other thread. Blocks until that is done, for two seconds at most.
     public static func withdraw() {
-        // SDL shows the box in a child process (SDL_x11messagebox.c), which has the signal handlers of this one.
-        asking.withLock { asking in
-            asking?.isWithdrawn = true
-            guard let thread = asking?.thread, let file = fopen("/proc/\(thread)/children", "r") else { return }
-            defer { fclose(file) }
-            var text = [CChar](repeating: 0, count: 256)
-            guard fgets(&text, Int32(text.count), file) != nil else { return }
-            let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-            for child in String(decoding: bytes, as: UTF8.self).split(separator: " ") {
-                if let id = pid_t(child) { kill(id, SIGKILL) }
+        let number = state.with { state in
+            state.asking?.isWithdrawn = true
+            return state.asking?.number
+        }
+        guard let number else { return }
+        let deadline = MonotonicClock.now + closingTime
+        while MonotonicClock.now < deadline {
+            let thread = state.with { $0.asking?.number == number ? $0.asking?.thread : nil }
+            if let thread { endChildren(of: thread) }
+            let isOver = state.wait(until: MonotonicClock.now + lookInterval) { state in
+                state.asking?.number == number ? nil : true
             }
+            if isOver == true { return }
+        }
+    }
+
+    /// SDL shows the box in a child process (SDL_x11messagebox.c), which has the signal handlers of this one.
+    private static func endChildren(of thread: String) {
+        guard let file = fopen("/proc/\(thread)/children", "r") else { return }
+        defer { fclose(file) }
+        var text = [CChar](repeating: 0, count: 256)
+        guard fgets(&text, Int32(text.count), file) != nil else { return }
+        let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        for child in String(decoding: bytes, as: UTF8.self).split(separator: " ") {
+            if let id = pid_t(child) { kill(id, SIGKILL) }
         }
     }
 
