@@ -41,6 +41,22 @@ extension HostCommand {
             prompt, run, announce: {})
     }
 
+    /// Pairs with a relay, and broadcasts to viewers who meet this host there.
+    func broadcastToViewers(
+        overRelay manifest: ExtensionManifest, _ configuration: HostSession.Configuration, _ identity: Identity,
+        _ run: HostRun
+    ) throws {
+        let destination = try pair(with: manifest, identity, run)
+        guard case .service(let relay) = destination else { preconditionFailure("a relay is a service peer") }
+        defer { blocking { await destination.close() } }
+        var configuration = configuration
+        configuration.meeting = relay
+        configuration.iceServers += relay.iceServers
+        // Nobody has to reach this host's own server.
+        if listen == Self.defaultListen { configuration.listenHost = "127.0.0.1" }
+        try broadcastToViewers(configuration, identity, run)
+    }
+
     /// Shows the alert of a service, and asks for what its setup needs. A countdown follows the user's answer.
     private func pair(
         with manifest: ExtensionManifest, _ identity: Identity, _ run: HostRun

@@ -15,10 +15,13 @@ import X11Capture
 
 enum SourceChoice: String, ExpressibleByArgument, CaseIterable { case screen, test }
 enum ModeChoice: String, ExpressibleByArgument, CaseIterable { case text, motion, auto }
+enum RouteChoice: String, ExpressibleByArgument, CaseIterable { case direct, relay }
 enum AudioChoice: String, ExpressibleByArgument, CaseIterable { case system, none }
 
 /// It has more stored properties than other types, because each option of the command line is one.
 struct HostCommand: ParsableCommand {
+    static let defaultListen = "0.0.0.0:0"
+
     static let configuration = CommandConfiguration(
         commandName: "host", abstract: "Publish this screen and print a link to it.",
         discussion: """
@@ -68,7 +71,7 @@ struct HostCommand: ParsableCommand {
     var accept: AcceptChoice = .ask
 
     @Option(help: ArgumentHelp("Address and TCP port to listen on; port 0 selects a free one.", valueName: "addr:port"))
-    var listen = "0.0.0.0:0"
+    var listen = Self.defaultListen
 
     @Option(
         help: ArgumentHelp(
@@ -98,8 +101,17 @@ struct HostCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Publish to this relay (share relay), where the viewers watch, and to nobody else.", valueName: "link"))
+            "Share over this relay (share relay): its link is the place where viewers meet you.", valueName: "link"))
     var relay: String? = nil
+
+    @Option(
+        help: ArgumentHelp(
+            "With --relay, how media reaches the viewers: from this machine (direct), or from the relay (relay).",
+            discussion: """
+                direct: the relay only passes on who wants to watch, and you accept each viewer; it \
+                cannot watch. relay: you send once, and the relay, which can watch, to all viewers.
+                """))
+    var route: RouteChoice = .relay
 
     @Option(
         help: ArgumentHelp("Value for a field that the service asks for; may be repeated.", valueName: "name=value"))
@@ -158,7 +170,7 @@ struct HostCommand: ParsableCommand {
     private func host() throws {
         let hasTerminal = isatty(STDIN_FILENO) == 1
         // Checked here and not in `validate`, so that an invalid option is reported first.
-        if preferredExtension == nil, relay == nil, accept == .ask, !hasTerminal {
+        if preferredExtension == nil, relay == nil || route == .direct, accept == .ask, !hasTerminal {
             throw Complaint(
                 sentence: "there is no terminal to ask in",
                 remedy: "Choose who may join: --accept known or --accept any.", status: .usage)
@@ -177,7 +189,9 @@ struct HostCommand: ParsableCommand {
         let configuration = makeConfiguration(try ListenAddress(listen), try serverOptions.servers())
         let identity = try makeIdentity()
         // Nothing is captured before the user has agreed.
-        if let relay {
+        if let relay, route == .direct {
+            try broadcastToViewers(overRelay: Self.relay(at: relay), configuration, identity, run)
+        } else if let relay {
             try broadcast(to: Self.relay(at: relay), configuration, identity, run)
         } else if let preferredExtension {
             try broadcast(to: Self.installedExtension(preferredExtension), configuration, identity, run)
@@ -186,7 +200,7 @@ struct HostCommand: ParsableCommand {
         }
     }
 
-    private func broadcastToViewers(
+    func broadcastToViewers(
         _ configuration: HostSession.Configuration, _ identity: Identity, _ run: HostRun
     ) throws {
         let media = try makeMedia()
@@ -202,7 +216,8 @@ struct HostCommand: ParsableCommand {
             throw Complaint(error)
         }
         if isatty(STDIN_FILENO) == 1, accept != .any { prompt.start() }
-        Self.countDown(countdown, until: run.ending, run.output)
+        // A relay is asked after the countdown.
+        if configuration.meeting == nil { Self.countDown(countdown, until: run.ending, run.output) }
         guard run.ending.with({ $0 }) == nil else { return try run.end(broadcast.control) }
         let link: Link
         do throws(EndReason) {
@@ -254,9 +269,10 @@ struct HostCommand: ParsableCommand {
     private func printLink(_ link: Link, _ output: DataOutput) {
         if json { output.event("link", ["link": .string(link.text)]) } else { output.line(link.text) }
         ErrorOutput.writeLine("share: give the link above to whoever may watch; Ctrl-C ends it")
+        let owner = link.relay == nil ? "my machine's own" : "the relay's own"
         ErrorOutput.writeLine(
             """
-            share: say with it: "Your browser will warn about the certificate, as it is my machine's own. Continue, and \
+            share: say with it: "Your browser will warn about the certificate, as it is \(owner). Continue, and \
             tell me the four words that you see."
             """)
         if let (_, source) = fixedToken {

@@ -307,6 +307,16 @@ final class RelayReporter: Sendable {
             let name = names.with { $0.removeValue(forKey: id) } ?? publisher.kind
             output.event("closed", broadcast(id) + [("reason", .string(reason.sentence))])
             ErrorOutput.writeLine("share: \(UntrustedText.quote(name)) has ended: \(reason.sentence)")
+        case .meetingOpened(let id, let publisher, let broadcast):
+            let name = publisher.application?.name ?? publisher.kind
+            names.with { $0[id] = name }
+            output.event(
+                "meeting-opened", [("broadcast", .string(broadcast.text)), ("name", .string(name))])
+            ErrorOutput.writeLine("share: viewers of \(UntrustedText.quote(name)) meet it here")
+        case .meetingClosed(let id, let broadcast):
+            let name = names.with { $0.removeValue(forKey: id) } ?? ""
+            output.event("meeting-closed", [("broadcast", .string(broadcast.text))])
+            ErrorOutput.writeLine("share: viewers of \(UntrustedText.quote(name)) meet it here no longer")
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         case .pairing, .opened, .connected: break
         }

@@ -145,6 +145,8 @@ final class ServiceReporter: Sendable {
             ErrorOutput.writeLine("share: \(title(publisher)) broadcasts again")
         case .closed(let id, let publisher, let reason): close(id, publisher, reason)
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
+        // Of relays.
+        case .meetingOpened, .meetingClosed: break
         }
     }
 

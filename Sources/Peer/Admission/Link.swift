@@ -1,6 +1,9 @@
 /// The link that invites to a broadcast: `https://HOST:PORT/ID#FRAGMENT`, where FRAGMENT is base64url of `0x01 | secret
 /// (16 bytes) | SHA-256 of the host's certificate (32 bytes)`.
 ///
+/// The link to a broadcast that is reached over a relay has `0x02 | 0x02 (flags) | secret | SHA-256 of the host's
+/// certificate | SHA-256 of the relay's`.
+///
 /// Everybody who has the link may knock. `description` omits the secret; only `text` contains it.
 public struct Link: Sendable, Hashable {
     /// A name or an address; IPv6 without brackets.
@@ -11,13 +14,23 @@ public struct Link: Sendable, Hashable {
     public let secret: [UInt8]
     /// SHA-256 of the host's certificate, 32 bytes.
     public let fingerprint: [UInt8]
+    /// SHA-256 of the certificate of the relay at the link's address, 32 bytes; nil if the host itself is there.
+    public let relay: [UInt8]?
 
     package static let version: UInt8 = 1
+    /// Of a link with flags.
+    package static let flaggedVersion: UInt8 = 2
+    /// The host is reached over a relay, whose fingerprint follows that of the host.
+    package static let relayFlag: UInt8 = 2
     static let fragmentLength = 66
 
     /// - Precondition: 16 bytes of secret, 32 of fingerprint, a port in 1...65535.
-    public init(host: String, port: Int, id: BroadcastID, secret: [UInt8], fingerprint: [UInt8]) {
+    public init(
+        host: String, port: Int, id: BroadcastID, secret: [UInt8], fingerprint: [UInt8], relay: [UInt8]? = nil
+    ) {
         precondition(secret.count == 16 && fingerprint.count == 32 && (1...65_535).contains(port))
+        precondition(relay?.count ?? 32 == 32)
+        self.relay = relay
         self.host = host
         self.port = port
         self.id = id
@@ -32,7 +45,7 @@ public struct Link: Sendable, Hashable {
 
     /// Returns a link to the same broadcast at another address.
     public func at(host: String, port: Int) -> Link {
-        Link(host: host, port: port, id: id, secret: secret, fingerprint: fingerprint)
+        Link(host: host, port: port, id: id, secret: secret, fingerprint: fingerprint, relay: relay)
     }
 
     /// `HOST:PORT` with IPv6 in brackets.
@@ -40,7 +53,9 @@ public struct Link: Sendable, Hashable {
 
     /// The whole link, secret included.
     public var text: String {
-        "https://\(authority)/\(id.text)#" + Base64URL.encode([Self.version] + secret + fingerprint)
+        let version = relay == nil ? [Self.version] : [Self.flaggedVersion, Self.relayFlag]
+        return "https://\(authority)/\(id.text)#"
+            + Base64URL.encode(version + secret + fingerprint + (relay ?? []))
     }
 }
 
@@ -96,8 +111,18 @@ extension Link {
         guard let id = BroadcastID(name) else {
             throw .mistyped("the \(BroadcastID.length) characters between the address and # are not right")
         }
-        let bytes = try Self.payload(fragment, length: Self.fragmentLength)
-        self.init(host: host, port: port, id: id, secret: Array(bytes[1..<17]), fingerprint: Array(bytes[17...]))
+        let start = Base64URL.decode(fragment.prefix(4)) ?? []
+        guard start.first == Self.flaggedVersion, start.count > 1 else {
+            let bytes = try Self.payload(fragment, length: Self.fragmentLength)
+            self.init(host: host, port: port, id: id, secret: Array(bytes[1..<17]), fingerprint: Array(bytes[17...]))
+            return
+        }
+        guard start[1] == Self.relayFlag else { throw .unknownVersion(Self.flaggedVersion) }
+        // 82 bytes.
+        let bytes = try Self.payload(fragment, length: 110, version: Self.flaggedVersion)
+        self.init(
+            host: host, port: port, id: id, secret: Array(bytes[2..<18]), fingerprint: Array(bytes[18..<50]),
+            relay: Array(bytes[50...]))
     }
 
     /// Returns the parts of a pasted link; the path without its first slash, with the fragment.
@@ -117,12 +142,14 @@ extension Link {
 
     /// Decodes a fragment.
     /// - Parameter length: of the fragment, in characters.
-    static func payload(_ fragment: Substring, length fragmentLength: Int) throws(LinkError) -> [UInt8] {
+    static func payload(
+        _ fragment: Substring, length fragmentLength: Int, version expected: UInt8 = version
+    ) throws(LinkError) -> [UInt8] {
         if let odd = fragment.utf8.firstIndex(where: { Base64URL.value(of: $0) == nil }) {
             let place = fragment.utf8.distance(from: fragment.startIndex, to: odd) + 1
             throw .mistyped("character \(place) after # cannot be there")
         }
-        if let version = Base64URL.decode(fragment.prefix(4))?.first, version != Self.version {
+        if let version = Base64URL.decode(fragment.prefix(4))?.first, version != expected {
             throw .unknownVersion(version)
         }
         let count = fragment.utf8.count

@@ -21,6 +21,8 @@ extension HostSession {
         public var name: String?
         /// Returns the bitrate limit of one viewer, which applies if it is less than `maximumBitrate`; nil for none.
         var viewerLimit: (@Sendable (ViewerDescription) -> Bitrate?)?
+        /// The relay over which viewers reach this host; nil: they reach it at `linkHost`.
+        public var meeting: PairedService?
         /// STUN and TURN servers for this host and its viewers. Viewers get the credentials, too.
         public var iceServers: [ICEServer] = []
         /// Asks the router to forward ports.

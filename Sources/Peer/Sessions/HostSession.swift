@@ -27,6 +27,8 @@ public final class HostSession: Sendable {
     private let server = Monitor<SignalingServer?>(nil)
     /// The publication to a service; nil for a broadcast with viewers of its own.
     let publication = Monitor<ServicePublication?>(nil)
+    /// The meeting at a relay; nil for a host that viewers reach themselves.
+    let meeting = Monitor<MeetingSession?>(nil)
     let isStopped = Monitor(false)
     private let wakeups: LoopBound<MediaWakeups>
     let servers: ICEServerMonitor
@@ -123,10 +125,44 @@ public final class HostSession: Sendable {
             await server.stop()
             throw .hostStopped
         }
+        if let paired = configuration.meeting {
+            let link = try await meet(paired, served, server)
+            startPipelines()
+            return link
+        }
         startPipelines()
         return Link(
             host: configuration.linkHost, port: port, id: served.id, secret: served.secret,
             fingerprint: identity.fingerprint)
+    }
+
+    /// Lets viewers reach this host over a relay.
+    private func meet(
+        _ relay: PairedService, _ broadcast: BroadcastHandle, _ server: SignalingServer
+    ) async throws(EndReason) -> Link {
+        let meeting = MeetingSession(broadcast.id, client: relay.client, server: server) { [emit] event in
+            switch event {
+            case .interrupted: emit(.warning("the connection to \(relay.name) is interrupted: nobody can join meanwhile"))
+            case .connected: emit(.warning("connected to \(relay.name) again"))
+            case .ended(let reason): emit(.warning("nobody can join any more: \(reason)"))
+            }
+        }
+        let isRunning = isStopped.with { isStopped in
+            if !isStopped { self.meeting.with { $0 = meeting } }
+            return !isStopped
+        }
+        guard isRunning else {
+            await meeting.stop()
+            throw .hostStopped
+        }
+        do throws(SignalingError) {
+            try await meeting.start()
+        } catch {
+            throw EndReason(error, service: relay.name)
+        }
+        return Link(
+            host: relay.link.host, port: relay.link.port, id: broadcast.id, secret: broadcast.secret,
+            fingerprint: identity.fingerprint, relay: relay.link.fingerprint)
     }
 
     func warnOfLimits() {
@@ -175,6 +211,7 @@ public final class HostSession: Sendable {
         let server = server.with { $0 }
         let sentence = reason.code == .stopped ? "the host ended the broadcast" : reason.sentence
         await signaling.end(reason: sentence)
+        await meeting.with { $0 }?.stop()
         await publication.with { $0 }?.close(reason)
         // Stopping a source blocks until its thread ends, so it is done on another thread, or on this one if there is
         // none.

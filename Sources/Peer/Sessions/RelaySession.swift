@@ -35,6 +35,7 @@ public final class RelaySession: Sendable {
             self.service.media = service.media ?? MediaPort()
             self.service.videoCodecs = Set(VideoCodec.allCases)
             self.service.forwardsPackets = true
+            self.service.takesMeetings = true
         }
     }
 
@@ -139,7 +140,7 @@ public final class RelaySession: Sendable {
     public var isReady: Bool { !isDraining.with { $0 } }
 
     /// Whether no broadcast runs.
-    public var isIdle: Bool { relayed.with { $0.isEmpty } }
+    public var isIdle: Bool { relayed.with { $0.isEmpty } && !session.hasMeetings }
 
     public func statistics() async -> RelayStatistics {
         var result = RelayStatistics()

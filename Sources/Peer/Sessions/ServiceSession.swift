@@ -23,6 +23,9 @@ public enum ServiceSessionEvent: Sendable {
     case interrupted(SessionID)
     case resumed(SessionID)
     case closed(SessionID, Publisher, EndReason)
+    /// A host is reached over this service's server.
+    case meetingOpened(SessionID, Publisher, BroadcastID)
+    case meetingClosed(SessionID, BroadcastID)
     case warning(String)
 }
 
@@ -41,6 +44,8 @@ public final class ServiceSession: Sendable {
         public var media: MediaPort?
         /// What the sinks take.
         public var videoCodecs: Set<VideoCodec> = [.vp8]
+        /// Paired hosts may be reached over this server, beside or instead of publishing.
+        var takesMeetings = false
         /// The sinks forward packets, and can make no use of long-term references.
         var forwardsPackets = false
         /// Those that the server serves beside the publishers, at a time.
@@ -71,6 +76,8 @@ public final class ServiceSession: Sendable {
         var broadcasts: [SessionID: IncomingBroadcast] = [:]
         /// Ends when the broadcast has been closed and reported.
         var endings: [SessionID: Task<Void, Never>] = [:]
+        /// The hosts that are reached over the server.
+        var meetings: [SessionID: BroadcastID] = [:]
         /// The questions that wait for an answer.
         var questions: [KnockID: PairingRequest] = [:]
         var isStopped = false
@@ -177,6 +184,9 @@ public final class ServiceSession: Sendable {
             broadcast.end(EndReason(.stopped, "you ended it: \(reason)"))
         }
     }
+
+    /// Whether hosts are reached over the server.
+    var hasMeetings: Bool { state.with { !$0.meetings.isEmpty } }
 
     /// Takes no further broadcast from now on.
     func refuseBroadcasts() { state.change { $0.isFull = true } }
@@ -319,7 +329,21 @@ extension ServiceSession: ServiceDelegate {
         return restarted
     }
 
+    public func openMeeting(_ session: SessionID, of broadcast: BroadcastID, publisher: Publisher) async -> Bool {
+        guard configuration.takesMeetings else { return false }
+        let isTaken = state.with { state in
+            guard !state.isStopped, !state.isFull else { return false }
+            state.meetings[session] = broadcast
+            return true
+        }
+        if isTaken { emit(.meetingOpened(session, publisher, broadcast)) }
+        return isTaken
+    }
+
     public func closeSession(_ session: SessionID) async {
+        if let broadcast = state.with({ $0.meetings.removeValue(forKey: session) }) {
+            return emit(.meetingClosed(session, broadcast))
+        }
         state.with { $0.broadcasts[session] }?.end(EndReason(.hostEnded, "the host ended the broadcast"))
     }
 }

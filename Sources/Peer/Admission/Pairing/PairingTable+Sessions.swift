@@ -26,8 +26,9 @@ extension PairingTable {
     }
 
     /// Handles that the session receives media. Calls may be as rare as one a second.
-    package mutating func mediaReceived(_ session: SessionID, now: Instant) {
-        leases.extend(session, until: now + limits.silence)
+    /// - Parameter duration: how long the session lives without another call; nil: ``Limits/silence``.
+    package mutating func mediaReceived(_ session: SessionID, lasting duration: Duration? = nil, now: Instant) {
+        leases.extend(session, until: now + (duration ?? limits.silence))
     }
 
     /// Handles the end of a session: its token ends, too.

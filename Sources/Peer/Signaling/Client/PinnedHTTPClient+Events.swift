@@ -4,12 +4,13 @@ import NIOHTTP1
 extension PinnedHTTPClient {
     /// Opens a stream of events. The stream ends after the final event, and throws `.connectionLost` when the
     /// connection breaks.
+    /// - Parameter capacity: of the queue of unread events; nil: as configured.
     func events<Event: StreamEvent>(
-        _: Event.Type, _ path: String, timeout: Duration?
+        _: Event.Type, _ path: String, timeout: Duration?, capacity: Int? = nil
     ) async throws(SignalingError) -> AsyncThrowingStream<Event, any Error> {
         let channel = try await connect(timeout: timeout)
         let (events, feed) = AsyncThrowingStream.makeStream(
-            of: Event.self, bufferingPolicy: .bufferingOldest(configuration.eventCapacity))
+            of: Event.self, bufferingPolicy: .bufferingOldest(capacity ?? configuration.eventCapacity))
         let reader = EventStreamReader(feed, lost: SignalingError.lost(server)) { channel.close(promise: nil) }
         let head = channel.eventLoop.makePromise(of: HTTPResponseHead.self)
         let request = HTTPExchange.Request(

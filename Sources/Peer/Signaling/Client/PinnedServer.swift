@@ -20,7 +20,7 @@ struct PinnedServer: Sendable {
         host = link.host
         port = link.port
         authority = link.authority
-        fingerprint = link.fingerprint
+        fingerprint = link.relay ?? link.fingerprint
         role = .host
     }
 

@@ -118,9 +118,9 @@ extension BroadcastRoutes {
 
     private func poll(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
         let knocks = broadcast.knocks
-        let channel = call.channel
+        let connection = call.connection
         let look = await knocks.wait(ticket) { waiter in
-            channel.closeFuture.whenComplete { _ in Task { await knocks.dropped(ticket, waiter: waiter) } }
+            connection.closed.whenComplete { _ in Task { await knocks.dropped(ticket, waiter: waiter) } }
         }
         switch look {
         case .waiting: return RouteResponse(.accepted)

@@ -38,11 +38,11 @@ struct EventRoutes: Sendable {
         }
         guard streams.hasRoom(for: owner) else { return .limited("too many event streams are open", 5) }
         var reply = RouteResponse(.ok, [.contentType: "text/event-stream"])
-        reply.body = stream(owner, call.channel)
+        reply.body = stream(owner, call.connection)
         return reply
     }
 
-    private func stream(_ owner: TokenHash, _ channel: any Channel) -> ResponseBody {
+    private func stream(_ owner: TokenHash, _ connection: RouteConnection) -> ResponseBody {
         let (streams, delegate, sessions, begin) = (streams, delegate, sessions, begin)
         let beat = TimeAmount(server.configuration.heartbeat)
         server.count { $0.eventStreams += 1 }
@@ -50,13 +50,13 @@ struct EventRoutes: Sendable {
             let stream = streams.open(owner)
             begin(owner)
             await delegate.eventStreamChanged(isOpen: true, sessions: sessions(owner))
-            channel.closeFuture.whenComplete { _ in
+            connection.closed.whenComplete { _ in
                 let isHungUp = streams.isLast(stream.id)
                 stream.finish()
                 guard isHungUp else { return }
                 Task { await delegate.eventStreamChanged(isOpen: false, sessions: sessions(owner)) }
             }
-            let heart = channel.eventLoop.scheduleRepeatedTask(initialDelay: beat, delay: beat) { _ in stream.beat() }
+            let heart = connection.eventLoop.scheduleRepeatedTask(initialDelay: beat, delay: beat) { _ in stream.beat() }
             defer {
                 heart.cancel()
                 streams.close(stream.id)

@@ -60,13 +60,15 @@ extension PairingRegister {
         }
     }
 
-    func mediaReceived(_ session: SessionID) {
-        state.withLock { $0.table.mediaReceived(session, now: .now) }
+    /// - Parameter duration: how long the session lives without another call; nil: as configured.
+    func mediaReceived(_ session: SessionID, lasting duration: Duration? = nil) {
+        state.withLock { $0.table.mediaReceived(session, lasting: duration, now: .now) }
     }
 
     /// Ends a session with an event of the service's own, and its token with it. The delegate has closed the session,
     /// or closes it itself.
     func finish(_ session: SessionID, _ event: ServiceEvent) {
+        if case .finished(let reason, _) = event { endMeeting(session, reason: reason) }
         change { state in
             if let owner = state.sessions[session]?.owner, !owner.isFixed { state.setFinal(event, of: owner.token) }
             _ = state.sessions.end(session)
@@ -117,7 +119,8 @@ extension PairingRegister: SessionRegister {
 
     @discardableResult
     func remove(_ id: SessionID) -> Bool {
-        change { state in
+        endMeeting(id, reason: "the host has left")
+        return change { state in
             guard let owner = state.sessions.remove(id)?.owner else { return (false, []) }
             if !owner.isFixed { state.setFinal(.left, of: owner.token) }
             return (true, state.table.sessionEnded(id, now: .now))

@@ -20,6 +20,7 @@ final class PairingRegister: Sendable {
     let configuration: ServiceConfiguration
     private let delegate: any ServiceDelegate
     private let streams: EventStreams
+    private let meetings: MeetingTable
     private let counters: SignalingCounters
     private let pollLimit: Duration
     let state: Mutex<State>
@@ -28,11 +29,12 @@ final class PairingRegister: Sendable {
     /// - Parameter poll: how long a poll is held.
     init(
         _ configuration: ServiceConfiguration, delegate: any ServiceDelegate, streams: EventStreams,
-        counters: SignalingCounters, poll: Duration
+        meetings: MeetingTable, counters: SignalingCounters, poll: Duration
     ) {
         self.configuration = configuration
         self.delegate = delegate
         self.streams = streams
+        self.meetings = meetings
         self.counters = counters
         pollLimit = poll
         fixed = configuration.fixedToken.map { TokenHash(of: $0) }
@@ -180,13 +182,18 @@ final class PairingRegister: Sendable {
         case .withdraw(let question, let decision):
             decision?.cancel()
             Task { await delegate.pairingWithdrawn(question) }
-        case .close(let session): Task { await delegate.closeSession(session) }
+        case .close(let session):
+            endMeeting(session, reason: "the host has gone")
+            Task { await delegate.closeSession(session) }
         case .finish(let owner, let event, let pairing):
             streams.finish(owner, event)
             Task { await delegate.pairingEnded(pairing) }
         case .count(let outcome): counters.count(outcome)
         }
     }
+
+    /// Ends the meeting for which a session stands, if it is such a session.
+    func endMeeting(_ session: SessionID, reason: String) { meetings.end(session, reason: reason) }
 
     /// Schedules the only timer for the table's next deadline.
     private func setAlarm(_ state: inout State) {

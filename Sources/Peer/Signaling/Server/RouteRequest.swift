@@ -2,6 +2,20 @@ import Admission
 import HTTPTypes
 import NIOCore
 
+/// The connection that a request came on, or what stands for it if a relay has forwarded the request.
+struct RouteConnection: Sendable {
+    let eventLoop: any EventLoop
+    /// Succeeds when nobody waits for the response any more.
+    let closed: EventLoopFuture<Void>
+
+    init(eventLoop: any EventLoop, closed: EventLoopFuture<Void>) {
+        self.eventLoop = eventLoop
+        self.closed = closed
+    }
+
+    init(_ channel: any Channel) { self.init(eventLoop: channel.eventLoop, closed: channel.closeFuture) }
+}
+
 /// One request with its complete body.
 struct RouteRequest: Sendable {
     let method: HTTPRequest.Method
@@ -10,7 +24,7 @@ struct RouteRequest: Sendable {
     let headers: HTTPFields
     let body: ByteBuffer
     let address: PeerAddress
-    let channel: any Channel
+    let connection: RouteConnection
 
     /// The identifier that the path begins with; nil if it begins with none.
     var broadcast: BroadcastID? { path.first.flatMap { BroadcastID($0) } }
@@ -29,7 +43,9 @@ struct RouteRequest: Sendable {
         return text.prefix(while: { $0 != ";" }).lowercased().filter { !$0.isWhitespace }
     }
 
-    var bearer: String? {
+    var bearer: String? { Self.bearer(headers) }
+
+    static func bearer(_ headers: HTTPFields) -> String? {
         guard let text = headers[.authorization], text.lowercased().hasPrefix("bearer ") else { return nil }
         let token = text.dropFirst("bearer ".count).drop(while: { $0 == " " })
         return token.isEmpty || token.utf8.count > 512 ? nil : String(token)

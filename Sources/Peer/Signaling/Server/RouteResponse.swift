@@ -109,6 +109,8 @@ enum Problem: String, Sendable {
     case offer = "urn:share:problem:offer"
     case precondition = "urn:share:problem:precondition"
     case reserved = "urn:share:problem:reserved"
+    /// The host of a meeting cannot be reached now.
+    case unreachable = "urn:share:problem:unreachable"
 
     struct Document: Codable, Sendable {
         var type: String

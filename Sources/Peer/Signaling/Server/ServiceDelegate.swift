@@ -44,11 +44,23 @@ public protocol ServiceDelegate: SessionDelegate {
     /// service has finished it.
     func pairingEnded(_ id: KnockID) async
 
+    /// Decides whether a paired host is reached over this server: the requests of its viewers are then forwarded to it,
+    /// and its responses to them. `closeSession` follows when the meeting is over.
+    /// - Parameters:
+    ///   - session: stands for the meeting.
+    ///   - broadcast: as the host has chosen it.
+    /// - Returns: false for a service that is no relay.
+    func openMeeting(_ session: SessionID, of broadcast: BroadcastID, publisher: Publisher) async -> Bool
+
     /// Answers a WHIP offer. The server has compared the offer's fingerprint with `publisher.fingerprint`; the DTLS
     /// handshake has to check it again. After 6 s the server stops waiting, and closes a session that is opened later.
     func openSession(offer: String, publisher: Publisher) async throws(OfferRefusal) -> OpenedSession
 }
 
 extension ServiceDelegate {
+    public func openMeeting(_ session: SessionID, of broadcast: BroadcastID, publisher: Publisher) async -> Bool {
+        false
+    }
+
     public func pairingEnded(_ id: KnockID) async {}
 }

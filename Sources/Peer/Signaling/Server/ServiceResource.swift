@@ -13,17 +13,20 @@ final class ServiceResource: Sendable {
     private let pairingBucket: Mutex<TokenBucket>
     private let counters: SignalingCounters
 
-    /// - Parameter pollTimeout: how long a poll of a pairing is held.
+    /// - Parameters:
+    ///   - meetings: of the server.
+    ///   - pollTimeout: how long a poll of a pairing is held.
     init(
-        _ configuration: ServiceConfiguration, delegate: any ServiceDelegate, pollTimeout: Duration,
-        counters: SignalingCounters
+        _ configuration: ServiceConfiguration, delegate: any ServiceDelegate, meetings: MeetingTable,
+        pollTimeout: Duration, counters: SignalingCounters
     ) {
         self.configuration = configuration
         self.delegate = delegate
         self.counters = counters
         eventStreams = EventStreams(capacity: configuration.eventStreamCapacity)
         pairings = PairingRegister(
-            configuration, delegate: delegate, streams: eventStreams, counters: counters, poll: pollTimeout)
+            configuration, delegate: delegate, streams: eventStreams, meetings: meetings, counters: counters,
+            poll: pollTimeout)
         let rate = configuration.pairingRate
         pairingBucket = Mutex(TokenBucket(burst: rate.burst, rate: rate.perSecond, now: .now))
     }

@@ -78,9 +78,9 @@ extension ServiceRoutes {
 
     private func poll(_ call: RouteRequest, _ ticket: KnockID) async -> RouteResponse {
         let pairings = service.pairings
-        let channel = call.channel
+        let connection = call.connection
         let result = await pairings.wait(ticket) { poll in
-            channel.closeFuture.whenComplete { _ in pairings.dropped(ticket, poll: poll) }
+            connection.closed.whenComplete { _ in pairings.dropped(ticket, poll: poll) }
         }
         switch result {
         case .waiting: return RouteResponse(.accepted)

@@ -66,15 +66,15 @@ public actor SignalingServer {
         }
     }
 
-    private enum State {
+    enum State {
         case idle
         case running(Server<GuardedChannel>, Task<Void, Never>, MultiThreadedEventLoopGroup)
         case stopped
     }
 
-    private let service: SignalingService
-    private let configuration: Configuration
-    private var state = State.idle
+    let service: SignalingService
+    let configuration: Configuration
+    private(set) var state = State.idle
 
     public init(identity: Identity, configuration: Configuration, logger: Logger) {
         self.configuration = configuration
@@ -102,7 +102,8 @@ public actor SignalingServer {
     ) throws(SignalingServerError) -> ServiceHandle {
         try Self.check(service.fixedToken)
         let resource = ServiceResource(
-            service, delegate: delegate, pollTimeout: configuration.pollTimeout, counters: self.service.counters)
+            service, delegate: delegate, meetings: self.service.meetings, pollTimeout: configuration.pollTimeout,
+            counters: self.service.counters)
         try self.service.services.add(resource)
         return ServiceHandle(resource, in: self.service.services)
     }

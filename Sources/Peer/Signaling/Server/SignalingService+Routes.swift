@@ -21,7 +21,7 @@ extension SignalingService {
                     method: request.method,
                     path: (request.head.path ?? "/").prefix(while: { $0 != "?" }).split(separator: "/"),
                     headers: request.headers, body: try await readBody(request, channel),
-                    address: address, channel: channel)
+                    address: address, connection: RouteConnection(channel))
                 reply = await route(call)
                 reply.isConnectionKept = mayKeepConnection(call, reply)
             } catch is NIOTooManyBytesError {
@@ -35,7 +35,7 @@ extension SignalingService {
 
     /// Returns a refusal that the request's head alone decides; else nil.
     private func refusal(of request: Request, from address: PeerAddress) -> RouteResponse? {
-        if let delay = connections.withLimiter({ $0.requestDelay(address.key, now: $1) }) {
+        if !isOfMeeting(request), let delay = connections.withLimiter({ $0.requestDelay(address.key, now: $1) }) {
             count { $0.requestsLimited += 1 }
             return .limited("too many requests", delay)
         }
@@ -53,6 +53,15 @@ extension SignalingService {
         return nil
     }
 
+    /// Returns whether the request is of the host of a meeting, which responds to as many requests as its viewers send.
+    private func isOfMeeting(_ request: Request) -> Bool {
+        let path = (request.head.path ?? "/").split(separator: "/", maxSplits: 4)
+        guard path.count == 5, path[0] == "services", path[2] == "meeting", let id = BroadcastID(path[3]),
+            let meeting = meetings[id], let token = RouteRequest.bearer(request.headers)
+        else { return false }
+        return meeting.owner == TokenHash(of: token)
+    }
+
     /// Returns whether the connection may stay open. Clients without a token, a successful knock or a successful request
     /// to pair get one response a connection, so that they do not occupy connections. A token counts on the paths of its
     /// broadcast or service.
@@ -60,6 +69,10 @@ extension SignalingService {
         if let token = call.bearer, isAdmitted(call, token) {
             connections.withLimiter { $0.admitted(call.address.key, now: $1) }
             return true
+        }
+        if let id = call.broadcast, meetings[id] != nil {
+            // The host decides whether the token is valid.
+            return call.path.count > 1 && reply.status.kind == .successful
         }
         let item = call.service == nil ? call.path.dropFirst().first : call.path.dropFirst(2).first
         return (item == "knock" || item == "pair") && reply.status.kind == .successful
@@ -114,6 +127,7 @@ extension SignalingService {
         case "services": return await serviceRoute(call)
         default: break
         }
+        if let id = call.broadcast, let meeting = meetings[id] { return await forward(call, meeting) }
         guard let name = call.path.first, let id = call.broadcast, let broadcast = broadcasts[id] else {
             return nothing(call, isBroadcast: call.path.count == 1 && call.broadcast != nil)
         }
@@ -123,6 +137,15 @@ extension SignalingService {
         }
         if call.path.count == 1 { return page(call) }
         return await BroadcastRoutes(server: self, broadcast: broadcast).respond(to: call)
+    }
+
+    /// Answers a request for a broadcast whose host is elsewhere. The page is this server's own.
+    private func forward(_ call: RouteRequest, _ meeting: Meeting) async -> RouteResponse {
+        guard call.path.first.map(String.init) == meeting.id.text else {
+            let rest = call.path.dropFirst().map { "/" + $0 }.joined()
+            return RouteResponse(.temporaryRedirect, [.location: "/" + meeting.id.text + rest])
+        }
+        return call.path.count == 1 ? page(call) : await meeting.forward(call)
     }
 
     private func serviceRoute(_ call: RouteRequest) async -> RouteResponse {

@@ -9,6 +9,7 @@ final class SignalingService: Sendable {
     let logger: Logger
     let broadcasts: BroadcastTable
     let services: ServiceTable
+    let meetings = MeetingTable()
     let connections: ConnectionRegister
     let counters = SignalingCounters()
     private let slowed = Mutex(0)

@@ -1,0 +1,172 @@
+public import Admission
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+
+/// The host's side of a meeting at a relay: answers the requests that the relay forwards by the host's own server, which
+/// nobody has to reach. Connects again after an outage.
+///
+/// Call `start` once, and `stop` at the end.
+public actor MeetingSession {
+    public enum Event: Sendable {
+        /// Viewers cannot knock until `connected`. Those who watch go on.
+        case interrupted
+        case connected
+        /// Nobody can knock there any more.
+        case ended(String)
+    }
+
+    private struct Request {
+        var task: Task<Void, Never>
+        var closed: EventLoopPromise<Void>
+    }
+
+    private let client: ServiceClient
+    private let server: SignalingServer
+    private let broadcast: BroadcastID
+    private let emit: @Sendable (Event) -> Void
+    private var requests: [Int: Request] = [:]
+    private var running: Task<Void, Never>?
+    private var isStopped = false
+    /// Responses that are being sent, and those that wait for that.
+    private var sending = 0
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    /// A relay forwards half as many at a time.
+    private static let requestLimit = 1_024
+    /// So many connections send responses.
+    private static let sendingLimit = 8
+
+    /// - Parameters:
+    ///   - client: with a granted pairing. `stop` closes it.
+    ///   - server: runs, and serves the broadcast.
+    public init(
+        _ broadcast: BroadcastID, client: ServiceClient, server: SignalingServer,
+        emit: @escaping @Sendable (Event) -> Void
+    ) {
+        self.broadcast = broadcast
+        self.client = client
+        self.server = server
+        self.emit = emit
+    }
+
+    /// Opens the meeting.
+    public func start() async throws(SignalingError) {
+        let events = try await client.meeting(broadcast)
+        guard !isStopped else { return }
+        running = Task { [weak self] in await self?.run(events) }
+    }
+
+    /// Ends the meeting. May be called more than once.
+    public func stop() async {
+        guard !isStopped else { return }
+        isStopped = true
+        running?.cancel()
+        cancelAll()
+        await client.leave(broadcast)
+        await client.close()
+    }
+
+    private func run(_ first: AsyncThrowingStream<MeetingEvent, any Error>) async {
+        var events = first
+        while !Task.isCancelled {
+            do {
+                for try await event in events {
+                    if case .finished(let reason) = event { return emit(.ended(reason)) }
+                    await handle(event)
+                }
+            } catch {}
+            cancelAll()
+            guard !Task.isCancelled else { return }
+            emit(.interrupted)
+            var delay = Duration.milliseconds(250)
+            connecting: while true {
+                do throws(SignalingError) {
+                    events = try await client.meeting(broadcast)
+                    break connecting
+                } catch {
+                    if error.code == .gone { return emit(.ended("the relay has forgotten this broadcast")) }
+                    guard (try? await Task.sleep(for: delay)) != nil else { return }
+                    delay = min(delay * 2, .seconds(5))
+                }
+            }
+            emit(.connected)
+        }
+    }
+
+    private func handle(_ event: MeetingEvent) async {
+        switch event {
+        case .request(let request):
+            guard requests[request.number] == nil, requests.count < Self.requestLimit,
+                let eventLoop = await server.eventLoop, !isStopped, requests[request.number] == nil
+            else { return }
+            let closed = eventLoop.makePromise(of: Void.self)
+            let task = Task { await self.answer(request, eventLoop, closed.futureResult) }
+            requests[request.number] = Request(task: task, closed: closed)
+        case .cancelled(let number): cancel(number)
+        case .finished: break
+        }
+    }
+
+    private func cancel(_ number: Int) {
+        guard let request = requests.removeValue(forKey: number) else { return }
+        request.closed.succeed(())
+        request.task.cancel()
+    }
+
+    private func cancelAll() { for number in Array(requests.keys) { cancel(number) } }
+
+    // MARK: Responses
+
+    private func answer(
+        _ request: ForwardedRequest, _ eventLoop: any EventLoop, _ closed: EventLoopFuture<Void>
+    ) async {
+        defer { cancel(request.number) }
+        let response = await server.respond(to: request, for: broadcast, on: eventLoop, closed: closed)
+        let head = ForwardedResponse(
+            status: Int(response.status.code), headers: response.headers.map { [$0.name.canonicalName, $0.value] })
+        let isWhole = response.body.contentLength != nil
+        let writer = PartWriter(first: head, isWhole: isWhole) { [weak self] part in
+            guard let self, try await send(part, to: request.number) else { throw CancellationError() }
+        }
+        // A viewer that has gone is no failure.
+        try? await response.body.write(writer)
+    }
+
+    /// Sends a part, not more than some at a time.
+    private func send(_ part: ForwardedResponse, to number: Int) async throws -> Bool {
+        if sending >= Self.sendingLimit {
+            await withCheckedContinuation { waiting.append($0) }
+        } else {
+            sending += 1
+        }
+        defer { if waiting.isEmpty { sending -= 1 } else { waiting.removeFirst().resume() } }
+        guard !isStopped, requests[number] != nil else { return false }
+        return try await client.respond(part, to: number, of: broadcast)
+    }
+}
+
+/// Writes a response's body as parts. A body of known length is one part.
+private struct PartWriter: ResponseBodyWriter {
+    private var pending: ForwardedResponse
+    private let isWhole: Bool
+    private let send: @Sendable (ForwardedResponse) async throws -> Void
+
+    init(first: ForwardedResponse, isWhole: Bool, send: @escaping @Sendable (ForwardedResponse) async throws -> Void) {
+        pending = first
+        self.isWhole = isWhole
+        self.send = send
+    }
+
+    mutating func write(_ buffer: ByteBuffer) async throws {
+        pending.body = (pending.body ?? "") + String(buffer: buffer)
+        guard !isWhole else { return }
+        pending.continues = true
+        try await send(pending)
+        pending = ForwardedResponse()
+    }
+
+    consuming func finish(_ trailingHeaders: HTTPFields?) async throws {
+        try await send(pending)
+    }
+}

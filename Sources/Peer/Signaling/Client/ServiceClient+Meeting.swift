@@ -1,0 +1,31 @@
+import Admission
+import FoundationEssentials
+import NIOCore
+import NIOHTTP1
+
+extension ServiceClient {
+    /// Opens the stream on which a relay forwards the requests of a broadcast's viewers. The pairing has to be granted.
+    /// - Throws: `.gone` if the relay does not take it, or not any more.
+    func meeting(_ broadcast: BroadcastID) async throws(SignalingError) -> AsyncThrowingStream<MeetingEvent, any Error> {
+        // A relay forwards so many requests at a time.
+        try await http.events(MeetingEvent.self, meetingPath(broadcast), timeout: nil, capacity: 1_024)
+    }
+
+    /// Sends a part of the response to a forwarded request.
+    /// - Returns: false if nobody waits for it.
+    func respond(
+        _ part: ForwardedResponse, to number: Int, of broadcast: BroadcastID
+    ) async throws(SignalingError) -> Bool {
+        guard let body = try? JSONEncoder().encode(part) else { return false }
+        return try await http.ask(
+            .POST, meetingPath(broadcast) + "/\(number)", type: "application/json", body: ByteBuffer(bytes: body)
+        ).status == 204
+    }
+
+    /// Ends a meeting, and the pairing. Errors are ignored, because the relay may have gone.
+    func leave(_ broadcast: BroadcastID) async {
+        _ = try? await http.ask(.DELETE, meetingPath(broadcast), timeout: .seconds(1))
+    }
+
+    private nonisolated func meetingPath(_ broadcast: BroadcastID) -> String { path("/meeting/\(broadcast.text)") }
+}

@@ -1,0 +1,44 @@
+import Admission
+import HTTPTypes
+import NIOCore
+import NIOPosix
+
+extension SignalingServer {
+    /// Answers a viewer's request that a relay has forwarded, as if it had come on a connection of this server.
+    ///
+    /// The viewer's address is what the relay says. It counts for the limits of each address; a relay that lies can make
+    /// viewers share one, or give one viewer many.
+    /// - Parameters:
+    ///   - broadcast: requests for other resources are answered with 404.
+    ///   - closed: succeeds when the viewer does not wait any more.
+    func respond(
+        to request: ForwardedRequest, for broadcast: BroadcastID, on eventLoop: any EventLoop,
+        closed: EventLoopFuture<Void>
+    ) async -> RouteResponse {
+        let path = request.path.prefix { $0 != "?" }.split(separator: "/")
+        guard let method = HTTPRequest.Method(request.method), path.count > 1, path[0] == broadcast.text,
+            request.body.utf8.count <= configuration.bodyLimit
+        else { return .notFound }
+        let address = PeerAddress(request.address)
+        service.count { $0.requests += 1 }
+        if let delay = service.connections.withLimiter({ $0.requestDelay(address.key, now: $1) }) {
+            service.count { $0.requestsLimited += 1 }
+            return .limited("too many requests", delay)
+        }
+        var headers = HTTPFields()
+        for name in ForwardedRequest.forwardedFields {
+            guard let value = request.headers[name.canonicalName], HTTPField.isValidValue(value) else { continue }
+            headers[name] = value
+        }
+        return await service.route(
+            RouteRequest(
+                method: method, path: path, headers: headers, body: ByteBuffer(string: request.body), address: address,
+                connection: RouteConnection(eventLoop: eventLoop, closed: closed)))
+    }
+
+    /// An event loop of the running server; nil before the start and after the end.
+    var eventLoop: (any EventLoop)? {
+        guard case .running(_, _, let group) = state else { return nil }
+        return group.next()
+    }
+}
