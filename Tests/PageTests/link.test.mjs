@@ -13,6 +13,15 @@ test('a link has an ID, a secret and the fingerprint of the host', () => {
     assert.equal(parseLink('/0123456789ABC/', '#' + code).id, '0123456789ABC');
 });
 
+test('a link to a host behind a relay has the host\'s fingerprint before that of the relay', () => {
+    const code = encodeBase64URL(concatenate(Uint8Array.of(2, 2), range(0, 16), range(32, 96)));
+    const link = parseLink('/0123456789ABC', '#' + code);
+    assert.deepEqual(link, { id: '0123456789ABC', secret: range(0, 16), hostFingerprint: range(32, 64) });
+    assert.throws(() => parseLink('/0123456789ABC', '#' + code.slice(0, 66)), { message: /44 characters are missing/ });
+    const newer = encodeBase64URL(concatenate(Uint8Array.of(2, 6), range(0, 16), range(32, 96)));
+    assert.throws(() => parseLink('/0123456789ABC', '#' + newer), { message: /newer version/ });
+});
+
 test('letters of the ID that look like digits are digits', () => {
     assert.equal(parseLink('/oO1iIlL789abc', '#' + code).id, '0011111789ABC');
 });

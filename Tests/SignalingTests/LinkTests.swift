@@ -36,6 +36,23 @@ import Testing
         }
     }
 
+    /// The page reads the same link (link.test.mjs).
+    @Test func aLinkOverARelayHasBothFingerprints() throws {
+        let relay = [UInt8](64..<96)
+        let link = Link(
+            host: "relay.example", port: 443, id: BroadcastID(7), secret: secret, fingerprint: fingerprint, relay: relay
+        )
+        #expect(try Link(parsing: link.text) == link)
+        #expect(try Link(parsing: link.at(host: "h", port: 1).text).relay == relay)
+        let start = "https://relay.example:443/\(link.id.text)#".count
+        for length in start..<link.text.count {
+            let missing = length > start + 3 ? link.text.count - length : start + 66 - length
+            #expect(error(String(link.text.prefix(length))) == .cutOff(missing: missing), "\(length)")
+        }
+        let newer = [2, 6] + secret + fingerprint + relay
+        #expect(error("https://h:1/028T5CY4TQKFF#" + Base64URL.encode(newer)) == .unknownVersion(2))
+    }
+
     @Test func pastedTextIsTolerated() throws {
         let text = link().text
         for pasted in [

@@ -17,6 +17,7 @@ final class FakeService: ServiceDelegate {
         var offers: [Publisher] = []
         var fragments: [String] = []
         var closed: [SessionID] = []
+        var meetings: [BroadcastID] = []
     }
 
     private let state = Mutex(Seen())
@@ -67,6 +68,12 @@ final class FakeService: ServiceDelegate {
     func applyFragment(_ fragment: String, to session: SessionID) async throws(OfferRefusal) -> RestartedSession? {
         state.withLock { $0.fragments.append(fragment) }
         return try fakeAnswer(to: fragment)
+    }
+
+    /// It is a relay.
+    func openMeeting(_ session: SessionID, of broadcast: BroadcastID, publisher: Publisher) async -> Bool {
+        state.withLock { $0.meetings.append(broadcast) }
+        return true
     }
 
     func closeSession(_ session: SessionID) async {

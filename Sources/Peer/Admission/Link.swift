@@ -111,8 +111,9 @@ extension Link {
         guard let id = BroadcastID(name) else {
             throw .mistyped("the \(BroadcastID.length) characters between the address and # are not right")
         }
-        let start = Base64URL.decode(fragment.prefix(4)) ?? []
-        guard start.first == Self.flaggedVersion, start.count > 1 else {
+        // The version and the flags; the first bytes of a shorter one tell neither.
+        let start = fragment.utf8.count < 4 ? [] : Base64URL.decode(fragment.prefix(4)) ?? []
+        guard start.first == Self.flaggedVersion else {
             let bytes = try Self.payload(fragment, length: Self.fragmentLength)
             self.init(host: host, port: port, id: id, secret: Array(bytes[1..<17]), fingerprint: Array(bytes[17...]))
             return
@@ -149,7 +150,7 @@ extension Link {
             let place = fragment.utf8.distance(from: fragment.startIndex, to: odd) + 1
             throw .mistyped("character \(place) after # cannot be there")
         }
-        if let version = Base64URL.decode(fragment.prefix(4))?.first, version != expected {
+        if fragment.utf8.count >= 4, let version = Base64URL.decode(fragment.prefix(4))?.first, version != expected {
             throw .unknownVersion(version)
         }
         let count = fragment.utf8.count

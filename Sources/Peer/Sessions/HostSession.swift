@@ -142,7 +142,8 @@ public final class HostSession: Sendable {
     ) async throws(EndReason) -> Link {
         let meeting = MeetingSession(broadcast.id, client: relay.client, server: server) { [emit] event in
             switch event {
-            case .interrupted: emit(.warning("the connection to \(relay.name) is interrupted: nobody can join meanwhile"))
+            case .interrupted:
+                emit(.warning("the connection to \(relay.name) is interrupted: nobody can join meanwhile"))
             case .connected: emit(.warning("connected to \(relay.name) again"))
             case .ended(let reason): emit(.warning("nobody can join any more: \(reason)"))
             }

@@ -39,7 +39,7 @@ extension PinnedHTTPClient {
         guard answer.status == 201, let resource = answer.headers.first(name: "Location"),
             resource.hasPrefix(endpoint + "/")
         else { throw failure(answer) }
-        guard CertificateFingerprints.sha256(in: answer.text) == server.fingerprint else {
+        guard CertificateFingerprints.sha256(in: answer.text) == server.peerFingerprint else {
             throw SignalingError(
                 .hostNotProven,
                 "the answer names another certificate than the link: somebody in between wants to "

@@ -14,6 +14,9 @@ struct PinnedServer: Sendable {
     let authority: String
     /// SHA-256 of its certificate, 32 bytes.
     let fingerprint: [UInt8]
+    /// SHA-256 of the certificate of the peer that sends or takes the media: the server's own, or that of a host which is
+    /// reached over the server.
+    let peerFingerprint: [UInt8]
     let role: Role
 
     init(_ link: Link) {
@@ -21,6 +24,7 @@ struct PinnedServer: Sendable {
         port = link.port
         authority = link.authority
         fingerprint = link.relay ?? link.fingerprint
+        peerFingerprint = link.fingerprint
         role = .host
     }
 
@@ -29,6 +33,7 @@ struct PinnedServer: Sendable {
         port = link.port
         authority = link.authority
         fingerprint = link.fingerprint
+        peerFingerprint = link.fingerprint
         role = .service
     }
 }

@@ -6,7 +6,8 @@ import NIOHTTP1
 extension ServiceClient {
     /// Opens the stream on which a relay forwards the requests of a broadcast's viewers. The pairing has to be granted.
     /// - Throws: `.gone` if the relay does not take it, or not any more.
-    func meeting(_ broadcast: BroadcastID) async throws(SignalingError) -> AsyncThrowingStream<MeetingEvent, any Error> {
+    func meeting(_ broadcast: BroadcastID) async throws(SignalingError) -> AsyncThrowingStream<MeetingEvent, any Error>
+    {
         // A relay forwards so many requests at a time.
         try await http.events(MeetingEvent.self, meetingPath(broadcast), timeout: nil, capacity: 1_024)
     }

@@ -56,7 +56,8 @@ struct EventRoutes: Sendable {
                 guard isHungUp else { return }
                 Task { await delegate.eventStreamChanged(isOpen: false, sessions: sessions(owner)) }
             }
-            let heart = connection.eventLoop.scheduleRepeatedTask(initialDelay: beat, delay: beat) { _ in stream.beat() }
+            let heart = connection.eventLoop.scheduleRepeatedTask(initialDelay: beat, delay: beat) { _ in stream.beat()
+            }
             defer {
                 heart.cancel()
                 streams.close(stream.id)

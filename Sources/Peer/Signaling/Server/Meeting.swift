@@ -58,7 +58,8 @@ final class Meeting: Sendable {
     /// Opens the host's stream; an earlier one ends, with the requests that were forwarded on it.
     /// - Returns: the stream's number, and its events as text of `text/event-stream`. Ended at once after the end.
     func open() -> (number: Int, events: AsyncStream<String>) {
-        let (events, feed) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(limits.pending * 2))
+        let (events, feed) = AsyncStream.makeStream(
+            of: String.self, bufferingPolicy: .bufferingOldest(limits.pending * 2))
         feed.yield(":\n\n")
         let (number, lost) = state.withLock { state in
             let lost = Self.takeAll(&state)
@@ -75,7 +76,8 @@ final class Meeting: Sendable {
     /// Handles that the host's connection has closed. Viewers get 503 until it opens another.
     func closed(_ number: Int) {
         let lost: [Pending] = state.withLock { state in
-            guard state.stream?.number == number else { return [] }
+            guard let stream = state.stream, stream.number == number else { return [] }
+            stream.feed.finish()
             state.stream = nil
             return Self.takeAll(&state)
         }
@@ -120,7 +122,8 @@ final class Meeting: Sendable {
     /// Takes a part of the host's response.
     /// - Returns: false if nobody waits for it (any more).
     func take(_ part: ForwardedResponse, for number: Int) -> Bool {
-        let (isKnown, head) = state.withLock { state -> (Bool, (CheckedContinuation<RouteResponse, Never>, RouteResponse)?) in
+        let (isKnown, head) = state.withLock {
+            state -> (Bool, (CheckedContinuation<RouteResponse, Never>, RouteResponse)?) in
             guard var pending = state.pending[number] else { return (false, nil) }
             guard let head = pending.head else {
                 let isRead = pending.body.map { $0.yield(part.body ?? "").isTaken } ?? false

@@ -97,6 +97,9 @@ final class PairingRegister: Sendable {
 
     /// Ends all pairings and sessions. Later requests are refused.
     func end(_ event: ServiceEvent) {
+        if case .finished(let reason, _) = event {
+            for session in state.withLock({ $0.sessions.all }) { endMeeting(session, reason: reason) }
+        }
         change { state in
             for owner in state.grants.keys { state.setFinal(event, of: owner) }
             return ((), state.table.end(now: .now))

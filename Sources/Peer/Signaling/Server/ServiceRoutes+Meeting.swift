@@ -79,9 +79,10 @@ extension ServiceRoutes {
         let beat = TimeAmount(server.configuration.heartbeat)
         let pairings = service.pairings
         server.count { $0.eventStreams += 1 }
+        // Requests are forwarded from now on.
+        let (number, events) = meeting.open()
+        connection.closed.whenComplete { _ in meeting.closed(number) }
         reply.body = ResponseBody { writer in
-            let (number, events) = meeting.open()
-            connection.closed.whenComplete { _ in meeting.closed(number) }
             let heart = connection.eventLoop.scheduleRepeatedTask(initialDelay: beat, delay: beat) { _ in
                 meeting.beat(number)
             }

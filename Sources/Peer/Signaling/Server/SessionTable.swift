@@ -48,6 +48,8 @@ struct SessionTable: Sendable {
     /// The owners of all sessions and reserved places.
     var taken: [Owner] { sessions.values.map(\.owner) + reservations.values }
 
+    var all: [SessionID] { Array(sessions.keys) }
+
     func sessions(of token: TokenHash) -> [SessionID] { sessions.filter { $0.value.token == token }.map(\.key) }
 
     func sessions(where isMeant: (Owner) -> Bool) -> [SessionID] {
