@@ -1,5 +1,5 @@
 /// The link that invites to a broadcast: `https://HOST:PORT/ID#FRAGMENT`, where FRAGMENT is base64url of `0x01 | secret
-/// (16 bytes) | SHA-256 of the host's certificate (32 bytes)`.
+/// (16 bytes) | SHA-256 of the host's certificate (32 bytes)`; with flags, `0x02 | flags` instead of `0x01`.
 ///
 /// Everybody who has the link may knock. `description` omits the secret; only `text` contains it.
 public struct Link: Sendable, Hashable {
@@ -11,18 +11,22 @@ public struct Link: Sendable, Hashable {
     public let secret: [UInt8]
     /// SHA-256 of the host's certificate, 32 bytes.
     public let fingerprint: [UInt8]
+    public let flags: LinkFlags
 
-    package static let version: UInt8 = 1
-    static let fragmentLength = 66
+    private static let secretLength = 16
+    /// The secret and the fingerprint, in bytes.
+    private static let fieldsLength = 48
 
     /// - Precondition: 16 bytes of secret, 32 of fingerprint, a port in 1...65535.
-    public init(host: String, port: Int, id: BroadcastID, secret: [UInt8], fingerprint: [UInt8]) {
+    public init(host: String, port: Int, id: BroadcastID, secret: [UInt8], fingerprint: [UInt8], flags: LinkFlags = [])
+    {
         precondition(secret.count == 16 && fingerprint.count == 32 && (1...65_535).contains(port))
         self.host = host
         self.port = port
         self.id = id
         self.secret = secret
         self.fingerprint = fingerprint
+        self.flags = flags
     }
 
     public static func randomSecret() -> [UInt8] {
@@ -32,7 +36,7 @@ public struct Link: Sendable, Hashable {
 
     /// Returns a link to the same broadcast at another address.
     public func at(host: String, port: Int) -> Link {
-        Link(host: host, port: port, id: id, secret: secret, fingerprint: fingerprint)
+        Link(host: host, port: port, id: id, secret: secret, fingerprint: fingerprint, flags: flags)
     }
 
     /// `HOST:PORT` with IPv6 in brackets.
@@ -40,7 +44,7 @@ public struct Link: Sendable, Hashable {
 
     /// The whole link, secret included.
     public var text: String {
-        "https://\(authority)/\(id.text)#" + Base64URL.encode([Self.version] + secret + fingerprint)
+        "https://\(authority)/\(id.text)#" + LinkFragment(flags: flags, fields: secret + fingerprint).text
     }
 }
 
@@ -61,6 +65,8 @@ public enum LinkError: Error, Equatable, CustomStringConvertible {
     /// A part of the link is wrong; the value says which.
     case mistyped(String)
     case unknownVersion(UInt8)
+    /// The bits that this version does not know.
+    case unknownFlags(UInt8)
 
     public var description: String {
         switch self {
@@ -73,6 +79,8 @@ public enum LinkError: Error, Equatable, CustomStringConvertible {
         case .mistyped(let what): "the link is mistyped: \(what); copy it again"
         case .unknownVersion(let version):
             "the link is of version \(version), which this share does not know: update share, or copy the link again"
+        case .unknownFlags(let flags):
+            "the link needs a newer share (it has flags \(flags)): update share, or copy the link again"
         }
     }
 }
@@ -86,7 +94,9 @@ extension Link {
         let name = path[..<hash]
         let fragment = path[hash...].dropFirst()
         guard hash < path.endIndex else {
-            let missing = BroadcastID.length - name.utf8.count + 1 + Self.fragmentLength
+            let missing =
+                BroadcastID.length - name.utf8.count + 1
+                + LinkFragment.characters(forBytes: 1 + Self.fieldsLength)
             guard name.utf8.count <= BroadcastID.length, name.utf8.allSatisfy({ BroadcastID.value(of: $0) != nil })
             else {
                 throw .notALink
@@ -96,8 +106,10 @@ extension Link {
         guard let id = BroadcastID(name) else {
             throw .mistyped("the \(BroadcastID.length) characters between the address and # are not right")
         }
-        let bytes = try Self.payload(fragment, length: Self.fragmentLength)
-        self.init(host: host, port: port, id: id, secret: Array(bytes[1..<17]), fingerprint: Array(bytes[17...]))
+        let content = try LinkFragment(parsing: fragment, length: Self.fieldsLength)
+        self.init(
+            host: host, port: port, id: id, secret: Array(content.fields.prefix(Self.secretLength)),
+            fingerprint: Array(content.fields.dropFirst(Self.secretLength)), flags: content.flags)
     }
 
     /// Returns the parts of a pasted link; the path without its first slash, with the fragment.
@@ -113,27 +125,6 @@ extension Link {
         let slash = rest.firstIndex(of: "/") ?? rest.endIndex
         let (host, port) = try authority(rest[..<slash])
         return (host, port, rest[slash...].dropFirst())
-    }
-
-    /// Decodes a fragment.
-    /// - Parameter length: of the fragment, in characters.
-    static func payload(_ fragment: Substring, length fragmentLength: Int) throws(LinkError) -> [UInt8] {
-        if let odd = fragment.utf8.firstIndex(where: { Base64URL.value(of: $0) == nil }) {
-            let place = fragment.utf8.distance(from: fragment.startIndex, to: odd) + 1
-            throw .mistyped("character \(place) after # cannot be there")
-        }
-        if let version = Base64URL.decode(fragment.prefix(4))?.first, version != Self.version {
-            throw .unknownVersion(version)
-        }
-        let count = fragment.utf8.count
-        guard count >= fragmentLength else { throw .cutOff(missing: fragmentLength - count) }
-        guard count == fragmentLength else {
-            throw .mistyped("it is \(count - fragmentLength) characters too long")
-        }
-        guard let bytes = Base64URL.decode(fragment), bytes.count == fragmentLength * 3 / 4 else {
-            throw .mistyped("its last character cannot be there")
-        }
-        return bytes
     }
 
     private static func authority(_ text: Substring) throws(LinkError) -> (String, Int) {

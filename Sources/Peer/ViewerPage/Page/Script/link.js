@@ -1,9 +1,10 @@
-// The link: /ID#code, where the code is base64url of 0x01 | secret (16 bytes) | SHA-256 of the host's certificate (32 bytes).
+// The link: /ID#code, where the code is base64url of 0x01 | secret (16 bytes) | SHA-256 of the host's certificate (32 bytes), or the
+// same after 0x02 | flags (1 byte). A flag says how programs check the certificate of HTTPS; a browser does that by itself.
 
 import { decodeBase64URL, encodeBase64URL } from './bytes.js';
 import { SessionEnd } from './session-end.js';
 
-const codeLength = 66;
+const fieldsLength = 48, knownFlags = 0x01;
 
 // Throws `SessionEnd` with what is wrong. In the ID, O is 0, and I and L are 1.
 export function parseLink(path, fragment) {
@@ -12,13 +13,16 @@ export function parseLink(path, fragment) {
     const invalid = sentence => new SessionEnd('error', sentence, 'Ask the host for the link, or copy it again.');
     if (!code) throw invalid('The link is incomplete: the part after # is missing.');
     if (/[^A-Za-z0-9_-]/.test(code)) throw invalid('The link is mistyped: it has a character that no link has.');
+    const [version, flags] = decodeBase64URL((code.slice(0, 4) + 'AAAA').slice(0, 4));
+    if (version !== 1 && version !== 2) throw invalid('The link is mistyped, or made by a newer version of share.');
+    if (version === 2 && flags & ~knownFlags) throw invalid('The link is made by a newer version of share.');
+    const begin = version, codeLength = Math.ceil((begin + fieldsLength) * 4 / 3);
     if (code.length < codeLength) {
         const missing = codeLength - code.length;
         throw invalid(`The link is incomplete: ${missing} ${missing === 1 ? 'character is' : 'characters are'} missing at its end.`);
     }
     if (code.length > codeLength) throw invalid('The link is mistyped: it is too long.');
-    const bytes = decodeBase64URL(code + '==');
-    if (bytes.length !== 49 || encodeBase64URL(bytes) !== code) throw invalid('The link is mistyped near its end.');
-    if (bytes[0] !== 1) throw invalid('The link is mistyped, or made by a newer version of share.');
-    return { id, secret: bytes.slice(1, 17), hostFingerprint: bytes.slice(17) };
+    const bytes = decodeBase64URL(code + '=='.slice(0, (4 - codeLength % 4) % 4));
+    if (bytes.length !== begin + fieldsLength || encodeBase64URL(bytes) !== code) throw invalid('The link is mistyped near its end.');
+    return { id, secret: bytes.slice(begin, begin + 16), hostFingerprint: bytes.slice(begin + 16) };
 }
