@@ -49,7 +49,6 @@ import Testing
 
     @Test func textIsAsSpecified() throws {
         #expect(try link().text == "https://192.168.1.5:8443/services/com.example.conference#" + fragment)
-        #expect(fragment.utf8.count == ServiceLink.fragmentLength)
         #expect(try link("fe80::1").text.hasPrefix("https://[fe80::1]:8443/services/"))
         #expect(try link().path == "/services/com.example.conference")
     }
@@ -61,6 +60,18 @@ import Testing
         let data = try JSONEncoder().encode([link()])
         #expect(try JSONDecoder().decode([ServiceLink].self, from: data) == [link()])
         #expect(try link().at(host: "::1", port: 1).authority == "[::1]:1")
+    }
+
+    @Test func flagsMakeALinkOfVersion2() throws {
+        let flagged = ServiceLink(
+            host: "h", port: 1, id: try #require(conference), fingerprint: fingerprint(1), flags: .webPKI)
+        #expect(
+            flagged.text == "https://h:1/services/com.example.conference#" + Base64URL.encode([2, 1] + fingerprint(1)))
+        #expect(try ServiceLink(parsing: flagged.text) == flagged)
+        #expect(flagged.at(host: "i", port: 2).flags == .webPKI)
+        for count in 1...44 { #expect(error(String(flagged.text.dropLast(count))) == .cutOff(missing: count)) }
+        #expect(
+            error("https://h:1/services/a.b#" + Base64URL.encode([2, 0x81] + fingerprint(1))) == .unknownFlags(0x80))
     }
 
     @Test func pastedTextIsTolerated() throws {

@@ -78,6 +78,39 @@ struct RelayVerbTests {
         #expect(relay.process.exitCode() == 0)
     }
 
+    /// A host that nobody can reach is met at a relay, and sends to each viewer itself.
+    @Test func viewersMeetAHostAtTheRelay() throws {
+        let relay = try Relay()
+        let host = try Terminal([
+            "host", "--relay", relay.link, "--route", "direct", "--source", "test", "--name", "Budget", "--accept", "ask",
+        ])
+        #expect(host.waitUntil { $0.contains("\"Budget\" wants to be met at \"Relay\"") && $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        let opened = try #require(relay.process.event("meeting-opened"), "\(relay.process.errorText)")
+        #expect(opened["name"] as? String == "Budget")
+        let id = try #require(opened["broadcast"] as? String)
+        // The terminal breaks the line.
+        #expect(host.waitUntil { $0.contains("give the link above") })
+        let text = host.screen.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        let first = try #require(text.firstIndex { $0.hasPrefix("https://") && $0.contains("/\(id)#") })
+        let link = text[first...].prefix { !$0.hasPrefix("share:") }.joined()
+        let viewer = try watch(link, ["--name", "Ann"])
+        #expect(host.waitUntil { $0.contains("\"Ann\" (share, 127.0.0.1) wants to watch") }, "\(host.screen)")
+        try host.type("y", "Enter")
+        #expect(viewer.event("first-picture") != nil, "\(viewer.errorText)")
+        // Nothing of the relay is in the path, and the viewer goes on without it.
+        let path = viewer.event("connected")?["path"] as? String ?? ""
+        #expect(path.hasPrefix("direct"), "\(path)")
+        #expect(relay.process.event("live", seconds: 0.1) == nil)
+        relay.process.kill()
+        #expect(host.waitUntil { $0.contains("the connection to Relay is interrupted: nobody can join meanwhile") })
+        let before = viewer.lines.count
+        #expect(viewer.event("statistics", after: before) != nil)
+        #expect(viewer.isRunning)
+        try host.type("C-c")
+        #expect(viewer.event("ended") != nil)
+    }
+
     /// An operator watches a relay, and takes it out of service without a cut.
     @Test func metricsTellWhatRunsAndTheRelayDrains() throws {
         let relay = try Relay(["--accept", "any", "--metrics", "127.0.0.1:0", "--drain", "60s"])

@@ -13,13 +13,19 @@ test('a link has an ID, a secret and the fingerprint of the host', () => {
     assert.equal(parseLink('/0123456789ABC/', '#' + code).id, '0123456789ABC');
 });
 
+test('a link of version 2 has flags, which the page need not follow', () => {
+    for (const flags of [0, 1]) {
+        const flagged = encodeBase64URL(concatenate(Uint8Array.of(2, flags), range(0, 16), range(32, 64)));
+        const link = parseLink('/0123456789ABC', '#' + flagged);
+        assert.deepEqual(link, { id: '0123456789ABC', secret: range(0, 16), hostFingerprint: range(32, 64) });
+    }
+});
+
 test('a link to a host behind a relay has the host\'s fingerprint before that of the relay', () => {
     const code = encodeBase64URL(concatenate(Uint8Array.of(2, 2), range(0, 16), range(32, 96)));
     const link = parseLink('/0123456789ABC', '#' + code);
     assert.deepEqual(link, { id: '0123456789ABC', secret: range(0, 16), hostFingerprint: range(32, 64) });
     assert.throws(() => parseLink('/0123456789ABC', '#' + code.slice(0, 66)), { message: /44 characters are missing/ });
-    const newer = encodeBase64URL(concatenate(Uint8Array.of(2, 6), range(0, 16), range(32, 96)));
-    assert.throws(() => parseLink('/0123456789ABC', '#' + newer), { message: /newer version/ });
 });
 
 test('letters of the ID that look like digits are digits', () => {
@@ -27,7 +33,9 @@ test('letters of the ID that look like digits are digits', () => {
 });
 
 test('what is wrong with a link is told', () => {
-    const version2 = encodeBase64URL(concatenate(Uint8Array.of(2), range(0, 48)));
+    const version3 = encodeBase64URL(concatenate(Uint8Array.of(3), range(0, 48)));
+    const unknownFlag = encodeBase64URL(concatenate(Uint8Array.of(2, 0x81), range(0, 48)));
+    const flagged = encodeBase64URL(concatenate(Uint8Array.of(2, 1), range(0, 48)));
     for (const [fragment, sentence] of [
         ['', 'The link is incomplete: the part after # is missing.'], ['#', 'The link is incomplete: the part after # is missing.'],
         ['#' + code.slice(0, 65), 'The link is incomplete: 1 character is missing at its end.'],
@@ -36,7 +44,10 @@ test('what is wrong with a link is told', () => {
         ['#' + code.slice(1) + '!', 'The link is mistyped: it has a character that no link has.'],
         // Bits that no byte has.
         ['#' + code.slice(0, 65) + 'x', 'The link is mistyped near its end.'],
-        ['#' + version2, 'The link is mistyped, or made by a newer version of share.'],
+        ['#' + version3, 'The link is mistyped, or made by a newer version of share.'],
+        ['#' + unknownFlag, 'The link is made by a newer version of share.'],
+        ['#' + flagged.slice(0, 60), 'The link is incomplete: 7 characters are missing at its end.'],
+        ['#' + flagged + 'A', 'The link is mistyped: it is too long.'],
     ]) {
         assert.throws(() => parseLink('/0123456789ABC', fragment), { message: sentence, state: 'error' });
     }

@@ -45,12 +45,11 @@ import Testing
         #expect(try Link(parsing: link.text) == link)
         #expect(try Link(parsing: link.at(host: "h", port: 1).text).relay == relay)
         let start = "https://relay.example:443/\(link.id.text)#".count
-        for length in start..<link.text.count {
-            let missing = length > start + 3 ? link.text.count - length : start + 66 - length
-            #expect(error(String(link.text.prefix(length))) == .cutOff(missing: missing), "\(length)")
+        for length in start + 3..<link.text.count {
+            #expect(error(String(link.text.prefix(length))) == .cutOff(missing: link.text.count - length), "\(length)")
         }
         let newer = [2, 6] + secret + fingerprint + relay
-        #expect(error("https://h:1/028T5CY4TQKFF#" + Base64URL.encode(newer)) == .unknownVersion(2))
+        #expect(error("https://h:1/028T5CY4TQKFF#" + Base64URL.encode(newer)) == .unknownFlags(4))
     }
 
     @Test func pastedTextIsTolerated() throws {
@@ -99,8 +98,37 @@ import Testing
     }
 
     @Test func otherVersionsAreNamed() {
-        let payload = [UInt8(2)] + secret + fingerprint
-        #expect(error("https://h:1/028T5CY4TQKFF#" + Base64URL.encode(payload)) == .unknownVersion(2))
+        let payload = [UInt8(3)] + secret + fingerprint
+        #expect(error("https://h:1/028T5CY4TQKFF#" + Base64URL.encode(payload)) == .unknownVersion(3))
+    }
+
+    @Test func flagsMakeALinkOfVersion2() throws {
+        let flagged = Link(
+            host: "relay.example", port: 443, id: BroadcastID(5), secret: secret, fingerprint: fingerprint,
+            flags: .webPKI)
+        #expect(flagged.text.hasSuffix("#" + Base64URL.encode([2, 1] + secret + fingerprint)))
+        #expect(try Link(parsing: flagged.text) == flagged)
+        #expect(flagged.at(host: "h", port: 1).flags == .webPKI)
+        // A cut tells how much is missing, as soon as the version is there.
+        let start = "https://relay.example:443/0000000000005#".count
+        for length in start + 2..<flagged.text.count {
+            #expect(error(String(flagged.text.prefix(length))) == .cutOff(missing: flagged.text.count - length))
+        }
+    }
+
+    @Test func unknownFlagsAreRefusedAndNamed() throws {
+        for flags in [UInt8(0x80), 0x83, 0xFF] {
+            let failure = error("https://h:1/028T5CY4TQKFF#" + Base64URL.encode([2, flags] + secret + fingerprint))
+            guard case .unknownFlags(let unknown) = failure else {
+                Issue.record("\(flags): \(String(describing: failure))")
+                continue
+            }
+            #expect(unknown & 0x80 != 0 && unknown & 0x01 == 0)
+            #expect(failure?.description.contains("newer share") == true)
+        }
+        // The fields of an unknown flag may follow.
+        let longer = Base64URL.encode([2, 0x80] + secret + fingerprint + fingerprint)
+        #expect(error("https://h:1/028T5CY4TQKFF#" + longer) == .unknownFlags(0x80))
     }
 
     @Test func noPrintedFormHoldsTheSecret() {

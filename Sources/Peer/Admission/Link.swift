@@ -1,8 +1,6 @@
 /// The link that invites to a broadcast: `https://HOST:PORT/ID#FRAGMENT`, where FRAGMENT is base64url of `0x01 | secret
-/// (16 bytes) | SHA-256 of the host's certificate (32 bytes)`.
-///
-/// The link to a broadcast that is reached over a relay has `0x02 | 0x02 (flags) | secret | SHA-256 of the host's
-/// certificate | SHA-256 of the relay's`.
+/// (16 bytes) | SHA-256 of the host's certificate (32 bytes)`; with flags, `0x02 | flags` instead of `0x01`.
+/// The SHA-256 of a relay's certificate may follow.
 ///
 /// Everybody who has the link may knock. `description` omits the secret; only `text` contains it.
 public struct Link: Sendable, Hashable {
@@ -16,17 +14,16 @@ public struct Link: Sendable, Hashable {
     public let fingerprint: [UInt8]
     /// SHA-256 of the certificate of the relay at the link's address, 32 bytes; nil if the host itself is there.
     public let relay: [UInt8]?
+    public let flags: LinkFlags
 
-    package static let version: UInt8 = 1
-    /// Of a link with flags.
-    package static let flaggedVersion: UInt8 = 2
-    /// The host is reached over a relay, whose fingerprint follows that of the host.
-    package static let relayFlag: UInt8 = 2
-    static let fragmentLength = 66
+    private static let secretLength = 16
+    /// The secret and the fingerprint, in bytes.
+    private static let fieldsLength = 48
 
     /// - Precondition: 16 bytes of secret, 32 of fingerprint, a port in 1...65535.
     public init(
-        host: String, port: Int, id: BroadcastID, secret: [UInt8], fingerprint: [UInt8], relay: [UInt8]? = nil
+        host: String, port: Int, id: BroadcastID, secret: [UInt8], fingerprint: [UInt8], relay: [UInt8]? = nil,
+        flags: LinkFlags = []
     ) {
         precondition(secret.count == 16 && fingerprint.count == 32 && (1...65_535).contains(port))
         precondition(relay?.count ?? 32 == 32)
@@ -36,6 +33,7 @@ public struct Link: Sendable, Hashable {
         self.id = id
         self.secret = secret
         self.fingerprint = fingerprint
+        self.flags = relay == nil ? flags.subtracting(.relay) : flags.union(.relay)
     }
 
     public static func randomSecret() -> [UInt8] {
@@ -45,7 +43,7 @@ public struct Link: Sendable, Hashable {
 
     /// Returns a link to the same broadcast at another address.
     public func at(host: String, port: Int) -> Link {
-        Link(host: host, port: port, id: id, secret: secret, fingerprint: fingerprint, relay: relay)
+        Link(host: host, port: port, id: id, secret: secret, fingerprint: fingerprint, relay: relay, flags: flags)
     }
 
     /// `HOST:PORT` with IPv6 in brackets.
@@ -53,9 +51,7 @@ public struct Link: Sendable, Hashable {
 
     /// The whole link, secret included.
     public var text: String {
-        let version = relay == nil ? [Self.version] : [Self.flaggedVersion, Self.relayFlag]
-        return "https://\(authority)/\(id.text)#"
-            + Base64URL.encode(version + secret + fingerprint + (relay ?? []))
+        "https://\(authority)/\(id.text)#" + LinkFragment(flags: flags, fields: secret + fingerprint + (relay ?? [])).text
     }
 }
 
@@ -76,6 +72,8 @@ public enum LinkError: Error, Equatable, CustomStringConvertible {
     /// A part of the link is wrong; the value says which.
     case mistyped(String)
     case unknownVersion(UInt8)
+    /// The bits that this version does not know.
+    case unknownFlags(UInt8)
 
     public var description: String {
         switch self {
@@ -88,6 +86,8 @@ public enum LinkError: Error, Equatable, CustomStringConvertible {
         case .mistyped(let what): "the link is mistyped: \(what); copy it again"
         case .unknownVersion(let version):
             "the link is of version \(version), which this share does not know: update share, or copy the link again"
+        case .unknownFlags(let flags):
+            "the link needs a newer share (it has flags \(flags)): update share, or copy the link again"
         }
     }
 }
@@ -101,7 +101,9 @@ extension Link {
         let name = path[..<hash]
         let fragment = path[hash...].dropFirst()
         guard hash < path.endIndex else {
-            let missing = BroadcastID.length - name.utf8.count + 1 + Self.fragmentLength
+            let missing =
+                BroadcastID.length - name.utf8.count + 1
+                + LinkFragment.characters(forBytes: 1 + Self.fieldsLength)
             guard name.utf8.count <= BroadcastID.length, name.utf8.allSatisfy({ BroadcastID.value(of: $0) != nil })
             else {
                 throw .notALink
@@ -111,19 +113,13 @@ extension Link {
         guard let id = BroadcastID(name) else {
             throw .mistyped("the \(BroadcastID.length) characters between the address and # are not right")
         }
-        // The version and the flags; the first bytes of a shorter one tell neither.
-        let start = fragment.utf8.count < 4 ? [] : Base64URL.decode(fragment.prefix(4)) ?? []
-        guard start.first == Self.flaggedVersion else {
-            let bytes = try Self.payload(fragment, length: Self.fragmentLength)
-            self.init(host: host, port: port, id: id, secret: Array(bytes[1..<17]), fingerprint: Array(bytes[17...]))
-            return
-        }
-        guard start[1] == Self.relayFlag else { throw .unknownVersion(Self.flaggedVersion) }
-        // 82 bytes.
-        let bytes = try Self.payload(fragment, length: 110, version: Self.flaggedVersion)
+        let content = try LinkFragment(
+            parsing: fragment, length: Self.fieldsLength, known: [.webPKI, .relay])
+        let relay = content.fields.dropFirst(Self.fieldsLength)
         self.init(
-            host: host, port: port, id: id, secret: Array(bytes[2..<18]), fingerprint: Array(bytes[18..<50]),
-            relay: Array(bytes[50...]))
+            host: host, port: port, id: id, secret: Array(content.fields.prefix(Self.secretLength)),
+            fingerprint: Array(content.fields[Self.secretLength..<Self.fieldsLength]),
+            relay: relay.isEmpty ? nil : Array(relay), flags: content.flags)
     }
 
     /// Returns the parts of a pasted link; the path without its first slash, with the fragment.
@@ -139,29 +135,6 @@ extension Link {
         let slash = rest.firstIndex(of: "/") ?? rest.endIndex
         let (host, port) = try authority(rest[..<slash])
         return (host, port, rest[slash...].dropFirst())
-    }
-
-    /// Decodes a fragment.
-    /// - Parameter length: of the fragment, in characters.
-    static func payload(
-        _ fragment: Substring, length fragmentLength: Int, version expected: UInt8 = version
-    ) throws(LinkError) -> [UInt8] {
-        if let odd = fragment.utf8.firstIndex(where: { Base64URL.value(of: $0) == nil }) {
-            let place = fragment.utf8.distance(from: fragment.startIndex, to: odd) + 1
-            throw .mistyped("character \(place) after # cannot be there")
-        }
-        if fragment.utf8.count >= 4, let version = Base64URL.decode(fragment.prefix(4))?.first, version != expected {
-            throw .unknownVersion(version)
-        }
-        let count = fragment.utf8.count
-        guard count >= fragmentLength else { throw .cutOff(missing: fragmentLength - count) }
-        guard count == fragmentLength else {
-            throw .mistyped("it is \(count - fragmentLength) characters too long")
-        }
-        guard let bytes = Base64URL.decode(fragment), bytes.count == fragmentLength * 3 / 4 else {
-            throw .mistyped("its last character cannot be there")
-        }
-        return bytes
     }
 
     private static func authority(_ text: Substring) throws(LinkError) -> (String, Int) {

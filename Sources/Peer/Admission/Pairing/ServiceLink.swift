@@ -1,5 +1,5 @@
 /// The link to a service: `https://HOST:PORT/services/ID#FRAGMENT`, where FRAGMENT is base64url of `0x01 | SHA-256 of
-/// the service's certificate (32 bytes)`.
+/// the service's certificate (32 bytes)`; with flags, `0x02 | flags` instead of `0x01`.
 ///
 /// It holds no secret: everybody who has it may ask the service to pair.
 public struct ServiceLink: Hashable, Sendable, CustomStringConvertible {
@@ -9,22 +9,24 @@ public struct ServiceLink: Hashable, Sendable, CustomStringConvertible {
     public let id: ServiceID
     /// SHA-256 of the service's certificate, 32 bytes. No other certificate is accepted.
     public let fingerprint: [UInt8]
+    public let flags: LinkFlags
 
-    static let fragmentLength = 44
+    private static let fieldsLength = 32
     private static let folder = "services/"
 
     /// - Precondition: 32 bytes of fingerprint, a port in 1...65535.
-    public init(host: String, port: Int, id: ServiceID, fingerprint: [UInt8]) {
+    public init(host: String, port: Int, id: ServiceID, fingerprint: [UInt8], flags: LinkFlags = []) {
         precondition(fingerprint.count == 32 && (1...65_535).contains(port))
         self.host = host
         self.port = port
         self.id = id
         self.fingerprint = fingerprint
+        self.flags = flags
     }
 
     /// Returns a link to the same service at another address.
     public func at(host: String, port: Int) -> ServiceLink {
-        ServiceLink(host: host, port: port, id: id, fingerprint: fingerprint)
+        ServiceLink(host: host, port: port, id: id, fingerprint: fingerprint, flags: flags)
     }
 
     /// `HOST:PORT` with IPv6 in brackets.
@@ -34,7 +36,7 @@ public struct ServiceLink: Hashable, Sendable, CustomStringConvertible {
     public var path: String { "/\(Self.folder)\(id.text)" }
 
     public var text: String {
-        "https://\(authority)\(path)#" + Base64URL.encode([Link.version] + fingerprint)
+        "https://\(authority)\(path)#" + LinkFragment(flags: flags, fields: fingerprint).text
     }
     public var description: String { text }
 }
@@ -54,9 +56,11 @@ extension ServiceLink {
         guard let id = ServiceID(path[..<hash]) else {
             throw .mistyped("what stands between services/ and # is not the identifier of a service")
         }
-        guard hash < path.endIndex else { throw .cutOff(missing: Self.fragmentLength + 1) }
-        let bytes = try Link.payload(path[hash...].dropFirst(), length: Self.fragmentLength)
-        self.init(host: parts.host, port: parts.port, id: id, fingerprint: Array(bytes.dropFirst()))
+        guard hash < path.endIndex else {
+            throw .cutOff(missing: LinkFragment.characters(forBytes: 1 + Self.fieldsLength) + 1)
+        }
+        let content = try LinkFragment(parsing: path[hash...].dropFirst(), length: Self.fieldsLength, known: .webPKI)
+        self.init(host: parts.host, port: parts.port, id: id, fingerprint: content.fields, flags: content.flags)
     }
 }
 
