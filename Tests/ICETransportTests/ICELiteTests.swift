@@ -271,6 +271,66 @@ struct ICELiteTests {
         try await setting.close()
     }
 
+    /// An agent that controls nominates the address that answered it first, whichever this side would have taken.
+    @Test func bothSidesUseThePairThatTheControllingAgentHasNominated() async throws {
+        let setting = try await Setting(sessions: 0)
+        let both = Both()
+        try await setting.loop.run { try both.open(setting.loop) }
+        // The address that this side would check first, and take.
+        try await setting.loop.run { both.requestFromPeer(to: 0x7F00_0002) }
+        try await setting.loop.until { both.datagrams == 1 }
+        try await setting.loop.run { both.check("127.0.0.1") }
+        // Its check and its nomination have come.
+        try await setting.loop.until { both.datagrams >= 3 }
+        try await setting.loop.run { both.takeRemote() }
+        try await setting.loop.until { both.lite?.selectedPair?.local == both.peer?.selectedPair?.remote }
+        #expect(try await setting.loop.run { both.lite?.selectedPair?.localAddress } == "127.0.0.1")
+        try await setting.loop.run { both.close() }
+        try await setting.close()
+    }
+
+    /// A session with two addresses, and an agent that controls. Touched on the loop.
+    private final class Both: @unchecked Sendable {
+        // SAFETY: touched on the loop.
+        private(set) var lite: ICELiteAgent?
+        private(set) var peer: ICELiteAgent?
+        private var sockets: [ICELiteSocket] = []
+
+        func open(_ loop: EventLoop) throws {
+            for addresses in [["127.0.0.1", "127.0.0.2"], ["127.0.0.1"]] {
+                sockets.append(try ICELiteSocket(loop: loop, addresses: addresses))
+            }
+            let handlers = ICELiteAgent.Handlers(willSelect: {}, onSelection: { _ in }, onDatagram: { _ in })
+            lite = ICELiteAgent(sockets[0], handlers: handlers)
+            peer = ICELiteAgent(sockets[1], isControlling: true, handlers: handlers)
+        }
+
+        /// What this side has received.
+        var datagrams: Int { sockets[0].counters.datagrams }
+
+        /// A check that the peer does not know of.
+        func requestFromPeer(to address: UInt32) {
+            guard let lite, let peer else { return }
+            let checks = ConsentChecks(local: peer.credentials, remote: lite.credentials, isControlling: true)
+            var place = SilentPeer.place(sockets[0].port, address)
+            checks?.send(to: &place, through: sockets[1].sockets[0].descriptor, number: 0)
+        }
+
+        func check(_ address: String) {
+            guard let lite, let peer else { return }
+            peer.setRemote(lite.credentials)
+            peer.check(sockets[0].candidates(includesLoopback: true).filter { $0.address == address })
+        }
+
+        func takeRemote() { if let peer { lite?.setRemote(peer.credentials) } }
+
+        func close() {
+            lite?.close()
+            peer?.close()
+            for socket in sockets { socket.close() }
+        }
+    }
+
     @Test func aPortThatIsTakenIsSaid() async throws {
         let setting = try await Setting(sessions: 0)
         let port = try #require(setting.port?.port)
@@ -319,13 +379,13 @@ private final class SilentPeer: @unchecked Sendable {
 
     deinit { close(socket) }
 
-    private static func place(_ port: UInt16) -> sockaddr_storage {
+    static func place(_ port: UInt16, _ address: UInt32 = 0x7F00_0001) -> sockaddr_storage {
         var storage = sockaddr_storage()
         withUnsafeMutableBytes(of: &storage) { bytes in
             var place = sockaddr_in()
             place.sin_family = sa_family_t(AF_INET)
             place.sin_port = port.bigEndian
-            place.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            place.sin_addr.s_addr = address.bigEndian
             bytes.storeBytes(of: place, as: sockaddr_in.self)
         }
         return storage

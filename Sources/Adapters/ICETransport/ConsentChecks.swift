@@ -27,10 +27,15 @@ final class ConsentChecks {
     var pending: UnsafePointer<cnice_checks> { UnsafePointer(checks) }
 
     /// Sends a check. Answers to the last sixteen checks count.
-    /// - Parameter number: identifies the destination in the answer; 0 or more.
-    func send(to address: UnsafePointer<sockaddr_storage>, through descriptor: Int32, number: Int32) {
+    /// - Parameters:
+    ///   - number: identifies the destination in the answer; 0 or more.
+    ///   - nominates: the peer is to use this pair (RFC 8445 section 8.1.1).
+    func send(
+        to address: UnsafePointer<sockaddr_storage>, through descriptor: Int32, number: Int32, nominates: Bool = false
+    ) {
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 1_024) { room in
-            let length = cnice_check_write(checks, username, isControlling, number, room.baseAddress, room.count)
+            let length = cnice_check_write(
+                checks, username, isControlling, nominates, number, room.baseAddress, room.count)
             guard length > 0, let base = room.baseAddress else { return }
             _ = cnice_send_datagram(descriptor, address, base, length)
         }

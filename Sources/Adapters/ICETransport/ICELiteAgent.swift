@@ -11,7 +11,7 @@ public import SessionDescription
 /// before it sends anything there, and the selected one each 5 s for consent (RFC 7675).
 ///
 /// An agent that controls is the other side of such a session, for many cheap viewers in one process: it checks the
-/// candidates that it is given, and takes the first one that answers.
+/// candidates that it is given, takes the first one that answers, and nominates it.
 public final class ICELiteAgent {
     /// The agent's callbacks, on the loop. They may be called from within a method of the agent.
     public struct Handlers {
@@ -276,8 +276,10 @@ public final class ICELiteAgent {
         }
         addresses[index].checked = now
         let descriptor = addresses[index].socket.descriptor
+        // The peer may have got an answer through another pair first.
+        let nominates = isControlling && selected?.endpoint == addresses[index].endpoint
         withUnsafePointer(to: addresses[index].storage) {
-            addresses[index].checks?.send(to: $0, through: descriptor, number: 0)
+            addresses[index].checks?.send(to: $0, through: descriptor, number: 0, nominates: nominates)
         }
     }
 
@@ -359,6 +361,11 @@ public final class ICELiteAgent {
         selectedPair = ICEAgent.SelectedPair(
             localKind: "host", remoteKind: "prflx", local: address.socket.endpoint, remote: address.storage.endpoint)
         noteAnswer(now)
+        if isControlling {
+            // Until it is answered.
+            nextCheck = now + ICEAgent.repetitionInterval
+            prove(index, now)
+        }
         handlers?.onSelection(isRestart)
     }
 

@@ -123,8 +123,8 @@ static inline cnice_checks *cnice_checks_new(const char *password, uint64_t tie_
 }
 
 // Writes a request. Returns its length; 0 if it does not fit.
-static inline size_t cnice_check_write(cnice_checks *checks, const char *username, bool is_controlling, int32_t destination,
-                                       uint8_t *buffer, size_t room) {
+static inline size_t cnice_check_write(cnice_checks *checks, const char *username, bool is_controlling, bool nominates,
+                                       int32_t destination, uint8_t *buffer, size_t room) {
     int slot = checks->next;
     if (checks->destinations[slot] >= 0) stun_agent_forget_transaction(&checks->agent, checks->transactions[slot]);
     checks->destinations[slot] = -1;
@@ -132,7 +132,7 @@ static inline size_t cnice_check_write(cnice_checks *checks, const char *usernam
     // The priority of a peer-reflexive candidate (RFC 8445 section 7.1.1): this request finds none.
     size_t length = stun_usage_ice_conncheck_create(
         &checks->agent, &message, buffer, room, (const uint8_t *)username, strlen(username), checks->key,
-        checks->key_length, false, is_controlling, 110u << 24 | 0xffff00u | 255u, checks->tie_breaker, NULL,
+        checks->key_length, nominates, is_controlling, 110u << 24 | 0xffff00u | 255u, checks->tie_breaker, NULL,
         STUN_USAGE_ICE_COMPATIBILITY_RFC5245);
     if (length == 0) return 0;
     stun_message_id(&message, checks->transactions[slot]);
