@@ -46,7 +46,7 @@ extension HostCommand {
         overRelay manifest: ExtensionManifest, _ configuration: HostSession.Configuration, _ identity: Identity,
         _ run: HostRun
     ) throws {
-        let destination = try pair(with: manifest, identity, run)
+        let destination = try pair(with: manifest, isMeeting: true, identity, run)
         guard case .service(let relay) = destination else { preconditionFailure("a relay is a service peer") }
         defer { blocking { await destination.close() } }
         var configuration = configuration
@@ -59,12 +59,12 @@ extension HostCommand {
 
     /// Shows the alert of a service, and asks for what its setup needs. A countdown follows the user's answer.
     private func pair(
-        with manifest: ExtensionManifest, _ identity: Identity, _ run: HostRun
+        with manifest: ExtensionManifest, isMeeting: Bool = false, _ identity: Identity, _ run: HostRun
     ) throws -> BroadcastDestination {
         if let obstacle = ServicePrompt.obstacle { throw obstacle }
         let application = ApplicationInfo(id: "io.sharekit.share", name: name ?? NSUserName())
         let prompt = ServicePrompt(
-            application: application, address: manifest.destination, values: try setupValues())
+            application: application, address: manifest.destination, isMeeting: isMeeting, values: try setupValues())
         let service: [(String, JSONValue)] = [("service", .string(manifest.id.text))]
         run.output.event("pairing", service)
         let (countdown, isPeer) = (countdown, manifest.upload == nil)

@@ -10,6 +10,8 @@ struct ServicePrompt {
     let application: ApplicationInfo
     /// Where the broadcast goes: `HOST:PORT`, or a program.
     let address: String
+    /// The service is a relay at which viewers meet this host.
+    var isMeeting = false
     /// Values from the command line, by the names of fields.
     let values: [String: String]
 
@@ -23,9 +25,13 @@ struct ServicePrompt {
         }
         let service = question.service
         let sentence =
-            "\(UntrustedText.quote(application.name)) wants to broadcast to \(UntrustedText.quote(service.name)) "
-            + "(\(service.id), \(address))."
-        let details = ["Everything that is shared goes to this service, and to nobody else."]
+            "\(UntrustedText.quote(application.name)) wants to \(isMeeting ? "be met at" : "broadcast to") "
+            + "\(UntrustedText.quote(service.name)) (\(service.id), \(address))."
+        let details = [
+            isMeeting
+                ? "It tells you who wants to watch, and learns their names. It gets nothing of what is shared."
+                : "Everything that is shared goes to this service, and to nobody else."
+        ]
         return isTerminal ? askInTerminal(service, sentence, details) : askInWindow(service, sentence, details)
     }
 

@@ -9,7 +9,9 @@ extension ServiceClient {
     func meeting(_ broadcast: BroadcastID) async throws(SignalingError) -> AsyncThrowingStream<MeetingEvent, any Error>
     {
         // A relay forwards so many requests at a time.
-        try await http.events(MeetingEvent.self, meetingPath(broadcast), timeout: nil, capacity: 1_024)
+        let events = try await http.events(MeetingEvent.self, meetingPath(broadcast), timeout: nil, capacity: 1_024)
+        if let pairing { handle(.published, of: pairing.number) }
+        return events
     }
 
     /// Sends a part of the response to a forwarded request.
