@@ -1,6 +1,6 @@
 import Admission
 
-/// A server that a link names: its place, and the certificate that it has to have.
+/// A server that a link names: its place, and what proves that it is the one.
 struct PinnedServer: Sendable {
     /// How messages call it.
     enum Role: Sendable {
@@ -12,8 +12,9 @@ struct PinnedServer: Sendable {
     let port: Int
     /// `HOST:PORT` with IPv6 in brackets.
     let authority: String
-    /// SHA-256 of its certificate, 32 bytes.
+    /// SHA-256 of its certificate, 32 bytes. With the flag `webPKI` TLS has another certificate.
     let fingerprint: [UInt8]
+    let flags: LinkFlags
     let role: Role
 
     init(_ link: Link) {
@@ -21,6 +22,7 @@ struct PinnedServer: Sendable {
         port = link.port
         authority = link.authority
         fingerprint = link.fingerprint
+        flags = link.flags
         role = .host
     }
 
@@ -29,6 +31,7 @@ struct PinnedServer: Sendable {
         port = link.port
         authority = link.authority
         fingerprint = link.fingerprint
+        flags = link.flags
         role = .service
     }
 }
