@@ -39,10 +39,10 @@ let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates"
 let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
-let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
+let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioWebSocket = Target.Dependency.product(name: "NIOWebSocket", package: "swift-nio")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
@@ -126,7 +126,7 @@ let package = Package(
             "Peer", "Signaling",
             [
                 "MediaCore", "SessionDescription", "Admission", "ICEServers", "ViewerPage", crypto, logging,
-                hummingbirdCore, hummingbirdTLS, nioSSL, nioCore, nioPosix, nioHTTP1, httpTypes,
+                hummingbirdCore, nioSSL, nioTLS, nioCore, nioPosix, nioHTTP1, httpTypes,
             ]),
         layer(
             "Peer", "Transport",

@@ -37,6 +37,22 @@ struct RelayCommand: ParsableCommand {
             valueName: "addr"))
     var `public`: String?
 
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp(
+            """
+            Certificate chain and private key (PEM, as from Let's Encrypt) for HTTPS: browsers open viewers' links \
+            without a warning, and programs check the name. Read again when the files change.
+            """,
+            valueName: "file"))
+    var tls: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Name or address in the links, if it is not the one of --listen or, with --tls, the certificate's first.",
+            valueName: "host"))
+    var linkHost: String?
+
     @Option(help: ArgumentHelp("Name that publishers see.", valueName: "text"))
     var name = "Relay"
 
@@ -89,6 +105,12 @@ struct RelayCommand: ParsableCommand {
     func validate() throws {
         _ = try mediaPort(ListenAddress(listen))
         if let metrics { _ = try ListenAddress(metrics, option: "--metrics") }
+        guard tls.isEmpty || tls.count == 2 else {
+            throw ValidationError("--tls takes two files: the certificate's chain, and its key.")
+        }
+        if let linkHost, Link.host(linkHost) == nil {
+            throw ValidationError("--link-host is a name or an address, as relay.example, not '\(linkHost)'.")
+        }
         guard !serverOptions.relayOnly else {
             throw ValidationError("--relay-only is for hosts and viewers: a relay needs an address of its own.")
         }
@@ -118,6 +140,9 @@ struct RelayCommand: ParsableCommand {
         }
         FileDescriptors.raiseLimit()
         let identity = try makeIdentity()
+        let files = tls.count == 2 ? TLSFiles(chain: tls[0], key: tls[1]) : nil
+        let content = try files?.read()
+        let certificate = try content.flatMap { try files?.certificate($0) }
         let notifier = KnockNotifier()
         let prompt = Prompt(notify: { notifier.show($0) })
         // Without a terminal nobody could answer.
@@ -132,7 +157,7 @@ struct RelayCommand: ParsableCommand {
         }
         let events = Monitor(0)
         let session = RelaySession(
-            configuration: try settings(token), identity: identity, decide: { await policy.decide($0) },
+            configuration: try settings(token, certificate), identity: identity, decide: { await policy.decide($0) },
             admit: { _ in .accepted },
             emit: {
                 reporter.report($0)
@@ -147,6 +172,8 @@ struct RelayCommand: ParsableCommand {
         }
         let status = try serveStatus(of: session)
         reporter.begin(link, metrics: status?.address)
+        if let certificate { reporter.presents(certificate) }
+        let watch = watch(files, content, session, reporter)
         if waitForEnd(ending, seconds: duration?.seconds ?? .infinity) == nil {
             ending.change { $0 = $0 ?? EndReason(.stopped, "the time is over") }
         }
@@ -158,11 +185,48 @@ struct RelayCommand: ParsableCommand {
             }
         }
         let reason = ending.with { $0 } ?? EndReason(.stopped, "ended")
+        watch?.cancel()
         blocking {
             await session.stop()
             await status?.server.stop()
         }
         reporter.end(reason)
+    }
+
+    /// Presents the certificate of `--tls` when it was renewed.
+    private func watch(
+        _ files: TLSFiles?, _ content: TLSFiles.Content?, _ session: RelaySession, _ reporter: RelayReporter
+    ) -> Task<Void, Never>? {
+        guard let files, let content else { return nil }
+        return Task {
+            await files.watch(
+                from: content,
+                renewed: { certificate in
+                    session.present(certificate)
+                    reporter.presents(certificate)
+                }, failed: { reporter.warn($0) })
+        }
+    }
+
+    /// The name or address in the links.
+    private func linkHost(_ place: ListenAddress, _ certificate: ServerCertificate?) throws -> String {
+        let given = linkHost.flatMap { Link.host($0) }
+        guard let certificate else { return given ?? `public` ?? place.linkHost }
+        if let given {
+            guard certificate.isFor(given) else {
+                throw Complaint(
+                    sentence: "--link-host: the certificate is not for \(given), but for "
+                        + certificate.names.joined(separator: ", "), status: .usage)
+            }
+            return given
+        }
+        if !place.isWildcard, certificate.isFor(place.host) { return place.host }
+        guard let name = certificate.linkHost else {
+            throw Complaint(
+                sentence: "the certificate is for \(certificate.names.joined(separator: ", ")): a link needs one name",
+                remedy: "Give it: --link-host relay.example", status: .usage)
+        }
+        return name
     }
 
     /// Serves the pages of `--metrics`.
@@ -207,7 +271,7 @@ struct RelayCommand: ParsableCommand {
         )
     }
 
-    private func settings(_ token: String?) throws -> RelaySession.Configuration {
+    private func settings(_ token: String?, _ certificate: ServerCertificate?) throws -> RelaySession.Configuration {
         let place = try ListenAddress(listen)
         guard let id = ServiceID(Self.id) else { preconditionFailure("\(Self.id) is no identifier") }
         let description: ServiceDescription
@@ -223,7 +287,9 @@ struct RelayCommand: ParsableCommand {
         service.sessionCapacity = maxBroadcasts
         var settings = RelaySession.Configuration(
             service: .init(
-                listenHost: place.host, listenPort: place.port, linkHost: `public` ?? place.linkHost, service: service))
+                listenHost: place.host, listenPort: place.port, linkHost: try linkHost(place, certificate),
+                service: service))
+        settings.service.certificate = certificate
         settings.service.media = try mediaPort(place)
         settings.maximumViewers = maxViewers
         settings.maximumBitrate = .kilobits(maxBitrate)
@@ -275,6 +341,20 @@ final class RelayReporter: Sendable {
         if let metrics { ErrorOutput.writeLine("share: metrics: \(metrics)/metrics") }
         ErrorOutput.writeLine("share: publish here: share host --relay '\(link.text)'")
     }
+
+    /// Reports the certificate of HTTPS, at the start and when it was renewed.
+    func presents(_ certificate: ServerCertificate) {
+        let date = Date(timeIntervalSince1970: Double(certificate.expiry)).formatted(.iso8601)
+        if output.isJSON {
+            output.event(
+                "certificate", ["names": .list(certificate.names.map { .string($0) }), "expires": .string(date)])
+        }
+        let names = UntrustedText.clean(certificate.names.joined(separator: ", "), limit: 256, fallback: "no name")
+        ErrorOutput.writeLine("share: certificate of \(names), valid until \(date)")
+        if certificate.hasExpired { warn("the certificate has expired: clients refuse it; renew it") }
+    }
+
+    func warn(_ sentence: String) { ErrorOutput.writeLine("share: \(sentence)") }
 
     func drains(_ time: Timespan) {
         if output.isJSON { output.event("draining", ["seconds": .number(time.seconds)]) }

@@ -137,6 +137,13 @@ extension Link {
         return (host, port, rest[slash...].dropFirst())
     }
 
+    /// Returns a name or an address (IPv6 with brackets or without) as links have it; nil if it cannot be in one.
+    public static func host(_ text: String) -> String? {
+        let isAddress = text.contains(":") && !text.hasPrefix("[")
+        let parts = try? authority(Substring(isAddress ? "[\(text)]:1" : "\(text):1"))
+        return parts?.0
+    }
+
     private static func authority(_ text: Substring) throws(LinkError) -> (String, Int) {
         var host = text
         var port: Substring?

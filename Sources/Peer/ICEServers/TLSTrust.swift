@@ -1,12 +1,12 @@
 import Glibc
-import NIOSSL
+package import NIOSSL
 
-/// TLS settings of clients of STUN and TURN servers. They trust the system's roots, or those in the file that
+/// TLS settings of clients of STUN and TURN servers, and of servers that are known by name. They trust the system's roots, or those in the file that
 /// SSL_CERT_FILE names.
-enum TLSTrust {
-    static func clientContext() throws -> NIOSSLContext {
+package enum TLSTrust {
+    package static func clientContext(minimum: TLSVersion = .tlsv12) throws -> NIOSSLContext {
         var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv12
+        tls.minimumTLSVersion = minimum
         if let file = getenv("SSL_CERT_FILE").map({ String(cString: $0) }), !file.isEmpty {
             tls.trustRoots = .file(file)
         }
@@ -14,5 +14,5 @@ enum TLSTrust {
     }
 
     /// The server name for SNI; nil for an address, also one with a zone.
-    static func serverName(_ host: String) -> String? { ServerLookup.isAddress(host) ? nil : host }
+    package static func serverName(_ host: String) -> String? { ServerLookup.isAddress(host) ? nil : host }
 }

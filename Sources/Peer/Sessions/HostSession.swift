@@ -163,7 +163,7 @@ public final class HostSession: Sendable {
         }
         return Link(
             host: relay.link.host, port: relay.link.port, id: broadcast.id, secret: broadcast.secret,
-            fingerprint: identity.fingerprint, relay: relay.link.fingerprint)
+            fingerprint: identity.fingerprint, relay: relay.link.fingerprint, flags: relay.link.flags)
     }
 
     func warnOfLimits() {

@@ -114,6 +114,7 @@ public final class RelaySession: Sendable {
         let descriptors = DescriptorPlan.ofThisProcess
         let shared = RelayedBroadcast.Environment(
             session: session, identity: identity, linkHost: configuration.service.linkHost,
+            linkFlags: configuration.service.linkFlags,
             maximumViewers: configuration.maximumViewers, maximumBitrate: configuration.maximumBitrate,
             agents: LoopBound(
                 session.loop,
@@ -127,6 +128,9 @@ public final class RelaySession: Sendable {
     /// Opens the server.
     /// - Returns: the link for publishers. It holds no secret: who has it may ask to publish.
     public func start() async throws(EndReason) -> ServiceLink { try await session.start() }
+
+    /// Presents this certificate to connections that come from now on. There was another one at the start.
+    public func present(_ certificate: ServerCertificate) { session.present(certificate) }
 
     private static let drainingText = "the relay is about to stop"
 

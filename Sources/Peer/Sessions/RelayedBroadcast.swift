@@ -21,6 +21,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         var session: ServiceSession
         var identity: Identity
         var linkHost: String
+        var linkFlags: LinkFlags
         var maximumViewers: Int
         var maximumBitrate: Bitrate
         /// The ICE agents of the viewers of all broadcasts.
@@ -124,7 +125,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
             signaling.begin(handle)
             let link = Link(
                 host: environment.linkHost, port: port, id: handle.id, secret: handle.secret,
-                fingerprint: environment.identity.fingerprint)
+                fingerprint: environment.identity.fingerprint, flags: environment.linkFlags)
             // Others go on watching until it comes.
             let demand = KeyframeDemand(loop) { [weak self] in self?.state.with { $0.requestKeyframe }?(.wanted) }
             state.with { state in

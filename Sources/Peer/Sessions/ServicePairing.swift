@@ -133,7 +133,7 @@ extension EndReason {
         let code: Code =
             switch error.code {
             case .connectionRefused, .unreachable, .timedOut, .unknownHost: .unreachable
-            case .certificateMismatch, .hostNotProven, .notAShareHost: .untrusted
+            case .certificateMismatch, .certificateUntrusted, .hostNotProven, .notAShareHost: .untrusted
             case .refused: .refused
             case .gone: .serviceEnded
             case .tooMany, .queueFull: .serviceBusy

@@ -42,6 +42,8 @@ public final class ServiceSession: Sendable {
         public var service: ServiceConfiguration
         /// The UDP port for the media of all peers; nil: each has ports of its own.
         public var media: MediaPort?
+        /// For HTTPS, in place of the identity's own: `linkHost` is one of its names.
+        public var certificate: ServerCertificate?
         /// What the sinks take.
         public var videoCodecs: Set<VideoCodec> = [.vp8]
         /// Paired hosts may be reached over this server, beside or instead of publishing.
@@ -50,6 +52,8 @@ public final class ServiceSession: Sendable {
         var forwardsPackets = false
         /// Those that the server serves beside the publishers, at a time.
         var viewers = 0
+
+        var linkFlags: LinkFlags { certificate == nil ? [] : .webPKI }
 
         public init(listenHost: String, listenPort: Int, linkHost: String, service: ServiceConfiguration) {
             self.listenHost = listenHost
@@ -120,6 +124,7 @@ public final class ServiceSession: Sendable {
             state.with { $0.socket = opened }
         }
         var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
+        settings.certificate = configuration.certificate
         settings.serve(viewers: configuration.viewers)
         // Peers on one UDP port take no descriptors.
         settings.limit(
@@ -143,8 +148,11 @@ public final class ServiceSession: Sendable {
         }
         return ServiceLink(
             host: configuration.linkHost, port: port, id: configuration.service.description.id,
-            fingerprint: identity.fingerprint)
+            fingerprint: identity.fingerprint, flags: configuration.linkFlags)
     }
+
+    /// Presents this certificate to connections that come from now on. There was another one at the start.
+    public func present(_ certificate: ServerCertificate) { state.with { $0.server }?.present(certificate) }
 
     /// Serves a broadcast to viewers, beside the service.
     /// - Returns: the broadcast, and the port of the server.

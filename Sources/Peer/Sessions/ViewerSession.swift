@@ -296,7 +296,7 @@ extension EndReason {
         let code: Code =
             switch error.code {
             case .connectionRefused, .unreachable, .timedOut, .unknownHost, .oldLink: .unreachable
-            case .certificateMismatch, .hostNotProven, .notAShareHost: .untrusted
+            case .certificateMismatch, .certificateUntrusted, .hostNotProven, .notAShareHost: .untrusted
             case .wrongSecret: .wrongSecret
             case .refused: .refused
             case .unanswered: .unanswered

@@ -29,15 +29,18 @@ package struct PairingRequestDocument: Codable, Sendable {
 /// The response to a request to pair.
 package struct PairingOfferDocument: Codable, Sendable {
     /// The largest document, in bytes.
-    package static let sizeLimit = ServiceDescription.documentLimit + 1_024
+    package static let sizeLimit = ServiceDescription.documentLimit + 4_096
 
     /// base64url of 32 bytes.
     package var nonce: String
     /// base64url of 64 bytes, r | s.
     package var signature: String
     package var service: ServiceDescription
+    /// base64url of the service's certificate (DER), if TLS has another one.
+    package var certificate: String?
 
-    package init(_ offer: PairingOffer) {
+    package init(_ offer: PairingOffer, certificate: [UInt8]? = nil) {
+        self.certificate = certificate.map { Base64URL.encode($0) }
         nonce = Base64URL.encode(offer.nonce)
         signature = Base64URL.encode(offer.signature)
         service = offer.service

@@ -71,7 +71,11 @@ public enum LinkProbe {
     }
 
     private static func checkLink(_ link: Link) async -> [Step] {
-        let certificate = Step(subject: "certificate", what: "it is the one that the link names")
+        let certificate = Step(
+            subject: "certificate",
+            what: link.flags.contains(.webPKI)
+                ? "it is valid for \(link.host), as this computer's authorities say"
+                : "it is the one that the link names")
         do {
             let client = try SignalingClient(link: link)
             defer { Task.detached { await client.close() } }
@@ -93,6 +97,12 @@ public enum LinkProbe {
             }
             return [certificate, page]
         } catch {
+            guard error.code != .certificateUntrusted else {
+                return [
+                    Step(
+                        subject: "certificate", what: error.description, isGood: false, remedy: error.remedy)
+                ]
+            }
             let isStranger = error.code == .certificateMismatch
             return [
                 Step(

@@ -1,3 +1,4 @@
+import Admission
 internal import Crypto
 import Glibc
 import ICEServers
@@ -5,9 +6,11 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import NIOTLS
 import Synchronization
 
-/// Opens TLS 1.3 connections to a link's server and accepts only the certificate that the link names.
+/// Opens TLS 1.3 connections to a link's server and accepts only the certificate that the link names, or, with the flag
+/// `webPKI`, one for the link's name that the system trusts.
 struct PinnedConnector: Sendable {
     let server: PinnedServer
     let group: any EventLoopGroup
@@ -16,7 +19,8 @@ struct PinnedConnector: Sendable {
     private let context: NIOSSLContext
     private let seen = SeenCertificate()
 
-    /// The server's certificate (DER), which has the pinned fingerprint; nil before the first connection.
+    /// The server's certificate (DER), which has the pinned fingerprint; nil before the first connection, and with
+    /// `webPKI`.
     var certificate: [UInt8]? { seen.bytes }
 
     /// - Parameter address: the numeric address to connect from; nil: the system's choice.
@@ -27,17 +31,21 @@ struct PinnedConnector: Sendable {
         self.server = server
         self.group = group
         self.timeout = timeout
-        var tls = TLSConfiguration.makeClientConfiguration()
-        tls.minimumTLSVersion = .tlsv13
-        // The pinned certificate alone decides (see the verification callback in `connect`). Without roots, the
-        // system's are not read.
-        tls.trustRoots = .certificates([])
-        tls.certificateVerification = .noHostnameVerification
         do {
-            context = try NIOSSLContext(configuration: tls)
+            context = try server.flags.contains(.webPKI) ? TLSTrust.clientContext(minimum: .tlsv13) : Self.pinning()
         } catch {
             throw SignalingError(.unreachable, "TLS cannot be set up: \(error)")
         }
+    }
+
+    private static func pinning() throws -> NIOSSLContext {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv13
+        // The pinned certificate alone decides (see the verification callback in `tls`). Without roots, the system's are
+        // not read.
+        tls.trustRoots = .certificates([])
+        tls.certificateVerification = .noHostnameVerification
+        return try NIOSSLContext(configuration: tls)
     }
 
     private final class SeenCertificate: Sendable {
@@ -46,21 +54,32 @@ struct PinnedConnector: Sendable {
         var bytes: [UInt8]? { state.withLock { $0 } }
     }
 
-    /// Records whether the certificate was another one. Set on the event loop.
+    /// Records what is wrong with the certificate. Set on the event loop.
     private final class Finding: Sendable {
-        private let state = Mutex(false)
-        func noteMismatch() { state.withLock { $0 = true } }
-        var isMismatch: Bool { state.withLock { $0 } }
+        private let state = Mutex<SignalingError?>(nil)
+        var error: SignalingError? {
+            get { state.withLock { $0 } }
+            set { state.withLock { $0 = newValue } }
+        }
     }
 
-    /// Fails `promise` if the handshake ends before the certificate has arrived. The TLS handler holds what is written
-    /// before the handshake is complete.
+    /// Fails `promise` if the handshake ends before the certificate has arrived, and fulfils it after the handshake. The
+    /// TLS handler holds what is written before the handshake is complete.
     private final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandler {
         typealias InboundIn = ByteBuffer
         private let promise: EventLoopPromise<Void>
-        init(_ promise: EventLoopPromise<Void>) { self.promise = promise }
+        private let onError: (any Error, ChannelHandlerContext) -> Void
+        init(_ promise: EventLoopPromise<Void>, onError: @escaping (any Error, ChannelHandlerContext) -> Void) {
+            self.promise = promise
+            self.onError = onError
+        }
 
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if case TLSUserEvent.handshakeCompleted = event { promise.succeed(()) }
+            context.fireUserInboundEventTriggered(event)
+        }
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
+            onError(error, context)
             promise.fail(error)
             context.fireErrorCaught(error)
         }
@@ -75,30 +94,15 @@ struct PinnedConnector: Sendable {
     func connect(timeout: Duration? = nil) async throws(SignalingError) -> any Channel {
         let timeout = timeout ?? self.timeout
         let finding = Finding()
-        let expected = server.fingerprint
-        let (context, seen) = (context, seen)
-        let serverName = ServerLookup.isAddress(server.host) ? nil : server.host
         let loop = group.next()
         let ready = loop.makePromise(of: Void.self)
         let deadline = loop.scheduleTask(in: TimeAmount(timeout)) { ready.fail(ChannelError.connectTimeout(.zero)) }
         defer { deadline.cancel() }
         var bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(timeout)).channelInitializer { channel in
             channel.eventLoop.makeCompletedFuture {
-                let tls = try NIOSSLClientHandler(context: context, serverHostname: serverName) { chain, verdict in
-                    let bytes = (try? chain.first?.toDERBytes()) ?? []
-                    let isExpected = !bytes.isEmpty && Array(SHA256.hash(data: bytes)) == expected
-                    if isExpected {
-                        seen.note(bytes)
-                        ready.succeed(())
-                    } else {
-                        finding.noteMismatch()
-                        ready.fail(HTTPExchange.Closed())
-                    }
-                    verdict.succeed(isExpected ? .certificateVerified : .failed)
-                }
                 let pipeline = channel.pipeline.syncOperations
-                try pipeline.addHandler(tls)
-                try pipeline.addHandler(HandshakeWatch(ready))
+                try pipeline.addHandler(tls(ready, finding))
+                try pipeline.addHandler(HandshakeWatch(ready) { finding.error = finding.error ?? flaw($0, $1) })
                 try pipeline.addHTTPClientHandlers()
                 try pipeline.addHandler(HTTPExchange())
             }
@@ -120,7 +124,45 @@ struct PinnedConnector: Sendable {
             }
         } catch {
             ready.fail(error)
-            throw finding.isMismatch ? .certificateMismatch(server) : explain(error)
+            throw finding.error ?? explain(error)
+        }
+    }
+
+    /// - Parameter ready: fulfilled when the pinned certificate has arrived.
+    private func tls(_ ready: EventLoopPromise<Void>, _ finding: Finding) throws -> NIOSSLClientHandler {
+        let name = TLSTrust.serverName(server.host)
+        guard !server.flags.contains(.webPKI) else {
+            return try NIOSSLClientHandler(context: context, serverHostname: name)
+        }
+        let (server, seen) = (server, seen)
+        return try NIOSSLClientHandler(context: context, serverHostname: name) { chain, verdict in
+            let bytes = (try? chain.first?.toDERBytes()) ?? []
+            let isExpected = !bytes.isEmpty && Array(SHA256.hash(data: bytes)) == server.fingerprint
+            if isExpected {
+                seen.note(bytes)
+                ready.succeed(())
+            } else {
+                finding.error = .certificateMismatch(server)
+                ready.fail(HTTPExchange.Closed())
+            }
+            verdict.succeed(isExpected ? .certificateVerified : .failed)
+        }
+    }
+
+    /// Returns what is wrong with a certificate that the system does not trust for this name; nil: the error is another.
+    private func flaw(_ error: any Error, _ context: ChannelHandlerContext) -> SignalingError? {
+        guard server.flags.contains(.webPKI) else { return nil }
+        switch error {
+        case let error as NIOSSLExtraError
+        where [.failedToValidateHostname, .serverHostnameImpossibleToMatch].contains(error):
+            return .certificateUntrusted(server, "is for another name")
+        case NIOSSLError.handshakeFailed(let failure)
+        where String(describing: failure).contains("CERTIFICATE_VERIFY_FAILED"):
+            let handler = try? context.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
+            let hasExpired = handler?.peerCertificate.map { $0.notValidAfter < time(nil) } ?? false
+            return .certificateUntrusted(
+                server, hasExpired ? "has expired" : "is not from an authority that this computer trusts")
+        default: return nil
         }
     }
 

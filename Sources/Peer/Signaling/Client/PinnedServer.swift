@@ -1,6 +1,6 @@
 import Admission
 
-/// A server that a link names: its place, and the certificate that it has to have.
+/// A server that a link names: its place, and what proves that it is the one.
 struct PinnedServer: Sendable {
     /// How messages call it.
     enum Role: Sendable {
@@ -12,11 +12,12 @@ struct PinnedServer: Sendable {
     let port: Int
     /// `HOST:PORT` with IPv6 in brackets.
     let authority: String
-    /// SHA-256 of its certificate, 32 bytes.
+    /// SHA-256 of its certificate, 32 bytes. With the flag `webPKI` TLS has another certificate.
     let fingerprint: [UInt8]
     /// SHA-256 of the certificate of the peer that sends or takes the media: the server's own, or that of a host which is
     /// reached over the server.
     let peerFingerprint: [UInt8]
+    let flags: LinkFlags
     let role: Role
 
     init(_ link: Link) {
@@ -25,6 +26,7 @@ struct PinnedServer: Sendable {
         authority = link.authority
         fingerprint = link.relay ?? link.fingerprint
         peerFingerprint = link.fingerprint
+        flags = link.flags
         role = .host
     }
 
@@ -34,6 +36,7 @@ struct PinnedServer: Sendable {
         authority = link.authority
         fingerprint = link.fingerprint
         peerFingerprint = link.fingerprint
+        flags = link.flags
         role = .service
     }
 }

@@ -1,4 +1,5 @@
 public import Admission
+internal import Crypto
 import FoundationEssentials
 import ICEServers
 import MediaCore
@@ -142,13 +143,22 @@ extension ServiceClient {
         }
         guard answer.status == 202 else { return .failed(PairingFailure(answer)) }
         guard let place = answer.headers.first(name: "Location"), place.hasPrefix(path("/pair/")),
-            let offer = answer.document(PairingOfferDocument.self, limit: PairingOfferDocument.sizeLimit)?.offer,
-            let certificate = http.connector.certificate, let machine = pairing?.machine
+            let document = answer.document(PairingOfferDocument.self, limit: PairingOfferDocument.sizeLimit),
+            let offer = document.offer, let certificate = certificate(document), let machine = pairing?.machine
         else { return .failed(.malformed) }
         pairing?.place = place
         let signatureIsValid = machine.transcript(of: offer).isSigned(
             offer.signature, by: .service, certificate: certificate)
         return .offered(offer, signatureIsValid: signatureIsValid)
+    }
+
+    /// Returns the service's certificate (DER), which has the link's hash.
+    private func certificate(_ document: PairingOfferDocument) -> [UInt8]? {
+        guard link.flags.contains(.webPKI) else { return http.connector.certificate }
+        guard let bytes = document.certificate.flatMap({ Base64URL.decode($0) }),
+            Array(SHA256.hash(data: bytes)) == link.fingerprint
+        else { return nil }
+        return bytes
     }
 
     private func confirm(_ setup: [String: String], _ bytes: [UInt8], _ number: Int) -> Task<Void, Never>? {

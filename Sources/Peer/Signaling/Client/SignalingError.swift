@@ -9,6 +9,8 @@ public struct SignalingError: Error, Sendable, CustomStringConvertible {
         case unknownHost
         /// The server's certificate is not the one that the link names.
         case certificateMismatch
+        /// The server's certificate is not valid for the link's name, by the system's roots.
+        case certificateUntrusted
         /// The viewer does not know the link's secret: its proof was wrong.
         case wrongSecret
         /// The answer does not come from the host that the link names.
@@ -59,6 +61,13 @@ extension SignalingError {
             .certificateMismatch,
             "\(server.authority) has another certificate than the link says: somebody may be in between, or the "
                 + "\(server.role) has a new identity; ask for a new link")
+    }
+
+    /// - Parameter flaw: "has expired".
+    static func certificateUntrusted(_ server: PinnedServer, _ flaw: String) -> SignalingError {
+        SignalingError(
+            .certificateUntrusted, "the certificate of \(server.authority) \(flaw)",
+            remedy: "somebody may be in between, or it has to be renewed: ask who runs the \(server.role)")
     }
 
     static func notAShareHost(_ server: PinnedServer, _ what: String) -> SignalingError {

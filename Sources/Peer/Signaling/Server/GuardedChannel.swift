@@ -1,25 +1,28 @@
 import Admission
 import HummingbirdCore
-import HummingbirdTLS
 import Logging
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 
-/// hummingbird's TLS and HTTP/1.1 channel with two more handlers: ``ConnectionGuard`` below TLS, ``ExchangeGuard``
-/// above the HTTP decoder.
+/// hummingbird's HTTP/1.1 channel with three more handlers: ``ConnectionGuard``, TLS with the present certificate above
+/// it, and ``ExchangeGuard`` above the HTTP decoder.
 struct GuardedChannel: ServerChildChannel {
-    typealias Inner = TLSChannel<HTTP1Channel>
+    typealias Inner = HTTP1Channel
     typealias Value = Inner.Value
 
+    let tls: PresentedCertificate
     let inner: Inner
     let connections: ConnectionRegister
     let timeouts: ConnectionGuard.Timeouts
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         let (connections, timeouts) = (connections, timeouts)
-        let (inner, pipeline) = (inner, channel.pipeline)
+        let (tls, inner, pipeline) = (tls, inner, channel.pipeline)
         return channel.eventLoop.makeCompletedFuture {
             try pipeline.syncOperations.addHandler(ConnectionGuard(connections, timeouts))
+            guard let context = tls.context else { throw ChannelError.ioOnClosedChannel }
+            try pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
         }.flatMap {
             inner.setup(channel: channel, logger: logger)
         }.flatMapThrowing { value in

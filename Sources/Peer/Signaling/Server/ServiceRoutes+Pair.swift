@@ -34,7 +34,7 @@ extension ServiceRoutes {
         switch opening {
         case .opened:
             let offer = PairingOffer(nonce: nonce, signature: signature, service: configuration.description)
-            return RouteResponse(.accepted, json: PairingOfferDocument(offer))
+            return RouteResponse(.accepted, json: PairingOfferDocument(offer, certificate: server.certificateToSend))
                 .with(.location, "\(service.path)/pair/\(ticket.text)")
         case .full:
             server.count { $0.pairingsLimited += 1 }

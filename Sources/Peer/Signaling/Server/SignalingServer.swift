@@ -1,7 +1,6 @@
 public import Admission
 import FoundationEssentials
 import HummingbirdCore
-import HummingbirdTLS
 public import Logging
 import NIOCore
 import NIOPosix
@@ -18,6 +17,9 @@ public actor SignalingServer {
         public var host: String
         /// 0 selects a free port.
         public var port: Int
+        /// What the server presents to its clients instead of its identity's certificate, which stays that of pairings and proofs. Links need
+        /// the flag `webPKI` then.
+        public var certificate: ServerCertificate?
         /// Broadcasts at a time.
         public var broadcastCapacity = 4_096
         /// Services at a time.
@@ -74,6 +76,7 @@ public actor SignalingServer {
 
     let service: SignalingService
     let configuration: Configuration
+    private let presented = PresentedCertificate()
     private(set) var state = State.idle
 
     public init(identity: Identity, configuration: Configuration, logger: Logger) {
@@ -145,21 +148,18 @@ public actor SignalingServer {
         }
     }
 
+    /// Presents this certificate to connections that come from now on, after a renewal. Call after `start`.
+    public nonisolated func present(_ certificate: ServerCertificate) { presented.context = certificate.context }
+
     private func makeServer(
         _ group: MultiThreadedEventLoopGroup, _ onBound: @escaping @Sendable (Int) -> Void
     ) throws -> Server<GuardedChannel> {
         let identity = service.identity
-        var tls = TLSConfiguration.makeServerConfiguration(
-            certificateChain: [.certificate(try NIOSSLCertificate(bytes: identity.certificateDER, format: .der))],
-            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: identity.privateKeyDER, format: .der)))
-        tls.minimumTLSVersion = .tlsv12
-        // TLS 1.2 is allowed with forward secrecy and AEAD only, and with ECDSA, as the certificate's key is P-256 (RFC
-        // 9325 section 4.2).
-        tls.cipherSuiteValues = [
-            .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-            .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
-        ]
-        tls.applicationProtocols = ["http/1.1"]
+        presented.context =
+            try configuration.certificate?.context
+            ?? .server(
+                [NIOSSLCertificate(bytes: identity.certificateDER, format: .der)],
+                NIOSSLPrivateKey(bytes: identity.privateKeyDER, format: .der))
         let service = service
         let http = HTTP1Channel(
             responder: { request, writer, channel in try await service.respond(to: request, writer, on: channel) },
@@ -171,7 +171,7 @@ public actor SignalingServer {
         quiet.logLevel = max(quiet.logLevel, .warning)
         return Server(
             childChannelSetup: GuardedChannel(
-                inner: try TLSChannel(http, tlsConfiguration: tls), connections: service.connections,
+                tls: presented, inner: http, connections: service.connections,
                 timeouts: .init(
                     handshake: TimeAmount(configuration.handshakeTimeout),
                     stall: TimeAmount(configuration.stallTimeout), write: TimeAmount(configuration.writeTimeout))),

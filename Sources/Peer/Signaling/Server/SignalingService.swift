@@ -25,6 +25,9 @@ final class SignalingService: Sendable {
         }
     }
 
+    /// The identity's certificate, if TLS does not show it.
+    var certificateToSend: [UInt8]? { configuration.certificate == nil ? nil : identity.certificateDER }
+
     func count(_ change: @Sendable (inout SignalingStatistics) -> Void) { counters.count(change) }
 
     /// Delays the response to a wrong proof or token. At most 16 responses are delayed at a time.
