@@ -1,7 +1,13 @@
+import Admission
 import BrowserControl
 import Foundation
+import MediaCore
+import Sessions
+import TestSource
 import TestSupport
 import Testing
+import Transport
+import VPXCodec
 
 extension InteropTests {
     /// Browsers watch at a real `share relay` what another implementation of WebRTC publishes there.
@@ -48,6 +54,48 @@ extension InteropTests {
             _ = try await event("closed", of: relay)
         }
 
+        /// The page comes from the relay, and the picture from the host.
+        @Test(arguments: Browser.Kind.allCases)
+        func browsersMeetAHostAtTheRelay(kind: Browser.Kind) async throws {
+            let folder = try TemporaryFolder()
+            let relay = try Program(
+                Program.share(), ["relay", "--listen", "127.0.0.1:0", "--accept", "any", "--json"],
+                environment: ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path])
+            defer { relay.kill() }
+            let place = try #require(try await event("link", of: relay)["link"].string)
+            let identity = try Identity.ephemeral()
+            let paired = try await ServicePairing(
+                link: try ServiceLink(parsing: place),
+                application: ApplicationInfo(id: "com.example.budget", name: "Budget"), identity: identity
+            ).run { _ in [:] }
+            var configuration = HostSession.Configuration(
+                listenHost: "127.0.0.1", listenPort: 0, linkHost: "127.0.0.1", fixedToken: nil, framesPerSecond: 30,
+                maximumBitrate: .kilobits(4_000), contentHint: nil)
+            configuration.meeting = paired
+            let host = try HostSession(
+                configuration: configuration, identity: identity, source: TestVideoSource(framesPerSecond: 30),
+                encoder: VP8Encoder(), audio: [], decide: { _ in .accepted }, emit: { _ in })
+            do {
+                let link = try await host.start()
+                #expect(link.relay != nil && link.authority == URL(string: place)?.authority)
+                try await Browser.with(kind) { browser in
+                    try await browser.recordPeers()
+                    try await browser.watch(link.text)
+                    try await browser.waitForState("playing", within: .seconds(20))
+                    let video = try await browser.inbound("video", until: "entry.framesDecoded >= 40")
+                    #expect(video["frameWidth"] == 1_280 && video["frameHeight"] == 720, "\(video.text)")
+                    #expect(video["freezeCount"].number ?? 0 <= 1, "\(video.text)")
+                    // The events of the host reach the page, too.
+                    await host.stop(EndReason(.stopped, "done"))
+                    try await browser.waitForState("ended", within: .seconds(10))
+                }
+            } catch {
+                await host.stop(EndReason(.stopped, "failed"))
+                throw error
+            }
+            _ = try await event("meeting-closed", of: relay)
+        }
+
         /// A relay forwards what it could not decode.
         @Test(arguments: ["vp9", "av1", "h264"])
         func aBrowserPublishesInAnyCodec(codec: String) async throws {
@@ -80,4 +128,9 @@ extension InteropTests {
             _ = try await event("closed", of: relay)
         }
     }
+}
+
+extension URL {
+    /// `HOST:PORT`.
+    fileprivate var authority: String { "\(host ?? ""):\(port ?? 0)" }
 }
