@@ -84,21 +84,24 @@ public final class BroadcastController: Sendable {
     private let state: Monitor<State>
 
     /// - Parameters:
+    ///   - decide: answers viewers about whom a relay asks.
     ///   - emit: called from any thread with each event of the broadcast.
     ///   - report: called from any thread with what the service tells.
     package convenience init(
         _ destination: BroadcastDestination, _ media: CapturedMedia, _ configuration: HostSession.Configuration,
-        identity: Identity, emit: @escaping @Sendable (BroadcastEvent) -> Void,
-        report: @escaping @Sendable (ServiceEvent) -> Void
+        identity: Identity, decide: @escaping HostSession.KnockPolicy = { _ in .refused(nil) },
+        emit: @escaping @Sendable (BroadcastEvent) -> Void, report: @escaping @Sendable (ServiceEvent) -> Void
     ) throws(EndReason) {
         try self.init(
-            destination, media, configuration, identity: identity, background: nil, emit: emit, report: report)
+            destination, media, configuration, identity: identity, background: nil, decide: decide, emit: emit,
+            report: report)
     }
 
     /// - Parameter background: nil: nothing pauses the broadcast by itself.
     init(
         _ destination: BroadcastDestination, _ media: CapturedMedia, _ configuration: HostSession.Configuration,
-        identity: Identity, background: Background?, emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in },
+        identity: Identity, background: Background?, decide: @escaping HostSession.KnockPolicy = { _ in .refused(nil) },
+        emit: @escaping @Sendable (BroadcastEvent) -> Void = { _ in },
         report: @escaping @Sendable (ServiceEvent) -> Void = { _ in }
     ) throws(EndReason) {
         let (events, feed) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
@@ -111,7 +114,7 @@ public final class BroadcastController: Sendable {
         self.feed = feed
         self.background = background
         broadcast = try OutgoingBroadcast(
-            destination, media, configuration, identity,
+            destination, media, configuration, identity, decide: decide,
             emit: { event in
                 emit(event)
                 if case .ended = event { Self.end(state) }
@@ -124,7 +127,7 @@ public final class BroadcastController: Sendable {
                     switch event {
                     case .broadcastURL(let url): state.url = url
                     case .serviceInfo(let info): state.info.update(with: ServiceInfo(info))
-                    case .candidates, .finished: break
+                    case .candidates, .viewer, .viewerWithdrawn, .finished: break
                     }
                 }
                 if let event = Event(event) { feed.yield(event) }
@@ -248,7 +251,7 @@ extension BroadcastController.Event {
         switch event {
         case .serviceInfo(let info): self = .serviceInfo(BroadcastController.ServiceInfo(info))
         case .broadcastURL(let url): self = .broadcastURL(url)
-        case .candidates, .finished: return nil
+        case .candidates, .viewer, .viewerWithdrawn, .finished: return nil
         }
     }
 }

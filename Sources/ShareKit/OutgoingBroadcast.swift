@@ -15,11 +15,13 @@ struct OutgoingBroadcast: Sendable {
 
     /// - Parameters:
     ///   - configuration: without a server; its STUN and TURN servers are used beside the service's.
+    ///   - decide: answers viewers about whom a relay asks.
     ///   - emit: called from any thread.
     ///   - report: called from any thread with what the service tells.
     init(
         _ destination: BroadcastDestination, _ media: CapturedMedia, _ configuration: HostSession.Configuration,
-        _ identity: Identity, emit: @escaping @Sendable (BroadcastEvent) -> Void,
+        _ identity: Identity, decide: @escaping HostSession.KnockPolicy = { _ in .refused(nil) },
+        emit: @escaping @Sendable (BroadcastEvent) -> Void,
         report: @escaping @Sendable (ServiceEvent) -> Void
     ) throws(EndReason) {
         self.destination = destination
@@ -28,7 +30,7 @@ struct OutgoingBroadcast: Sendable {
             var configuration = configuration
             configuration.iceServers += paired.iceServers
             let session = try HostSession(
-                configuration, identity, media, decide: { _ in .refused(nil) }, emit: emit)
+                configuration, identity, media, decide: decide, emit: emit)
             control = session
             begin = { () async throws(EndReason) in try await session.start(publishingTo: paired, report: report) }
         case .program(let launch, _):

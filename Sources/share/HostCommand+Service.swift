@@ -15,14 +15,22 @@ extension HostCommand {
         to manifest: ExtensionManifest, _ configuration: HostSession.Configuration, _ identity: Identity,
         _ run: HostRun
     ) throws {
-        let destination = try pair(with: manifest, identity, run)
-        defer { blocking { await destination.close() } }
+        var destination = try pair(with: manifest, identity, run)
+        defer { blocking { [destination] in await destination.close() } }
+        if relay != nil, accept != .any, case .service(var paired) = destination {
+            paired.decidesOnViewers = true
+            destination = .service(paired)
+        }
         let media = try makeMedia()
         let output = run.output
+        let notifier = KnockNotifier()
+        let prompt = Prompt(notify: { notifier.show($0) })
+        let admission = AdmissionPolicy(accept, known: KnownViewers(), prompt: prompt)
         let controller: BroadcastController
         do throws(EndReason) {
             controller = try BroadcastController(
-                destination, media, configuration, identity: identity, emit: { run.handle($0) },
+                destination, media, configuration, identity: identity, decide: { await admission.decide($0) },
+                emit: { run.handle($0) },
                 report: { ServiceEventReporter.report($0, output) })
             if run.ending.with({ $0 }) == nil {
                 try blocking(throwing: { () throws(EndReason) in try await controller.start() })
@@ -32,9 +40,7 @@ extension HostCommand {
             throw Complaint(error)
         }
         ErrorOutput.writeLine("share: broadcasting to \(UntrustedText.quote(destination.name)) alone; Ctrl-C ends it")
-        let notifier = KnockNotifier()
-        let prompt = Prompt(notify: { notifier.show($0) })
-        // For the question after a lock of the session.
+        // Also for the question after a lock of the session.
         if isatty(STDIN_FILENO) == 1 { prompt.start() }
         try serve(
             controller.control, id: .random(), media.summary, service: destination,
@@ -197,7 +203,8 @@ enum ServiceEventReporter {
         case .broadcastURL(let url):
             if output.isJSON { output.event("broadcast-url", ["url": .string(url)]) } else { output.line(url) }
             ErrorOutput.writeLine("share: watch at \(url)")
-        case .finished, .candidates: break
+        // The host's own admission reports what becomes of viewers.
+        case .viewer, .viewerWithdrawn, .finished, .candidates: break
         }
     }
 

@@ -170,7 +170,7 @@ struct HostCommand: ParsableCommand {
     private func host() throws {
         let hasTerminal = isatty(STDIN_FILENO) == 1
         // Checked here and not in `validate`, so that an invalid option is reported first.
-        if preferredExtension == nil, relay == nil || route == .direct, accept == .ask, !hasTerminal {
+        if preferredExtension == nil, accept == .ask, !hasTerminal {
             throw Complaint(
                 sentence: "there is no terminal to ask in",
                 remedy: "Choose who may join: --accept known or --accept any.", status: .usage)

@@ -42,7 +42,7 @@ struct RelayVerbTests {
     @Test func aHostPublishesToARelayAndViewersWatchThere() throws {
         let port = try Self.freePort()
         let relay = try Relay(["--accept", "any", "--media", "127.0.0.1:\(port)/udp"])
-        let host = try Terminal(["host", "--relay", relay.link, "--source", "test", "--name", "Budget"])
+        let host = try Terminal(["host", "--relay", relay.link, "--source", "test", "--accept", "any", "--name", "Budget"])
         #expect(host.waitUntil { $0.contains("\"Budget\" wants to broadcast to \"Relay\"") && $0.hasSuffix("[n]o:") })
         // Nothing is published before the user has answered.
         #expect(relay.process.event("live", seconds: 0.1) == nil)
@@ -76,6 +76,33 @@ struct RelayVerbTests {
         #expect(one.event("ended")?["code"] as? String == "hostEnded")
         relay.process.interrupt()
         #expect(relay.process.exitCode() == 0)
+    }
+
+    /// The relay sends the media, and the host decides who gets it.
+    @Test func theHostDecidesWhoWatchesAtTheRelay() throws {
+        let relay = try Relay()
+        let host = try Terminal(["host", "--relay", relay.link, "--source", "test", "--name", "Budget"])
+        #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
+        try host.type("y", "Enter")
+        let link = try #require(relay.process.event("live")?["link"] as? String)
+        let bob = try watch(link, ["--name", "Bob"])
+        let words = try #require(bob.event("knock")?["words"] as? String)
+        _ = try #require(host.waitFor { $0.takesAnswer(about: "Bob") }, "\(host.screen())")
+        #expect(host.screen().contains(words))
+        try host.type("n")
+        #expect(bob.exitCode() == 77)
+        #expect(bob.errorText.contains("the host said no"), "\(bob.errorText)")
+        let ann = try watch(link, ["--name", "Ann"])
+        _ = try #require(host.waitFor { $0.takesAnswer(about: "Ann") }, "\(host.screen())")
+        // Who leaves is not asked about any more.
+        ann.interrupt()
+        #expect(host.waitUntil { $0.contains("they left before they were answered") }, "\(host.screen())")
+        let eve = try watch(link, ["--name", "Eve"])
+        _ = try #require(host.waitFor { $0.takesAnswer(about: "Eve") }, "\(host.screen())")
+        try host.type("y")
+        #expect(eve.event("first-picture") != nil, "\(eve.errorText)")
+        try host.type("C-c")
+        #expect(eve.event("ended")?["code"] as? String == "hostEnded")
     }
 
     /// A host that nobody can reach is met at a relay, and sends to each viewer itself.
@@ -123,7 +150,7 @@ struct RelayVerbTests {
         #expect(try ask("/health") == ("200", "ok\n") && ask("/ready") == ("200", "ready\n"))
         #expect(try ask("/metrics").text.contains("share_relay_broadcasts 0\n"))
         #expect(try ask("/other").status == "404" && ask("/metrics", ["-X", "POST"]).status == "405")
-        let host = try Terminal(["host", "--relay", relay.link, "--source", "test", "--name", "A \"b\""])
+        let host = try Terminal(["host", "--relay", relay.link, "--source", "test", "--accept", "any", "--name", "A \"b\""])
         #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
         try host.type("y", "Enter")
         let link = try #require(relay.process.event("live")?["link"] as? String)
@@ -159,7 +186,7 @@ struct RelayVerbTests {
             "--accept", "any", "--media", "127.0.0.1:0", "--turn", "turn:127.0.0.1:\(server.port)?transport=tcp",
             "--turn-secret", folder.file("secret"),
         ])
-        let host = try Terminal(["host", "--relay", relay.link, "--source", "test"])
+        let host = try Terminal(["host", "--relay", relay.link, "--source", "test", "--accept", "any"])
         #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
         try host.type("y", "Enter")
         let link = try #require(relay.process.event("live")?["link"] as? String)

@@ -1,5 +1,5 @@
 /// A request for admission, from a client that knows the link.
-public struct Knock: Sendable {
+public struct Knock: Sendable, Equatable {
     /// Time limit for the answer to a knock.
     public static let answerTime: Duration = .seconds(60)
 
@@ -22,6 +22,17 @@ public struct Knock: Sendable {
 
     /// SHA-256 of the viewer's DTLS certificate, 32 bytes.
     public var fingerprint: [UInt8] { identity.fingerprint }
+}
+
+extension Knock {
+    /// A knock at another peer, which has checked the signature and tells of it.
+    package init(
+        told id: KnockID, name: String, kind: String, address: String, identity: ViewerIdentity, records: Bool,
+        words: ShortAuthenticationString
+    ) {
+        self.init(
+            id: id, name: name, kind: kind, address: address, identity: identity, records: records, words: words)
+    }
 }
 
 public enum KnockDecision: Sendable, Equatable {

@@ -11,6 +11,12 @@ public struct ShortAuthenticationString: Hashable, Sendable, CustomStringConvert
     public let words: [String]
     public var description: String { words.joined(separator: " ") }
 
+    /// Nil unless these are four words of the list.
+    package init?(words: [String]) {
+        guard words.count == 4, words.allSatisfy({ WordList.words.contains($0) }) else { return nil }
+        self.words = words
+    }
+
     /// - Parameters:
     ///   - viewer: fingerprint of the viewer's DTLS certificate, 32 bytes.
     ///   - host: fingerprint of the host's certificate, 32 bytes.

@@ -9,7 +9,7 @@ import Transport
 /// and candidates, ends of sessions and the number of viewers to the server. Safe from any thread.
 final class BroadcastSignaling: SignalingServerDelegate, BroadcastDelegate {
     private let core: LoopBound<Broadcast>
-    private let knocks: KnockHandler
+    let knocks: KnockHandler
     private let onEvent: @Sendable (BroadcastEvent) -> Void
     /// The server's handle of this broadcast.
     private let served: Monitor<BroadcastHandle?>

@@ -17,7 +17,7 @@ extension HostSession {
         publishingTo service: PairedService, report: @escaping @Sendable (ServiceEvent) -> Void
     ) async throws(EndReason) {
         let publication = ServicePublication(
-            core: core, service: service,
+            core: core, service: service, admission: signaling.knocks,
             onEvent: { [emit, servers] event in
                 emit(event)
                 servers.check(after: event)

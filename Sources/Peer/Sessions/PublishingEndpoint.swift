@@ -1,4 +1,4 @@
-import Admission
+public import Admission
 public import Signaling
 
 /// Where a broadcast is published: a service peer, or another WHIP endpoint (RFC 9725). One session at a time.
@@ -22,8 +22,14 @@ public protocol PublishingEndpoint: Sendable {
     func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer
     /// What the endpoint tells of the broadcast; nil if it tells nothing.
     func events() async throws(SignalingError) -> AsyncThrowingStream<ServiceEvent, any Error>?
+    /// Sends the decision about a viewer, if the endpoint has asked.
+    func decide(_ decision: KnockDecision, about knock: KnockID) async
     /// Ends the session, and closes all connections. May be called more than once.
     func close() async
+}
+
+extension PublishingEndpoint {
+    public func decide(_ decision: KnockDecision, about knock: KnockID) async {}
 }
 
 extension PairedService: PublishingEndpoint {
@@ -31,7 +37,14 @@ extension PairedService: PublishingEndpoint {
     public var fingerprint: [UInt8]? { link.fingerprint }
     public var takesLateCandidates: Bool { true }
 
-    public func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer { try await client.publish(sdp) }
+    public func publish(_ sdp: String) async throws(SignalingError) -> OfferAnswer {
+        try await client.publish(sdp, decidesOnViewers: decidesOnViewers)
+    }
+
+    public func decide(_ decision: KnockDecision, about knock: KnockID) async {
+        await client.decide(decision, about: knock)
+    }
+
     public func trickle(_ fragment: String) async throws(SignalingError) { try await client.trickle(fragment) }
 
     public func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer {

@@ -86,6 +86,13 @@ public final class RelaySession: Sendable {
                 let broadcast = RelayedBroadcast(
                     name: (publisher.application?.name).map { UntrustedText.clean($0, fallback: "share") }, own,
                     environment.with { $0 },
+                    decide: { knock in
+                        guard let environment = environment.with({ $0 }) else { return .unanswered }
+                        guard publisher.decidesOnViewers, !isDraining.with({ $0 }) else {
+                            return await environment.decide(knock)
+                        }
+                        return await environment.session.ask(knock, of: id)
+                    },
                     emit: { event in
                         emit(.broadcast(id, event))
                         guard let viewers = event.viewers else { return }

@@ -59,20 +59,25 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     private let configuration: BroadcastConfiguration
     /// Nil after the end of the relay.
     private let environment: Environment?
+    private let decide: HostSession.KnockPolicy
     private let emit: @Sendable (BroadcastEvent) -> Void
     private let state = Monitor(State())
 
     /// Of tracks in `RelayClock`; audio tracks follow.
     private static let videoTrack = -1
 
-    /// - Parameter name: as viewers see it.
+    /// - Parameters:
+    ///   - name: as viewers see it.
+    ///   - decide: answers viewers that knock.
     init(
         name: String?, _ configuration: BroadcastConfiguration, _ environment: Environment?,
+        decide: @escaping HostSession.KnockPolicy,
         emit: @escaping @Sendable (BroadcastEvent) -> Void
     ) {
         self.name = name
         self.configuration = configuration
         self.environment = environment
+        self.decide = decide
         self.emit = emit
     }
 
@@ -119,7 +124,7 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
         guard let broadcast else { return }
         let core = LoopBound(loop, broadcast)
         let signaling = BroadcastSignaling(
-            core: core, knocks: KnockHandler(decideKnock: environment.decide, emit: emit), onEvent: emit)
+            core: core, knocks: KnockHandler(decideKnock: decide, emit: emit), onEvent: emit)
         do throws(SignalingServerError) {
             let (handle, port) = try environment.session.serve(configuration, delegate: signaling)
             signaling.begin(handle)

@@ -14,6 +14,8 @@ public struct PairedService: Sendable {
     public var broadcastURL: String? { grant.broadcastURL }
     /// The name of the service; not verified.
     public var name: String { description.name }
+    /// This host wants to be asked about each viewer, if the service is a relay.
+    public var decidesOnViewers = false
     let grant: ServiceGrant
     let client: ServiceClient
 

@@ -15,6 +15,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     private let service: any PublishingEndpoint
     private let onEvent: @Sendable (BroadcastEvent) -> Void
     private let report: @Sendable (ServiceEvent) -> Void
+    private let admission: KnockHandler?
     /// Settled once, when the publication is over.
     private let outcome = Outcome()
 
@@ -22,6 +23,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         /// Nil before the answer and after the end.
         var session: SessionID?
         var isInterrupted = false
+        /// The questions about viewers.
+        var questions: [KnockID: Task<Void, Never>] = [:]
     }
     private let state = Monitor(State())
 
@@ -36,17 +39,28 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     /// The same where no candidate can be sent later.
     private static let completeGatheringTime = MediaDuration.seconds(3)
 
-    /// - Parameter report: called with the service's events.
-    package init(
-        core: LoopBound<Broadcast>, service: any PublishingEndpoint,
+    /// - Parameters:
+    ///   - admission: decides on viewers that a relay asks about; nil: they are refused.
+    ///   - report: called with the service's events.
+    init(
+        core: LoopBound<Broadcast>, service: any PublishingEndpoint, admission: KnockHandler?,
         onEvent: @escaping @Sendable (BroadcastEvent) -> Void,
         report: @escaping @Sendable (ServiceEvent) -> Void
     ) {
         self.report = report
+        self.admission = admission
         self.core = core
         self.service = service
         self.onEvent = onEvent
         core.perform { [weak self] in $0.delegate = self }
+    }
+
+    /// - Parameter report: called with the service's events.
+    package convenience init(
+        core: LoopBound<Broadcast>, service: any PublishingEndpoint,
+        onEvent: @escaping @Sendable (BroadcastEvent) -> Void, report: @escaping @Sendable (ServiceEvent) -> Void
+    ) {
+        self.init(core: core, service: service, admission: nil, onEvent: onEvent, report: report)
     }
 
     /// Sends the offer and applies the answer. Media follows when ICE has selected a pair.
@@ -97,7 +111,11 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         let listening = Task { await listen() }
         let reason = await outcome.wait()
         listening.cancel()
-        state.with { $0 = State() }
+        let questions = state.with { state in
+            defer { state = State() }
+            return state.questions
+        }
+        for question in questions.values { question.cancel() }
         return reason
     }
 
@@ -134,6 +152,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         report(event)
         switch event {
         case .serviceInfo, .broadcastURL: break
+        case .viewer(let knock): ask(knock)
+        case .viewerWithdrawn(let id): withdraw(id)
         case .finished(let reason, let nextStep):
             outcome.settle(EndReason(.serviceEnded, "\(service.name) ended it: \(reason)", remedy: nextStep ?? ""))
         case .candidates(let text):
@@ -142,6 +162,28 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
             }
             await core.ifRunning { $0.add(fragment, to: session) }
         }
+    }
+
+    /// The most viewers that are asked about at a time. A relay asks about fewer.
+    private static let questionLimit = 64
+
+    /// Decides about a viewer that wants to watch at the relay.
+    private func ask(_ knock: Knock) {
+        let (service, admission) = (service, admission)
+        state.with { state in
+            guard state.questions.count < Self.questionLimit, state.questions[knock.id] == nil else { return }
+            state.questions[knock.id] = Task { [weak self] in
+                let decision = await admission?.decide(knock) ?? .refused(nil)
+                guard self?.state.with({ $0.questions.removeValue(forKey: knock.id) }) != nil else { return }
+                await service.decide(decision, about: knock.id)
+            }
+        }
+    }
+
+    private func withdraw(_ knock: KnockID) {
+        guard let question = state.with({ $0.questions.removeValue(forKey: knock) }) else { return }
+        question.cancel()
+        admission?.knockWithdrawn(knock, because: .left)
     }
 
     // MARK: The broadcast's reports

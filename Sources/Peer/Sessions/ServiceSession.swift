@@ -80,6 +80,8 @@ public final class ServiceSession: Sendable {
         var broadcasts: [SessionID: IncomingBroadcast] = [:]
         /// Ends when the broadcast has been closed and reported.
         var endings: [SessionID: Task<Void, Never>] = [:]
+        /// The publishers' decisions about viewers that are waited for.
+        var viewers: [KnockID: (session: SessionID, answer: CheckedContinuation<KnockDecision, Never>)] = [:]
         /// The hosts that are reached over the server.
         var meetings: [SessionID: BroadcastID] = [:]
         /// The questions that wait for an answer.
@@ -193,6 +195,41 @@ public final class ServiceSession: Sendable {
         }
     }
 
+    /// The most viewers of one broadcast about which its publisher is asked at a time.
+    private static let viewerQuestionLimit = 32
+
+    /// Asks the publisher of a broadcast about a viewer. Ends when the task is cancelled.
+    func ask(_ knock: Knock, of session: SessionID) async -> KnockDecision {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let (handle, refusal): (ServiceHandle?, KnockDecision?) = state.with { state in
+                    guard state.broadcasts[session] != nil, !Task.isCancelled else { return (nil, .unanswered) }
+                    guard state.viewers.values.count(where: { $0.session == session }) < Self.viewerQuestionLimit else {
+                        return (nil, .refused("too many people ask the host"))
+                    }
+                    state.viewers[knock.id] = (session, continuation)
+                    return (state.handle, nil)
+                }
+                if let refusal { continuation.resume(returning: refusal) }
+                handle?.send(.viewer(knock), to: session)
+            }
+        } onCancel: {
+            let (handle, question) = state.with { ($0.handle, $0.viewers.removeValue(forKey: knock.id)) }
+            question?.answer.resume(returning: .unanswered)
+            if question != nil { handle?.send(.viewerWithdrawn(knock.id), to: session) }
+        }
+    }
+
+    /// Ends the questions about viewers of a broadcast that has ended.
+    private func endQuestions(of session: SessionID) {
+        let ended = state.with { state in
+            let ended = state.viewers.filter { $0.value.session == session }
+            for id in ended.keys { state.viewers[id] = nil }
+            return ended.values.map(\.answer)
+        }
+        for answer in ended { answer.resume(returning: .unanswered) }
+    }
+
     /// Whether hosts are reached over the server.
     var hasMeetings: Bool { state.with { !$0.meetings.isEmpty } }
 
@@ -232,6 +269,7 @@ public final class ServiceSession: Sendable {
                 state.broadcasts[broadcast.id] = nil
                 return state.handle
             }
+            endQuestions(of: broadcast.id)
             handle?.forget(broadcast.id)
             emit(.closed(broadcast.id, broadcast.publisher, reason))
             state.with { $0.endings[broadcast.id] = nil }
@@ -346,6 +384,15 @@ extension ServiceSession: ServiceDelegate {
         }
         if isTaken { emit(.meetingOpened(session, publisher, broadcast)) }
         return isTaken
+    }
+
+    public func decided(_ decision: KnockDecision, about knock: KnockID, by sessions: [SessionID]) async -> Bool {
+        let question = state.with { state in
+            state.viewers[knock].map { sessions.contains($0.session) } == true
+                ? state.viewers.removeValue(forKey: knock) : nil
+        }
+        question?.answer.resume(returning: decision)
+        return question != nil
     }
 
     public func closeSession(_ session: SessionID) async {

@@ -1,4 +1,4 @@
-import Admission
+public import Admission
 import FoundationEssentials
 import MediaCore
 
@@ -34,6 +34,10 @@ public enum ServiceEvent: StreamEvent, Equatable {
     case broadcastURL(String)
     /// All candidates that the service gathered after its answer, as a trickle fragment (RFC 8840).
     case candidates(fragment: String)
+    /// A viewer wants to watch at the relay to which the host publishes, and the host decides.
+    case viewer(Knock)
+    /// The relay does not wait for the decision about this viewer any more.
+    case viewerWithdrawn(KnockID)
     /// The service has ended the broadcast; no event follows.
     /// - Parameter nextStep: what the host's user may do next, a sentence or a URL.
     case finished(reason: String, nextStep: String?)
@@ -46,6 +50,8 @@ public enum ServiceEvent: StreamEvent, Equatable {
         case .serviceInfo: "service-info"
         case .broadcastURL: "broadcast-url"
         case .candidates: "candidates"
+        case .viewer: "viewer"
+        case .viewerWithdrawn: "viewer-withdrawn"
         case .finished: "finished"
         }
     }
@@ -85,6 +91,10 @@ public enum ServiceEvent: StreamEvent, Equatable {
         var type = "candidates"
         var fragment: String
     }
+    private struct WithdrawnDocument: Codable {
+        var type = "viewer-withdrawn"
+        var id: String
+    }
     private struct FinishedDocument: Codable {
         var type = "finished"
         var reason: String
@@ -110,6 +120,8 @@ public enum ServiceEvent: StreamEvent, Equatable {
         case .serviceInfo(let info): Self.json(InfoDocument(info))
         case .broadcastURL(let url): Self.json(URLDocument(url: url))
         case .candidates(let fragment): Self.json(CandidatesDocument(fragment: fragment))
+        case .viewer(let knock): Self.json(ViewerDocument(knock))
+        case .viewerWithdrawn(let id): Self.json(WithdrawnDocument(id: id.text))
         case .finished(let reason, let nextStep): Self.json(FinishedDocument(reason: reason, nextStep: nextStep))
         }
     }
@@ -121,8 +133,12 @@ public enum ServiceEvent: StreamEvent, Equatable {
     /// The event as a host accepts it: with cleaned texts; nil for impossible counts and URLs.
     package var checked: ServiceEvent? { ServiceEvent(name: name, data: json) }
 
-    /// A comment is sent once.
+    /// A comment is sent once, and so is what concerns one viewer.
     var lasting: ServiceEvent? {
+        switch self {
+        case .viewer, .viewerWithdrawn: return nil
+        default: break
+        }
         guard case .serviceInfo(var info) = self else { return self }
         info.comment = nil
         return .serviceInfo(info)
@@ -152,6 +168,12 @@ public enum ServiceEvent: StreamEvent, Equatable {
         case "candidates":
             guard let found = document(CandidatesDocument.self) else { return nil }
             self = .candidates(fragment: found.fragment)
+        case "viewer":
+            guard let knock = document(ViewerDocument.self)?.knock else { return nil }
+            self = .viewer(knock)
+        case "viewer-withdrawn":
+            guard let id = document(WithdrawnDocument.self).flatMap({ KnockID(Substring($0.id)) }) else { return nil }
+            self = .viewerWithdrawn(id)
         case "finished":
             guard let found = document(FinishedDocument.self) else { return nil }
             let nextStep = found.nextStep.map { clean($0, fallback: "") }

@@ -1,4 +1,6 @@
 public import Admission
+import FoundationEssentials
+import HTTPTypes
 public import ICEServers
 import NIOCore
 import NIOHTTP1
@@ -62,11 +64,16 @@ public actor ServiceClient {
     // MARK: The session
 
     /// Sends the offer of the session for which the grant is. Checks that the answer's fingerprint is the link's.
-    /// - Parameter timeout: time limit for a new connection, and again for the answer. Nil: the default limit, and an
-    ///   idle connection may be used.
-    public func publish(_ sdp: String, timeout: Duration? = nil) async throws(SignalingError) -> OfferAnswer {
+    /// - Parameters:
+    ///   - decidesOnViewers: a relay asks this host about each viewer.
+    ///   - timeout: time limit for a new connection, and again for the answer. Nil: the default limit, and an idle
+    ///     connection may be used.
+    public func publish(
+        _ sdp: String, decidesOnViewers: Bool = false, timeout: Duration? = nil
+    ) async throws(SignalingError) -> OfferAnswer {
         guard let pairing, pairing.machine.isPaired else { throw SignalingError(.gone, "there is no pairing") }
-        let (session, _) = try await http.offer(sdp, to: path("/whip"), timeout: timeout)
+        let extra = decidesOnViewers ? [(Header.shareAdmission.rawName, "host")] : []
+        let (session, _) = try await http.offer(sdp, to: path("/whip"), extra: extra, timeout: timeout)
         await http.keep(session)
         handle(.published, of: pairing.number)
         return session
@@ -89,6 +96,13 @@ public actor ServiceClient {
     /// - Throws: `.gone` if the service does not have the session any more. The host has to pair again then.
     public func restart(_ fragment: String, timeout: Duration) async throws(SignalingError) -> RestartAnswer {
         try await http.restart(fragment, timeout: timeout)
+    }
+
+    /// Sends the decision about a viewer that knocks at the relay. Errors are ignored: the relay's question ends by itself.
+    public func decide(_ decision: KnockDecision, about knock: KnockID) async {
+        guard let body = try? JSONEncoder().encode(ViewerDecisionDocument(decision)) else { return }
+        _ = try? await http.ask(
+            .PUT, path("/viewers/\(knock.text)"), type: "application/json", body: ByteBuffer(bytes: body))
     }
 
     /// Opens the service's stream of events. The stream ends after `.finished`, and throws `.connectionLost` when the

@@ -124,6 +124,7 @@ enum Header {
     static let referrerPolicy = name("Referrer-Policy")
     static let shareProof = name("Share-Proof")
     static let shareVisit = name("Share-Visit")
+    static let shareAdmission = name("Share-Admission")
     static let acceptPost = name("Accept-Post")
     static let acceptPatch = name("Accept-Patch")
     static let link = name("Link")

@@ -15,10 +15,12 @@ public struct Publisher: Sendable {
     /// SHA-256 of the only DTLS certificate that may send media, 32 bytes. With the fixed token it is that of the
     /// offer.
     public let fingerprint: [UInt8]
+    /// It wants to be asked about each viewer, if the service is a relay.
+    public let decidesOnViewers: Bool
 
     package init(
         pairing: KnockID?, application: ApplicationInfo?, setup: [String: String], kind: String, address: String,
-        fingerprint: [UInt8]
+        fingerprint: [UInt8], decidesOnViewers: Bool = false
     ) {
         self.pairing = pairing
         self.application = application
@@ -26,6 +28,7 @@ public struct Publisher: Sendable {
         self.kind = kind
         self.address = address
         self.fingerprint = fingerprint
+        self.decidesOnViewers = decidesOnViewers
     }
 }
 
@@ -52,12 +55,21 @@ public protocol ServiceDelegate: SessionDelegate {
     /// - Returns: false for a service that is no relay.
     func openMeeting(_ session: SessionID, of broadcast: BroadcastID, publisher: Publisher) async -> Bool
 
+    /// Takes a publisher's decision about a viewer of its broadcast.
+    /// - Parameter sessions: of the publisher.
+    /// - Returns: false if nobody waits for it.
+    func decided(_ decision: KnockDecision, about knock: KnockID, by sessions: [SessionID]) async -> Bool
+
     /// Answers a WHIP offer. The server has compared the offer's fingerprint with `publisher.fingerprint`; the DTLS
     /// handshake has to check it again. After 6 s the server stops waiting, and closes a session that is opened later.
     func openSession(offer: String, publisher: Publisher) async throws(OfferRefusal) -> OpenedSession
 }
 
 extension ServiceDelegate {
+    public func decided(_ decision: KnockDecision, about knock: KnockID, by sessions: [SessionID]) async -> Bool {
+        false
+    }
+
     public func openMeeting(_ session: SessionID, of broadcast: BroadcastID, publisher: Publisher) async -> Bool {
         false
     }

@@ -33,6 +33,24 @@ extension ServiceRoutes {
         }
     }
 
+    /// Handles PUT /services/ID/viewers/KNOCK: the publisher's decision about a viewer that knocks at this relay.
+    func viewer(_ call: RouteRequest, _ name: Substring?) async -> RouteResponse {
+        guard call.method == .put else { return .methodNotAllowed("PUT") }
+        let owner: TokenHash
+        switch await authorize(call) {
+        case .success(let found): owner = found.owner
+        case .failure(let refusal): return refusal.reply
+        }
+        guard let document = server.document(ViewerDecisionDocument.self, of: call) else {
+            return server.malformed("a decision is JSON with decision and reason")
+        }
+        let sessions = service.pairings.sessions(of: owner)
+        guard let knock = name.flatMap({ KnockID($0) }),
+            await service.delegate.decided(document.value, about: knock, by: sessions)
+        else { return .notFound }
+        return RouteResponse(.noContent)
+    }
+
     /// - Returns: also the token of its pairing; nil with the fixed token.
     private func publisher(
         _ call: RouteRequest, _ admission: PairingRegister.Admission, _ fingerprint: [UInt8]
@@ -43,7 +61,8 @@ extension ServiceRoutes {
         let publisher = Publisher(
             pairing: request?.id, application: request?.application, setup: request?.setup ?? [:],
             kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address.text,
-            fingerprint: request?.fingerprint ?? fingerprint)
+            fingerprint: request?.fingerprint ?? fingerprint,
+            decidesOnViewers: request != nil && call.headers[Header.shareAdmission] == "host")
         return (publisher, pairingToken)
     }
 
