@@ -50,7 +50,9 @@ extension InteropTests {
 
         /// With a certificate that tools know, they need not be told to trust anything.
         @Test func aWHIPToolThatChecksCertificatesPublishes() async throws {
-            let (folder, authority) = (try TemporaryFolder(), try CertificateAuthority())
+            let folder = try TemporaryFolder()
+            let (authority, unknown) = (try CertificateAuthority(), try CertificateAuthority())
+            defer { withExtendedLifetime((authority, unknown)) {} }
             let certificate = try authority.issue("DNS:localhost")
             let (relay, url) = try await relay(in: folder, certificate.arguments)
             defer { relay.kill() }
@@ -59,12 +61,12 @@ extension InteropTests {
             func publish(to url: String, trusting file: String) throws -> Program {
                 try Program(
                     program[0], [program[1], "--url", url, "--token", Self.token, "--seconds", "2"],
-                    environment: ["SSL_CERT_FILE": file])
+                    environment: ["SHARE_TEST_AUTHORITY": file])
             }
             let publisher = try publish(to: url, trusting: authority.file)
             _ = try await event("live", of: relay)
             #expect(publisher.exitCode(seconds: 30) == 0)
-            let stranger = try publish(to: url, trusting: try CertificateAuthority().file)
+            let stranger = try publish(to: url, trusting: unknown.file)
             #expect(stranger.exitCode(seconds: 30) != 0)
             #expect(stranger.text.errors.contains("CERTIFICATE_VERIFY_FAILED"), "\(stranger.text.errors)")
         }
