@@ -301,6 +301,7 @@ let package = Package(
                 "share", "ShareKit", "probe-extension", "ConferenceSetup", "ConferenceUpload", "SnapshotSetup",
                 "SnapshotUpload", "MediaCore", "ImageFile",
                 "SessionDescription", "SessionBus", "Admission", "Signaling", "Transport", "BusSupport", "TestSupport",
+                arguments,
             ]),
         tests(
             "ShareKitTests",

@@ -19,6 +19,11 @@ struct RelayCommand: ParsableCommand {
             through the relay, which can watch it; nothing is decoded.
             """)
 
+    @Option(
+        help: ArgumentHelp(
+            "File with options, as lines like max-viewers = 500; those of the command line win.", valueName: "file"))
+    var config: String?
+
     @Option(help: ArgumentHelp("Address and TCP port to listen on; port 0 selects a free one.", valueName: "addr:port"))
     var listen = "0.0.0.0:0"
 
@@ -103,6 +108,8 @@ struct RelayCommand: ParsableCommand {
     static let id = "io.sharekit.relay"
 
     func validate() throws {
+        // With a file, what it makes of the options is checked.
+        guard config == nil else { return }
         _ = try mediaPort(ListenAddress(listen))
         if let metrics { _ = try ListenAddress(metrics, option: "--metrics") }
         guard tls.isEmpty || tls.count == 2 else {
@@ -123,10 +130,21 @@ struct RelayCommand: ParsableCommand {
 
     func run() throws {
         do {
-            try relay()
+            try configured().relay()
         } catch let complaint as Complaint {
             throw complaint.report()
         }
+    }
+
+    /// The command with the options of `--config`.
+    private func configured() throws -> RelayCommand {
+        guard let config else { return self }
+        var arguments = Array(CommandLine.arguments.drop { $0 != "relay" }.dropFirst())
+        while let index = arguments.firstIndex(where: { $0 == "--config" || $0.hasPrefix("--config=") }) {
+            let count = arguments[index] == "--config" ? 2 : 1
+            arguments.removeSubrange(index..<min(index + count, arguments.count))
+        }
+        return try ConfigurationFile.configure(RelayCommand.self, from: config, arguments)
     }
 
     private func relay() throws {

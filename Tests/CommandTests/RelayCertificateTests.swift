@@ -83,6 +83,25 @@ struct RelayCertificateTests {
         #expect(relay.process.exitCode() == 0)
     }
 
+    /// Somebody with a certificate for the name is not the peer of the link.
+    @Test func theNameAloneIsNotTheRelay() throws {
+        let certificate = try authority.issue("DNS:localhost")
+        let right = try relay(certificate.arguments)
+        let (elsewhere, place) = (try TemporaryFolder(), ["relay", "--listen", "127.0.0.1:0", "--accept", "any"])
+        let other = try ShareProcess(place + ["--json"] + certificate.arguments, in: elsewhere)
+        let otherLink = try #require(other.event("link")?["link"] as? String, "\(other.errorText)")
+        let (port, otherPort) = (
+            try #require(URL(string: right.link)?.port), try #require(URL(string: otherLink)?.port)
+        )
+        let host = try Terminal(
+            ["host", "--relay", right.link.replacing(":\(port)/", with: ":\(otherPort)/"), "--source", "test"],
+            environment: ["SSL_CERT_FILE": authority.file])
+        #expect(host.waitUntil { $0.contains("another computer than the one in the link") }, "\(host.screen())")
+        right.process.interrupt()
+        other.interrupt()
+        #expect(right.process.exitCode() == 0 && other.exitCode() == 0)
+    }
+
     @Test func aRenewalCutsNothing() throws {
         let first = try authority.issue("DNS:localhost")
         let relay = try relay(first.arguments)

@@ -21,11 +21,11 @@ extension InteropTests {
 
         /// Starts a relay.
         /// - Returns: the relay, and the URL of its WHIP endpoint.
-        private func relay(in folder: TemporaryFolder) async throws -> (Program, String) {
+        private func relay(in folder: TemporaryFolder, _ more: [String] = []) async throws -> (Program, String) {
             try (Self.token + "\n").write(toFile: folder.file("token"), atomically: true, encoding: .utf8)
             let relay = try Program(
                 Program.share(),
-                ["relay", "--listen", "127.0.0.1:0", "--publish-token", folder.file("token"), "--json"],
+                ["relay", "--listen", "127.0.0.1:0", "--publish-token", folder.file("token"), "--json"] + more,
                 environment: ["XDG_DATA_HOME": folder.path, "TMPDIR": folder.path])
             let link = try #require(try await event("link", of: relay)["link"].string)
             return (relay, (link.split(separator: "#").first.map(String.init) ?? "") + "/whip")
@@ -94,6 +94,29 @@ extension InteropTests {
                 throw error
             }
             _ = try await event("meeting-closed", of: relay)
+        }
+
+        /// With a certificate that tools know, they need not be told to trust anything.
+        @Test func aWHIPToolThatChecksCertificatesPublishes() async throws {
+            let folder = try TemporaryFolder()
+            let (authority, unknown) = (try CertificateAuthority(), try CertificateAuthority())
+            defer { withExtendedLifetime((authority, unknown)) {} }
+            let certificate = try authority.issue("DNS:localhost")
+            let (relay, url) = try await relay(in: folder, certificate.arguments)
+            defer { relay.kill() }
+            #expect(url.hasPrefix("https://localhost:"))
+            let program = try ForeignPeer.aiortc.program("publisher.py")
+            func publish(to url: String, trusting file: String) throws -> Program {
+                try Program(
+                    program[0], [program[1], "--url", url, "--token", Self.token, "--seconds", "2"],
+                    environment: ["SHARE_TEST_AUTHORITY": file])
+            }
+            let publisher = try publish(to: url, trusting: authority.file)
+            _ = try await event("live", of: relay)
+            #expect(publisher.exitCode(seconds: 30) == 0)
+            let stranger = try publish(to: url, trusting: unknown.file)
+            #expect(stranger.exitCode(seconds: 30) != 0)
+            #expect(stranger.text.errors.contains("CERTIFICATE_VERIFY_FAILED"), "\(stranger.text.errors)")
         }
 
         /// A relay forwards what it could not decode.

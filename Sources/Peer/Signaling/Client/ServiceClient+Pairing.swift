@@ -144,8 +144,9 @@ extension ServiceClient {
         guard answer.status == 202 else { return .failed(PairingFailure(answer)) }
         guard let place = answer.headers.first(name: "Location"), place.hasPrefix(path("/pair/")),
             let document = answer.document(PairingOfferDocument.self, limit: PairingOfferDocument.sizeLimit),
-            let offer = document.offer, let certificate = certificate(document), let machine = pairing?.machine
+            let offer = document.offer, let machine = pairing?.machine
         else { return .failed(.malformed) }
+        guard let certificate = certificate(document) else { return .failed(.certificateChanged) }
         pairing?.place = place
         let signatureIsValid = machine.transcript(of: offer).isSigned(
             offer.signature, by: .service, certificate: certificate)

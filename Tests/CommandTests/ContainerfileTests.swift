@@ -1,0 +1,50 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `Scripts/relay/Containerfile`, as far as it can be checked without a container.
+@Suite struct ContainerfileTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../..").standardized.path
+
+    /// The packages that the last stage installs.
+    private static func packages() throws -> Set<String> {
+        let text = try String(contentsOfFile: root + "/Scripts/relay/Containerfile", encoding: .utf8)
+        let stage = try #require(text.components(separatedBy: "\nFROM ").last)
+        let command = try #require(stage.components(separatedBy: "--no-install-recommends").last)
+        let list = try #require(command.components(separatedBy: "&&").first)
+        return Set(list.split { $0 == " " || $0 == "\\" || $0 == "\n" }.map(String.init))
+    }
+
+    /// Debian 12 has them, as this machine does.
+    @Test func itsPackagesExist() throws {
+        let packages = try Self.packages()
+        #expect(packages.count > 15)
+        let text = try Program("apt-cache", ["show", "--no-all-versions"] + packages.sorted()).finish()
+        for package in packages { #expect(text.contains("Package: \(package)\n"), "\(package)") }
+    }
+
+    /// What the program is linked with comes from a package of the list or with Swift; so does nothing else.
+    @Test func itsPackagesHaveTheLibrariesOfTheProgram() throws {
+        let needed = try Program("readelf", ["-d", Program.share()]).finish().split(separator: "\n")
+            .filter { $0.contains("(NEEDED)") }.compactMap { $0.split(separator: "[").last?.dropLast() }
+        #expect(needed.count > 20)
+        var owners: Set<String> = []
+        for library in needed {
+            let search = try Program("dpkg", ["-S", "*/\(library)"])
+            _ = search.exitCode(seconds: 20)
+            let found = Set(search.text.output.split(separator: "\n").compactMap { $0.split(separator: ":").first })
+            // Those of Swift are of no package.
+            guard !found.isEmpty else {
+                let isOfSwift = ["swift", "dispatch", "Foundation", "BlocksRuntime", "XCTest", "Testing"].contains {
+                    library.contains($0)
+                }
+                #expect(isOfSwift, "\(library) is of no package")
+                continue
+            }
+            owners.formUnion(found.map(String.init))
+            #expect(!found.isDisjoint(with: try Self.packages().union(["libc6"]).map { Substring($0) }), "\(library)")
+        }
+        #expect(try Self.packages().subtracting(owners) == ["ca-certificates", "curl"])
+    }
+}
