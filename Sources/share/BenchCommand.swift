@@ -63,6 +63,7 @@ struct BenchRelayCommand: ParsableCommand {
             try audience.join(viewers)
             ErrorOutput.writeLine("share: \(viewers) viewers watch; measuring for \(seconds) s")
             let (start, cpu) = (audience.counters(), relay.cpuSeconds)
+            let delays = relay.delays
             let began = MonotonicClock.now
             if let reason = waitForEnd(ending, seconds: Double(seconds)) { throw Complaint(reason) }
             let (end, spent) = (audience.counters(), relay.cpuSeconds - cpu)
@@ -77,11 +78,16 @@ struct BenchRelayCommand: ParsableCommand {
                     sentence: "\(viewers - end.watching) of \(viewers) viewers have ended\(why)", status: .lost)
             }
             let joins = audience.joinTimes
+            let after = relay.delays
+            let added = { share in
+                delays.flatMap { after?.milliseconds(share, since: $0) }.map(JSONValue.number) ?? .null
+            }
             report([
                 ("viewers", .integer(viewers)), ("packetsPerSecond", .integer(Int(Double(packets) / time))),
                 ("microsecondsPerPacket", .number((spent / Double(packets) * 1e8).rounded() / 100)),
                 ("cpuPercent", .number((spent / time * 1_000).rounded() / 10)),
                 ("lost", .integer(end.lost - start.lost)),
+                ("addedMillisecondsMedian", added(0.5)), ("addedMilliseconds99", added(0.99)),
                 ("joinMillisecondsMedian", .integer(joins[joins.count / 2])),
                 ("joinMilliseconds95", .integer(joins[joins.count * 95 / 100])),
                 ("kilobytesPerViewer", .integer(max(relay.residentBytes - before, 0) / 1_000 / viewers)),
@@ -120,18 +126,25 @@ struct BenchRelayCommand: ParsableCommand {
 private final class MeasuredRelay: Sendable {
     let link: String
     private let process: DemoChild
+    private let metrics: String
 
     /// - Parameter seconds: the longest time that it runs.
     init(viewers: Int, seconds: Int) throws {
         process = try DemoChild([
             "relay", "--listen", "127.0.0.1:0", "--accept", "any", "--max-viewers", "\(viewers)", "--json", "--for",
-            "\(seconds)s",
+            "\(seconds)s", "--metrics", "127.0.0.1:0",
         ])
-        guard let event = process.readEvent(), let link = event["link"] as? String else {
+        guard let event = process.readEvent(), let link = event["link"] as? String,
+            let metrics = event["metrics"] as? String
+        else {
             throw Complaint(sentence: "the relay has not started: \(process.errorText)", status: .failed)
         }
         self.link = link
+        self.metrics = metrics
     }
+
+    /// How long packets were in the relay; nil if it does not answer.
+    var delays: RelayDelays? { RelayDelays(of: metrics) }
 
     /// The viewers' link of the first broadcast.
     func broadcast() throws -> String {

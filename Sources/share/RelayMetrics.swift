@@ -23,6 +23,7 @@ struct RelayMetrics {
             Double(ProcessFigures().residentBytes))
         add("process_open_fds", "Open file descriptors.", isCounter: false, Double(FileDescriptors.open ?? 0))
         addBroadcasts(broadcasts)
+        addDelays(broadcasts)
         let signaling = statistics.signaling
         add("share_https_requests_total", "Requests.", Double(signaling.requests))
         add("share_https_connections_total", "Connections.", Double(signaling.connections))
@@ -59,6 +60,26 @@ struct RelayMetrics {
             }
         }
     }
+
+    private mutating func addDelays(_ all: [RelayStatistics.Broadcast]) {
+        let name = Self.delays
+        guard !all.isEmpty else { return }
+        text += "# HELP \(name) Time of video packets in the relay.\n# TYPE \(name) histogram\n"
+        for broadcast in all {
+            let delays = broadcast.delays
+            var count = 0
+            for range in 0..<DelayHistogram.limited {
+                count += delays.counts[range]
+                let limit = DelayHistogram.limit(range).inSeconds
+                text += "\(name)_bucket{\(labels(broadcast)),le=\"\(limit)\"} \(count)\n"
+            }
+            text += "\(name)_bucket{\(labels(broadcast)),le=\"+Inf\"} \(delays.count)\n"
+            text += "\(name)_sum{\(labels(broadcast))} \(delays.sum.inSeconds)\n"
+            text += "\(name)_count{\(labels(broadcast))} \(delays.count)\n"
+        }
+    }
+
+    static let delays = "share_broadcast_forwarding_seconds"
 
     private func labels(_ broadcast: RelayStatistics.Broadcast) -> String {
         let codec = broadcast.codec.map(\.rawValue) ?? ""

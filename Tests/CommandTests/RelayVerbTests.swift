@@ -162,6 +162,9 @@ struct RelayVerbTests {
         #expect(text.contains("share_broadcast_connected_viewers\(labels) 1\n"), "\(text)")
         let sent = text.split(separator: "\n").first { $0.hasPrefix("share_broadcast_sent_packets_total\(labels)") }
         #expect(sent?.split(separator: " ").last.flatMap { Int($0) } ?? 0 > 10, "\(text)")
+        let count = "share_broadcast_forwarding_seconds_count\(labels)"
+        let delays = text.split(separator: "\n").first { $0.hasPrefix(count) }
+        #expect(delays?.split(separator: " ").last.flatMap { Int($0) } ?? 0 > 0, "\(text)")
         #expect(text.contains("share_knocks_total 1\n") && text.contains("share_pairings_total 1\n"))
         // What runs goes on; nobody else comes in.
         relay.process.requestEnd()

@@ -1,6 +1,6 @@
 import ICETransport
 import LinuxRuntime
-import MediaCore
+package import MediaCore
 import MediaEngine
 
 /// What a broadcast has sent to its viewers, for a relay. A flat record.
@@ -12,6 +12,8 @@ package struct BroadcastTraffic: Sendable {
     package var retransmissions = 0
     package var keyframeRequests = 0
     package var badPackets = 0
+    /// Of forwarded video.
+    package var delays = DelayHistogram()
 }
 
 extension Broadcast {
@@ -29,6 +31,7 @@ extension Broadcast {
         result.retransmissions = totals.retransmissions
         result.keyframeRequests = totals.keyframeRequests
         result.badPackets = totals.badPackets
+        if let forwarded { result.delays = forwarded.delays }
         return result
     }
 

@@ -166,7 +166,7 @@ public final class RelaySession: Sendable {
                     connected: traffic.connected, packetsReceived: received?.packetsReceived ?? 0,
                     bytesReceived: received?.bytesReceived ?? 0, packetsLost: received?.packetsLost ?? 0,
                     packetsSent: traffic.packets, bytesSent: traffic.bytes, retransmissions: traffic.retransmissions,
-                    keyframeRequests: traffic.keyframeRequests, badPackets: traffic.badPackets))
+                    keyframeRequests: traffic.keyframeRequests, delays: traffic.delays, badPackets: traffic.badPackets))
         }
         return result
     }

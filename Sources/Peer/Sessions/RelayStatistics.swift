@@ -22,6 +22,8 @@ public struct RelayStatistics: Sendable {
         public var retransmissions = 0
         /// By viewers.
         public var keyframeRequests = 0
+        /// How long video packets were in the relay before they were sent to a viewer.
+        public var delays = DelayHistogram()
         /// Malformed, unexpected or unauthentic packets of all viewers.
         public var badPackets = 0
     }

@@ -12,6 +12,8 @@ public final class ForwardedVideo {
     struct Packet {
         /// Counts the packets of the stream; consecutive, unlike sequence numbers.
         var position: Int64 = -1
+        /// When it could be sent.
+        var available = MediaInstant(nanoseconds: 0)
         /// Of the payload, 0 if the packet is to be left out.
         var length = 0
         var timestamp = RTPTimestamp(0)
@@ -52,6 +54,8 @@ public final class ForwardedVideo {
     /// Of the newest frame; nil before the first.
     private(set) var lastTimestamp: RTPTimestamp?
     private var clock: (timestamp: RTPTimestamp, instant: MediaInstant)?
+    /// From when packets could be sent until they were given to the senders' transports, of all receivers.
+    public private(set) var delays = DelayHistogram()
     /// For packets that are written again; see `ForwardedPacketWriter.scratch`.
     let scratch = PacketSlab(capacity: 1, slotBytes: 2_048)
     /// Called when packets can be sent, while the `MediaReceiver` takes one in: it must not be called then.
@@ -131,6 +135,7 @@ public final class ForwardedVideo {
             let packet = packets[index]
             defer { end &+= 1 }
             guard packet.length > 0 else { continue }
+            packets[index].available = now
             // Not all codecs mark the first packet of a frame.
             packets[index].isFrameStart = packet.isFrameStart || !isFrameOpen
             isFrameOpen = !packet.isMarked
@@ -175,6 +180,14 @@ public final class ForwardedVideo {
     /// The bitrates of the payloads over the last second: of all, and of the base layer.
     func bitrate(now: MediaInstant) -> Bitrate { rate.rate(now: now) }
     func baseBitrate(now: MediaInstant) -> Bitrate { baseRate.rate(now: now) }
+
+    /// Takes note that a packet is sent to one receiver for the first time. Packets that a receiver gets later because it
+    /// has come later do not count; they have another timestamp.
+    func noteSent(_ entry: PacketHistory.Entry, now: MediaInstant) {
+        let index = Int(entry.position & mask)
+        guard packets[index].position == entry.position, packets[index].timestamp == entry.timestamp else { return }
+        delays.note(now - packets[index].available)
+    }
 
     /// Adds to the picture ID of a payload, modulo its range.
     func patchPictureID(_ packet: Packet, in payload: UnsafeMutableRawBufferPointer, by difference: UInt16) {

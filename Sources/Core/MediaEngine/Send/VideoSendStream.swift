@@ -85,6 +85,7 @@ struct VideoSendStream {
         let isThere = history.copy(entry, into: buffer)
         history.noteSent(now: now, transportSequence: transportSequence)
         guard isThere else { return nil }
+        forwarded?.source.noteSent(entry, now: now)
         if keepsProtected { unprotected = entry.sequence }
         report.note(payloadBytes: entry.length &- entry.layout.headerLength)
         if entry.layout.isMarked {
