@@ -21,7 +21,8 @@ struct RelayCertificateTests {
 
     private func publish(to link: String) throws -> Terminal {
         let host = try Terminal(
-            ["host", "--relay", link, "--source", "test", "--accept", "any"], environment: ["SSL_CERT_FILE": authority.file])
+            ["host", "--relay", link, "--source", "test", "--accept", "any"],
+            environment: ["SSL_CERT_FILE": authority.file])
         guard host.waitUntil({ $0.hasSuffix("[n]o:") }) else { throw Program.Failure(host.screen()) }
         try host.type("y", "Enter")
         return host

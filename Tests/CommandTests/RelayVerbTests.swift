@@ -42,7 +42,9 @@ struct RelayVerbTests {
     @Test func aHostPublishesToARelayAndViewersWatchThere() throws {
         let port = try Self.freePort()
         let relay = try Relay(["--accept", "any", "--media", "127.0.0.1:\(port)/udp"])
-        let host = try Terminal(["host", "--relay", relay.link, "--source", "test", "--accept", "any", "--name", "Budget"])
+        let host = try Terminal([
+            "host", "--relay", relay.link, "--source", "test", "--accept", "any", "--name", "Budget",
+        ])
         #expect(host.waitUntil { $0.contains("\"Budget\" wants to broadcast to \"Relay\"") && $0.hasSuffix("[n]o:") })
         // Nothing is published before the user has answered.
         #expect(relay.process.event("live", seconds: 0.1) == nil)
@@ -150,7 +152,9 @@ struct RelayVerbTests {
         #expect(try ask("/health") == ("200", "ok\n") && ask("/ready") == ("200", "ready\n"))
         #expect(try ask("/metrics").text.contains("share_relay_broadcasts 0\n"))
         #expect(try ask("/other").status == "404" && ask("/metrics", ["-X", "POST"]).status == "405")
-        let host = try Terminal(["host", "--relay", relay.link, "--source", "test", "--accept", "any", "--name", "A \"b\""])
+        let host = try Terminal([
+            "host", "--relay", relay.link, "--source", "test", "--accept", "any", "--name", "A \"b\"",
+        ])
         #expect(host.waitUntil { $0.hasSuffix("[n]o:") })
         try host.type("y", "Enter")
         let link = try #require(relay.process.event("live")?["link"] as? String)

@@ -51,7 +51,8 @@ public struct Link: Sendable, Hashable {
 
     /// The whole link, secret included.
     public var text: String {
-        "https://\(authority)/\(id.text)#" + LinkFragment(flags: flags, fields: secret + fingerprint + (relay ?? [])).text
+        let fragment = LinkFragment(flags: flags, fields: secret + fingerprint + (relay ?? []))
+        return "https://\(authority)/\(id.text)#\(fragment.text)"
     }
 }
 
