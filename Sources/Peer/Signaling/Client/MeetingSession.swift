@@ -2,6 +2,7 @@ public import Admission
 import HTTPTypes
 import HummingbirdCore
 import NIOCore
+import SessionDescription
 
 /// The host's side of a meeting at a relay: answers the requests that the relay forwards by the host's own server, which
 /// nobody has to reach. Connects again after an outage.
@@ -100,13 +101,25 @@ public actor MeetingSession {
             guard requests[request.number] == nil, requests.count < Self.requestLimit,
                 let eventLoop = await server.eventLoop, !isStopped, requests[request.number] == nil
             else { return }
+            var request = request
+            request.address = believable(request.address)
             let closed = eventLoop.makePromise(of: Void.self)
-            let task = Task { await self.answer(request, eventLoop, closed.futureResult) }
+            let task = Task { [request] in await self.answer(request, eventLoop, closed.futureResult) }
             requests[request.number] = Request(task: task, closed: closed)
         case .cancelled(let number): cancel(number)
         case .finished: break
         }
     }
+
+    /// Returns a viewer's address as far as the relay can be believed. A viewer on this machine or this link may send candidates
+    /// there (`CandidatePolicy`); that it is one, only a relay on this machine can know.
+    private func believable(_ text: String) -> String {
+        guard let address = IPAddress(text) else { return Self.unknownAddress }
+        let isLocal = IPAddress(client.link.host)?.isLoopback ?? (client.link.host == "localhost")
+        return (address.isLoopback || address.isLinkLocal) && !isLocal ? Self.unknownAddress : text
+    }
+
+    private static let unknownAddress = "0.0.0.0"
 
     private func cancel(_ number: Int) {
         guard let request = requests.removeValue(forKey: number) else { return }
