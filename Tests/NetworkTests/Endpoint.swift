@@ -8,12 +8,35 @@ final class Endpoint: Sendable {
 
     private let program: Program
 
-    /// - Parameter environment: changes to the test's own environment.
+    /// Runs a program in a terminal, and answers its first question with yes.
+    private static let agreeing = [
+        "python3", "-c",
+        """
+        import os, pty, sys
+        child, terminal = pty.fork()
+        if child == 0: os.execvp(sys.argv[1], sys.argv[1:])
+        seen = b''
+        while True:
+            try: data = os.read(terminal, 65536)
+            except OSError: break
+            if not data: break
+            os.write(1, data)
+            seen = (seen + data)[-4096:]
+            if b'[n]o: ' in seen:
+                os.write(terminal, b'y\\n')
+                seen = b''
+        """,
+    ]
+
+    /// - Parameters:
+    ///   - agrees: a user answers the first question with yes.
+    ///   - environment: changes to the test's own environment.
     init(
         _ arguments: [String], in node: NetworkNode, _ folder: TemporaryFolder, link: String? = nil,
-        environment: [String: String] = [:]
+        agrees: Bool = false, environment: [String: String] = [:]
     ) throws {
-        let (launcher, words) = node.command(try Program.share(), arguments + ["--json"])
+        let command = (agrees ? Self.agreeing : []) + [try Program.share()] + arguments + ["--json"]
+        let (launcher, words) = node.command(command[0], Array(command.dropFirst()))
         program = try Program(
             launcher, words,
             environment: [

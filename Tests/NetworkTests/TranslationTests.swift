@@ -41,4 +41,34 @@ import Testing
         print("| UDP blocked: \(hostIsBlocked) | UDP blocked: \(viewerIsBlocked) | \(path) |")
         #expect(path.contains("relay"), "\(path)")
     }
+
+    /// Two homes that nobody can reach meet at a relay, which has no part in the media.
+    @Test(arguments: [
+        (AddressTranslation.portRestricted, AddressTranslation.portRestricted), (.fullCone, .symmetric),
+        (.symmetric, .symmetric),
+    ])
+    func homesThatNobodyReachesMeetAtARelay(host: AddressTranslation, viewer: AddressTranslation) throws {
+        let homes = try TwoHomes(
+            host: .init(host), viewer: .init(viewer), conditions: LinkConditions(delayMilliseconds: 10))
+        let server = try TURNServer(in: homes.server)
+        defer { withExtendedLifetime(server) {} }
+        let folders = try (0..<3).map { _ in try TemporaryFolder() }
+        let relay = try Endpoint(
+            [
+                "relay", "--listen", "\(TwoHomes.serverAddress):0", "--accept", "any",
+                "--stun", "\(TwoHomes.serverAddress):3478", "--turn", TURNServer.url(),
+            ], in: homes.server, folders[0], environment: ["SHARE_TURN_CREDENTIAL": TURNServer.credential])
+        let place = try #require(try relay.event("link")["link"] as? String)
+        let publisher = try Endpoint(
+            ["host", "--relay", place, "--route", "direct", "--source", "test", "--accept", "any"], in: homes.host,
+            folders[1], agrees: true)
+        let link = try #require(try publisher.event("link")["link"] as? String)
+        let watcher = try Endpoint(["join", "--headless"], in: homes.viewer, folders[2], link: link)
+        try watcher.event("first-picture", seconds: 20)
+        let path = try watcher.event("connected")["path"] as? String ?? ""
+        print("| \(host.rawValue) | \(viewer.rawValue) | \(path) |")
+        #expect(path.contains("relay") == !Self.isDirect(host, viewer), "\(path)")
+        #expect(try watcher.reports(2).number("frames") ?? 0 > 20)
+        #expect(relay.events("live").isEmpty)
+    }
 }

@@ -22,10 +22,10 @@ test('a link of version 2 has flags, which the page need not follow', () => {
 });
 
 test('a link to a host behind a relay has the host\'s fingerprint before that of the relay', () => {
-    const code = encodeBase64URL(concatenate(Uint8Array.of(2, 2), range(0, 16), range(32, 96)));
-    const link = parseLink('/0123456789ABC', '#' + code);
+    const relayed = encodeBase64URL(concatenate(Uint8Array.of(2, 2), range(0, 16), range(32, 96)));
+    const link = parseLink('/0123456789ABC', '#' + relayed);
     assert.deepEqual(link, { id: '0123456789ABC', secret: range(0, 16), hostFingerprint: range(32, 64) });
-    assert.throws(() => parseLink('/0123456789ABC', '#' + code.slice(0, 66)), { message: /44 characters are missing/ });
+    assert.throws(() => parseLink('/0123456789ABC', '#' + relayed.slice(0, 66)), { message: /44 characters are missing/ });
 });
 
 test('letters of the ID that look like digits are digits', () => {
