@@ -1,4 +1,4 @@
-"""A WHIP client (RFC 9725) made of aiortc: publishes a moving picture and a tone for some seconds.
+"""A WHIP client (RFC 9725) made of aiortc: publishes a moving picture and a tone for some seconds, or until SIGINT.
 
 Options: --url URL, --token TOKEN, --seconds S. Certificates are not checked. Prints a report, a line of JSON: status, answer,
 deleted (the status of the DELETE).
@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import sys
 
 from aiortc import RTCPeerConnection, RTCRtpSender, RTCSessionDescription
@@ -35,7 +36,12 @@ async def main():
     report = {"status": status, "answer": answer}
     if status == 201:
         await peer.setRemoteDescription(RTCSessionDescription(answer, "answer"))
-        await asyncio.sleep(options.seconds)
+        stopped = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stopped.set)
+        try:
+            await asyncio.wait_for(stopped.wait(), options.seconds)
+        except asyncio.TimeoutError:
+            pass
         report["deleted"], _, _ = await asyncio.to_thread(http.ask, "DELETE", headers["Location"])
     await peer.close()
     print(json.dumps(report), flush=True)
