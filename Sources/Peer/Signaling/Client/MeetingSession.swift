@@ -73,7 +73,10 @@ public actor MeetingSession {
         while !Task.isCancelled {
             do {
                 for try await event in events {
-                    if case .finished(let reason) = event { return emit(.ended(reason)) }
+                    if case .finished(let reason) = event {
+                        cancelAll()
+                        return emit(.ended(reason))
+                    }
                     await handle(event)
                 }
             } catch {}
