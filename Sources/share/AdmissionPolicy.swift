@@ -53,7 +53,8 @@ actor AdmissionPolicy {
         switch await prompt.answer(to: Prompt.Question(knock)) {
         case .yes: return .accepted
         case .always:
-            known.remember(knock)
+            // Who knocks at a relay is what the relay says.
+            if !knock.isTold { known.remember(knock) }
             return .accepted
         case .no: return .refused("the host said no")
         case nil: return .unanswered
@@ -74,6 +75,8 @@ extension Prompt.Question {
             deadline: deadline)
     }
 
+    private static let alwaysAtRelay =
+        "Always: is yes for this time, as the relay alone says who this is."
     private static let alwaysOfRecorder =
         "Always: lets this person's share watch without a question; about recordings you are asked each time."
 
@@ -81,7 +84,8 @@ extension Prompt.Question {
         self.init(
             id: knock.id, who: "\(UntrustedText.quote(knock.name)) (\(knock.kind), \(knock.address))",
             records: knock.records, words: "\(knock.words)",
-            always: knock.records ? Self.alwaysOfRecorder : knock.identity.meaningOfAlways,
+            always: knock.isTold
+                ? Self.alwaysAtRelay : knock.records ? Self.alwaysOfRecorder : knock.identity.meaningOfAlways,
             deadline: .now + Knock.answerTime)
     }
 }

@@ -145,6 +145,10 @@ struct HostCommand: ParsableCommand {
         guard relay == nil || preferredExtension == nil else {
             throw ValidationError("--relay and --preferred-extension exclude each other.")
         }
+        if relay != nil, route == .direct, let (_, source) = fixedToken {
+            throw ValidationError(
+                "the token from \(source) would let the relay watch: it passes through it. Leave it out.")
+        }
         if let (token, source) = fixedToken, let flaw = FixedToken.flaw(of: token) {
             throw ValidationError(
                 "the token from \(source) \(flaw). Whoever has it joins without a question, so make a long one: openssl rand -hex 16"

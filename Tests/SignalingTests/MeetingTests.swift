@@ -44,7 +44,8 @@ struct MeetingFixture {
     func open(
         _ emit: @escaping @Sendable (MeetingSession.Event) -> Void = { _ in }, _ body: () async throws -> Void
     ) async throws {
-        let session = MeetingSession(link.id, client: client, server: host.server, emit: emit)
+        let session = MeetingSession(
+            link.id, client: client, server: host.server, isOwnAddress: { _ in false }, emit: emit)
         try await session.start()
         do {
             try await body()
@@ -165,6 +166,12 @@ struct MeetingFixture {
                 .init(status: 200, headers: [["Content-Type", "Text/JavaScript; charset=utf-8"]], body: "x"),
                 .init(status: 200, headers: [["Content-Type", "image/svg+xml"]], body: "<svg>"),
                 .init(status: 200, body: "no type"),
+                .init(
+                    status: 200, headers: [["Content-Type", "application/x"], ["Content-Type", "text/html"]], body: "x"),
+                .init(status: 200, body: "", continues: true),
+                .init(status: 205, headers: [["Content-Type", "application/json"]], body: "{}"),
+                .init(status: 201, headers: [["Location", "/\(stage.link.id.text)/../0000000000000/whep"]]),
+                .init(status: 201, headers: [["Location", "/\(stage.link.id.text)/%2e%2e/0000000000000/whep"]]),
                 .init(status: 201, headers: [["Location", "https://evil.example/"]]),
                 .init(status: 201, headers: [["Location", "/0000000000000/whep/1"]]),
                 .init(status: 302, headers: [["Location", "/\(stage.link.id.text)/whep/1"]]),
@@ -199,7 +206,8 @@ struct MeetingFixture {
                     headers: [
                         ["Content-Type", "application/json"], ["Set-Cookie", "a=b"], ["ETag", "\"x\""],
                         ["Clear-Site-Data", "*"], ["Content-Security-Policy", "none"], ["Retry-After", "1\r\nX: y"],
-                        ["Link"], ["Link", "<a>", "<b>"],
+                        ["Link"], ["Link", "<a>", "<b>"], ["WWW-Authenticate", "Basic realm=relay"],
+                        ["Content-Type", "application/json;, text/html"],
                     ], body: "{}")
             }) {
                 try await RawHTTPClient.with(stage.link) { wire in
@@ -208,7 +216,9 @@ struct MeetingFixture {
                         [("Cookie", "secret"), ("X-Other", "1"), ("If-Match", "*"), ("Authorization", "Bearer x")],
                         body: "offer")
                     #expect(answer.status == 200 && answer.headers.first(name: "ETag") == "\"x\"")
-                    for name in ["Set-Cookie", "Clear-Site-Data", "X", "Retry-After", "Link"] {
+                    #expect(answer.headers["Content-Type"] == ["application/json"])
+                    #expect(answer.headers["Content-Security-Policy"] == ["default-src 'none'; sandbox"])
+                    for name in ["Set-Cookie", "Clear-Site-Data", "X", "Retry-After", "Link", "WWW-Authenticate"] {
                         #expect(answer.headers.first(name: name) == nil, "\(name)")
                     }
                 }
@@ -217,6 +227,67 @@ struct MeetingFixture {
             #expect(request.headers == ["if-match": "*", "authorization": "Bearer x"])
             #expect(request.path == "/\(stage.link.id.text)/whep" && request.body == "offer")
             #expect(request.method == "POST" && request.address == "127.0.0.1")
+        }
+    }
+
+    /// What comes after the head of a 204 would be read as the answer to the next request.
+    @Test func aResponseWithoutBodyHasNone() async throws {
+        try await MeetingFixture.with { stage in
+            try await stage.open(responding: { _ in
+                ForwardedResponse(status: 204, body: "HTTP/1.1 200 OK\r\n\r\n", continues: true)
+            }) {
+                try await RawHTTPClient.with(stage.link) { wire in
+                    let answer = try await wire.ask(
+                        .GET, "/\(stage.link.id.text)/whep/1", [("Authorization", "Bearer x")])
+                    #expect(answer.status == 204 && answer.body.readableBytes == 0)
+                }
+            }
+        }
+    }
+
+    @Test func passwordsAreNotForwarded() async throws {
+        try await MeetingFixture.with { stage in
+            let seen = Mutex<[String: String]?>(nil)
+            try await stage.open(responding: { request in
+                seen.withLock { $0 = request.headers }
+                return ForwardedResponse(status: 401, headers: [["WWW-Authenticate", "Bearer"]])
+            }) {
+                try await RawHTTPClient.with(stage.link) { wire in
+                    let answer = try await wire.ask(
+                        .GET, "/\(stage.link.id.text)/whep/1", [("Authorization", "Basic dXNlcjpwYXNz")])
+                    #expect(answer.status == 401 && answer.headers.first(name: "WWW-Authenticate") == "Bearer")
+                }
+            }
+            #expect(seen.withLock { $0 } == [:])
+        }
+    }
+
+    /// An address cannot take all the bytes of a meeting.
+    @Test func theBytesOfOneAddressAreLimited() async throws {
+        try await MeetingFixture.with { stage in
+            try await stage.open(responding: { _ in ForwardedResponse(status: 204) }) {
+                try await RawHTTPClient.with(stage.link) { wire in
+                    let body = String(repeating: "x", count: 50_000)
+                    var statuses: [Int] = []
+                    for _ in 0..<4 {
+                        statuses.append(try await wire.ask(.POST, "/\(stage.link.id.text)/whep", body: body).status)
+                    }
+                    #expect(statuses.prefix(2) == [204, 204] && statuses.last == 503, "\(statuses)")
+                }
+            }
+        }
+    }
+
+    /// The requests of its viewers are for the one host, also after its meeting.
+    @Test func anIdentifierIsNotTakenOver() async throws {
+        try await MeetingFixture.with { stage in
+            try await stage.open {}
+            try await stage.relay.wire { wire in
+                let other = RawHost(stage: stage.relay, wire: wire, identity: try Identity.ephemeral())
+                let token = try await other.token()
+                let path = stage.relay.link.path + "/meeting/\(stage.link.id.text)"
+                #expect(try await wire.ask(.GET, path, [("Authorization", "Bearer \(token)")]).status == 409)
+            }
         }
     }
 

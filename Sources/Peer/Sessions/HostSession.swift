@@ -92,7 +92,9 @@ public final class HostSession: Sendable {
         var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
         settings.broadcastCapacity = 1
         settings.limit(connections: descriptors.connections)
-        var broadcast = BroadcastConfiguration(fixedToken: configuration.fixedToken)
+        // The relay would see the token, which is valid for every certificate.
+        var broadcast = BroadcastConfiguration(
+            fixedToken: configuration.meeting == nil ? configuration.fixedToken : nil)
         // The broadcast itself limits the number of viewers. The server's limit is twice as high, so that dead sessions
         // that nobody has noticed yet do not keep out viewers that join again.
         broadcast.sessionCapacity = configuration.maximumViewers * 2
@@ -140,7 +142,12 @@ public final class HostSession: Sendable {
     private func meet(
         _ relay: PairedService, _ broadcast: BroadcastHandle, _ server: SignalingServer
     ) async throws(EndReason) -> Link {
-        let meeting = MeetingSession(broadcast.id, client: relay.client, server: server) { [emit] event in
+        let meeting = MeetingSession(
+            broadcast.id, client: relay.client, server: server,
+            isOwnAddress: {
+                ICEAgent.localInterfaceAddresses().contains($0)
+            }
+        ) { [emit] event in
             switch event {
             case .interrupted:
                 emit(.warning("the connection to \(relay.name) is interrupted: nobody can join meanwhile"))

@@ -23,6 +23,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         /// Nil before the answer and after the end.
         var session: SessionID?
         var isInterrupted = false
+        var hasEnded = false
         /// The questions about viewers.
         var questions: [KnockID: Task<Void, Never>] = [:]
     }
@@ -112,7 +113,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
         let reason = await outcome.wait()
         listening.cancel()
         let questions = state.with { state in
-            defer { state = State() }
+            defer { (state, state.hasEnded) = (State(), true) }
             return state.questions
         }
         for question in questions.values { question.cancel() }
@@ -133,6 +134,7 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
             do {
                 guard let events = try await service.events() else { return }
                 refusals = 0
+                defer { withdrawAll() }
                 for try await event in events { await handle(event) }
             } catch let error as SignalingError where error.code == .connectionRefused {
                 // An outage of the network answers nothing; this is the service's machine without the service.
@@ -171,7 +173,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     private func ask(_ knock: Knock) {
         let (service, admission) = (service, admission)
         state.with { state in
-            guard state.questions.count < Self.questionLimit, state.questions[knock.id] == nil else { return }
+            guard !state.hasEnded, state.questions.count < Self.questionLimit, state.questions[knock.id] == nil
+            else { return }
             state.questions[knock.id] = Task { [weak self] in
                 let decision = await admission?.decide(knock) ?? .refused(nil)
                 guard self?.state.with({ $0.questions.removeValue(forKey: knock.id) }) != nil else { return }
@@ -179,6 +182,9 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
             }
         }
     }
+
+    /// The relay asks again on the next stream about those that still wait.
+    private func withdrawAll() { for id in state.with({ Array($0.questions.keys) }) { withdraw(id) } }
 
     private func withdraw(_ knock: KnockID) {
         guard let question = state.with({ $0.questions.removeValue(forKey: knock) }) else { return }

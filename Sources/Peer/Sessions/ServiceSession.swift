@@ -71,6 +71,13 @@ public final class ServiceSession: Sendable {
     let loop = EventLoop(name: "net-0")
     private let resolver: ICEServerResolver
 
+    /// A viewer about which a publisher is asked.
+    private struct ViewerQuestion {
+        let session: SessionID
+        let knock: Knock
+        let answer: CheckedContinuation<KnockDecision, Never>
+    }
+
     private struct State {
         var server: SignalingServer?
         var port = 0
@@ -81,7 +88,7 @@ public final class ServiceSession: Sendable {
         /// Ends when the broadcast has been closed and reported.
         var endings: [SessionID: Task<Void, Never>] = [:]
         /// The publishers' decisions about viewers that are waited for.
-        var viewers: [KnockID: (session: SessionID, answer: CheckedContinuation<KnockDecision, Never>)] = [:]
+        var viewers: [KnockID: ViewerQuestion] = [:]
         /// The hosts that are reached over the server.
         var meetings: [SessionID: BroadcastID] = [:]
         /// The questions that wait for an answer.
@@ -207,7 +214,7 @@ public final class ServiceSession: Sendable {
                     guard state.viewers.values.count(where: { $0.session == session }) < Self.viewerQuestionLimit else {
                         return (nil, .refused("too many people ask the host"))
                     }
-                    state.viewers[knock.id] = (session, continuation)
+                    state.viewers[knock.id] = ViewerQuestion(session: session, knock: knock, answer: continuation)
                     return (state.handle, nil)
                 }
                 if let refusal { continuation.resume(returning: refusal) }
@@ -384,6 +391,15 @@ extension ServiceSession: ServiceDelegate {
         }
         if isTaken { emit(.meetingOpened(session, publisher, broadcast)) }
         return isTaken
+    }
+
+    /// A publisher that has lost its stream is asked again.
+    public func eventStreamChanged(isOpen: Bool, sessions: [SessionID]) async {
+        guard isOpen else { return }
+        let (handle, questions) = state.with { state in
+            (state.handle, state.viewers.values.filter { sessions.contains($0.session) })
+        }
+        for question in questions { handle?.send(.viewer(question.knock), to: question.session) }
     }
 
     public func decided(_ decision: KnockDecision, about knock: KnockID, by sessions: [SessionID]) async -> Bool {

@@ -25,6 +25,7 @@ public actor MeetingSession {
     private let client: ServiceClient
     private let server: SignalingServer
     private let broadcast: BroadcastID
+    private let isOwnAddress: @Sendable (String) -> Bool
     private let emit: @Sendable (Event) -> Void
     private var requests: [Int: Request] = [:]
     private var running: Task<Void, Never>?
@@ -41,13 +42,16 @@ public actor MeetingSession {
     /// - Parameters:
     ///   - client: with a granted pairing. `stop` closes it.
     ///   - server: runs, and serves the broadcast.
+    ///   - isOwnAddress: whether a numeric address is one of this machine.
     public init(
         _ broadcast: BroadcastID, client: ServiceClient, server: SignalingServer,
+        isOwnAddress: @escaping @Sendable (String) -> Bool,
         emit: @escaping @Sendable (Event) -> Void
     ) {
         self.broadcast = broadcast
         self.client = client
         self.server = server
+        self.isOwnAddress = isOwnAddress
         self.emit = emit
     }
 
@@ -83,6 +87,8 @@ public actor MeetingSession {
             cancelAll()
             guard !Task.isCancelled else { return }
             emit(.interrupted)
+            // Those of before the outage may be dead.
+            await client.closeConnections()
             var delay = Duration.milliseconds(250)
             connecting: while true {
                 do throws(SignalingError) {
@@ -117,9 +123,10 @@ public actor MeetingSession {
     /// Returns a viewer's address as far as the relay can be believed. A viewer on this machine or this link may send candidates
     /// there (`CandidatePolicy`); that it is one, only a relay on this machine can know.
     private func believable(_ text: String) -> String {
-        guard let address = IPAddress(text) else { return Self.unknownAddress }
+        guard !text.contains("%"), let address = IPAddress(text) else { return Self.unknownAddress }
         let isLocal = IPAddress(client.link.host)?.isLoopback ?? (client.link.host == "localhost")
-        return (address.isLoopback || address.isLinkLocal) && !isLocal ? Self.unknownAddress : text
+        guard !isLocal, address.isLoopback || address.isLinkLocal || isOwnAddress(text) else { return text }
+        return Self.unknownAddress
     }
 
     private static let unknownAddress = "0.0.0.0"

@@ -4,9 +4,12 @@ import NIOHTTP1
 extension PinnedHTTPClient {
     /// Opens a stream of events. The stream ends after the final event, and throws `.connectionLost` when the
     /// connection breaks.
-    /// - Parameter capacity: of the queue of unread events; nil: as configured.
+    /// - Parameters:
+    ///   - capacity: of the queue of unread events; nil: as configured.
+    ///   - silence: how long the server may send nothing, not even a comment; nil: for ever. With it, only an answer that
+    ///     says that the resource has gone is `.gone`.
     func events<Event: StreamEvent>(
-        _: Event.Type, _ path: String, timeout: Duration?, capacity: Int? = nil
+        _: Event.Type, _ path: String, timeout: Duration?, capacity: Int? = nil, silence: Duration? = nil
     ) async throws(SignalingError) -> AsyncThrowingStream<Event, any Error> {
         let channel = try await connect(timeout: timeout)
         let (events, feed) = AsyncThrowingStream.makeStream(
@@ -22,11 +25,19 @@ extension PinnedHTTPClient {
         }
         // Cancelled on the event loop, which may be shut down by the time this function continues.
         head.futureResult.whenComplete { _ in deadline.cancel() }
+        if let silence {
+            try? await channel.eventLoop.submit {
+                let pipeline = channel.pipeline.syncOperations
+                try pipeline.addHandler(IdleStateHandler(readTimeout: TimeAmount(silence)), position: .first)
+                try pipeline.addHandler(SilenceHandler())
+            }.get()
+        }
         HTTPExchange.send(request, on: channel)
         do {
             let status = try await head.futureResult.get().status
             guard status == .ok else {
                 channel.close(promise: nil)
+                if silence != nil, ![401, 404, 410].contains(status.code) { throw SignalingError.lost(server) }
                 throw SignalingError(.gone, "the \(server.role) does not tell its events (\(status.code))")
             }
         } catch {
@@ -34,5 +45,15 @@ extension PinnedHTTPClient {
         }
         streams = streams.filter(\.isActive) + [channel]
         return events
+    }
+}
+
+/// Closes a connection on which nothing arrives any more.
+private final class SilenceHandler: ChannelInboundHandler {
+    typealias InboundIn = Any
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is IdleStateHandler.IdleStateEvent { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
     }
 }

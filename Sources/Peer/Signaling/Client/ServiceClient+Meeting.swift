@@ -8,8 +8,9 @@ extension ServiceClient {
     /// - Throws: `.gone` if the relay does not take it, or not any more.
     func meeting(_ broadcast: BroadcastID) async throws(SignalingError) -> AsyncThrowingStream<MeetingEvent, any Error>
     {
-        // A relay forwards so many requests at a time.
-        let events = try await http.events(MeetingEvent.self, meetingPath(broadcast), timeout: nil, capacity: 1_024)
+        // A relay forwards half as many requests at a time, and sends a comment each 15 s.
+        let events = try await http.events(
+            MeetingEvent.self, meetingPath(broadcast), timeout: nil, capacity: 1_024, silence: .seconds(40))
         if let pairing { handle(.published, of: pairing.number) }
         return events
     }

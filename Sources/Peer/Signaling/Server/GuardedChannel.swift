@@ -1,4 +1,5 @@
 import Admission
+import Glibc
 import HummingbirdCore
 import Logging
 import NIOCore
@@ -19,6 +20,10 @@ struct GuardedChannel: ServerChildChannel {
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         let (connections, timeouts) = (connections, timeouts)
         let (tls, inner, pipeline) = (tls, inner, channel.pipeline)
+        // A peer that has gone without a word is noticed by the next heartbeat: TCP would send it again for 15 minutes.
+        _ = channel.setOption(
+            ChannelOptions.socket(SocketOptionLevel(IPPROTO_TCP), SocketOptionName(TCP_USER_TIMEOUT)),
+            value: SocketOptionValue(30_000))
         return channel.eventLoop.makeCompletedFuture {
             try pipeline.syncOperations.addHandler(ConnectionGuard(connections, timeouts))
             guard let context = tls.context else { throw ChannelError.ioOnClosedChannel }

@@ -1,41 +1,75 @@
 import Admission
 import HTTPTypes
 import HummingbirdCore
+import MediaCore
 import NIOCore
 import Synchronization
 
 /// A broadcast whose host is reached over this server: forwards the requests of its viewers on the host's stream of
 /// events, and returns the host's responses. Safe from any thread.
 ///
-/// What viewers and host prove to each other passes through unread. Bounded: a request waits for its response for 30 s,
-/// and their number and their bytes are limited, in all and for each address.
+/// What viewers and host prove to each other passes through unread. Bounded: a response begins within 30 s, and the
+/// requests that wait for one, the events that the host has not read, and the parts that viewers have not read are
+/// limited in number and bytes, in all and for each address.
 final class Meeting: Sendable {
     struct Limits: Sendable {
+        /// Requests whose response has not begun.
         var pending = 512
         var pendingOfAddress = 24
-        /// Of the requests that wait for their response.
-        var bytes = 1_048_576
+        /// Responses that have begun, such as streams of events.
+        var open = 2_048
+        var openOfAddress = 256
+        /// Of the events that the host has not read.
+        var unwritten = 1_048_576
+        /// Of one address: what it may send at once, and each second.
+        var bytesOfAddress = 131_072.0
+        var bytesOfAddressPerSecond = 32_768.0
+        /// Addresses whose bytes are counted. The bytes of others share one count.
+        var addresses = 1_024
         /// Until the response begins. A host holds a poll for 20 s.
         var response = Duration.seconds(30)
-        /// Parts of a response that its viewer has not read yet.
+        /// Parts of a response that its viewer has not read, and their bytes, of one response and of all.
         var unreadParts = 64
+        var unreadBytes = 262_144
+        var unreadBytesOfAll = 8_388_608
+    }
+
+    /// An event on its way to the host.
+    struct Outgoing: Sendable {
+        let text: String
+        /// The request that it forwards; nil for others.
+        let number: Int?
     }
 
     private struct Pending {
         let address: AddressKey
-        let bytes: Int
         /// Nil when the response has begun.
         var head: CheckedContinuation<RouteResponse, Never>?
         var timer: Task<Void, Never>?
         var body: AsyncStream<String>.Continuation?
+        /// Bytes of the body that the viewer has not read.
+        var unread = 0
     }
 
     private struct State {
-        var stream: (number: Int, feed: AsyncStream<String>.Continuation)?
+        var stream: (number: Int, feed: AsyncStream<Outgoing>.Continuation)?
         var pending: [Int: Pending] = [:]
-        var bytes = 0
+        var unwritten = 0
+        var unread = 0
+        var rates: [AddressKey: TokenBucket] = [:]
         var count = 0
         var hasEnded = false
+
+        mutating func remove(_ number: Int) -> Pending? {
+            guard let pending = pending.removeValue(forKey: number) else { return nil }
+            unread -= pending.unread
+            return pending
+        }
+
+        mutating func removeAll() -> [Pending] {
+            defer { (pending, unread) = ([:], 0) }
+            return Array(pending.values)
+        }
     }
 
     let id: BroadcastID
@@ -56,21 +90,32 @@ final class Meeting: Sendable {
     // MARK: The host
 
     /// Opens the host's stream; an earlier one ends, with the requests that were forwarded on it.
-    /// - Returns: the stream's number, and its events as text of `text/event-stream`. Ended at once after the end.
-    func open() -> (number: Int, events: AsyncStream<String>) {
+    /// - Returns: the stream's number, and its events. Ended at once after the end.
+    func open() -> (number: Int, events: AsyncStream<Outgoing>) {
         let (events, feed) = AsyncStream.makeStream(
-            of: String.self, bufferingPolicy: .bufferingOldest(limits.pending * 2))
-        feed.yield(":\n\n")
-        let (number, lost) = state.withLock { state in
-            let lost = Self.takeAll(&state)
+            of: Outgoing.self, bufferingPolicy: .bufferingOldest(limits.pending * 2))
+        feed.yield(Self.beat)
+        let (number, lost, hasEnded) = state.withLock { state in
+            let lost = state.removeAll()
             state.stream?.feed.finish()
             state.count += 1
+            state.unwritten = 0
             state.stream = state.hasEnded ? nil : (state.count, feed)
-            return (state.count, lost)
+            return (state.count, lost, state.hasEnded)
         }
-        if state.withLock({ $0.hasEnded }) { feed.finish() }
-        fail(lost)
+        if hasEnded { feed.finish() }
+        Self.fail(lost, Self.absent)
         return (number, events)
+    }
+
+    /// Takes an event that is about to be written to the host.
+    /// - Returns: its text of `text/event-stream`; nil if nobody waits for the response any more.
+    func take(_ event: Outgoing, on stream: Int) -> String? {
+        state.withLock { state in
+            guard state.stream?.number == stream, let number = event.number else { return event.text }
+            state.unwritten -= event.text.utf8.count
+            return state.pending[number] == nil ? nil : event.text
+        }
     }
 
     /// Handles that the host's connection has closed. Viewers get 503 until it opens another.
@@ -79,85 +124,126 @@ final class Meeting: Sendable {
             guard let stream = state.stream, stream.number == number else { return [] }
             stream.feed.finish()
             state.stream = nil
-            return Self.takeAll(&state)
+            return state.removeAll()
         }
-        fail(lost)
+        Self.fail(lost, Self.absent)
     }
 
     /// Keeps the connection of the host alive, and finds out that it has gone.
     func beat(_ number: Int) {
         state.withLock { state in
             guard let stream = state.stream, stream.number == number else { return }
-            if case .dropped = stream.feed.yield(":\n\n") { stream.feed.finish() }
+            if case .dropped = stream.feed.yield(Self.beat) { stream.feed.finish() }
         }
     }
 
-    var hasHost: Bool { state.withLock { $0.stream != nil } }
+    private static let beat = Outgoing(text: ":\n\n", number: nil)
 
     /// Ends the meeting for the host and its viewers.
     func end(reason: String) {
         let lost = state.withLock { state in
             state.hasEnded = true
-            state.stream?.feed.yield(MeetingEvent.finished(reason: reason).serialized)
+            state.stream?.feed.yield(Outgoing(text: MeetingEvent.finished(reason: reason).serialized, number: nil))
             state.stream?.feed.finish()
             state.stream = nil
-            return Self.takeAll(&state)
+            return state.removeAll()
         }
-        fail(lost)
+        Self.fail(lost, Self.ended)
     }
 
-    private static func takeAll(_ state: inout State) -> [Pending] {
-        defer { (state.pending, state.bytes) = ([:], 0) }
-        return Array(state.pending.values)
-    }
-
-    private func fail(_ lost: [Pending]) {
+    private static func fail(_ lost: [Pending], _ response: RouteResponse) {
         for pending in lost {
             pending.timer?.cancel()
-            pending.head?.resume(returning: Self.absent)
+            pending.head?.resume(returning: response)
             pending.body?.finish()
         }
     }
 
+    /// Whether somebody waits for this response or a part of it.
+    func isPending(_ number: Int) -> Bool { state.withLock { $0.pending[number] != nil } }
+
     /// Takes a part of the host's response.
     /// - Returns: false if nobody waits for it (any more).
     func take(_ part: ForwardedResponse, for number: Int) -> Bool {
-        let (isKnown, head) = state.withLock {
-            state -> (Bool, (CheckedContinuation<RouteResponse, Never>, RouteResponse)?) in
-            guard var pending = state.pending[number] else { return (false, nil) }
-            guard let head = pending.head else {
-                let isRead = pending.body.map { $0.yield(part.body ?? "").isTaken } ?? false
-                if !isRead || part.continues != true {
-                    pending.body?.finish()
-                    Self.remove(number, &state)
-                }
-                return (isRead, nil)
-            }
-            var response = ForwardedFields.response(part, of: id)
-            pending.timer?.cancel()
-            if part.continues == true {
-                let (parts, feed) = AsyncStream.makeStream(
-                    of: String.self, bufferingPolicy: .bufferingOldest(limits.unreadParts))
-                feed.yield(part.body ?? "")
-                response.body = ResponseBody { writer in
-                    for await text in parts { try await writer.write(ByteBuffer(string: text)) }
-                    try await writer.finish(nil)
-                }
-                (pending.head, pending.timer, pending.body) = (nil, nil, feed)
-                state.pending[number] = pending
-            } else {
-                if let text = part.body { response.body = ResponseBody(byteBuffer: ByteBuffer(string: text)) }
-                Self.remove(number, &state)
-            }
-            return (true, (head, response))
+        enum Result {
+            case begun(CheckedContinuation<RouteResponse, Never>, RouteResponse)
+            case taken(Bool)
         }
-        if let (head, response) = head { head.resume(returning: response) }
-        return isKnown
+        let result: Result = state.withLock { state in
+            guard let pending = state.pending[number] else { return .taken(false) }
+            guard let head = pending.head else { return .taken(addPart(part, to: number, &state)) }
+            let response = ForwardedFields.response(part, of: id)
+            pending.timer?.cancel()
+            guard response.continues else {
+                _ = state.remove(number)
+                return .begun(head, response.reply)
+            }
+            return .begun(head, begin(response.reply, part.body ?? "", number, &state))
+        }
+        switch result {
+        case .begun(let head, let response):
+            head.resume(returning: response)
+            return true
+        case .taken(let isTaken): return isTaken
+        }
     }
 
-    private static func remove(_ number: Int, _ state: inout State) {
-        guard let pending = state.pending.removeValue(forKey: number) else { return }
-        state.bytes -= pending.bytes
+    /// Begins a response that comes in parts.
+    private func begin(_ response: RouteResponse, _ first: String, _ number: Int, _ state: inout State) -> RouteResponse
+    {
+        let address = state.pending[number]?.address
+        let open = state.pending.values.filter { $0.body != nil }
+        guard open.count < limits.open, open.count(where: { $0.address == address }) < limits.openOfAddress else {
+            _ = state.remove(number)
+            return Self.crowded
+        }
+        let (parts, feed) = AsyncStream.makeStream(
+            of: String.self, bufferingPolicy: .bufferingOldest(limits.unreadParts))
+        feed.yield(first)
+        let length = first.utf8.count
+        state.unread += length
+        state.pending[number]?.head = nil
+        state.pending[number]?.timer = nil
+        state.pending[number]?.body = feed
+        state.pending[number]?.unread = length
+        var response = response
+        response.body = ResponseBody { [self] writer in
+            for await text in parts {
+                read(text.utf8.count, of: number)
+                try await writer.write(ByteBuffer(string: text))
+            }
+            try await writer.finish(nil)
+        }
+        return response
+    }
+
+    /// Notes that a viewer's connection takes a part.
+    private func read(_ bytes: Int, of number: Int) {
+        state.withLock { state in
+            guard state.pending[number] != nil else { return }
+            state.pending[number]?.unread -= bytes
+            state.unread -= bytes
+        }
+    }
+
+    /// - Returns: false if the viewer reads too slowly; its response has ended then.
+    private func addPart(_ part: ForwardedResponse, to number: Int, _ state: inout State) -> Bool {
+        let text = part.body ?? ""
+        let length = text.utf8.count
+        guard let pending = state.pending[number], let body = pending.body else { return false }
+        var isTaken = false
+        if pending.unread + length <= limits.unreadBytes, state.unread + length <= limits.unreadBytesOfAll,
+            case .enqueued = body.yield(text)
+        {
+            isTaken = true
+            state.pending[number]?.unread += length
+            state.unread += length
+        }
+        if !isTaken || part.continues != true {
+            body.finish()
+            _ = state.remove(number)
+        }
+        return isTaken
     }
 
     // MARK: Viewers
@@ -165,45 +251,75 @@ final class Meeting: Sendable {
     /// Forwards a request, and waits for the beginning of the host's response.
     func forward(_ call: RouteRequest) async -> RouteResponse {
         await withCheckedContinuation { continuation in
-            let refusal: RouteResponse? = state.withLock { state in
-                guard !state.hasEnded else { return Self.ended }
-                guard let stream = state.stream else { return Self.absent }
-                let ofAddress = state.pending.values.count { $0.address == call.address.key }
-                guard state.pending.count < limits.pending, ofAddress < limits.pendingOfAddress else {
-                    return Self.crowded
+            let result: Result<Int, Refusal> = state.withLock { state in
+                if state.hasEnded { return .failure(Refusal(Self.ended)) }
+                guard let stream = state.stream else { return .failure(Refusal(Self.absent)) }
+                let waiting = state.pending.values.filter { $0.head != nil }
+                let ofAddress = waiting.count { $0.address == call.address.key }
+                guard waiting.count < limits.pending, ofAddress < limits.pendingOfAddress else {
+                    return .failure(Refusal(Self.crowded))
                 }
-                state.count += 1
-                let number = state.count
-                guard let text = ForwardedFields.event(call, number: number) else { return Self.tooLarge }
+                let number = state.count + 1
+                guard let text = ForwardedFields.event(call, number: number) else {
+                    return .failure(Refusal(Self.tooLarge))
+                }
                 let bytes = text.utf8.count
-                guard state.bytes + bytes <= limits.bytes else { return Self.crowded }
-                guard case .enqueued = stream.feed.yield(text) else { return Self.crowded }
+                guard state.unwritten + bytes <= limits.unwritten, takeBytes(bytes, of: call.address.key, &state),
+                    case .enqueued = stream.feed.yield(Outgoing(text: text, number: number))
+                else { return .failure(Refusal(Self.crowded)) }
+                state.count = number
+                state.unwritten += bytes
                 let limit = limits.response
                 let timer = Task { [weak self] in
                     guard (try? await Task.sleep(for: limit)) != nil else { return }
-                    self?.cancel(number, Self.late)
+                    self?.cancel(number, Self.late, ifWaiting: true)
                 }
-                state.bytes += bytes
-                state.pending[number] = Pending(
-                    address: call.address.key, bytes: bytes, head: continuation, timer: timer)
-                call.connection.closed.whenComplete { [weak self] _ in self?.cancel(number, Self.absent) }
-                return nil
+                state.pending[number] = Pending(address: call.address.key, head: continuation, timer: timer)
+                return .success(number)
             }
-            if let refusal { continuation.resume(returning: refusal) }
+            switch result {
+            case .success(let number):
+                call.connection.closed.whenComplete { [weak self] _ in
+                    self?.cancel(number, Self.absent, ifWaiting: false)
+                }
+            case .failure(let refusal): continuation.resume(returning: refusal.reply)
+            }
         }
     }
 
+    /// Takes the bytes of a request from those of its address.
+    private func takeBytes(_ bytes: Int, of address: AddressKey, _ state: inout State) -> Bool {
+        let now = ContinuousClock.now
+        var key = address
+        if state.rates[key] == nil, state.rates.count >= limits.addresses {
+            for (other, var bucket) in state.rates {
+                bucket.refill(now)
+                if bucket.isFull() { state.rates[other] = nil }
+            }
+            if state.rates.count >= limits.addresses { key = PeerAddress("").key }
+        }
+        var bucket =
+            state.rates[key]
+            ?? TokenBucket(burst: limits.bytesOfAddress, rate: limits.bytesOfAddressPerSecond, now: now)
+        bucket.refill(now)
+        defer { state.rates[key] = bucket }
+        guard bucket.has(Double(bytes)) else { return false }
+        bucket.take(Double(bytes))
+        return true
+    }
+
     /// Ends a request whose response does not come in time, or whose viewer has gone.
-    private func cancel(_ number: Int, _ response: RouteResponse) {
-        let pending = state.withLock { state in
-            let pending = state.pending[number]
-            Self.remove(number, &state)
-            if pending != nil { state.stream?.feed.yield(MeetingEvent.cancelled(number).serialized) }
+    /// - Parameter ifWaiting: does nothing if the response has begun.
+    private func cancel(_ number: Int, _ response: RouteResponse, ifWaiting: Bool) {
+        let pending: Pending? = state.withLock { state in
+            if ifWaiting, state.pending[number]?.head == nil { return nil }
+            let pending = state.remove(number)
+            if pending != nil {
+                state.stream?.feed.yield(Outgoing(text: MeetingEvent.cancelled(number).serialized, number: nil))
+            }
             return pending
         }
-        pending?.timer?.cancel()
-        pending?.head?.resume(returning: response)
-        pending?.body?.finish()
+        if let pending { Self.fail([pending], response) }
     }
 
     private static var ended: RouteResponse { RouteResponse(problem: .ended, .gone, "the broadcast has ended") }
@@ -229,30 +345,31 @@ final class Meeting: Sendable {
     }
 }
 
-extension AsyncStream.Continuation.YieldResult {
-    fileprivate var isTaken: Bool {
-        if case .enqueued = self { true } else { false }
-    }
-}
-
 /// What passes between a viewer and the host of a meeting.
 ///
-/// All broadcasts of a relay have one origin, so a host must not be able to make the relay deliver a page or a script.
+/// All broadcasts of a relay have one origin, so a host must not be able to make the relay deliver a page or a script,
+/// ask for a password, or send a viewer with its token elsewhere.
 enum ForwardedFields {
-    private static let responseFields: [HTTPField.Name] = [
-        .contentType, .location, .eTag, .retryAfter, .wwwAuthenticate, .allow, .accessControlAllowOrigin,
-        .accessControlAllowHeaders, .accessControlAllowMethods, .accessControlExposeHeaders, Header.link,
-        Header.acceptPost, Header.acceptPatch, Header.shareProof,
+    private static let responseFields: Set<HTTPField.Name> = [
+        .eTag, .retryAfter, .allow, .accessControlAllowOrigin, .accessControlAllowHeaders,
+        .accessControlAllowMethods, .accessControlExposeHeaders, Header.acceptPost, Header.acceptPatch,
+        Header.shareProof,
     ]
     private static let mediaTypes: Set<String> = [
         "application/json", "application/problem+json", "application/sdp", "application/trickle-ice-sdpfrag",
         "text/event-stream",
+    ]
+    /// Those of this protocol. 204 has no body.
+    private static let statuses: Set<Int> = [
+        200, 201, 202, 204, 400, 401, 403, 404, 405, 406, 409, 410, 412, 413, 415, 422, 428, 429, 500, 501, 503, 504,
     ]
 
     /// The event that forwards a request; nil if it is too long.
     static func event(_ call: RouteRequest, number: Int) -> String? {
         var headers: [String: String] = [:]
         for name in ForwardedRequest.forwardedFields { headers[name.canonicalName] = call.headers[name] }
+        // A password is not for hosts.
+        if call.bearer == nil { headers[HTTPField.Name.authorization.canonicalName] = nil }
         let request = ForwardedRequest(
             number: number, method: call.method.rawValue, path: "/" + call.path.joined(separator: "/"),
             headers: headers, body: call.bodyText, address: call.address.text)
@@ -260,23 +377,46 @@ enum ForwardedFields {
         return text.utf8.count <= MeetingEvent.lengthLimit ? text : nil
     }
 
-    /// The response to a viewer without its body.
-    static func response(_ part: ForwardedResponse, of id: BroadcastID) -> RouteResponse {
-        guard let status = part.status, (200...599).contains(status), !(300...399).contains(status) else { return bad }
-        var response = RouteResponse(HTTPResponse.Status(code: status))
+    /// The response to a viewer; its body is still empty if parts of it follow.
+    static func response(_ part: ForwardedResponse, of id: BroadcastID) -> (reply: RouteResponse, continues: Bool) {
+        guard let status = part.status, statuses.contains(status) else { return (bad, false) }
+        var reply = RouteResponse(HTTPResponse.Status(code: status))
+        reply.headers[.contentSecurityPolicy] = "default-src 'none'; sandbox"
         for field in part.headers?.prefix(32) ?? [] {
-            guard field.count == 2, let name = HTTPField.Name(field[0]), responseFields.contains(name),
-                HTTPField.isValidValue(field[1]), field[1].utf8.count <= 2_048
+            guard field.count == 2, let name = HTTPField.Name(field[0]), HTTPField.isValidValue(field[1]),
+                field[1].utf8.count <= 2_048
             else { continue }
-            if name == .contentType {
+            switch name {
+            case .contentType:
+                // The type alone: what follows it could be read as another.
                 let type = field[1].prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
-                guard mediaTypes.contains(type) else { return bad }
+                guard mediaTypes.contains(type) else { return (bad, false) }
+                reply.headers[.contentType] = type
+            case .location:
+                guard isPath(field[1], of: id) else { return (bad, false) }
+                reply.headers[.location] = field[1]
+            case .wwwAuthenticate where field[1].hasPrefix("Bearer"): reply.headers[.wwwAuthenticate] = field[1]
+            case Header.link: reply.headers.append(HTTPField(name: Header.link, value: field[1]))
+            case let name where responseFields.contains(name): reply.headers[name] = field[1]
+            default: continue
             }
-            if name == .location, !field[1].hasPrefix("/\(id.text)/") { return bad }
-            response.headers.append(HTTPField(name: name, value: field[1]))
         }
-        guard response.headers[.contentType] != nil || (part.body ?? "").isEmpty else { return bad }
-        return response
+        guard status != 204 else { return (reply, false) }
+        let continues = part.continues == true
+        guard reply.headers[.contentType] != nil || !continues && (part.body ?? "").isEmpty else { return (bad, false) }
+        if !continues, let text = part.body { reply.body = ResponseBody(byteBuffer: ByteBuffer(string: text)) }
+        return (reply, continues)
+    }
+
+    /// Whether a path lies below the broadcast, however a client reads it.
+    private static func isPath(_ text: String, of id: BroadcastID) -> Bool {
+        text.hasPrefix("/\(id.text)/")
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case 48...57, 65...90, 97...122, UInt8(ascii: "/"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+                default: false
+                }
+            }
     }
 
     private static var bad: RouteResponse {

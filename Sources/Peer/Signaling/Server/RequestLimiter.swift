@@ -81,6 +81,9 @@ struct RequestLimiter: Sendable {
         }
     }
 
+    /// How long a new address has to wait when no other one can be remembered, in seconds.
+    private static let fullDelay = 10
+
     let limits: Limits
     private var addresses: [AddressKey: AddressState] = [:]
     private var connections: TokenBucket
@@ -166,6 +169,7 @@ struct RequestLimiter: Sendable {
     mutating func knockDelay(
         _ address: AddressKey, of knocks: inout TokenBucket, now: ContinuousClock.Instant
     ) -> Int? {
+        guard addresses[address] != nil || makeRoom(now) else { return Self.fullDelay }
         var state = state(of: address, now)
         defer { addresses[address] = state }
         state.knocks.refill(now)
@@ -189,6 +193,8 @@ struct RequestLimiter: Sendable {
     private mutating func delay(
         _ bucket: WritableKeyPath<AddressState, TokenBucket>, _ address: AddressKey, _ now: ContinuousClock.Instant
     ) -> Int? {
+        // Without a connection of its own, if a relay has forwarded the request.
+        guard addresses[address] != nil || makeRoom(now) else { return Self.fullDelay }
         var state = state(of: address, now)
         defer { addresses[address] = state }
         state[keyPath: bucket].refill(now)

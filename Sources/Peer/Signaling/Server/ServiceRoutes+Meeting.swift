@@ -57,7 +57,7 @@ extension ServiceRoutes {
             kind: UntrustedText.kind(userAgent: call.headers[.userAgent]), address: call.address.text,
             fingerprint: request.fingerprint)
         let meeting = Meeting(id, owner: owner, session: session)
-        guard server.meetings.add(meeting) else {
+        guard server.meetings.add(meeting, of: request.fingerprint) else {
             service.pairings.release(reservation)
             return exists
         }
@@ -66,7 +66,10 @@ extension ServiceRoutes {
             server.meetings.end(session, reason: "no meeting")
             return .notFound
         }
-        guard service.pairings.add(OpenedSession(id: session, answer: "", etag: ""), reservation) else {
+        let isAdded = service.pairings.add(OpenedSession(id: session, answer: "", etag: ""), reservation)
+        // The host may have left meanwhile.
+        guard isAdded, server.meetings[id] === meeting else {
+            if isAdded { service.pairings.remove(session) }
             server.meetings.end(session, reason: "no meeting")
             await service.delegate.closeSession(session)
             return ended(nil)
@@ -95,7 +98,10 @@ extension ServiceRoutes {
                 life.cancel()
                 meeting.closed(number)
             }
-            for await text in events { try await writer.write(ByteBuffer(string: text)) }
+            for await event in events {
+                guard let text = meeting.take(event, on: number) else { continue }
+                try await writer.write(ByteBuffer(string: text))
+            }
             try await writer.finish(nil)
         }
         return reply
@@ -108,9 +114,9 @@ extension ServiceRoutes {
     private func respond(
         _ call: RouteRequest, _ id: BroadcastID, _ owner: TokenHash, _ number: Substring
     ) -> RouteResponse {
-        guard let meeting = server.meetings[id], meeting.owner == owner, let number = Int(number) else {
-            return .notFound
-        }
+        guard let meeting = server.meetings[id], meeting.owner == owner, let number = Int(number),
+            meeting.isPending(number)
+        else { return .notFound }
         guard let part = server.document(ForwardedResponse.self, of: call, limit: server.configuration.bodyLimit) else {
             return server.malformed("a response is JSON with status, headers, body and continues")
         }

@@ -53,11 +53,12 @@ extension SignalingService {
         return nil
     }
 
-    /// Returns whether the request is of the host of a meeting, which responds to as many requests as its viewers send.
+    /// Returns whether the request is a response of the host of a meeting, which sends as many as its viewers send requests.
     private func isOfMeeting(_ request: Request) -> Bool {
         let path = (request.head.path ?? "/").split(separator: "/", maxSplits: 4)
-        guard path.count == 5, path[0] == "services", path[2] == "meeting", let id = BroadcastID(path[3]),
-            let meeting = meetings[id], let token = RouteRequest.bearer(request.headers)
+        guard request.method == .post, path.count == 5, path[0] == "services", path[2] == "meeting",
+            let id = BroadcastID(path[3]), let meeting = meetings[id], let number = Int(path[4]),
+            meeting.isPending(number), let token = RouteRequest.bearer(request.headers)
         else { return false }
         return meeting.owner == TokenHash(of: token)
     }
@@ -72,7 +73,9 @@ extension SignalingService {
         }
         if let id = call.broadcast, meetings[id] != nil {
             // The host decides whether the token is valid.
-            return call.path.count > 1 && reply.status.kind == .successful
+            guard reply.status.kind == .successful else { return false }
+            if call.bearer != nil { connections.withLimiter { $0.admitted(call.address.key, now: $1) } }
+            return call.bearer != nil || call.path.dropFirst().first == "knock"
         }
         let item = call.service == nil ? call.path.dropFirst().first : call.path.dropFirst(2).first
         return (item == "knock" || item == "pair") && reply.status.kind == .successful
