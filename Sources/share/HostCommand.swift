@@ -274,11 +274,10 @@ struct HostCommand: ParsableCommand {
         if json { output.event("link", ["link": .string(link.text)]) } else { output.line(link.text) }
         ErrorOutput.writeLine("share: give the link above to whoever may watch; Ctrl-C ends it")
         let owner = link.relay == nil ? "my machine's own" : "the relay's own"
-        ErrorOutput.writeLine(
-            """
-            share: say with it: "Your browser will warn about the certificate, as it is \(owner). Continue, and \
-            tell me the four words that you see."
-            """)
+        let warning = "Your browser will warn about the certificate, as it is \(owner). Continue, and tell me"
+        // Browsers know the certificate of a relay with --tls.
+        let request = link.flags.contains(.webPKI) ? "Tell me" : warning
+        ErrorOutput.writeLine("share: say with it: \"\(request) the four words that you see.\"")
         if let (_, source) = fixedToken {
             ErrorOutput.writeLine("share: players with the token from \(source) join without a question")
         }

@@ -15,3 +15,13 @@ enum CertificateSignature {
 extension PNGIcon {
     var digest: [UInt8] { Array(repeating: 0, count: 32) }
 }
+
+public struct ShortAuthenticationString: Hashable, Sendable, CustomStringConvertible {
+    public let words: [String]
+    public var description: String { words.joined(separator: " ") }
+
+    package init?(words: [String]) {
+        guard words.count == 4, words.allSatisfy({ WordList.words.contains($0) }) else { return nil }
+        self.words = words
+    }
+}

@@ -121,7 +121,10 @@ private func check(_ event: ServiceEvent) {
         require(info.comment.map { isPlain($0.name) && isPlain($0.text) } ?? true, "a comment that can be shown")
     case .broadcastURL(let url): require(url.hasPrefix("http") || url.lowercased().hasPrefix("http"), "an address")
     case .finished(let reason, let next): require(isPlain(reason) && isPlain(next ?? ""), "a reason")
-    case .candidates: break
+    case .viewer(let knock):
+        require(isPlain(knock.name) && isPlain(knock.kind) && isPlain(knock.address), "a viewer that can be shown")
+        require(knock.words.words.count == 4 && knock.isTold, "a viewer's words")
+    case .candidates, .viewerWithdrawn: break
     }
     var parser = EventStreamParser()
     var found: [ServiceEvent] = []
