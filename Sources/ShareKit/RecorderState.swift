@@ -111,6 +111,10 @@ final class RecorderState: Sendable {
     /// Another capture may begin.
     func over(_ source: ApplicationSource) {
         state.with { state in
+            // The capture's thread may be here before what ended it is reported.
+            if case .running(let capture) = state.phase, let failure = capture.failure {
+                state.visible.failure = failure
+            }
             state.phase = .idle
             state.visible.isRecording = false
             source.unclaim()

@@ -32,8 +32,8 @@ final class SampleCapture: RunningCapture {
         let screen = source.surface.makeScreen()
         let isStarted = Monitor(false)
         let queue = SampleQueue { failure in
-            screen.wake()
             if isStarted.with({ $0 }) { events.ended(failure) }
+            screen.wake()
         }
         let microphone = MicrophoneInput(
             makeSource: makeMicrophone, handler: { queue.push(.copy($0, .microphoneAudio, $1)) },

@@ -232,7 +232,13 @@ struct RelayVerbTests {
             (["relay", "--accept", "any", "--metrics", "nowhere"], "--metrics is ADDR:PORT"),
             (["relay", "--accept", "any", "--public", "relay.example"], "--public is a numeric address"),
             (["relay", "--accept", "any", "--listen", "127.0.0.1:0", "--media", "198.51.100.77:0"], "no UDP socket"),
-            (["host", "--relay", "https://example.com/", "--source", "test"], "Copy it again"),
+            (["host", "--relay", "https://example.com/", "--source", "test", "--accept", "any"], "Copy it again"),
+            (["host", "--relay", "https://example.com/", "--source", "test"], "no terminal to ask in"),
+            (
+                ["host", "--relay", "x", "--route", "direct", "--accept", "any", "--token", "a-token-of-twenty-chars"],
+                "would let the relay watch"
+            ),
+            (["host", "--relay", "x", "--route", "nowhere"], "--route"),
             (["host", "--relay", "x", "--preferred-extension", "y"], "exclude each other"),
         ] {
             let program = try ShareProcess(arguments, in: folder)
