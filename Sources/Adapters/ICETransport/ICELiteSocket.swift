@@ -34,7 +34,7 @@ public final class ICELiteSocket {
     /// By the address of the peer.
     private var addresses: [PeerEndpoint: ICELiteAgent] = [:]
     private let publicAddress: String?
-    private let batch: OpaquePointer
+    private let batch: DatagramBatch
     private var readers: [PriorityReader] = []
     /// Waits for the port, if it is one of many.
     private let readerSet: ReaderSet?
@@ -42,6 +42,8 @@ public final class ICELiteSocket {
 
     /// How often the checks of all sessions are looked after.
     static let tick = MediaDuration.milliseconds(250)
+    /// Longer datagrams are ignored: nothing that a peer sends is longer than an Ethernet packet.
+    private static let largestDatagram = 2_048
     /// Batches of datagrams that are read in one iteration of the loop.
     private static let batchLimit = 4
 
@@ -58,21 +60,18 @@ public final class ICELiteSocket {
         isOneOfMany: Bool = false
     ) throws(ICEFailure) {
         loop.preconditionOnLoop()
-        guard let stun = cnice_stun_new(), let batch = cnice_batch_new() else {
-            throw ICEFailure("there is no memory for a socket")
-        }
+        guard let stun = cnice_stun_new() else { throw ICEFailure("there is no memory for a socket") }
         self.loop = loop
         self.publicAddress = publicAddress
         readerSet = isOneOfMany ? loop.readerSet : nil
         self.stun = stun
-        self.batch = batch
+        batch = loop.shared { DatagramBatch() }
         let local = addresses ?? ICEAgent.localInterfaceAddresses() + ["127.0.0.1"]
         let opened: [BoundSocket]
         do throws(ICEFailure) {
             opened = try BoundSocket.open(local, port: port)
         } catch {
             free(stun)
-            free(UnsafeMutableRawPointer(batch))
             throw error
         }
         sockets = opened
@@ -91,10 +90,7 @@ public final class ICELiteSocket {
         timer = loop.makeTimer { [weak self] in self?.look() }
     }
 
-    deinit {
-        free(stun)
-        free(UnsafeMutableRawPointer(batch))
-    }
+    deinit { free(stun) }
 
     /// Closes the port. Sessions that are left send and receive nothing any more.
     public func close() {
@@ -169,15 +165,12 @@ public final class ICELiteSocket {
     private func receive(_ socket: BoundSocket, _ index: Int) -> Bool {
         for _ in 0..<Self.batchLimit {
             guard socket.isOpen else { return true }
-            let count = cnice_batch_receive(batch, socket.descriptor)
-            for number in 0..<count {
-                var length = 0
+            let count = batch.receive(from: socket.descriptor) { datagram, source in
                 counters.datagrams += 1
-                guard let bytes = cnice_batch_bytes(batch, Int32(number), &length), length > 0 else { continue }
-                let source = cnice_batch_source(batch, Int32(number))
-                receive(UnsafeMutableRawBufferPointer(start: bytes, count: length), from: source, socket, index)
+                guard !datagram.isEmpty, datagram.count <= Self.largestDatagram else { return }
+                receive(datagram, from: source, socket, index)
             }
-            if count < Int(CNICE_BATCH) { return true }
+            if count < DatagramBatch.capacity { return true }
         }
         return false
     }
@@ -289,6 +282,7 @@ final class BoundSocket: DatagramSocket {
         }
         // Bursts to all peers pass through one buffer.
         opened.enlargeSocketBuffers(to: 8 << 20)
+        cnice_join_datagrams(opened)
         descriptor = opened
         self.address = address
         let own = sockaddr_storage(of: opened)

@@ -246,9 +246,12 @@ static inline size_t cnice_answer_request(StunAgent *agent, const uint8_t *bytes
     return answer_length;
 }
 
-// Receives up to 32 datagrams by one system call.
+// Receives up to 32 messages by one system call. With UDP_GRO a message holds several datagrams of one sender, all of
+// the same length but the last.
 #define CNICE_BATCH 32
-#define CNICE_BATCH_ROOM 2048
+#define CNICE_BATCH_ROOM 65536
+#define CNICE_SOL_UDP 17
+#define CNICE_UDP_GRO 104
 typedef struct {
     struct cnice_message {
         struct msghdr header;
@@ -256,8 +259,17 @@ typedef struct {
     } messages[CNICE_BATCH];
     struct iovec rooms[CNICE_BATCH];
     struct sockaddr_storage sources[CNICE_BATCH];
+    struct cnice_control {
+        uint8_t bytes[CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
+    } controls[CNICE_BATCH];
     uint8_t bytes[CNICE_BATCH][CNICE_BATCH_ROOM] __attribute__((aligned(64)));
 } cnice_batch;
+
+// Has the kernel join datagrams that arrive together. Older kernels refuse it, which does no harm.
+static inline void cnice_join_datagrams(int fd) {
+    int one = 1;
+    setsockopt(fd, CNICE_SOL_UDP, CNICE_UDP_GRO, &one, sizeof one);
+}
 
 static inline cnice_batch *cnice_batch_new(void) {
     void *memory = NULL;
@@ -270,24 +282,36 @@ static inline cnice_batch *cnice_batch_new(void) {
         batch->messages[i].header.msg_iov = &batch->rooms[i];
         batch->messages[i].header.msg_iovlen = 1;
         batch->messages[i].header.msg_name = &batch->sources[i];
+        batch->messages[i].header.msg_control = batch->controls[i].bytes;
     }
     return batch;
 }
 
-// Returns how many datagrams there were.
+// Returns how many messages there were.
 static inline int cnice_batch_receive(cnice_batch *batch, int fd) {
-    // The kernel replaces the length of the name. It sets the flags anew, and leaves the rest.
-    for (int i = 0; i < CNICE_BATCH; i++) batch->messages[i].header.msg_namelen = sizeof batch->sources[i];
+    // The kernel replaces these lengths. It sets the flags anew, and leaves the rest.
+    for (int i = 0; i < CNICE_BATCH; i++) {
+        batch->messages[i].header.msg_namelen = sizeof batch->sources[i];
+        batch->messages[i].header.msg_controllen = sizeof batch->controls[i].bytes;
+    }
     long got;
     do got = syscall(SYS_recvmmsg, fd, batch->messages, CNICE_BATCH, MSG_DONTWAIT, NULL);
     while (got < 0 && errno == EINTR);
     return got < 0 ? 0 : (int)got;
 }
 
-// The datagram of a number; NULL if it was longer than the room.
-static inline uint8_t *cnice_batch_bytes(cnice_batch *batch, int index, size_t *length) {
-    *length = batch->messages[index].length;
-    return batch->messages[index].header.msg_flags & MSG_TRUNC ? NULL : batch->bytes[index];
+// The message of a number, and the length of its datagrams; that of the last may be less. NULL if the message was
+// longer than the room.
+static inline uint8_t *cnice_batch_bytes(cnice_batch *batch, int index, size_t *length, size_t *segment) {
+    struct msghdr *header = &batch->messages[index].header;
+    *length = *segment = batch->messages[index].length;
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part != NULL; part = CMSG_NXTHDR(header, part)) {
+        if (part->cmsg_level != CNICE_SOL_UDP || part->cmsg_type != CNICE_UDP_GRO) continue;
+        int size;
+        memcpy(&size, CMSG_DATA(part), sizeof size);
+        if (size > 0) *segment = (size_t)size;
+    }
+    return header->msg_flags & MSG_TRUNC ? NULL : batch->bytes[index];
 }
 static inline const struct sockaddr_storage *_Nonnull cnice_batch_source(const cnice_batch *_Nonnull batch, int index) {
     return &batch->sources[index];

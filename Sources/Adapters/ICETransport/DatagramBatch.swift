@@ -1,0 +1,38 @@
+internal import CNice
+internal import Glibc
+
+/// Memory for the datagrams of one `recvmmsg`, which all sockets of a loop share. Datagrams that the kernel has joined
+/// (UDP_GRO) are taken apart. Confined to the loop.
+final class DatagramBatch {
+    /// Messages that are received at once.
+    static let capacity = Int(CNICE_BATCH)
+
+    private let batch: OpaquePointer?
+
+    init() { batch = cnice_batch_new() }
+
+    deinit { free(UnsafeMutableRawPointer(batch)) }
+
+    /// - Parameter handle: called with each datagram and its sender, which are lent for the call. It must not receive
+    ///   with this batch.
+    /// - Returns: how many messages there were: with less than `capacity`, the socket is empty.
+    func receive(
+        from descriptor: Int32,
+        _ handle: (UnsafeMutableRawBufferPointer, UnsafePointer<sockaddr_storage>) -> Void
+    ) -> Int {
+        guard let batch else { return 0 }
+        let count = Int(cnice_batch_receive(batch, descriptor))
+        for number in 0..<count {
+            var (length, segment) = (0, 0)
+            guard let bytes = cnice_batch_bytes(batch, Int32(number), &length, &segment) else { continue }
+            let source = cnice_batch_source(batch, Int32(number))
+            var start = 0
+            repeat {
+                let end = min(start &+ segment, length)
+                handle(UnsafeMutableRawBufferPointer(start: bytes + start, count: end &- start), source)
+                start = end
+            } while start < length
+        }
+        return count
+    }
+}
