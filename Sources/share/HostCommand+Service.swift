@@ -17,8 +17,9 @@ extension HostCommand {
     ) throws {
         var destination = try pair(with: manifest, identity, run)
         defer { blocking { [destination] in await destination.close() } }
-        if relay != nil, accept != .any, case .service(var paired) = destination {
-            paired.decidesOnViewers = true
+        if relay != nil, case .service(var paired) = destination {
+            paired.decidesOnViewers = accept != .any
+            paired.title = listed ? title ?? "" : nil
             destination = .service(paired)
         }
         let media = try makeMedia()
@@ -53,8 +54,9 @@ extension HostCommand {
         _ run: HostRun
     ) throws {
         let destination = try pair(with: manifest, isMeeting: true, identity, run)
-        guard case .service(let relay) = destination else { preconditionFailure("a relay is a service peer") }
+        guard case .service(var relay) = destination else { preconditionFailure("a relay is a service peer") }
         defer { blocking { await destination.close() } }
+        relay.title = listed ? title ?? "" : nil
         var configuration = configuration
         configuration.meeting = relay
         configuration.iceServers += relay.iceServers

@@ -113,6 +113,14 @@ struct HostCommand: ParsableCommand {
                 """))
     var route: RouteChoice = .relay
 
+    @Flag(
+        help: ArgumentHelp(
+            "With --relay: list this broadcast in the relay's directory, with its link. Who reads it can ask to watch."))
+    var listed = false
+
+    @Option(help: ArgumentHelp("Title in the directory; your name if omitted.", valueName: "text"))
+    var title: String?
+
     @Option(
         help: ArgumentHelp("Value for a field that the service asks for; may be repeated.", valueName: "name=value"))
     var field: [String] = []
@@ -145,6 +153,10 @@ struct HostCommand: ParsableCommand {
         guard relay == nil || preferredExtension == nil else {
             throw ValidationError("--relay and --preferred-extension exclude each other.")
         }
+        guard relay != nil || !listed else {
+            throw ValidationError("--listed is for a broadcast over a relay: give --relay.")
+        }
+        guard listed || title == nil else { throw ValidationError("--title is for the directory: give --listed.") }
         if relay != nil, route == .direct, let (_, source) = fixedToken {
             throw ValidationError(
                 "the token from \(source) would let the relay watch: it passes through it. Leave it out.")

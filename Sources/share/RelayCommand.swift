@@ -85,6 +85,12 @@ struct RelayCommand: ParsableCommand {
             valueName: "addr:port"))
     var metrics: String?
 
+    @Flag(help: "List no broadcasts, also not those whose hosts want that.")
+    var noDirectory = false
+
+    @Option(help: ArgumentHelp("Where this relay is, for the directory, such as eu-west.", valueName: "text"))
+    var region: String?
+
     @Option(
         help: ArgumentHelp(
             "On SIGTERM, take nobody in any more, and end when all broadcasts have ended, or after this time: 90s, 10m, 2h.",
@@ -309,6 +315,9 @@ struct RelayCommand: ParsableCommand {
                 service: service))
         settings.service.certificate = certificate
         settings.service.media = try mediaPort(place)
+        settings.service.directory =
+            noDirectory
+            ? nil : DirectorySettings(region: region.map { UntrustedText.clean($0, limit: 32, fallback: "unknown") })
         settings.maximumViewers = maxViewers
         settings.maximumBitrate = .kilobits(maxBitrate)
         return settings

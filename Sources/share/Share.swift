@@ -35,7 +35,7 @@ struct Share: ParsableCommand {
         version: "0.1.0",
         subcommands: [
             HostCommand.self, JoinCommand.self, RecordCommand.self, ClipCommand.self, RecordingsCommand.self,
-            RelayCommand.self, DemoCommand.self,
+            RelayCommand.self, ListCommand.self, DemoCommand.self,
             DoctorCommand.self, BenchCommand.self,
             KnownCommand.self,
             ServiceCommand.self, ExtensionCommand.self, ServicesCommand.self, PairCommand.self, StatusCommand.self,

@@ -300,7 +300,7 @@ struct MeetingFixture {
                 switch event {
                 case .interrupted: interrupted.fulfil(())
                 case .connected: connected.fulfil(())
-                case .ended(let reason): Issue.record("\(reason)")
+                case .ended(let reason), .notListed(let reason): Issue.record("\(reason)")
                 }
             }) {
                 await stage.client.closeConnections()

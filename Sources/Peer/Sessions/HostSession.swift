@@ -142,8 +142,12 @@ public final class HostSession: Sendable {
     private func meet(
         _ relay: PairedService, _ broadcast: BroadcastHandle, _ server: SignalingServer
     ) async throws(EndReason) -> Link {
+        let link = Link(
+            host: relay.link.host, port: relay.link.port, id: broadcast.id, secret: broadcast.secret,
+            fingerprint: identity.fingerprint, relay: relay.link.fingerprint, flags: relay.link.flags)
         let meeting = MeetingSession(
             broadcast.id, client: relay.client, server: server,
+            listing: relay.title.map { Listing(title: $0, link: link) },
             isOwnAddress: {
                 ICEAgent.localInterfaceAddresses().contains($0)
             }
@@ -153,6 +157,7 @@ public final class HostSession: Sendable {
                 emit(.warning("the connection to \(relay.name) is interrupted: nobody can join meanwhile"))
             case .connected: emit(.warning("connected to \(relay.name) again"))
             case .ended(let reason): emit(.warning("nobody can join any more: \(reason)"))
+            case .notListed(let reason): emit(.warning("\(relay.name) does not list this broadcast: \(reason)"))
             }
         }
         let isRunning = isStopped.with { isStopped in
@@ -168,9 +173,7 @@ public final class HostSession: Sendable {
         } catch {
             throw EndReason(error, service: relay.name)
         }
-        return Link(
-            host: relay.link.host, port: relay.link.port, id: broadcast.id, secret: broadcast.secret,
-            fingerprint: identity.fingerprint, relay: relay.link.fingerprint, flags: relay.link.flags)
+        return link
     }
 
     func warnOfLimits() {

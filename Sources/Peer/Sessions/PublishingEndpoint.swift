@@ -24,12 +24,15 @@ public protocol PublishingEndpoint: Sendable {
     func events() async throws(SignalingError) -> AsyncThrowingStream<ServiceEvent, any Error>?
     /// Sends the decision about a viewer, if the endpoint has asked.
     func decide(_ decision: KnockDecision, about knock: KnockID) async
+    /// Has the broadcast listed, if its host wants that. Called when it can be watched.
+    func list() async throws(SignalingError)
     /// Ends the session, and closes all connections. May be called more than once.
     func close() async
 }
 
 extension PublishingEndpoint {
     public func decide(_ decision: KnockDecision, about knock: KnockID) async {}
+    public func list() async throws(SignalingError) {}
 }
 
 extension PairedService: PublishingEndpoint {
@@ -43,6 +46,11 @@ extension PairedService: PublishingEndpoint {
 
     public func decide(_ decision: KnockDecision, about knock: KnockID) async {
         await client.decide(decision, about: knock)
+    }
+
+    public func list() async throws(SignalingError) {
+        guard let title else { return }
+        try await client.list(Listing(title: title))
     }
 
     public func trickle(_ fragment: String) async throws(SignalingError) { try await client.trickle(fragment) }

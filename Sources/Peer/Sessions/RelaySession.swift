@@ -36,6 +36,7 @@ public final class RelaySession: Sendable {
             self.service.videoCodecs = Set(VideoCodec.allCases)
             self.service.forwardsPackets = true
             self.service.takesMeetings = true
+            self.service.directory = DirectorySettings()
         }
     }
 
@@ -96,11 +97,13 @@ public final class RelaySession: Sendable {
                     emit: { event in
                         emit(.broadcast(id, event))
                         guard let viewers = event.viewers else { return }
+                        environment.with { $0 }?.session.note(viewers: viewers, of: id)
                         audience.pass(viewers, interval: .betweenAudienceReports(viewers: viewers))
                     })
                 relayed.with { $0[id] = Relayed(broadcast: broadcast, publisher: publisher) }
                 return broadcast
             },
+            findServed: { id in relayed.with { $0[id] }?.broadcast.served },
             emit: { event in
                 if case .closed(let id, _, _) = event { relayed.with { $0[id] = nil } }
                 emit(.service(event))

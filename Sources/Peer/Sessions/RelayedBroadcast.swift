@@ -84,6 +84,14 @@ final class RelayedBroadcast: ForwardingSink, EncodedMediaSource {
     /// The viewers' link; nil before media was negotiated.
     var link: Link? { state.with { $0.link } }
 
+    /// Where it can be watched; nil before media was negotiated.
+    var served: ServedBroadcast? {
+        state.with { state in
+            guard let link = state.link, let codec = state.video?.codec else { return nil }
+            return ServedBroadcast(link: link, codec: codec)
+        }
+    }
+
     /// For people.
     var displayName: String { name ?? "" }
 

@@ -16,6 +16,8 @@ public struct PairedService: Sendable {
     public var name: String { description.name }
     /// This host wants to be asked about each viewer, if the service is a relay.
     public var decidesOnViewers = false
+    /// For the directory of a relay; nil: the broadcast is not listed. Empty: the application's name.
+    public var title: String?
     let grant: ServiceGrant
     let client: ServiceClient
 

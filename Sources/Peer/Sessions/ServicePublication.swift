@@ -153,7 +153,8 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
     private func handle(_ event: ServiceEvent) async {
         report(event)
         switch event {
-        case .serviceInfo, .broadcastURL: break
+        case .serviceInfo: break
+        case .broadcastURL: await list()
         case .viewer(let knock): ask(knock)
         case .viewerWithdrawn(let id): withdraw(id)
         case .finished(let reason, let nextStep):
@@ -163,6 +164,15 @@ package final class ServicePublication: BroadcastDelegate, Sendable {
                 return
             }
             await core.ifRunning { $0.add(fragment, to: session) }
+        }
+    }
+
+    /// A relay tells the viewers' link on each stream of events.
+    private func list() async {
+        do throws(SignalingError) {
+            try await service.list()
+        } catch {
+            onEvent(.warning("\(service.name) does not list this broadcast: \(error)"))
         }
     }
 

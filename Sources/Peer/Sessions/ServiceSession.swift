@@ -44,6 +44,8 @@ public final class ServiceSession: Sendable {
         public var media: MediaPort?
         /// For HTTPS, in place of the identity's own: `linkHost` is one of its names.
         public var certificate: ServerCertificate?
+        /// How broadcasts that can be watched here are listed; nil: not at all.
+        public var directory: DirectorySettings?
         /// What the sinks take.
         public var videoCodecs: Set<VideoCodec> = [.vp8]
         /// Paired hosts may be reached over this server, beside or instead of publishing.
@@ -63,22 +65,23 @@ public final class ServiceSession: Sendable {
         }
     }
 
-    private let configuration: Configuration
-    private let identity: Identity
+    let configuration: Configuration
+    let identity: Identity
     private let decide: @Sendable (PairingRequest) async -> PairingDecision
     private let makeSink: @Sendable (SessionID, Publisher) -> any EncodedMediaSink
     private let emit: @Sendable (ServiceSessionEvent) -> Void
+    let findServed: @Sendable (SessionID) -> ServedBroadcast?
     let loop = EventLoop(name: "net-0")
     private let resolver: ICEServerResolver
 
     /// A viewer about which a publisher is asked.
-    private struct ViewerQuestion {
+    struct ViewerQuestion {
         let session: SessionID
         let knock: Knock
         let answer: CheckedContinuation<KnockDecision, Never>
     }
 
-    private struct State {
+    struct State {
         var server: SignalingServer?
         var port = 0
         var handle: ServiceHandle?
@@ -91,13 +94,15 @@ public final class ServiceSession: Sendable {
         var viewers: [KnockID: ViewerQuestion] = [:]
         /// The hosts that are reached over the server.
         var meetings: [SessionID: BroadcastID] = [:]
+        /// The broadcasts in the directory.
+        var listed: [SessionID: BroadcastID] = [:]
         /// The questions that wait for an answer.
         var questions: [KnockID: PairingRequest] = [:]
         var isStopped = false
         /// No further broadcast is taken.
         var isFull = false
     }
-    private let state = Monitor(State())
+    let state = Monitor(State())
 
     /// How often the server is told which publishers are heard.
     private static let livenessInterval = Duration.seconds(1)
@@ -105,13 +110,16 @@ public final class ServiceSession: Sendable {
     /// - Parameters:
     ///   - decide: answers pairings; called for several at a time.
     ///   - makeSink: called once for each broadcast; its session closes the sink.
+    ///   - findServed: where the broadcast of a session can be watched; nil: nowhere.
     ///   - emit: called from any thread.
     public init(
         configuration: Configuration, identity: Identity,
         decide: @escaping @Sendable (PairingRequest) async -> PairingDecision,
         makeSink: @escaping @Sendable (SessionID, Publisher) -> any EncodedMediaSink,
+        findServed: @escaping @Sendable (SessionID) -> ServedBroadcast? = { _ in nil },
         emit: @escaping @Sendable (ServiceSessionEvent) -> Void
     ) {
+        self.findServed = findServed
         self.configuration = configuration
         self.identity = identity
         self.decide = decide
@@ -134,6 +142,7 @@ public final class ServiceSession: Sendable {
         }
         var settings = SignalingServer.Configuration(host: configuration.listenHost, port: configuration.listenPort)
         settings.certificate = configuration.certificate
+        settings.directory = configuration.directory
         settings.serve(viewers: configuration.viewers)
         // Peers on one UDP port take no descriptors.
         settings.limit(
@@ -277,6 +286,7 @@ public final class ServiceSession: Sendable {
                 return state.handle
             }
             endQuestions(of: broadcast.id)
+            await unlist([broadcast.id])
             handle?.forget(broadcast.id)
             emit(.closed(broadcast.id, broadcast.publisher, reason))
             state.with { $0.endings[broadcast.id] = nil }
@@ -413,6 +423,7 @@ extension ServiceSession: ServiceDelegate {
 
     public func closeSession(_ session: SessionID) async {
         if let broadcast = state.with({ $0.meetings.removeValue(forKey: session) }) {
+            await unlist([session])
             return emit(.meetingClosed(session, broadcast))
         }
         state.with { $0.broadcasts[session] }?.end(EndReason(.hostEnded, "the host ended the broadcast"))

@@ -61,6 +61,27 @@ const char *viewerPageScript(void) {
     return text;
 }
 
+const char *directoryPageDocument(void) {
+    static const char text[] = {
+#embed "Page/Directory/directory.html" suffix(,)
+        0};
+    return text;
+}
+
+const char *directoryPageStyle(void) {
+    static const char text[] = {
+#embed "Page/Directory/directory.css" suffix(,)
+        0};
+    return text;
+}
+
+const char *directoryPageScript(void) {
+    static const char text[] = {
+#embed "Page/Directory/directory.js" suffix(,)
+        0};
+    return text;
+}
+
 const char *viewerPageIcon(void) {
     static const char text[] = {
 #embed "Page/icon.svg" suffix(,)

@@ -15,6 +15,8 @@ public actor MeetingSession {
         case connected
         /// Nobody can knock there any more.
         case ended(String)
+        /// The directory does not list the broadcast.
+        case notListed(String)
     }
 
     private struct Request {
@@ -25,6 +27,7 @@ public actor MeetingSession {
     private let client: ServiceClient
     private let server: SignalingServer
     private let broadcast: BroadcastID
+    private let listing: Listing?
     private let isOwnAddress: @Sendable (String) -> Bool
     private let emit: @Sendable (Event) -> Void
     private var requests: [Int: Request] = [:]
@@ -42,15 +45,17 @@ public actor MeetingSession {
     /// - Parameters:
     ///   - client: with a granted pairing. `stop` closes it.
     ///   - server: runs, and serves the broadcast.
+    ///   - listing: to be listed in the relay's directory; nil: not.
     ///   - isOwnAddress: whether a numeric address is one of this machine.
     public init(
-        _ broadcast: BroadcastID, client: ServiceClient, server: SignalingServer,
+        _ broadcast: BroadcastID, client: ServiceClient, server: SignalingServer, listing: Listing? = nil,
         isOwnAddress: @escaping @Sendable (String) -> Bool,
         emit: @escaping @Sendable (Event) -> Void
     ) {
         self.broadcast = broadcast
         self.client = client
         self.server = server
+        self.listing = listing
         self.isOwnAddress = isOwnAddress
         self.emit = emit
     }
@@ -60,6 +65,16 @@ public actor MeetingSession {
         let events = try await client.meeting(broadcast)
         guard !isStopped else { return }
         running = Task { [weak self] in await self?.run(events) }
+        await list()
+    }
+
+    private func list() async {
+        guard let listing else { return }
+        do throws(SignalingError) {
+            try await client.list(listing)
+        } catch {
+            emit(.notListed(error.description))
+        }
     }
 
     /// Ends the meeting. May be called more than once.
@@ -101,6 +116,7 @@ public actor MeetingSession {
                 }
             }
             emit(.connected)
+            await list()
         }
     }
 

@@ -15,6 +15,15 @@ enum PageFiles {
     static let front = message(
         "A screen is shared from this computer.", "To watch it, open the whole link that its owner gave you.")
 
+    /// Served under `/` of a relay with a directory; `text/html`.
+    static let directory = String(cString: directoryPageDocument())
+
+    /// Served under `/_/directory.js`; `text/javascript`.
+    static let directoryScript = joined(String(cString: directoryPageScript()))
+
+    /// Served under `/_/directory.css`; `text/css`.
+    static let directoryStyle = String(cString: directoryPageStyle())
+
     /// Served under the address of an unknown broadcast; `text/html`.
     static let oldLink = message(oldLinkSentences.what, oldLinkSentences.remedy)
 

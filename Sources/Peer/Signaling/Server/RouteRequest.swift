@@ -21,6 +21,8 @@ struct RouteRequest: Sendable {
     let method: HTTPRequest.Method
     /// The path without its query, split at slashes.
     let path: [Substring]
+    /// What follows the question mark.
+    var query: Substring = ""
     let headers: HTTPFields
     let body: ByteBuffer
     let address: PeerAddress

@@ -60,6 +60,13 @@ public protocol ServiceDelegate: SessionDelegate {
     /// - Returns: false if nobody waits for it.
     func decided(_ decision: KnockDecision, about knock: KnockID, by sessions: [SessionID]) async -> Bool
 
+    /// Lists the broadcast of a publisher in the directory, or replaces what is said there of it.
+    /// - Parameter sessions: of the publisher.
+    func list(_ listing: Listing, of application: ApplicationInfo, by sessions: [SessionID]) async -> ListingOutcome
+
+    /// Takes the broadcast of a publisher out of the directory.
+    func unlist(_ sessions: [SessionID]) async
+
     /// Answers a WHIP offer. The server has compared the offer's fingerprint with `publisher.fingerprint`; the DTLS
     /// handshake has to check it again. After 6 s the server stops waiting, and closes a session that is opened later.
     func openSession(offer: String, publisher: Publisher) async throws(OfferRefusal) -> OpenedSession
@@ -73,6 +80,12 @@ extension ServiceDelegate {
     public func openMeeting(_ session: SessionID, of broadcast: BroadcastID, publisher: Publisher) async -> Bool {
         false
     }
+
+    public func list(
+        _ listing: Listing, of application: ApplicationInfo, by sessions: [SessionID]
+    ) async -> ListingOutcome { .notLive }
+
+    public func unlist(_ sessions: [SessionID]) async {}
 
     public func pairingEnded(_ id: KnockID) async {}
 }

@@ -18,6 +18,7 @@ struct ServiceRoutes: Sendable {
         case ("whip", 4): return await sessions.resource(call, item) { await authorize(call).map { $0.owner } }
         case ("events", 3): return await events.respond(to: call) { await authorizeEvents(call) }
         case ("viewers", 4): return await viewer(call, item)
+        case ("listing", 3): return await listing(call)
         case ("meeting", 4): return await meeting(call, item, nil)
         case ("meeting", 5): return await meeting(call, item, call.path.last)
         default: return .notFound

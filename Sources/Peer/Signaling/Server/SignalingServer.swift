@@ -24,6 +24,8 @@ public actor SignalingServer {
         public var broadcastCapacity = 4_096
         /// Services at a time.
         public var serviceCapacity = 64
+        /// How broadcasts are listed; nil: not at all.
+        public var directory: DirectorySettings?
         /// How long the poll of a knock or a pairing is held.
         public var pollTimeout: Duration = .seconds(20)
         /// Time limit for the delegate to answer an offer.
@@ -195,6 +197,9 @@ public actor SignalingServer {
         service.broadcasts.removeAll()
         service.services.removeAll()
     }
+
+    /// The listed broadcasts; nil without a directory.
+    public nonisolated var directory: DirectoryTable? { service.directory }
 
     public nonisolated var statistics: SignalingStatistics { service.counters.statistics }
 

@@ -13,7 +13,9 @@ extension SignalingService {
 
     func page(_ call: RouteRequest) -> RouteResponse { get(call) { page(.ok, PageFiles.viewer) } }
 
-    func frontPage(_ call: RouteRequest) -> RouteResponse { get(call) { page(.ok, PageFiles.front) } }
+    func frontPage(_ call: RouteRequest) -> RouteResponse {
+        get(call) { page(.ok, directory == nil ? PageFiles.front : PageFiles.directory) }
+    }
 
     /// The response for an unknown address: a page for browsers, a problem document for programs.
     func nothing(_ call: RouteRequest, isBroadcast: Bool) -> RouteResponse {
@@ -32,6 +34,10 @@ extension SignalingService {
         switch call.path.last {
         case "page.js": get(call) { RouteResponse(.ok, type: "text/javascript; charset=utf-8", PageFiles.script) }
         case "page.css": get(call) { RouteResponse(.ok, type: "text/css; charset=utf-8", PageFiles.style) }
+        case "directory.js" where directory != nil:
+            get(call) { RouteResponse(.ok, type: "text/javascript; charset=utf-8", PageFiles.directoryScript) }
+        case "directory.css" where directory != nil:
+            get(call) { RouteResponse(.ok, type: "text/css; charset=utf-8", PageFiles.directoryStyle) }
         default: .notFound
         }
     }

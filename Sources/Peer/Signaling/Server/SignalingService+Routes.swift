@@ -17,9 +17,11 @@ extension SignalingService {
                 try await writer.writeInformationalHead(HTTPResponse(status: .continue))
             }
             do {
+                let target = request.head.path ?? "/"
+                let path = target.prefix(while: { $0 != "?" })
                 let call = RouteRequest(
-                    method: request.method,
-                    path: (request.head.path ?? "/").prefix(while: { $0 != "?" }).split(separator: "/"),
+                    method: request.method, path: path.split(separator: "/"),
+                    query: target[path.endIndex...].dropFirst(),
                     headers: request.headers, body: try await readBody(request, channel),
                     address: address, connection: RouteConnection(channel))
                 reply = await route(call)
@@ -128,6 +130,7 @@ extension SignalingService {
         case "_" where call.path.count == 2: return asset(call)
         case "favicon.ico" where call.path.count == 1: return icon(call)
         case "services": return await serviceRoute(call)
+        case "broadcasts": return directory(call)
         default: break
         }
         if let id = call.broadcast, let meeting = meetings[id] { return await forward(call, meeting) }

@@ -10,6 +10,8 @@ final class SignalingService: Sendable {
     let broadcasts: BroadcastTable
     let services: ServiceTable
     let meetings = MeetingTable()
+    /// Nil: nothing is listed.
+    let directory: DirectoryTable?
     let connections: ConnectionRegister
     let counters = SignalingCounters()
     private let slowed = Mutex(0)
@@ -18,6 +20,7 @@ final class SignalingService: Sendable {
         self.configuration = configuration
         self.identity = identity
         self.logger = logger
+        directory = configuration.directory.map { DirectoryTable($0) }
         broadcasts = BroadcastTable(capacity: configuration.broadcastCapacity)
         services = ServiceTable(capacity: configuration.serviceCapacity)
         connections = ConnectionRegister(limiter: RequestLimiter(limits: configuration.limits, now: .now)) {

@@ -1,0 +1,65 @@
+public import Admission
+import FoundationEssentials
+import LinuxRuntime
+public import MediaCore
+public import Signaling
+
+/// Where the broadcast of a publisher can be watched.
+public struct ServedBroadcast: Sendable {
+    public var link: Link
+    public var codec: VideoCodec
+
+    public init(link: Link, codec: VideoCodec) {
+        self.link = link
+        self.codec = codec
+    }
+}
+
+/// The directory: lists the broadcasts that can be watched over this server, if their hosts want that.
+extension ServiceSession {
+    public func list(
+        _ listing: Listing, of application: ApplicationInfo, by sessions: [SessionID]
+    ) async -> ListingOutcome {
+        let served = sessions.lazy.compactMap { id in self.findServed(id).map { (id, $0) } }.first
+        return state.with { state in
+            guard let directory = state.server?.directory else { return .notLive }
+            let (session, link, codec): (SessionID, Link, VideoCodec?)
+            if let met = sessions.first(where: { state.meetings[$0] != nil }) {
+                guard let given = listing.link, given.id == state.meetings[met], given.relay == identity.fingerprint
+                else { return .wrongLink }
+                // The host may know this relay by another name.
+                (session, link, codec) = (met, given.at(host: configuration.linkHost, port: state.port), nil)
+            } else if let (id, served) = served, state.broadcasts[id] != nil {
+                (session, link, codec) = (id, served.link, served.codec)
+            } else {
+                return .notLive
+            }
+            let known = directory.with { $0[link.id.text]?.entry }
+            let entry = DirectoryEntry(
+                link, title: listing.title, application: application, region: directory.region,
+                viewers: codec == nil ? listing.viewers : known?.viewers ?? 0,
+                since: known?.since ?? Int(Date().timeIntervalSince1970), codec: codec?.rawValue,
+                route: codec == nil ? .direct : .relay)
+            let icon = application.icon
+            guard directory.with({ $0.put(.init(entry, icon: icon)) }) else { return .full }
+            state.listed[session] = link.id
+            return .listed
+        }
+    }
+
+    public func unlist(_ sessions: [SessionID]) async {
+        state.with { state in
+            for session in sessions {
+                guard let id = state.listed.removeValue(forKey: session) else { continue }
+                state.server?.directory?.with { $0.remove(id.text, of: nil) }
+            }
+        }
+    }
+
+    /// Takes note of how many watch a broadcast.
+    func note(viewers: Int, of session: SessionID) {
+        let (server, id) = state.with { ($0.server, $0.listed[session]) }
+        guard let id else { return }
+        server?.directory?.with { $0.setViewers(viewers, of: id.text) }
+    }
+}

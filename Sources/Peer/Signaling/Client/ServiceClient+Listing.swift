@@ -1,0 +1,44 @@
+import Admission
+import FoundationEssentials
+import NIOCore
+import NIOHTTP1
+
+extension ServiceClient {
+    /// Has the broadcast listed in the relay's directory. It is taken out when the broadcast ends.
+    /// - Throws: `.gone` if the relay has no directory.
+    public func list(_ listing: Listing) async throws(SignalingError) {
+        guard let body = try? JSONEncoder().encode(ListingDocument(listing)) else { return }
+        let answer = try await http.ask(
+            .PUT, path("/listing"), type: "application/json", body: ByteBuffer(bytes: body))
+        guard answer.status == 204 else { throw http.failure(answer) }
+    }
+
+    /// Reads a relay's directory, without a pairing.
+    /// - Parameter application: only broadcasts of this application.
+    /// - Returns: the broadcasts with the most viewers first, and how many there are in all. Nothing of it is verified.
+    /// - Throws: `.gone` if the relay has no directory.
+    public func broadcasts(
+        of application: String? = nil
+    ) async throws(SignalingError) -> (entries: [DirectoryEntry], total: Int) {
+        var path = "/broadcasts"
+        if let application { path += "?app=" + Self.escaped(application) }
+        let answer = try await http.ask(.GET, path)
+        guard answer.status == 200 else { throw http.failure(answer) }
+        guard let document = answer.document(DirectoryDocument.self) else {
+            throw .notAShareHost(http.server, "its directory is not readable")
+        }
+        return (document.broadcasts, document.total)
+    }
+
+    /// RFC 3986 section 2.1.
+    private static func escaped(_ text: String) -> String {
+        text.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                String(UnicodeScalar(byte))
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }.joined()
+    }
+}

@@ -1,0 +1,108 @@
+public import Admission
+
+/// The broadcasts that may be listed, of this relay and of others. A value without a clock of its own.
+///
+/// Overflow: a broadcast is refused when there are `capacity` of them.
+public struct BroadcastDirectory: Sendable {
+    /// A broadcast and who has it.
+    public struct Record: Sendable {
+        public var entry: DirectoryEntry
+        public var icon: PNGIcon?
+        /// The relay that has it; nil: this one.
+        public let owner: String?
+        /// When it is forgotten, unless its owner says meanwhile that it has it; nil: never.
+        public var deadline: ContinuousClock.Instant?
+
+        public init(
+            _ entry: DirectoryEntry, icon: PNGIcon? = nil, owner: String? = nil,
+            deadline: ContinuousClock.Instant? = nil
+        ) {
+            self.entry = entry
+            self.icon = icon
+            self.owner = owner
+            self.deadline = deadline
+        }
+    }
+
+    /// Which broadcasts are looked up.
+    public struct Query: Sendable {
+        /// The identifier of an application; nil: any.
+        public var application: String?
+        public var region: String?
+        public var limit = 200
+
+        public init(application: String? = nil, region: String? = nil) {
+            self.application = application
+            self.region = region
+        }
+    }
+
+    public let capacity: Int
+    private var records: [String: Record] = [:]
+    private var identifiers: [String: Set<String>] = [:]
+
+    public init(capacity: Int = 16_384) { self.capacity = capacity }
+
+    public var count: Int { records.count }
+
+    /// - Parameter id: of a broadcast.
+    public subscript(id: String) -> Record? { records[id] }
+
+    /// Adds a broadcast, or replaces what was known of it.
+    /// - Returns: false if there is no room, or another relay has a broadcast of this identifier.
+    public mutating func put(_ record: Record) -> Bool {
+        let id = record.entry.id
+        if let known = records[id] {
+            guard known.owner == record.owner else { return false }
+            remove(id, of: known.owner)
+        }
+        guard records.count < capacity else { return false }
+        records[id] = record
+        identifiers[record.entry.application.id, default: []].insert(id)
+        return true
+    }
+
+    public mutating func setViewers(_ viewers: Int, of id: String) { records[id]?.entry.viewers = viewers }
+
+    /// - Parameter owner: of the broadcast; another one's stays.
+    public mutating func remove(_ id: String, of owner: String?) {
+        guard let record = records[id], record.owner == owner else { return }
+        records[id] = nil
+        let application = record.entry.application.id
+        identifiers[application]?.remove(id)
+        if identifiers[application]?.isEmpty == true { identifiers[application] = nil }
+    }
+
+    /// Removes the broadcasts of another relay.
+    public mutating func removeAll(of owner: String) {
+        for (id, record) in records where record.owner == owner { remove(id, of: owner) }
+    }
+
+    /// Removes what nobody has said to have any more.
+    public mutating func removeExpired(now: ContinuousClock.Instant) {
+        for (id, record) in records where record.deadline.map({ $0 <= now }) == true { remove(id, of: record.owner) }
+    }
+
+    /// The broadcasts with the most viewers first, then the newest.
+    /// - Returns: at most `limit` of them, and how many there are.
+    public func find(_ query: Query) -> (entries: [DirectoryEntry], total: Int) {
+        let candidates: [Record] =
+            if let application = query.application {
+                (identifiers[application] ?? []).compactMap { records[$0] }
+            } else {
+                Array(records.values)
+            }
+        var ranks: [(viewers: Int, since: Int, index: Int)] = []
+        ranks.reserveCapacity(candidates.count)
+        for (index, record) in candidates.enumerated()
+        where query.region == nil || record.entry.region == query.region {
+            ranks.append((record.entry.viewers ?? 0, record.entry.since, index))
+        }
+        ranks.sort { left, right in
+            if left.viewers != right.viewers { return left.viewers > right.viewers }
+            if left.since != right.since { return left.since > right.since }
+            return candidates[left.index].entry.id < candidates[right.index].entry.id
+        }
+        return (ranks.prefix(max(0, query.limit)).map { candidates[$0.index].entry }, ranks.count)
+    }
+}

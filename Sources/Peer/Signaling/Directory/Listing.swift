@@ -1,0 +1,46 @@
+public import Admission
+
+/// A publisher's wish to be listed in the directory of a relay.
+public struct Listing: Sendable, Hashable {
+    /// Empty: the application's name.
+    public var title: String
+    /// The viewers' link of a host that is met at the relay; nil for a broadcast over the relay, which knows it.
+    public var link: Link?
+    /// How many watch, for a host that is met.
+    public var viewers: Int?
+
+    public init(title: String, link: Link? = nil, viewers: Int? = nil) {
+        self.title = title
+        self.link = link
+        self.viewers = viewers
+    }
+}
+
+/// The JSON of a ``Listing``.
+struct ListingDocument: Codable {
+    static let sizeLimit = 4_096
+
+    var title: String
+    var link: String?
+    var viewers: Int?
+
+    init(_ listing: Listing) {
+        title = listing.title
+        link = listing.link?.text
+        viewers = listing.viewers
+    }
+
+    /// Nil if the link is none.
+    var listing: Listing? {
+        let parsed = link.flatMap { try? Link(parsing: $0) }
+        guard link == nil || parsed != nil else { return nil }
+        return Listing(title: title, link: parsed, viewers: viewers.map { min(max($0, 0), 1_000_000) })
+    }
+}
+
+/// The JSON of `GET /broadcasts`.
+struct DirectoryDocument: Codable {
+    var broadcasts: [DirectoryEntry]
+    /// How many there are; those with the most viewers are in the document.
+    var total: Int
+}

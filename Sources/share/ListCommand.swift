@@ -1,0 +1,88 @@
+import Admission
+import ArgumentParser
+import Foundation
+import MediaCore
+import ShareKit
+import Signaling
+import Transport
+
+struct ListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the broadcasts that a relay shows.",
+        discussion: """
+            A host is listed only if it says so (share host --relay LINK --listed). Prints a line \
+            for each: viewers, age, route, application, title, and the link for 'share join'. \
+            Exit codes: 0, also without broadcasts, and those of 'share host --relay' for a link \
+            that is wrong or a relay that is not there.
+            """)
+
+    @Option(
+        help: ArgumentHelp(
+            "The relay's link for publishers, or the https://HOST:PORT/services/... that it prints.", valueName: "link")
+    )
+    var relay: String
+
+    @Option(help: ArgumentHelp("Only broadcasts of this application, such as com.example.game.", valueName: "id"))
+    var app: String?
+
+    @Flag(help: "Print one JSON object a line.")
+    var json = false
+
+    func run() throws {
+        try complaining { () throws(Complaint) in
+            let (entries, total) = try broadcasts()
+            if entries.isEmpty { ErrorOutput.writeLine("share: nothing is listed") }
+            let now = Int(Date().timeIntervalSince1970)
+            for entry in entries {
+                DataOutput(isJSON: false).line(json ? entry.json.text : entry.line(now: now))
+            }
+            if total > entries.count { ErrorOutput.writeLine("share: and \(total - entries.count) more") }
+        }
+    }
+
+    private func broadcasts() throws(Complaint) -> (entries: [DirectoryEntry], total: Int) {
+        let link: ServiceLink
+        do throws(LinkError) {
+            link = try ServiceLink(parsing: relay)
+        } catch {
+            throw Complaint(sentence: error.description, remedy: "Copy it again, all of it.", status: .badLink)
+        }
+        let client: ServiceClient
+        do throws(PairingFailure) {
+            client = try ServiceClient(link: link)
+        } catch {
+            throw Complaint(sentence: "\(error)", status: error.status)
+        }
+        defer { blocking { await client.close() } }
+        let app = app
+        do throws(SignalingError) {
+            return try blocking(throwing: { () throws(SignalingError) in try await client.broadcasts(of: app) })
+        } catch {
+            guard error.code == .gone else { throw Complaint(sentence: "\(error)", status: .unreachable) }
+            throw Complaint(sentence: "this relay lists no broadcasts", status: .unreachable)
+        }
+    }
+}
+
+extension DirectoryEntry {
+    fileprivate func line(now: Int) -> String {
+        let watching = viewers.map { "\($0) viewer\($0 == 1 ? "" : "s")" } ?? "? viewers"
+        let seconds = max(0, now - since)
+        let age = seconds < 3_600 ? "\(seconds / 60) min" : "\(seconds / 3_600) h"
+        let name = UntrustedText.clean(application.name, limit: 64, fallback: "unknown")
+        return "\(watching)  \(age)  \(route.rawValue)  \(name)  \(UntrustedText.quote(title))  \(safeLink)"
+    }
+
+    /// What comes of a relay is written to the terminal only if it is a link.
+    private var safeLink: String { (try? Link(parsing: link))?.text ?? "-" }
+
+    fileprivate var json: JSONValue {
+        .object([
+            "id": .string(id), "title": .string(title),
+            "application": .object(["id": .string(application.id), "name": .string(application.name)]),
+            "region": region.map { .string($0) } ?? .null, "viewers": viewers.map { .integer($0) } ?? .null,
+            "since": .integer(since), "codec": codec.map { .string($0) } ?? .null, "route": .string(route.rawValue),
+            "link": .string(link),
+        ])
+    }
+}
