@@ -255,7 +255,7 @@ extension BroadcastService.Event {
         case .pairingRefused(let request, let reason):
             self = .refused(application: request.application.name, reason: reason)
         case .warning(let sentence): self = .warning(sentence)
-        case .pairing, .paired, .connected, .meetingOpened, .meetingClosed: return nil
+        case .pairing, .paired, .connected, .meetingOpened, .meetingClosed, .listed: return nil
         }
     }
 }

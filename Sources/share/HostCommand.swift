@@ -115,7 +115,8 @@ struct HostCommand: ParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "With --relay: list this broadcast in the relay's directory, with its link. Who reads it can ask to watch."))
+            "With --relay: list this broadcast in the relay's directory, with its link. Who reads it can ask to watch.")
+    )
     var listed = false
 
     @Option(help: ArgumentHelp("Title in the directory; your name if omitted.", valueName: "text"))

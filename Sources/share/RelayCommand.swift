@@ -424,6 +424,9 @@ final class RelayReporter: Sendable {
             let name = names.with { $0.removeValue(forKey: id) } ?? ""
             output.event("meeting-closed", [("broadcast", .string(broadcast.text))])
             ErrorOutput.writeLine("share: viewers of \(UntrustedText.quote(name)) meet it here no longer")
+        case .listed(_, let entry):
+            output.event("listed", [("broadcast", .string(entry.id)), ("title", .string(entry.title))])
+            ErrorOutput.writeLine("share: \(UntrustedText.quote(entry.title)) is listed")
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         case .pairing, .opened, .connected: break
         }

@@ -146,7 +146,7 @@ final class ServiceReporter: Sendable {
         case .closed(let id, let publisher, let reason): close(id, publisher, reason)
         case .warning(let sentence): ErrorOutput.writeLine("share: \(sentence)")
         // Of relays.
-        case .meetingOpened, .meetingClosed: break
+        case .meetingOpened, .meetingClosed, .listed: break
         }
     }
 

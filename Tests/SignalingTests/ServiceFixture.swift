@@ -18,6 +18,7 @@ final class FakeService: ServiceDelegate {
         var fragments: [String] = []
         var closed: [SessionID] = []
         var meetings: [BroadcastID] = []
+        var listings: [Listing] = []
     }
 
     private let state = Mutex(Seen())
@@ -74,6 +75,13 @@ final class FakeService: ServiceDelegate {
     func openMeeting(_ session: SessionID, of broadcast: BroadcastID, publisher: Publisher) async -> Bool {
         state.withLock { $0.meetings.append(broadcast) }
         return true
+    }
+
+    func list(
+        _ listing: Listing, of application: ApplicationInfo, by sessions: [SessionID]
+    ) async -> ListingOutcome {
+        state.withLock { $0.listings.append(listing) }
+        return .listed
     }
 
     func closeSession(_ session: SessionID) async {

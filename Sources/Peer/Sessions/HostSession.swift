@@ -80,8 +80,14 @@ public final class HostSession: Sendable {
                     video: loop.makeWakeup { core.assumeIsolated { $0.videoFramesQueued() } },
                     audio: loop.makeWakeup { core.assumeIsolated { $0.audioPacketsQueued() } })
             })
+        // For the relay's directory.
+        let audience = Throttle<Int> { [meeting] viewers in
+            guard let meeting = meeting.with({ $0 }) else { return }
+            Task { await meeting.note(viewers: viewers) }
+        }
         signaling = BroadcastSignaling(core: core, knocks: KnockHandler(decideKnock: decide, emit: emit)) { event in
             emit(event)
+            if let viewers = event.viewers { audience.pass(viewers, interval: .seconds(2)) }
             servers.check(after: event)
         }
     }

@@ -180,13 +180,3 @@ public final class RelaySession: Sendable {
         environment.with { $0 = nil }
     }
 }
-
-extension BroadcastEvent {
-    /// How many watch from now on; nil if the event does not change that.
-    fileprivate var viewers: Int? {
-        switch self {
-        case .viewerJoined(_, let viewers), .viewerLeft(_, _, let viewers): viewers
-        default: nil
-        }
-    }
-}

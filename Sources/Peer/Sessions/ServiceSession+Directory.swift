@@ -21,18 +21,18 @@ extension ServiceSession {
         _ listing: Listing, of application: ApplicationInfo, by sessions: [SessionID]
     ) async -> ListingOutcome {
         let served = sessions.lazy.compactMap { id in self.findServed(id).map { (id, $0) } }.first
-        return state.with { state in
-            guard let directory = state.server?.directory else { return .notLive }
+        let (outcome, new): (ListingOutcome, (SessionID, DirectoryEntry)?) = state.with { state in
+            guard let directory = state.server?.directory else { return (.notLive, nil) }
             let (session, link, codec): (SessionID, Link, VideoCodec?)
             if let met = sessions.first(where: { state.meetings[$0] != nil }) {
                 guard let given = listing.link, given.id == state.meetings[met], given.relay == identity.fingerprint
-                else { return .wrongLink }
+                else { return (.wrongLink, nil) }
                 // The host may know this relay by another name.
                 (session, link, codec) = (met, given.at(host: configuration.linkHost, port: state.port), nil)
             } else if let (id, served) = served, state.broadcasts[id] != nil {
                 (session, link, codec) = (id, served.link, served.codec)
             } else {
-                return .notLive
+                return (.notLive, nil)
             }
             let known = directory.with { $0[link.id.text]?.entry }
             let entry = DirectoryEntry(
@@ -41,10 +41,12 @@ extension ServiceSession {
                 since: known?.since ?? Int(Date().timeIntervalSince1970), codec: codec?.rawValue,
                 route: codec == nil ? .direct : .relay)
             let icon = application.icon
-            guard directory.with({ $0.put(.init(entry, icon: icon)) }) else { return .full }
-            state.listed[session] = link.id
-            return .listed
+            guard directory.with({ $0.put(.init(entry, icon: icon)) }) else { return (.full, nil) }
+            let isNew = state.listed.updateValue(link.id, forKey: session) == nil
+            return (.listed, isNew ? (session, entry) : nil)
         }
+        if let (session, entry) = new { emit(.listed(session, entry)) }
+        return outcome
     }
 
     public func unlist(_ sessions: [SessionID]) async {

@@ -26,6 +26,8 @@ public enum ServiceSessionEvent: Sendable {
     /// A host is reached over this service's server.
     case meetingOpened(SessionID, Publisher, BroadcastID)
     case meetingClosed(SessionID, BroadcastID)
+    /// A broadcast is in the directory from now on.
+    case listed(SessionID, DirectoryEntry)
     case warning(String)
 }
 
@@ -69,7 +71,7 @@ public final class ServiceSession: Sendable {
     let identity: Identity
     private let decide: @Sendable (PairingRequest) async -> PairingDecision
     private let makeSink: @Sendable (SessionID, Publisher) -> any EncodedMediaSink
-    private let emit: @Sendable (ServiceSessionEvent) -> Void
+    let emit: @Sendable (ServiceSessionEvent) -> Void
     let findServed: @Sendable (SessionID) -> ServedBroadcast?
     let loop = EventLoop(name: "net-0")
     private let resolver: ICEServerResolver

@@ -27,7 +27,7 @@ public actor MeetingSession {
     private let client: ServiceClient
     private let server: SignalingServer
     private let broadcast: BroadcastID
-    private let listing: Listing?
+    private var listing: Listing?
     private let isOwnAddress: @Sendable (String) -> Bool
     private let emit: @Sendable (Event) -> Void
     private var requests: [Int: Request] = [:]
@@ -66,6 +66,13 @@ public actor MeetingSession {
         guard !isStopped else { return }
         running = Task { [weak self] in await self?.run(events) }
         await list()
+    }
+
+    /// Reports how many watch, if the broadcast is listed.
+    public func note(viewers: Int) async {
+        guard let listing, listing.viewers != viewers, !isStopped else { return }
+        self.listing?.viewers = viewers
+        try? await client.list(self.listing ?? listing)
     }
 
     private func list() async {

@@ -1,0 +1,206 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import Testing
+
+@testable import Admission
+@testable import Signaling
+
+/// The directory as a value.
+struct BroadcastDirectoryTests {
+    private func record(
+        _ title: String, app: String = "com.example.budget", viewers: Int? = 0, since: Int = 0, owner: String? = nil,
+        deadline: ContinuousClock.Instant? = nil, region: String? = nil
+    ) -> BroadcastDirectory.Record {
+        let link = Link(
+            host: "127.0.0.1", port: 443, id: .random(), secret: Link.randomSecret(),
+            fingerprint: randomBytes(32))
+        let entry = DirectoryEntry(
+            link, title: title, application: ApplicationInfo(id: app, name: "Budget"), region: region,
+            viewers: viewers, since: since, codec: "VP8", route: .relay)
+        return .init(entry, owner: owner, deadline: deadline)
+    }
+
+    private func expectPut(
+        _ record: BroadcastDirectory.Record, into directory: inout BroadcastDirectory, _ isTaken: Bool,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let result = directory.put(record)
+        #expect(result == isTaken, sourceLocation: sourceLocation)
+    }
+
+    @Test func theMostWatchedComeFirstThenTheNewest() {
+        var directory = BroadcastDirectory()
+        for (title, viewers, since) in [("old", 2, 1), ("new", 2, 2), ("most", 9, 0), ("unknown", nil, 9)] {
+            expectPut(record(title, viewers: viewers, since: since), into: &directory, true)
+        }
+        #expect(directory.find(.init()).entries.map(\.title) == ["most", "new", "old", "unknown"])
+        var first = BroadcastDirectory.Query()
+        first.limit = 1
+        let (entries, total) = directory.find(first)
+        #expect(entries.map(\.title) == ["most"] && total == 4)
+    }
+
+    @Test func anApplicationAndARegionAreFound() {
+        var directory = BroadcastDirectory()
+        let mine = record("mine", app: "a", region: "eu")
+        for record in [mine, record("other", app: "b", region: "eu"), record("far", app: "a", region: "us")] {
+            expectPut(record, into: &directory, true)
+        }
+        #expect(directory.find(.init(application: "a", region: "eu")).entries.map(\.title) == ["mine"])
+        #expect(directory.find(.init(application: "c")).total == 0)
+        directory.remove(mine.entry.id, of: nil)
+        #expect(directory.find(.init(application: "a")).entries.map(\.title) == ["far"])
+    }
+
+    @Test func aFullDirectoryKeepsWhatItHas() {
+        var directory = BroadcastDirectory(capacity: 1)
+        let first = record("first")
+        expectPut(first, into: &directory, true)
+        expectPut(record("second"), into: &directory, false)
+        // What is known may change.
+        expectPut(first, into: &directory, true)
+        directory.setViewers(3, of: first.entry.id)
+        #expect(directory[first.entry.id]?.entry.viewers == 3 && directory.count == 1)
+    }
+
+    @Test func aRelayCannotChangeWhatAnotherHas() {
+        var directory = BroadcastDirectory()
+        let own = record("own")
+        expectPut(own, into: &directory, true)
+        expectPut(.init(own.entry, owner: "b"), into: &directory, false)
+        directory.remove(own.entry.id, of: "b")
+        #expect(directory.count == 1)
+    }
+
+    @Test func whatIsNotRenewedIsForgotten() {
+        var directory = BroadcastDirectory()
+        let now = ContinuousClock.now
+        expectPut(record("own"), into: &directory, true)
+        expectPut(record("dead", owner: "b", deadline: now), into: &directory, true)
+        expectPut(record("alive", owner: "c", deadline: now + .milliseconds(1)), into: &directory, true)
+        directory.removeExpired(now: now)
+        #expect(Set(directory.find(.init()).entries.map(\.title)) == ["own", "alive"])
+        directory.removeAll(of: "c")
+        #expect(directory.find(.init()).entries.map(\.title) == ["own"])
+    }
+
+    @Test func titlesAreCleanedAndShortened() {
+        let long = record(String(repeating: "x", count: 500)).entry
+        #expect(long.title.unicodeScalars.count <= DirectoryEntry.titleLimit)
+        #expect(
+            record("a\u{202E}b\u{1B}[31m\n").entry.title.unicodeScalars.allSatisfy {
+                $0.value >= 0x20 && $0.value != 0x202E
+            })
+        #expect(record("").entry.title == "Budget")
+    }
+}
+
+/// The directory over HTTPS.
+@Suite(.timeLimit(.minutes(1)))
+struct DirectoryRouteTests {
+    private func listed(in stage: ServiceFixture, icon: PNGIcon? = nil) throws -> DirectoryEntry {
+        let link = Link(
+            host: "127.0.0.1", port: 443, id: .random(), secret: Link.randomSecret(), fingerprint: randomBytes(32))
+        let application = ApplicationInfo(id: "com.example.a b", name: "Budget", icon: icon)
+        let entry = DirectoryEntry(
+            link, title: "Numbers", application: application, region: "eu", viewers: 2, since: 5, codec: "VP8",
+            route: .relay)
+        let directory = try #require(stage.server.directory)
+        let isTaken = directory.with { $0.put(.init(entry, icon: icon)) }
+        #expect(isTaken)
+        return entry
+    }
+
+    @Test func programsReadTheDirectory() async throws {
+        try await ServiceFixture.with(configure: { $0.directory = DirectorySettings() }) { stage in
+            let entry = try listed(in: stage)
+            try await stage.client { client in
+                let all = try await client.broadcasts().entries
+                #expect(all == [entry])
+                for (name, count) in [("com.example.a b", 1), ("com.example.a%20b", 0)] {
+                    let total = try await client.broadcasts(of: name).total
+                    #expect(total == count)
+                }
+            }
+            try await stage.wire { wire in
+                let wrong = try await wire.ask(.GET, "/broadcasts?region=us&app=%zz")
+                #expect(wrong.document(DirectoryDocument.self)?.total == 0)
+                #expect(try await wire.ask(.POST, "/broadcasts", body: "{}").status == 405)
+                #expect(try await wire.ask(.GET, "/broadcasts/\(entry.id)/icon").status == 404)
+                #expect(try await wire.ask(.GET, "/broadcasts/\(entry.id)").status == 404)
+            }
+        }
+    }
+
+    @Test func theIconOfAnApplicationIsAnImage() async throws {
+        // A signature and a header, which is all that is looked at.
+        let bytes: [UInt8] =
+            [
+                0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 0, 8, 0, 0,
+                0, 8,
+            ]
+            + [UInt8](repeating: 0, count: 9)
+        try await ServiceFixture.with(configure: { $0.directory = DirectorySettings() }) { stage in
+            let entry = try listed(in: stage, icon: PNGIcon(bytes))
+            try await stage.wire { wire in
+                let answer = try await wire.ask(.GET, "/broadcasts/\(entry.id)/icon")
+                #expect(answer.status == 200 && Array(answer.body.readableBytesView) == bytes)
+                #expect(answer.headers.first(name: "Content-Type") == "image/png")
+                #expect(answer.headers.first(name: "X-Content-Type-Options") == "nosniff")
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func thePageShowsTheDirectoryIfThereIsOne(hasDirectory: Bool) async throws {
+        try await ServiceFixture.with(configure: { $0.directory = hasDirectory ? DirectorySettings() : nil }) { stage in
+            try await stage.wire { wire in
+                let page = try await wire.ask(.GET, "/")
+                #expect(page.status == 200 && page.text.contains("Live now") == hasDirectory)
+                #expect(page.headers.first(name: "Content-Security-Policy")?.contains("default-src 'none'") == true)
+                for file in ["directory.js", "directory.css"] {
+                    #expect(try await wire.ask(.GET, "/_/\(file)").status == (hasDirectory ? 200 : 404))
+                }
+                #expect(try await wire.ask(.GET, "/broadcasts").status == (hasDirectory ? 200 : 404))
+            }
+        }
+    }
+
+    @Test func onlyAPairedHostIsListed() async throws {
+        try await ServiceFixture.with(configure: {
+            $0.directory = DirectorySettings()
+            $0.service.fixedToken = "a-token-of-tools-for-tests"
+        }) { stage in
+            let place = stage.link.path + "/listing"
+            let body = "{\"title\":\"Numbers\"}"
+            try await stage.wire { wire in
+                #expect(try await wire.ask(.PUT, place, body: body).status == 401)
+                let tool = bearer("a-token-of-tools-for-tests")
+                #expect(try await wire.ask(.PUT, place, [tool], body: body).status == 404)
+                let token = try await RawHost(stage: stage, wire: wire, identity: .ephemeral()).token()
+                #expect(try await wire.ask(.POST, place, [bearer(token)], body: body).status == 405)
+                for wrong in ["", "{}", "{\"title\":\"x\",\"link\":\"https://elsewhere.example/\"}"] {
+                    #expect(try await wire.ask(.PUT, place, [bearer(token)], body: wrong).status == 400, "\(wrong)")
+                }
+                #expect(stage.delegate.seen.listings.isEmpty)
+                #expect(try await wire.ask(.PUT, place, [bearer(token)], body: body).status == 204)
+                #expect(stage.delegate.seen.listings == [Listing(title: "Numbers")])
+                #expect(try await wire.ask(.DELETE, place, [bearer(token)]).status == 204)
+            }
+        }
+    }
+
+    @Test func aRelayWithoutADirectorySaysSo() async throws {
+        try await ServiceFixture.with { stage in
+            try await stage.client { client in
+                _ = try await stage.pair(client, .ephemeral())
+                let unlisted = await #expect(throws: SignalingError.self) {
+                    try await client.list(Listing(title: "x"))
+                }
+                let unread = await #expect(throws: SignalingError.self) { _ = try await client.broadcasts() }
+                #expect(unlisted?.code == .gone && unread?.code == .gone)
+            }
+        }
+    }
+}
