@@ -11,7 +11,8 @@ import Transport
 
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bench", abstract: "Measure this program on this machine.", subcommands: [BenchRelayCommand.self])
+        commandName: "bench", abstract: "Measure this program on this machine.",
+        subcommands: [BenchRelayCommand.self, BenchDirectoryCommand.self])
 }
 
 struct BenchRelayCommand: ParsableCommand {

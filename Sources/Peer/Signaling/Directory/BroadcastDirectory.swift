@@ -86,23 +86,35 @@ public struct BroadcastDirectory: Sendable {
     /// The broadcasts with the most viewers first, then the newest.
     /// - Returns: at most `limit` of them, and how many there are.
     public func find(_ query: Query) -> (entries: [DirectoryEntry], total: Int) {
-        let candidates: [Record] =
-            if let application = query.application {
-                (identifiers[application] ?? []).compactMap { records[$0] }
-            } else {
-                Array(records.values)
+        var ranks: [Rank] = []
+        if let application = query.application {
+            for id in identifiers[application] ?? [] {
+                if let place = records.index(forKey: id) { note(place, query, &ranks) }
             }
-        var ranks: [(viewers: Int, since: Int, index: Int)] = []
-        ranks.reserveCapacity(candidates.count)
-        for (index, record) in candidates.enumerated()
-        where query.region == nil || record.entry.region == query.region {
-            ranks.append((record.entry.viewers ?? 0, record.entry.since, index))
+        } else {
+            ranks.reserveCapacity(records.count)
+            for place in records.indices { note(place, query, &ranks) }
         }
         ranks.sort { left, right in
             if left.viewers != right.viewers { return left.viewers > right.viewers }
             if left.since != right.since { return left.since > right.since }
-            return candidates[left.index].entry.id < candidates[right.index].entry.id
+            return records[left.place].key < records[right.place].key
         }
-        return (ranks.prefix(max(0, query.limit)).map { candidates[$0.index].entry }, ranks.count)
+        return (ranks.prefix(max(0, query.limit)).map { records[$0.place].value.entry }, ranks.count)
+    }
+
+    /// What a broadcast is sorted by: a record is large to move.
+    private struct Rank {
+        var viewers: Int
+        var since: Int
+        var place: Dictionary<String, Record>.Index
+    }
+
+    private func note(_ place: Dictionary<String, Record>.Index, _ query: Query, _ ranks: inout [Rank]) {
+        if let region = query.region, records.values[place].entry.region != region { return }
+        ranks.append(
+            Rank(
+                viewers: records.values[place].entry.viewers ?? 0, since: records.values[place].entry.since,
+                place: place))
     }
 }
