@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 
 /// A child process of `share demo` or `share bench`. Its stderr is kept for an error message.
