@@ -47,6 +47,17 @@ final class BenchAudience: Sendable {
         try wait(until: count, of: count)
     }
 
+    /// Returns when so many more have their first frame, with their times in milliseconds, sorted.
+    func joinMore(_ count: Int) throws -> [Int] {
+        let (first, before) = state.with { ($0.viewers.count, $0.milliseconds.count) }
+        for number in first..<first + count {
+            // None of the addresses of those who watch.
+            try add(number, at: "127.0.250.\(number - first + 1)")
+        }
+        try wait(until: before + count, of: first + count)
+        return state.with { $0.milliseconds[before...].sorted() }
+    }
+
     private func add(_ number: Int, at address: String) throws {
         let identity = try Identity.ephemeral()
         let began = MonotonicClock.now

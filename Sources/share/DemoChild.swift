@@ -69,6 +69,11 @@ final class DemoChild: @unchecked Sendable {
     /// Memory in RAM.
     var residentBytes: Int { figures.residentBytes }
 
+    /// Nil if the process does not let its descriptors be counted.
+    var openFiles: Int? {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd"))?.count
+    }
+
     func end() {
         guard process.isRunning else { return }
         process.terminate()
