@@ -100,6 +100,7 @@ struct BenchRelayCommand: ParsableCommand {
                     ("joinMillisecondsMedian", .integer(joins[joins.count / 2])),
                     ("joinMilliseconds95", .integer(joins[joins.count * 95 / 100])),
                     ("kilobytesPerViewer", .integer(max(relay.residentBytes - before, 0) / 1_000 / viewers)),
+                    ("megabytes", .integer(relay.residentBytes / 1_000_000)),
                 ] + hostile)
         } catch let complaint as Complaint {
             // After a signal the viewers end because the relay does.
@@ -118,9 +119,9 @@ struct BenchRelayCommand: ParsableCommand {
             (name + "PerSecond", JSONValue.integer(Int(Double(count) / time)))
         }
         return counts + [
-            ("attackedJoinMillisecondsMedian", .integer(late[late.count / 2])),
-            ("attackedJoinMillisecondsMost", .integer(late[late.count - 1])),
-            ("megabytes", .integer(relay.residentBytes / 1_000_000)),
+            ("attackedJoins", .integer(late.count)),
+            ("attackedJoinMillisecondsMedian", late.isEmpty ? .null : .integer(late[late.count / 2])),
+            ("attackedJoinMillisecondsMost", late.last.map { .integer($0) } ?? .null),
             ("openFiles", relay.openFiles.map { .integer($0) } ?? .null),
         ]
     }
