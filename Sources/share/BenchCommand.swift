@@ -120,6 +120,7 @@ struct BenchRelayCommand: ParsableCommand {
         }
         return counts + [
             ("attackedJoins", .integer(late.count)),
+            ("firstFailure", audience.firstEnd.map { .string($0) } ?? .null),
             ("attackedJoinMillisecondsMedian", late.isEmpty ? .null : .integer(late[late.count / 2])),
             ("attackedJoinMillisecondsMost", late.last.map { .integer($0) } ?? .null),
             ("openFiles", relay.openFiles.map { .integer($0) } ?? .null),
